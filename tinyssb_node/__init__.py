@@ -1,0 +1,3 @@
+"""tinySSB node: signed append-only feeds, gossiped over thin air."""
+
+__version__ = "0.1.0"

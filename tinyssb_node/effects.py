@@ -1,0 +1,22 @@
+"""What the core asks its shell to do. Nothing here has happened yet when the core returns it."""
+
+from dataclasses import dataclass
+
+from tinyssb_node.events import Event
+from tinyssb_node.ids import FaceName, PacketKind
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Hand *packet* to *face*, after everything the core wrote to the store is committed."""
+
+    face: FaceName
+    """Which face."""
+    packet: bytes
+    """8 to 120 bytes, without CRC or other framing."""
+    kind: PacketKind
+    """What it is."""
+
+
+Effect = Send | Event
+"""An event is an effect too: "record this"."""

@@ -1,0 +1,273 @@
+"""What happened. The shell stamps each event with time and place and appends it to the event log.
+
+``docs/formats/events.md`` is the contract; the field names here are the field names there.
+"""
+
+from dataclasses import dataclass
+
+from tinyssb_node.ids import Dialect, Direction, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryAppended:
+    """A verified entry was added to its feed."""
+
+    feed: FeedId
+    """The feed."""
+    seq: int
+    """Its sequence number, from 1."""
+    id: MessageId
+    """Its message id."""
+    type: int
+    """The entry's type byte."""
+    size: int
+    """Bytes of content it declares, those in its side chain included."""
+    chunks: int
+    """Packets of its side chain, 0 for none."""
+    origin: Origin
+    """How it came."""
+    face: FaceName | None
+    """Which face brought it, None for our own and imported ones."""
+    arrival: int
+    """Number of this append in the node's store: counts entries and chunks together, from 1, without gaps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkAppended:
+    """A verified packet of a side chain was added."""
+
+    feed: FeedId
+    """The feed."""
+    seq: int
+    """The entry the side chain hangs on."""
+    chunk: int
+    """Its number in the side chain, from 0."""
+    size: int
+    """Bytes of content in it, without padding."""
+    complete: bool
+    """True if this was the last one missing."""
+    origin: Origin
+    """How it came."""
+    face: FaceName | None
+    """Which face brought it, None for our own and imported ones."""
+    arrival: int
+    """As for entries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacketReceived:
+    """A packet came in on a face."""
+
+    face: FaceName
+    """Which face."""
+    packet: PacketKind
+    """What it is."""
+    length: int
+    """Bytes, without framing."""
+    hash: bytes
+    """First 8 bytes of the SHA-256 of the packet: the same on every node that heard or sent it."""
+    verdict: Verdict
+    """What it was to us."""
+    reason: str | None = None
+    """Why it is invalid; the rule's name."""
+    rssi_dbm: int | None = None
+    """Received signal strength, where the face knows it."""
+    snr_db: float | None = None
+    """Signal to noise ratio, where the face knows it."""
+    airtime_us: int = 0
+    """Microseconds on the air, 0 where air costs nothing."""
+    feed: FeedId | None = None
+    """The feed of an entry or chunk, where known."""
+    seq: int | None = None
+    """The sequence number of an entry, or of a chunk's entry, where known."""
+    chunk: int | None = None
+    """The number of a chunk, where known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacketSent:
+    """A packet went out on a face."""
+
+    face: FaceName
+    """Which face."""
+    packet: PacketKind
+    """What it is."""
+    length: int
+    """Bytes, without framing."""
+    hash: bytes
+    """As for received packets."""
+    airtime_us: int
+    """Microseconds on the air, 0 where air costs nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantSeen:
+    """A WANT was sent or understood."""
+
+    direction: Direction
+    """Which way."""
+    face: FaceName
+    """Which face."""
+    state: bytes
+    """XOR of the set's feed ids, 32 bytes: the set its numbers index."""
+    offset_index: int
+    """Index of the first feed it speaks of."""
+    seqs: tuple[int, ...]
+    """Next wanted sequence number per feed from *offset_index* on, 0 for "not this one"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChnkSeen:
+    """A CHNK was sent or understood."""
+
+    direction: Direction
+    """Which way."""
+    face: FaceName
+    """Which face."""
+    state: bytes
+    """As for WANT."""
+    chunks_wanted: tuple[tuple[int, int, int], ...]
+    """(feed index, sequence number, chunk number) of the first chunk missing of each side chain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimSeen:
+    """A CLAIM was sent or understood."""
+
+    direction: Direction
+    """Which way."""
+    face: FaceName
+    """Which face."""
+    low: FeedId
+    """Lowest feed id of the region."""
+    high: FeedId
+    """Highest feed id of the region."""
+    xor: bytes
+    """XOR of the region's feed ids, 32 bytes."""
+    count: int
+    """Feed ids in the region."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoveltySeen:
+    """A NOVELTY was sent or understood."""
+
+    direction: Direction
+    """Which way."""
+    face: FaceName
+    """Which face."""
+    feed: FeedId
+    """The feed id it tells of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetChanged:
+    """A feed id was added to the set (it only grows)."""
+
+    feed: FeedId
+    """The one added."""
+    count: int
+    """Feed ids in the set now."""
+    state: bytes
+    """XOR of the set's feed ids now, 32 bytes."""
+    face: FaceName | None
+    """Which face told us, None for a user of this node."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkFound:
+    """Two validly signed entries claim the same place of a feed. Both are kept as proof; the feed is frozen."""
+
+    feed: FeedId
+    """The forked feed."""
+    seq: int
+    """The place both claim."""
+    held: MessageId
+    """Message id of the one we hold."""
+    other: MessageId
+    """Message id of the other one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaceUp:
+    """A face can send and receive."""
+
+    face: FaceName
+    """Its name."""
+    spec: str
+    """The spec string it was opened by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaceDown:
+    """A face is gone."""
+
+    face: FaceName
+    """Its name."""
+    reason: str
+    """Why, in plain words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Something was turned away at a bound of ours; at most one record a minute and rule."""
+
+    rule: str
+    """Which bound: queue, orphans, set, side_chains, faces, rate."""
+    face: FaceName | None
+    """Whose, where it is a face's."""
+    count: int
+    """How many since the last such record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSet:
+    """The wall clock moved against the monotonic clock."""
+
+    step_us: int
+    """By how much, forward positive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStarted:
+    """First record of every boot."""
+
+    name: str
+    """The node's name, chosen by its user."""
+    feed: FeedId
+    """Its own feed."""
+    dialect: Dialect
+    """The dialect it writes."""
+    version: str
+    """The program's version."""
+    clean: bool
+    """True if the boot before ended by a stop record (or there was none)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStopped:
+    """Last record of a boot that ended in order."""
+
+    reason: str
+    """Why: signal or command."""
+
+
+Event = (
+    EntryAppended
+    | ChunkAppended
+    | PacketReceived
+    | PacketSent
+    | WantSeen
+    | ChnkSeen
+    | ClaimSeen
+    | NoveltySeen
+    | SetChanged
+    | ForkFound
+    | FaceUp
+    | FaceDown
+    | Refused
+    | ClockSet
+    | DaemonStarted
+    | DaemonStopped
+)
+"""Everything that can happen."""

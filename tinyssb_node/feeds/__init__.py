@@ -1,0 +1,1 @@
+"""Append-only chains: extend, refuse, detect forks."""

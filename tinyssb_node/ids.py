@@ -1,0 +1,101 @@
+"""Value types of the field: built only by checking, immutable, ordered as bytes."""
+
+from enum import StrEnum
+from typing import NewType, Self
+
+from tinyssb_node import limits
+
+
+class _FixedBytes(bytes):
+    """Bytes of one size. Subclasses set ``SIZE``."""
+
+    __slots__ = ()
+    SIZE = 0
+
+    def __new__(cls, value: bytes) -> Self:
+        """Take *value* if it has the right size. Raises ValueError."""
+        if len(value) != cls.SIZE:
+            raise ValueError(f"{cls.__name__} has {cls.SIZE} bytes, not {len(value)}")
+        return super().__new__(cls, value)
+
+    @classmethod
+    def from_hex(cls, text: str) -> Self:
+        """Read hexadecimal digits. Raises ValueError."""
+        return cls(bytes.fromhex(text))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.hex()})"
+
+
+class FeedId(_FixedBytes):
+    """An ed25519 public key: 32 bytes that name a feed (spec 4.1)."""
+
+    __slots__ = ()
+    SIZE = limits.FEED_ID_SIZE
+
+
+class MessageId(_FixedBytes):
+    """The first 20 bytes of a SHA-256 over an entry and its place (spec 4.2.4)."""
+
+    __slots__ = ()
+    SIZE = limits.MESSAGE_ID_SIZE
+
+
+class Dmx(_FixedBytes):
+    """The first 7 bytes of a SHA-256 that say what a packet is for (spec 4.2)."""
+
+    __slots__ = ()
+    SIZE = limits.DMX_SIZE
+
+
+Seq = NewType("Seq", int)
+"""Sequence number of an entry in its feed, from 1."""
+
+FaceName = NewType("FaceName", str)
+"""Name of a face (a link to the outside), unique in a running node."""
+
+
+class Dialect(StrEnum):
+    """How a feed is written (decision 0001)."""
+
+    SPEC = "spec"
+    DEPLOYED = "deployed"
+
+
+class Origin(StrEnum):
+    """How a packet came into our store."""
+
+    OWN = "own"
+    PEER = "peer"
+    IMPORT = "import"
+
+
+class PacketKind(StrEnum):
+    """What a packet is."""
+
+    ENTRY = "entry"
+    CHUNK = "chunk"
+    CLAIM = "claim"
+    NOVELTY = "novelty"
+    ZAP = "zap"
+    WANT = "want"
+    CHNK = "chnk"
+    PING = "ping"
+    PONG = "pong"
+    UNKNOWN = "unknown"
+
+
+class Verdict(StrEnum):
+    """What a received packet was to us."""
+
+    NEW = "new"
+    DUPLICATE = "duplicate"
+    INVALID = "invalid"
+    NOT_OURS = "not_ours"
+
+
+class Direction(StrEnum):
+    """Which way a packet went."""
+
+    RX = "rx"
+    TX = "tx"

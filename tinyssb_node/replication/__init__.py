@@ -1,0 +1,1 @@
+"""Who lacks what; never when."""

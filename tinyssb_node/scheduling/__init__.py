@@ -1,0 +1,1 @@
+"""When something may be sent."""

@@ -1,0 +1,109 @@
+"""What the scheduler must know of a face, as plain data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tinyssb_node import limits
+
+
+class Medium(StrEnum):
+    """Who else hears what is sent on a face, and what sending costs."""
+
+    AIR = "air"
+    """Shared and slow: a radio channel."""
+    LAN = "lan"
+    """Shared and quick: UDP multicast."""
+    STREAM = "stream"
+    """One peer at the other end: WebSocket."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkProfile:
+    """A face's manners: how much, how often, how long to wait whether somebody else answers."""
+
+    medium: Medium
+    """What kind of link."""
+    airtime_us: tuple[int, ...]
+    """Microseconds on the air by packet length, 0 to 120; all 0 where air costs nothing."""
+    window: int
+    """Packets that may be handed to the face and not yet reported as sent."""
+    gap_us: int
+    """Least silence after a packet of ours before the next."""
+    burst: int
+    """Packets given in answer to a first request: few, so that a slow peer is not flooded."""
+    burst_max: int
+    """Packets given in answer to one request once the peer was seen to take what it asked for."""
+    answer_delay_us: int
+    """Answers wait a random time up to this, and are dropped if somebody else gives them meanwhile."""
+    advert_min_us: int
+    """Shortest interval between adverts of one kind (Trickle's Imin, RFC 6206)."""
+    advert_max_us: int
+    """Longest interval (Trickle's Imax)."""
+
+
+_FREE = (0,) * (limits.PACKET_SIZE + 1)
+
+
+def stream_profile() -> LinkProfile:
+    """A reliable byte stream to one peer."""
+    return LinkProfile(
+        medium=Medium.STREAM,
+        airtime_us=_FREE,
+        window=512,
+        gap_us=0,
+        burst=5,
+        burst_max=512,
+        answer_delay_us=0,
+        advert_min_us=500_000,
+        advert_max_us=15_000_000,
+    )
+
+
+def lan_profile() -> LinkProfile:
+    """A local network: shared, quick, lossy, no air."""
+    return LinkProfile(
+        medium=Medium.LAN,
+        airtime_us=_FREE,
+        window=64,
+        gap_us=2_000,
+        burst=5,
+        burst_max=64,
+        answer_delay_us=50_000,
+        advert_min_us=500_000,
+        advert_max_us=15_000_000,
+    )
+
+
+def air_profile(airtime_us: Sequence[int]) -> LinkProfile:
+    """A radio channel on which a packet of n bytes takes ``airtime_us[n]`` microseconds (121 values)."""
+    if len(airtime_us) != limits.PACKET_SIZE + 1:
+        raise ValueError(f"airtime_us has {limits.PACKET_SIZE + 1} values, not {len(airtime_us)}")
+    packet_us = airtime_us[limits.PACKET_SIZE]
+    return LinkProfile(
+        medium=Medium.AIR,
+        airtime_us=tuple(airtime_us),
+        window=1,
+        gap_us=packet_us,
+        burst=4,
+        burst_max=8,
+        answer_delay_us=6 * packet_us,
+        advert_min_us=8 * packet_us,
+        advert_max_us=256 * packet_us,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reception:
+    """What a face knows of a packet it heard."""
+
+    rssi_dbm: int | None = None
+    """Received signal strength."""
+    snr_db: float | None = None
+    """Signal to noise ratio."""
+    airtime_us: int = 0
+    """Microseconds it was on the air."""
+
+
+WIRED = Reception()
+"""Reception of a packet that came over a cable."""

@@ -1,0 +1,161 @@
+"""What the core sees of the store: small, synchronous, the same for SQLite and memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tinyssb_node.feeds.fork import ForkProof
+from tinyssb_node.feeds.sidechain import SideChain
+from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedRecord:
+    """What is kept of a feed besides its packets."""
+
+    feed: FeedId
+    """The feed."""
+    dialect: Dialect | None
+    """Its dialect; None until its first entry fixed it."""
+    seq: int
+    """Sequence number of the last entry held, 0 for none."""
+    tip: MessageId | None
+    """Message id of that entry."""
+    own: bool
+    """True if we hold its key."""
+    wanted: bool
+    """False if its user does not want it: it stays in the set, is not asked for."""
+    forked_at: int | None
+    """Sequence number at which two signed entries were seen; the feed is frozen. None: no fork known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEntry:
+    """An entry as kept."""
+
+    feed: FeedId
+    seq: int
+    packet: bytes
+    """120 bytes."""
+    id: MessageId
+    origin: Origin
+    face: FaceName | None
+    arrival: int
+    """Counts appends of this store, entries and chunks together, from 1."""
+    committed_us: int
+    """Wall clock at commit, microseconds since 1970; 0 before the commit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredChunk:
+    """A packet of a side chain as kept."""
+
+    feed: FeedId
+    seq: int
+    chunk: int
+    """From 0."""
+    packet: bytes
+    """120 bytes."""
+    origin: Origin
+    face: FaceName | None
+    arrival: int
+    committed_us: int
+
+
+class Store(Protocol):
+    """Everything between two commits is one transaction: all of it is kept, or none.
+
+    Reads see what was written before them, committed or not. Raises StoreFullError when the disk is full and
+    StoreFailedError for what else the disk does; after either, call ``rollback`` and load anew.
+    """
+
+    def feeds(self) -> Sequence[FeedRecord]:
+        """All feeds of the set, sorted by feed id."""
+        ...
+
+    def put_feed(self, record: FeedRecord) -> None:
+        """Add or replace what is kept of a feed."""
+        ...
+
+    def append_entry(
+        self, feed: FeedId, seq: int, packet: bytes, id_: MessageId, origin: Origin, face: FaceName | None
+    ) -> int:
+        """Add a verified entry behind the last one and move the feed's frontier to it. Returns its arrival number.
+
+        The feed was put before. That *seq* follows the last one is the caller's care, checked here too (AssertionError).
+        """
+        ...
+
+    def append_chunk(
+        self, feed: FeedId, seq: int, chunk: int, packet: bytes, origin: Origin, face: FaceName | None
+    ) -> int:
+        """Add a verified packet of a side chain. Returns its arrival number."""
+        ...
+
+    def put_side_chain(self, chain: SideChain) -> None:
+        """Remember how far an unfinished side chain is; forget it when it is complete."""
+        ...
+
+    def side_chains(self) -> Sequence[SideChain]:
+        """All unfinished side chains, sorted by feed and sequence number."""
+        ...
+
+    def entry(self, feed: FeedId, seq: int) -> StoredEntry | None:
+        """One entry, O(log n)."""
+        ...
+
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[StoredEntry]:
+        """Up to *limit* entries from sequence number *first* on, in order."""
+        ...
+
+    def chunk(self, feed: FeedId, seq: int, chunk: int) -> bytes | None:
+        """One packet of a side chain, O(log n)."""
+        ...
+
+    def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
+        """Up to *limit* packets of a side chain from number *first* on, in order."""
+        ...
+
+    def find_entries(self, dmx: bytes) -> Sequence[tuple[FeedId, int]]:
+        """Where entries with this DMX are held (7 bytes; more than one only by chance or design)."""
+        ...
+
+    def find_chunks(self, hash_: bytes) -> Sequence[tuple[FeedId, int, int]]:
+        """Where chunks with this SHA-256[:20] are held."""
+        ...
+
+    def put_fork(self, proof: ForkProof) -> None:
+        """Keep both branches of a fork. Put again, it changes nothing."""
+        ...
+
+    def forks(self) -> Sequence[ForkProof]:
+        """All proofs kept, sorted by feed and sequence number."""
+        ...
+
+    def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
+        """Up to *limit* appends with arrival numbers above *arrival*, in order."""
+        ...
+
+    def last_arrival(self) -> int:
+        """The highest arrival number, 0 for none."""
+        ...
+
+    def get_meta(self, key: str) -> str | None:
+        """A small value kept by name (boot counter, clean-stop marker)."""
+        ...
+
+    def put_meta(self, key: str, value: str) -> None:
+        """Keep a small value by name."""
+        ...
+
+    def commit(self, wall_us: int) -> None:
+        """Make everything written since the last commit durable (fsync included), stamped with *wall_us*."""
+        ...
+
+    def rollback(self) -> None:
+        """Forget everything written since the last commit."""
+        ...
+
+    def close(self) -> None:
+        """Close; uncommitted writes are lost."""
+        ...
