@@ -1,0 +1,45 @@
+# What people type here. `make` alone lists it; the set-up itself is in .ci/setup.sh.
+
+PYTHON := .venv/bin/python
+SETUP := bash .ci/setup.sh
+
+# Seconds the demo runs; empty: until Ctrl-C.
+DEMO_SECONDS ?=
+# More words for pytest, such as ARGS="-k goset -x".
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench clean
+
+help:  ## list these targets
+	@echo "tinySSB node: what you can type here"
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo:  ## five nodes on a modelled LoRa channel, Spark and a live page (DEMO_SECONDS=90 ends by itself)
+	@$(SETUP) demo java
+	@.venv/bin/tinyssb demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
+
+test:  ## every test, with branch coverage (ARGS="-k word" for some)
+	@$(SETUP) dev java chromium
+	@$(PYTHON) -m pytest --cov --cov-branch --cov-report=term $(ARGS)
+
+lint:  ## ruff, the formatter, mypy --strict and the layers
+	@$(SETUP) dev
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
+	@$(PYTHON) -m mypy --strict
+	@.venv/bin/lint-imports
+
+format:  ## let ruff put the code in shape
+	@$(SETUP) dev
+	@$(PYTHON) -m ruff check --fix .
+	@$(PYTHON) -m ruff format .
+
+bench:  ## measure, and write docs/reference/benchmarks.md (ARGS="--only name" for one)
+	@$(SETUP) dev java
+	@$(PYTHON) -m tests.bench $(ARGS)
+
+clean:  ## remove what was made here (the virtual environment stays: rm -r .venv)
+	@rm -rf .demo .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* \
+		htmlcov dist build spark-warehouse metastore_db derby.log
+	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
