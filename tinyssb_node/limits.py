@@ -93,3 +93,158 @@ FACES_MAX: Final = 256
 """Faces at a time; a further one is refused."""
 INBOX_MAX: Final = 4_096
 """Received frames waiting for the node; beyond it streams are paused and datagrams dropped."""
+
+# --- Daemon and command line (ours) ----------------------------------------------------------------------------------
+
+CONTROL_VERSION: Final = 1
+"""Version of the control protocol (docs/formats/control.md)."""
+CONTROL_REQUEST_MAX: Final = 262_144
+"""Most bytes of a request line: the longest content in hexadecimal, twice."""
+assert CONTROL_REQUEST_MAX >= 2 * 2 * CONTENT_PUBLISH_MAX
+CONTROL_REPLY_MAX: Final = 4_194_304
+"""Most bytes of a reply line: the longest content fetched, in hexadecimal, twice."""
+assert CONTROL_REPLY_MAX >= 2 * 2 * CONTENT_FETCH_MAX
+CONTROL_CLIENTS_MAX: Final = 32
+"""Control connections at a time."""
+CONTROL_ID_MAX: Final = 64
+"""Most characters of a request's id."""
+CONTROL_LOG_CONTENT_MAX: Final = 4_096
+"""Most bytes of content in an item of a listing; longer content is asked for by itself."""
+CONTROL_PAGE: Final = 256
+"""Rows read from the store before the event loop gets its turn."""
+IMPORT_ENTRIES_MAX: Final = 64
+"""Most entries in one import request, which is one transaction."""
+IMPORT_CHUNKS_MAX: Final = 256
+"""Most chunks in one import request; with IMPORT_ENTRIES_MAX they fit a request line."""
+assert 2 * PACKET_SIZE * (IMPORT_ENTRIES_MAX + IMPORT_CHUNKS_MAX) < CONTROL_REQUEST_MAX // 2
+EXPORT_VERSION: Final = 1
+"""Version of export files (docs/formats/export.md)."""
+EXPORT_BLOCK_SIZE: Final = 65_536
+"""Bytes of an export file made at a time."""
+TURN_FRAMES_MAX: Final = 512
+"""Received frames in one transaction: about 30 ms of signature checks, so that timers and clients get their turn."""
+CLOCK_STEP_US: Final = 1_000_000
+"""A wall clock that moved this much against the monotonic clock was set (docs/formats/events.md)."""
+RETRY_US: Final = 30_000_000
+"""Wait before a full disk, or a face that could not be opened, is tried again."""
+DISK_ROOM_MIN: Final = 16_777_216
+"""Free bytes below which we wait for more room before writing again, and `doctor` warns: a few segments of the log."""
+LOG_REPEAT_US: Final = 60_000_000
+"""A log line about strangers' mistakes is written at most this often; the next one counts those between."""
+NAME_MAX: Final = 32
+"""Most characters of a node's name, so that tables stay tables."""
+NETWORK_KEY_MAX: Final = 64
+"""Most bytes of a network key; it precedes a name that is hashed at every packet."""
+UNIX_PATH_MAX: Final = 107
+"""Most bytes of a Unix socket's path (unix(7), sun_path less its zero byte)."""
+CLIENT_TIMEOUT_S: Final = 30.0
+"""Seconds a client waits for the daemon's next line; a stream that follows waits for ever."""
+
+# --- Content header and fork proofs ----------------------------------------------------------------------------------
+
+CONTENT_LENGTH_SIZE_MAX: Final = 5
+"""Most bytes of the varint that declares a content's length (as for a BIPF tag)."""
+PACKET_HASH_SIZE: Final = 8
+"""Bytes of a packet's hash in the event log: tells apart 2**32 packets, one mesh's traffic of many years."""
+FORK_PROOF_SIZE: Final = 8 + 1 + 1 + FEED_ID_SIZE + SEQ_SIZE + MESSAGE_ID_SIZE + 2 * PACKET_SIZE
+"""Bytes of a serialized fork proof (docs/formats/packets.md)."""
+assert FORK_PROOF_SIZE == 306
+
+# --- Store, identity and event log (docs/formats/) ---------------------------------------------------------------------
+
+SEED_SIZE: Final = 32
+"""Bytes of an ed25519 seed (RFC 8032 5.1.5)."""
+IDENTITY_FILE_MAX: Final = 65_536
+"""Most bytes read of an identity file; one has about 120."""
+STORE_CACHE_KIB: Final = 8_192
+"""Memory SQLite may keep pages in: an idle daemon has 60 MB for everything."""
+STORE_CHECKPOINT_PAGES: Final = 4_096
+"""Pages of 4 KiB in the write-ahead log before they are moved into the store: 16 MiB, some ten full commits."""
+EVENT_LINE_MAX: Final = 4_096
+"""Most bytes of an event record, line feed included."""
+EVENT_TEXT_MAX: Final = 256
+"""Characters kept of a free text in an event record: two of them, six bytes each when escaped, leave room for the rest."""
+EVENT_SEGMENT_BYTES: Final = 16 * 2**20
+"""A segment that reached this many bytes is followed by a new one, unless configured otherwise."""
+EVENT_SEGMENT_AGE_US: Final = 3_600 * 1_000_000
+"""A segment of this age is followed by a new one, unless configured otherwise: an hour."""
+EVENT_RETENTION_BYTES: Final = 2**30
+"""Bytes of segments kept per node, unless configured otherwise."""
+EVENT_RETENTION_AGE_US: Final = 30 * 86_400 * 1_000_000
+"""Age of the oldest segment kept, unless configured otherwise: 30 days."""
+EVENT_SYNC_US: Final = 5_000_000
+"""Longest time between two fsyncs of a segment that is written to: what a power cut may cost of the records that the
+store cannot give back."""
+EVENT_BACKLOG_BYTES: Final = 4 * 2**20
+"""Records that wait in memory while the disk is full; further ones are dropped and counted."""
+EVENT_TAIL_BLOCK: Final = 65_536
+"""Bytes read at a time when a segment is searched from its end."""
+EVENT_CATCH_UP_BATCH: Final = 1_000
+"""Appends read from the store at a time when the log lacks some."""
+
+# --- Faces ----------------------------------------------------------------------------------------------------------
+
+BACKOFF_MIN_S: Final = 1.0
+"""First wait before a link is tried again; deployed phones wait 5 s."""
+BACKOFF_MAX_S: Final = 30.0
+"""Longest wait before a link is tried again: a person who plugs it back in should see it come up."""
+LINK_SETTLED_S: Final = 10.0
+"""A link that held this long starts its back-off anew when it breaks."""
+FACE_NAME_MAX: Final = 32
+"""Most characters of a name given to a face: it stands in table columns."""
+FACE_SPEC_MAX: Final = 512
+"""Most characters of a spec string."""
+
+UDP_GROUP: Final = "239.5.5.8"
+"""Multicast group of deployed phones and boards."""
+UDP_PORT: Final = 1558
+"""Its port."""
+UDP_TTL_DEFAULT: Final = 1
+"""Hops a multicast datagram may take: 1 stays in the local network, as phones have it."""
+UDP_READ_SIZE: Final = 2_048
+"""Bytes read of a datagram; what is longer is no packet anyway."""
+UDP_READS_IN_A_ROW: Final = 32
+"""Datagrams read before other tasks get a turn."""
+UDP_PEERS_MAX: Final = 64
+"""Peers that get unicast copies; the one silent for longest makes room."""
+UDP_PEER_AGE_S: Final = 300.0
+"""Silence after which a peer gets no more copies."""
+UDP_ECHOES_MAX: Final = 512
+"""Datagrams of ours remembered until multicast brings them back to us."""
+UDP_ECHO_AGE_S: Final = 1.0
+"""How long they are remembered; loopback takes microseconds."""
+UDP_COPY_WINDOW_S: Final = 0.4
+"""The same datagram from the same peer within this time is its multicast and unicast copy: above the 0.3 s for which
+Wi-Fi access points hold back multicast, below the 0.5 s at which the quickest advert repeats."""
+UDP_CHECK_S: Final = 15.0
+"""How often the interface's address is looked at, to join the group anew when it changed."""
+
+WS_PEERS_MAX: Final = 64
+"""Connections to one listening WebSocket face; a further one is told 503."""
+WS_MESSAGE_MAX: Final = 4_096
+"""Bytes of a WebSocket message that are read to be counted as junk; a longer one ends the connection."""
+WS_QUEUE: Final = 64
+"""Messages read ahead of the node per connection before TCP is made to wait."""
+WS_PING_S: Final = 20.0
+"""Keepalive: a ping this often, and this long to answer it."""
+WS_OPEN_S: Final = 10.0
+"""Time for a WebSocket handshake."""
+WS_WRITE_BUFFER: Final = 65_536
+"""Bytes written ahead of a slow peer before sending waits."""
+
+ETHER_VERSION: Final = 1
+"""Version of the protocol between ether faces and the ether (docs/formats/ether.md)."""
+ETHER_LINE_MAX: Final = 16_384
+"""Most bytes of a line, either way: a status of ETHER_NODES_MAX nodes fits in as few names as are used."""
+ETHER_NODES_MAX: Final = 200
+"""Most nodes on one ether."""
+ETHER_CONTROLS_MAX: Final = 16
+"""Most command connections to one ether at a time."""
+ETHER_QUEUE: Final = 16
+"""Packets a node may hand to the ether before the first is sent."""
+ETHER_RULES_MAX: Final = 1_000
+"""Most cuts, and most explicit links, on one ether."""
+ETHER_WRITE_BUFFER: Final = 65_536
+"""Bytes waiting for a node that reads too slowly; beyond it the node misses frames, as it would on air."""
+ETHER_HELLO_S: Final = 5.0
+"""Time for a new connection to say hello, and for the ether to answer."""
