@@ -36,6 +36,8 @@ class LinkProfile:
     """Packets given in answer to one request once the peer was seen to take what it asked for."""
     answer_delay_us: int
     """Answers wait a random time up to this, and are dropped if somebody else gives them meanwhile."""
+    hold_us: int
+    """What was given (by anybody heard) is not given again for this long: it may still be on its way."""
     advert_min_us: int
     """Shortest interval between adverts of one kind (Trickle's Imin, RFC 6206)."""
     advert_max_us: int
@@ -55,6 +57,7 @@ def stream_profile() -> LinkProfile:
         burst=5,
         burst_max=512,
         answer_delay_us=0,
+        hold_us=2_000_000,
         advert_min_us=500_000,
         advert_max_us=15_000_000,
     )
@@ -70,6 +73,7 @@ def lan_profile() -> LinkProfile:
         burst=5,
         burst_max=64,
         answer_delay_us=50_000,
+        hold_us=300_000,
         advert_min_us=500_000,
         advert_max_us=15_000_000,
     )
@@ -88,6 +92,7 @@ def air_profile(airtime_us: Sequence[int]) -> LinkProfile:
         burst=4,
         burst_max=8,
         answer_delay_us=6 * packet_us,
+        hold_us=16 * packet_us,
         advert_min_us=8 * packet_us,
         advert_max_us=256 * packet_us,
     )

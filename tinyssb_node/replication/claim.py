@@ -1,0 +1,81 @@
+"""Bringing two sets together by CLAIMs and NOVELTYs (spec 3.3; docs/formats/packets.md).
+
+A claim names the lowest and highest id of a region, the XOR and the number of ids in it. Who hears one learns the two
+ids it names, compares the rest, and answers with claims of smaller regions until the difference has nowhere left to hide.
+"""
+
+from collections.abc import Sequence
+
+from tinyssb_node.codec.packets import Claim, Novelty
+from tinyssb_node.errors import PeerError
+from tinyssb_node.ids import FeedId
+from tinyssb_node.replication.goset import Goset, xor_of
+
+
+class ImpossibleClaimError(PeerError):
+    """No set of feed ids has such a claim: its bounds, count and XOR contradict each other."""
+
+
+def claim_of(feeds: Sequence[FeedId]) -> Claim:
+    """The claim of a region, given as its ids in order; at least one."""
+    return Claim(low=feeds[0], high=feeds[-1], xor=xor_of(feeds), count=len(feeds))
+
+
+def named_feeds(claim: Claim) -> tuple[FeedId, ...]:
+    """The ids that a claim gives away: its bounds, and the one between them if there are three.
+
+    Raises ImpossibleClaimError for a claim that no set has.
+    """
+    low, high = claim.low, claim.high
+    if claim.count == 0 or low > high or (claim.count == 1) != (low == high):
+        raise ImpossibleClaimError
+    if claim.count > 3:
+        return (low, high)
+    bounds = (low,) if low == high else (low, high)
+    rest = xor_of((claim.xor, *bounds))
+    if claim.count < 3:
+        if any(rest):
+            raise ImpossibleClaimError
+        return bounds
+    middle = FeedId(rest)
+    if not low < middle < high:
+        raise ImpossibleClaimError
+    return (low, middle, high)
+
+
+def agrees(goset: Goset, claim: Claim) -> bool:
+    """True if we hold exactly what *claim* says of its region."""
+    held = goset.region(claim.low, claim.high)
+    return len(held) == claim.count and xor_of(held) == claim.xor
+
+
+def covers(goset: Goset, claim: Claim) -> bool:
+    """True if *claim* speaks of at least our whole set."""
+    return len(goset) > 0 and claim.low <= goset[0] and claim.high >= goset[len(goset) - 1]
+
+
+def repairs(goset: Goset, claim: Claim) -> list[Claim | Novelty]:
+    """What to say to somebody whose *claim* does not agree with our set, its named ids being in ours already.
+
+    Who holds no more than the claimant asks, by claiming the same region; who holds no less helps, by claiming what
+    lies between the bounds in two halves. With equal counts both know something: both are said.
+    """
+    held = goset.region(claim.low, claim.high)
+    said: list[Claim | Novelty] = []
+    if len(held) <= claim.count and held:
+        said.append(claim_of(held))
+    if len(held) >= claim.count:
+        between = [feed for feed in held if claim.low < feed < claim.high]
+        half = len(between) // 2
+        if len(between) == 1:
+            said.append(Novelty(feed=between[0]))
+        elif len(between) <= 3:
+            said.extend([claim_of(between)] if between else [])
+        else:
+            said.extend([claim_of(between[:half]), claim_of(between[half:])])
+    return said
+
+
+def advert(goset: Goset) -> Claim | None:
+    """The claim of the whole set, None for an empty one."""
+    return claim_of(goset.feeds) if len(goset) else None

@@ -1,0 +1,118 @@
+"""What the next packet may be: the tables a received packet is looked up in, by DMX and by hash."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from tinyssb_node import limits
+from tinyssb_node.feeds.chain import Expectation
+from tinyssb_node.feeds.sidechain import SideChain
+from tinyssb_node.ids import FeedId
+
+
+class Expectations:
+    """Entries by DMX, chunks by hash. Either key may stand for several: seven bytes can collide, and two side chains
+    can end with the same packet."""
+
+    def __init__(self) -> None:
+        self._entries: dict[bytes, tuple[Expectation, ...]] = {}
+        self._of_feed: dict[FeedId, tuple[Expectation, ...]] = {}
+        self._chunks: dict[bytes, dict[tuple[FeedId, int], SideChain]] = {}
+        self._of_chain: dict[tuple[FeedId, int], SideChain] = {}
+
+    def entries(self, dmx: bytes) -> Sequence[Expectation]:
+        """The entries that a packet with this DMX may be."""
+        return self._entries.get(dmx, ())
+
+    def expect_entries(self, feed: FeedId, expectations: tuple[Expectation, ...]) -> None:
+        """Replace what is expected of *feed*; an empty tuple for nothing."""
+        for old in self._of_feed.pop(feed, ()):
+            rest = tuple(other for other in self._entries[old.dmx] if other.feed != feed)
+            if rest:
+                self._entries[old.dmx] = rest
+            else:
+                del self._entries[old.dmx]
+        if expectations:
+            self._of_feed[feed] = expectations
+        for new in expectations:
+            self._entries[new.dmx] = (*self._entries.get(new.dmx, ()), new)
+
+    def chunks(self, hash_: bytes) -> Sequence[SideChain]:
+        """The side chains that wait for a packet with this SHA-256[:20]."""
+        waiting = self._chunks.get(hash_)
+        return tuple(waiting.values()) if waiting else ()
+
+    @property
+    def side_chains(self) -> Sequence[SideChain]:
+        """Every side chain expected, in order of expectation."""
+        return tuple(self._of_chain.values())
+
+    @property
+    def has_chunk_room(self) -> bool:
+        """True if a further side chain can be expected (limits.SIDE_CHAINS_MAX)."""
+        return len(self._of_chain) < limits.SIDE_CHAINS_MAX
+
+    def expect_chunk(self, chain: SideChain) -> None:
+        """Wait for the next packet of *chain*, in place of an earlier one of the same side chain."""
+        key = (chain.feed, chain.seq)
+        self.forget_chain(*key)
+        self._of_chain[key] = chain
+        self._chunks.setdefault(chain.next_hash, {})[key] = chain
+
+    def forget_chain(self, feed: FeedId, seq: int) -> None:
+        """Wait no more for a side chain."""
+        old = self._of_chain.pop((feed, seq), None)
+        if old is None:
+            return
+        waiting = self._chunks[old.next_hash]
+        del waiting[(feed, seq)]
+        if not waiting:
+            del self._chunks[old.next_hash]
+
+    def forget_feed(self, feed: FeedId) -> None:
+        """Expect nothing of *feed* any more."""
+        self.expect_entries(feed, ())
+        for owner, seq in [key for key in self._of_chain if key[0] == feed]:
+            self.forget_chain(owner, seq)
+
+
+class Orphans:
+    """Packets that nothing expects yet: an entry or chunk that overtook its predecessor on the way.
+
+    Bounded, oldest out first, so that junk costs whoever waits longest a repeat and nothing else.
+    """
+
+    def __init__(self) -> None:
+        self._by_hash: OrderedDict[bytes, bytes] = OrderedDict()
+        self._by_dmx: dict[bytes, set[bytes]] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_hash)
+
+    def __contains__(self, hash_: bytes) -> bool:
+        return hash_ in self._by_hash
+
+    def put(self, hash_: bytes, packet: bytes) -> bool:
+        """Keep *packet*. False if an older one had to go."""
+        if hash_ in self._by_hash:
+            return True
+        self._by_hash[hash_] = packet
+        self._by_dmx.setdefault(packet[: limits.DMX_SIZE], set()).add(hash_)
+        if len(self._by_hash) <= limits.ORPHANS_MAX:
+            return True
+        oldest = next(iter(self._by_hash))
+        self.take(oldest)
+        return False
+
+    def with_dmx(self, dmx: bytes) -> Sequence[bytes]:
+        """Hashes of the packets kept that begin with *dmx*, in a fixed order."""
+        return sorted(self._by_dmx.get(dmx, ()))
+
+    def take(self, hash_: bytes) -> bytes | None:
+        """Remove and return a packet, None if it is not kept."""
+        packet = self._by_hash.pop(hash_, None)
+        if packet is not None:
+            dmx = packet[: limits.DMX_SIZE]
+            self._by_dmx[dmx].discard(hash_)
+            if not self._by_dmx[dmx]:
+                del self._by_dmx[dmx]
+        return packet

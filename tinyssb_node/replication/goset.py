@@ -1,0 +1,64 @@
+"""The grow-only set of feeds that peers agree on (spec 3.2)."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+
+from tinyssb_node import limits
+from tinyssb_node.ids import FeedId
+
+_ZERO = bytes(limits.FEED_ID_SIZE)
+
+
+def xor_of(feeds: Iterable[bytes]) -> bytes:
+    """XOR of feed ids, 32 bytes; zeros for none."""
+    total = 0
+    for feed in feeds:
+        total ^= int.from_bytes(feed, "big")
+    return total.to_bytes(limits.FEED_ID_SIZE, "big")
+
+
+class Goset:
+    """Feed ids in lexicographic order; a feed's index is what WANT and CHNK speak of."""
+
+    def __init__(self, feeds: Iterable[FeedId] = ()) -> None:
+        self._feeds = sorted(set(feeds))
+        assert len(self._feeds) <= limits.SET_MAX
+        self._index = {feed: number for number, feed in enumerate(self._feeds)}
+        self.state = xor_of(self._feeds)
+        """XOR of all ids, 32 bytes (spec 3.4.2)."""
+
+    def __len__(self) -> int:
+        return len(self._feeds)
+
+    def __contains__(self, feed: FeedId) -> bool:
+        return feed in self._index
+
+    def __getitem__(self, index: int) -> FeedId:
+        return self._feeds[index]
+
+    @property
+    def feeds(self) -> Sequence[FeedId]:
+        """All ids, sorted."""
+        return tuple(self._feeds)
+
+    @property
+    def full(self) -> bool:
+        """True if no further id fits (spec 3.6.1)."""
+        return len(self._feeds) >= limits.SET_MAX
+
+    def index(self, feed: FeedId) -> int:
+        """Index of a feed of the set. Raises KeyError."""
+        return self._index[feed]
+
+    def add(self, feed: FeedId) -> bool:
+        """Add *feed*. False if it is there already, the set is full, or it is the all-zero id that names nobody."""
+        if feed in self._index or self.full or feed == _ZERO:
+            return False
+        self._feeds.insert(bisect_left(self._feeds, feed), feed)
+        self._index = {feed: number for number, feed in enumerate(self._feeds)}
+        self.state = xor_of((self.state, feed))
+        return True
+
+    def region(self, low: FeedId, high: FeedId) -> Sequence[FeedId]:
+        """The ids from *low* to *high*, both included if held."""
+        return self._feeds[bisect_left(self._feeds, low) : bisect_right(self._feeds, high)]

@@ -1,0 +1,60 @@
+"""WANT: who lacks which entries (spec 3.4)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tinyssb_node import limits
+from tinyssb_node.codec.bipf import encoded_size
+from tinyssb_node.codec.packets import Want
+from tinyssb_node.ids import FeedId
+from tinyssb_node.replication.goset import Goset
+
+NOT_WANTED = 0
+"""The number that asks for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantReading:
+    """What somebody's WANT means to us."""
+
+    wanted: tuple[tuple[FeedId, int], ...]
+    """(feed, next wanted sequence number) of every feed it asks for."""
+    behind: bool
+    """True if it tells of entries that we want and lack."""
+    same: bool
+    """True if we would have said the same of these feeds."""
+
+
+def build_want(goset: Goset, next_wanted: Callable[[FeedId], int], start: int) -> tuple[Want, int] | None:
+    """A WANT of as many feeds from index *start* on as fit a packet, and the index to start the next one from.
+
+    *next_wanted* tells the next sequence number wanted of a feed, NOT_WANTED for none. None for an empty set.
+    """
+    if not len(goset):
+        return None
+    start %= len(goset)
+    seqs: list[int] = []
+    # A list's tag takes up to two bytes in a packet; the offset is the first item.
+    size = 2 + encoded_size(start)
+    while len(seqs) < min(len(goset), limits.VECTOR_ITEMS_MAX - 1):
+        seq = next_wanted(goset[(start + len(seqs)) % len(goset)])
+        size += encoded_size(seq)
+        if size > limits.VECTOR_SIZE:
+            break
+        seqs.append(seq)
+    return Want(offset=start, seqs=tuple(seqs)), (start + len(seqs)) % len(goset)
+
+
+def read_want(goset: Goset, want: Want, next_wanted: Callable[[FeedId], int]) -> WantReading:
+    """Compare a WANT that speaks of our very set with what we hold. The set is not empty."""
+    wanted: list[tuple[FeedId, int]] = []
+    behind = False
+    same = True
+    for number, seq in enumerate(want.seqs[: len(goset)]):
+        feed = goset[(want.offset + number) % len(goset)]
+        ours = next_wanted(feed)
+        same = same and seq == ours
+        if seq != NOT_WANTED:
+            wanted.append((feed, seq))
+            behind = behind or (ours != NOT_WANTED and seq > ours)
+    return WantReading(wanted=tuple(wanted), behind=behind, same=same)

@@ -1,0 +1,164 @@
+"""The sending side of one face: its queue, its pace, its timers, and what it remembers of the other end."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from tinyssb_node import limits
+from tinyssb_node.ids import FaceName, FeedId, PacketKind
+from tinyssb_node.scheduling.link import LinkProfile, Medium
+from tinyssb_node.scheduling.pacing import Pacer
+from tinyssb_node.scheduling.queue import Outbox
+from tinyssb_node.scheduling.requester import Requester
+from tinyssb_node.scheduling.suppression import Given, Recent
+from tinyssb_node.scheduling.trickle import Entropy, Trickle
+
+
+@dataclass(slots=True)
+class Counters:
+    """Totals of a face since it came up."""
+
+    sent: int = 0
+    """Packets that left."""
+    received: int = 0
+    """Packets that came in, whatever they were."""
+    new: int = 0
+    """Received packets that brought something new."""
+    invalid: int = 0
+    """Received packets and frames that broke a rule."""
+    refused: int = 0
+    """Packets of ours that found the queue full."""
+    airtime_us: int = 0
+    """Airtime of what left."""
+    last_heard_us: int | None = None
+    """When something was received last, on the node's clock."""
+
+
+class Line:
+    """Everything the scheduler keeps of one face. It decides when; the node decides what."""
+
+    def __init__(self, name: FaceName, profile: LinkProfile, spec: str, entropy: Entropy, now_us: int) -> None:
+        self.name = name
+        self.profile = profile
+        self.spec = spec
+        self.outbox = Outbox()
+        self.counters = Counters()
+        self.given_entries: Given[FeedId] = Given(hold_us=profile.hold_us, most=limits.SET_MAX)
+        self.given_chunks: Given[tuple[FeedId, int]] = Given(hold_us=profile.hold_us, most=limits.RECENT_MAX)
+        self.seen: Recent[bytes] = Recent(limits.RECENT_MAX)
+        """Hashes of packets heard here: what comes again is a duplicate."""
+        self.peer_next: dict[FeedId, int] = {}
+        """Next sequence number the peer of a stream wants, as far as its WANTs and what we gave it tell."""
+        self.want_start = 0
+        self.chnk_start = 0
+        self._entropy = entropy
+        self._pacer = Pacer(profile, entropy, now_us)
+        self._said: Recent[bytes] = Recent(limits.RECENT_MAX)
+        self._with_face: deque[tuple[bytes, PacketKind]] = deque()
+        self._entries_requester = Requester()
+        self._chunks_requester = Requester()
+        self._credit = profile.burst
+        self.claim_timer = self._timer(now_us)
+        self.want_timer = self._timer(now_us)
+        self.chnk_timer = self._timer(now_us)
+
+    def _timer(self, now_us: int) -> Trickle:
+        return Trickle(
+            shortest_us=self.profile.advert_min_us,
+            longest_us=self.profile.advert_max_us,
+            entropy=self._entropy,
+            now_us=now_us,
+        )
+
+    # --- hearing
+
+    def heard(self, packet: bytes, now_us: int) -> None:
+        """A packet was heard: do not say it too."""
+        self.counters.received += 1
+        self.counters.last_heard_us = now_us
+        cancelled = self.outbox.cancel(packet)
+        self._pacer.heard(now_us, answered_for_us=cancelled)
+
+    def got_entry(self, now_us: int) -> bool:
+        """A new entry came from here. True if it is time to WANT more at once."""
+        return self._got(self._entries_requester, self.want_timer, now_us)
+
+    def got_chunk(self, now_us: int) -> bool:
+        """A new chunk came from here. True if it is time to ask for more chunks at once."""
+        return self._got(self._chunks_requester, self.chnk_timer, now_us)
+
+    def _got(self, requester: Requester, timer: Trickle, now_us: int) -> bool:
+        timer.disagree(now_us)
+        # On the air the timer asks: a request after every few packets would cost more than it gains.
+        return self.profile.medium is not Medium.AIR and requester.got()
+
+    # --- saying
+
+    def answer_due_us(self, now_us: int) -> int:
+        """When an answer to what was just heard should go: at random where others may give it too."""
+        return now_us + int(self._entropy.random() * self.profile.answer_delay_us)
+
+    def answer_room(self, *, progress: bool) -> int:
+        """How many packets to give in answer to a request; *progress* if the asker took what it was given last."""
+        if progress:
+            self._credit = min(2 * self._credit, self.profile.burst_max)
+        return max(0, min(self._credit, self.outbox.room, self._credit - len(self.outbox)))
+
+    def answer_failed(self) -> None:
+        """The asker did not take what it was given: begin small again."""
+        self._credit = self.profile.burst
+
+    def put(self, packet: bytes, kind: PacketKind, due_us: int) -> None:
+        """Queue *packet*; a full queue refuses it and counts."""
+        if not self.outbox.put(packet, kind, due_us):
+            self.counters.refused += 1
+
+    def put_once(self, packet: bytes, kind: PacketKind, due_us: int, now_us: int) -> bool:
+        """Queue *packet* unless the same was said here a moment ago. Two nodes that answer each other end here."""
+        if self._said.within(packet, self.profile.hold_us, now_us):
+            return False
+        self._said.add(packet, now_us)
+        self.put(packet, kind, due_us)
+        return True
+
+    def timer_asked_entries(self) -> None:
+        """The WANT timer fired."""
+        self._entries_requester.timer_asked()
+
+    def timer_asked_chunks(self) -> None:
+        """The CHNK timer fired."""
+        self._chunks_requester.timer_asked()
+
+    # --- sending
+
+    def pop(self, now_us: int) -> tuple[bytes, PacketKind] | None:
+        """The next packet to hand to the face now, if any."""
+        if not self._pacer.may_send(now_us):
+            return None
+        first = self.outbox.pop(now_us)
+        if first is not None:
+            self._pacer.handed()
+            self._with_face.append(first)
+        return first
+
+    def sent(self, count: int, now_us: int) -> list[tuple[bytes, PacketKind, int]]:
+        """The face reports *count* packets as sent: which they were, and the airtime of each in microseconds."""
+        self._pacer.sent(count, now_us)
+        gone = [self._with_face.popleft() for _ in range(count)]
+        self.counters.sent += count
+        airtimes_us = self.profile.airtime_us
+        self.counters.airtime_us += sum(airtimes_us[len(packet)] for packet, _ in gone)
+        return [(packet, kind, airtimes_us[len(packet)]) for packet, kind in gone]
+
+    @property
+    def outstanding(self) -> int:
+        """Packets handed to the face and not yet reported as sent."""
+        return len(self._with_face)
+
+    @property
+    def next_us(self) -> int:
+        """When something is due here."""
+        due = [self.claim_timer.next_us, self.want_timer.next_us, self.chnk_timer.next_us]
+        free_us, first_us = self._pacer.next_us, self.outbox.next_us
+        if free_us is not None and first_us is not None:
+            due.append(max(free_us, first_us))
+        return min(due)

@@ -1,0 +1,58 @@
+"""Trickle timers: silent while neighbours agree, quick when they do not (RFC 6206)."""
+
+from typing import Protocol
+
+
+class Entropy(Protocol):
+    """Where chance comes from; ``random.Random`` is one."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+
+class Trickle:
+    """One Trickle timer with redundancy constant k = 1 (RFC 6206 section 4.2).
+
+    In each interval it fires once, at a random time of the second half, unless somebody else said the same before.
+    Intervals double up to the longest; a disagreement begins again with the shortest.
+    """
+
+    def __init__(self, *, shortest_us: int, longest_us: int, entropy: Entropy, now_us: int) -> None:
+        assert 0 < shortest_us <= longest_us
+        self._shortest_us = shortest_us
+        self._longest_us = longest_us
+        self._entropy = entropy
+        self._begin(shortest_us, now_us)
+
+    def _begin(self, interval_us: int, now_us: int) -> None:
+        self._interval_us = interval_us
+        self._end_us = now_us + interval_us
+        half_us = interval_us // 2
+        self._fire_us = now_us + half_us + int(self._entropy.random() * (interval_us - half_us))
+        self._agreed = False
+        self._fired = False
+
+    @property
+    def next_us(self) -> int:
+        """When ``wake`` is due."""
+        return self._end_us if self._fired else self._fire_us
+
+    def agree(self) -> None:
+        """Somebody said what we would have said: no need to repeat it in this interval."""
+        self._agreed = True
+
+    def disagree(self, now_us: int) -> None:
+        """Somebody knows less or more than we do: speak soon. Does nothing in the shortest interval (RFC 6206, rule 6)."""
+        if self._interval_us > self._shortest_us:
+            self._begin(self._shortest_us, now_us)
+
+    def wake(self, now_us: int) -> bool:
+        """Move on to *now_us*. True if it is time to speak."""
+        speak = False
+        if not self._fired and now_us >= self._fire_us:
+            self._fired = True
+            speak = not self._agreed
+        if now_us >= self._end_us:
+            self._begin(min(2 * self._interval_us, self._longest_us), now_us)
+        return speak
