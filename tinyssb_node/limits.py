@@ -1,7 +1,8 @@
 """Every number of the product, each with its source.
 
 "spec" is the tinySSB specification (draft); where it is silent or contradicts what is on the air, the decision
-records in ``docs/decisions/`` say what was chosen. Numbers without a source are ours, and say why they are what they are.
+records in ``docs/decisions/`` say what was chosen. Numbers without a source are ours, and say why they are what they
+are.
 """
 
 from typing import Final

@@ -82,7 +82,8 @@ class Store(Protocol):
     ) -> int:
         """Add a verified entry behind the last one and move the feed's frontier to it. Returns its arrival number.
 
-        The feed was put before. That *seq* follows the last one is the caller's care, checked here too (AssertionError).
+        The feed was put before. That *seq* follows the last one is the caller's care, checked here too
+        (AssertionError).
         """
         ...
 
