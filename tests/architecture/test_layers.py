@@ -1,0 +1,66 @@
+"""The layers of docs/ARCHITECTURE.md hold, and no module is outside them."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Collection
+from pathlib import Path
+
+from tests.architecture.sources import PACKAGES, ROOT, module_name, pyproject, python_files, tree
+
+SHELL = (
+    "tinyssb_node.cli",
+    "tinyssb_node.daemon",
+    "tinyssb_node.sim",
+    "tinyssb_node.faces",
+    "tinyssb_node.store.sqlite",
+    "tinyssb_node.store.secrets",
+)
+"""What may reach the world; everything else in the node is pure."""
+
+
+def within(module: str, parents: Collection[str]) -> bool:
+    return any(module == parent or module.startswith(f"{parent}.") for parent in parents)
+
+
+def contract_rows(name: str, key: str) -> list[str]:
+    contracts = pyproject()["tool"]["importlinter"]["contracts"]
+    (rows,) = [contract[key] for contract in contracts if contract["name"] == name]
+    return list(rows)
+
+
+def node_modules() -> list[str]:
+    packages = {"tinyssb_node", "tinyssb_node.store"}
+    return [name for path in python_files("tinyssb_node") if (name := module_name(path)) not in packages]
+
+
+def test_import_linter_keeps_every_contract() -> None:
+    command = Path(sys.executable).with_name("lint-imports")
+    run = subprocess.run(
+        [command, "--no-cache", "--no-logo"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_every_module_of_the_node_has_a_layer() -> None:
+    rows = contract_rows("Imports go down only", "layers")
+    layers = [layer.strip(" ()") for row in rows for layer in row.split("|")]
+    assert [module for module in node_modules() if not within(module, layers)] == []
+
+
+def test_every_module_below_the_faces_is_held_to_be_pure() -> None:
+    pure = contract_rows("The pure layers reach neither clock, entropy, disk nor network", "source_modules")
+    assert [module for module in node_modules() if not within(module, [*pure, *SHELL])] == []
+
+
+def test_nothing_imports_by_name_at_run_time() -> None:
+    # A module named in a string is one import-linter cannot see.
+    hidden = [
+        f"{module_name(path)}:{node.lineno}"
+        for path in python_files(*PACKAGES)
+        if not within(module_name(path), ("tinyssb_node.cli",))
+        for node in ast.walk(tree(path))
+        if (isinstance(node, ast.Name) and node.id == "__import__")
+        or (isinstance(node, ast.Attribute) and node.attr == "import_module")
+    ]
+    assert hidden == []

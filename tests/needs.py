@@ -1,0 +1,38 @@
+"""System packages that some tests need, and the line to type where one is missing."""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+
+JAVA_VERSION_MIN = 17
+"""Oldest Java that Spark 4 starts on."""
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
+"""What Chromium is called where it is installed; `.ci/setup.sh` looks for the same."""
+
+
+@functools.cache
+def java_version() -> int:
+    """Major version of the Java that Spark would start, 0 for none."""
+    home = os.environ.get("JAVA_HOME")
+    command = shutil.which(f"{home}/bin/java" if home else "java")
+    if command is None:
+        return 0
+    answer = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', answer)
+    return int(version[1]) if version else 0
+
+
+def chromium() -> str | None:
+    """Path of the browser the page is tested in, None if there is none."""
+    return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+
+
+def missing(marker: str) -> str | None:
+    """What the tests under *marker* lack, as the line to type; None if nothing is missing."""
+    if marker == "spark" and java_version() < JAVA_VERSION_MIN:
+        return f"needs Java {JAVA_VERSION_MIN} or newer: sudo apt-get install openjdk-17-jre-headless"
+    if marker == "browser" and chromium() is None:
+        return "needs Chromium: sudo apt-get install chromium"
+    return None
