@@ -1,8 +1,8 @@
 """The interface between the world and the daemon.
 
 An *endpoint* is what a spec string opens: a socket, a listening server, a radio. It brings up *faces*: a WebSocket
-server one per connection, UDP multicast and radios exactly one. The daemon never parses frames, an endpoint never parses
-packets.
+server one per connection, UDP multicast and radios exactly one. The daemon never parses frames, an endpoint never
+parses packets.
 """
 
 from typing import Protocol
