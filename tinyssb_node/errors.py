@@ -1,5 +1,8 @@
 """Errors say whose fault it is. One class per broken rule, carrying its data; expected outcomes are return values."""
 
+import shlex
+from pathlib import Path
+
 
 class TinyssbError(Exception):
     """Anything this project raises on purpose."""
@@ -19,3 +22,216 @@ class StoreFullError(LocalError):
 
 class StoreFailedError(LocalError):
     """The disk or file system refused an operation; the message is the system's."""
+
+
+class PacketSizeError(PeerError):
+    """A packet has not the size its kind has."""
+
+    def __init__(self, kind: str, size: int, allowed: str) -> None:
+        super().__init__(f"a packet of kind {kind} has {allowed} bytes, this one {size}")
+        self.kind = kind
+        self.size = size
+        self.allowed = allowed
+
+
+class PacketKindError(PeerError):
+    """The byte behind the DMX, or the first letter of a text, names another kind of packet."""
+
+    def __init__(self, kind: str, found: bytes) -> None:
+        super().__init__(f"no packet of kind {kind}: it begins with {found!r}")
+        self.kind = kind
+        self.found = found
+
+
+class RegionError(PeerError):
+    """A CLAIM speaks of a region that cannot be: its ends in the wrong order, or no feed id in it."""
+
+    def __init__(self, low: bytes, high: bytes, count: int) -> None:
+        super().__init__(f"a region from {low.hex()} to {high.hex()} cannot have {count} feed ids")
+        self.low = low
+        self.high = high
+        self.count = count
+
+
+class VectorShapeError(PeerError):
+    """The BIPF value of a WANT or CHNK is not the list of numbers it has to be."""
+
+    def __init__(self, kind: str, expected: str) -> None:
+        super().__init__(f"the vector of a {kind} is {expected}")
+        self.kind = kind
+        self.expected = expected
+
+
+class VectorNumberError(PeerError):
+    """A number in a WANT or CHNK is larger than any sequence number."""
+
+    def __init__(self, kind: str, number: int) -> None:
+        super().__init__(f"{number} in a {kind} is no sequence number, index or chunk number")
+        self.kind = kind
+        self.number = number
+
+
+class PaddingError(PeerError):
+    """What follows the vector of a WANT or CHNK is not zero."""
+
+    def __init__(self, kind: str, offset: int) -> None:
+        super().__init__(f"a {kind} is padded with something else than zeros from byte {offset} on")
+        self.kind = kind
+        self.offset = offset
+
+
+class PingTextError(PeerError):
+    """The text of a ping or pong is not what boards write."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the text of a ping or pong is broken: {reason}")
+        self.reason = reason
+
+
+class SeqRangeError(PeerError):
+    """A sequence number that no entry can have."""
+
+    def __init__(self, seq: int) -> None:
+        super().__init__(f"no entry has sequence number {seq}")
+        self.seq = seq
+
+
+class ForkProofFormatError(PeerError):
+    """The bytes of a fork proof are not in a version we read."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"not a fork proof we can read: {reason}")
+        self.reason = reason
+
+
+class ContentTooLongError(LocalError):
+    """More content than one entry may carry."""
+
+    def __init__(self, size: int, limit: int, packets: int) -> None:
+        super().__init__(
+            f"{size} bytes are too much for one entry, the limit is {limit}: they would take {packets} packets on "
+            "the air. Nothing was published. Shorten it, or publish it in parts"
+        )
+        self.size = size
+        self.limit = limit
+        self.packets = packets
+
+
+class FeedFullError(LocalError):
+    """Our feed has used its last sequence number."""
+
+    def __init__(self, seq: int) -> None:
+        super().__init__(f"the feed has reached its last sequence number, {seq}: publish from a new identity")
+        self.seq = seq
+
+
+class StoreLockedError(LocalError):
+    """Another process writes to this home folder."""
+
+    def __init__(self, folder: Path, pid: int | None) -> None:
+        self.folder, self.pid = folder, pid
+        holder = "another process" if pid is None else f"process {pid}"
+        super().__init__(
+            f"The node in {folder} is already in use by {holder}. Nothing was changed. "
+            "Stop it first, or choose another home folder with --home."
+        )
+
+
+class StoreTooNewError(LocalError):
+    """The store was written by a later version of this program."""
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        self.path, self.found, self.known = path, found, known
+        super().__init__(
+            f"{path} has format {found}, this program knows up to {known}. Nothing was changed. "
+            "Install the newer version of the program that wrote it."
+        )
+
+
+class StoreDamagedError(LocalError):
+    """The store's file is not what this program wrote."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"{path} cannot be read as a store: {reason}. The file was left as it is. Move it aside and start "
+            "again (feeds come back from peers), or put a backup in its place."
+        )
+
+
+class IdentityMissingError(LocalError):
+    """There is no identity file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(f"There is no identity in {path}. Make one with: tinyssb init")
+
+
+class IdentityExistsError(LocalError):
+    """An identity file would have been overwritten."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(f"{path} already holds an identity. It was kept; a key is never overwritten.")
+
+
+class IdentityExposedError(LocalError):
+    """Others than its owner may read or change the identity file."""
+
+    def __init__(self, path: Path, mode: int) -> None:
+        self.path, self.mode = path, mode
+        super().__init__(
+            f"{path} can be read or changed by others (mode {mode:04o}), so its key is not used. "
+            f"If you trust those who could read it so far, type: chmod 600 {shlex.quote(str(path))}"
+        )
+
+
+class IdentityOwnerError(LocalError):
+    """The identity file belongs to another user."""
+
+    def __init__(self, path: Path, owner: int, user: int) -> None:
+        self.path, self.owner, self.user = path, owner, user
+        super().__init__(
+            f"{path} belongs to user {owner}, this program runs as user {user}, so its key is not used. "
+            f"Run it as user {owner}, or type: sudo chown {user} {shlex.quote(str(path))}"
+        )
+
+
+class IdentityDamagedError(LocalError):
+    """The identity file does not hold what it should."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"{path} does not hold a usable identity: {reason}. It was left as it is. Put your backup of it back."
+        )
+
+
+class IdentityTooNewError(LocalError):
+    """The identity file was written by a later version of this program."""
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        self.path, self.found, self.known = path, found, known
+        super().__init__(
+            f"{path} has format {found}, this program knows up to {known}. "
+            "Install the newer version of the program that wrote it."
+        )
+
+
+class EventLogFullError(LocalError):
+    """The disk is full: the event log waits for room."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(
+            f"No room on the disk for the event log {path}. What is in it was kept; records wait in memory and are "
+            "written once there is room. Free some space."
+        )
+
+
+class EventLogFailedError(LocalError):
+    """The disk or file system refused an operation on the event log."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(f"The event log {path} cannot be written: {reason}. What is in it was kept.")

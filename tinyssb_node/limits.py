@@ -151,7 +151,7 @@ FORK_PROOF_SIZE: Final = 8 + 1 + 1 + FEED_ID_SIZE + SEQ_SIZE + MESSAGE_ID_SIZE +
 """Bytes of a serialized fork proof (docs/formats/packets.md)."""
 assert FORK_PROOF_SIZE == 306
 
-# --- Store, identity and event log (docs/formats/) ---------------------------------------------------------------------
+# --- Store, identity and event log (docs/formats/) ------------------------------------------------------------------
 
 SEED_SIZE: Final = 32
 """Bytes of an ed25519 seed (RFC 8032 5.1.5)."""
@@ -164,7 +164,7 @@ STORE_CHECKPOINT_PAGES: Final = 4_096
 EVENT_LINE_MAX: Final = 4_096
 """Most bytes of an event record, line feed included."""
 EVENT_TEXT_MAX: Final = 256
-"""Characters kept of a free text in an event record: two of them, six bytes each when escaped, leave room for the rest."""
+"""Characters kept of a free text in an event record: two texts, escaped to six bytes each, leave room for the rest."""
 EVENT_SEGMENT_BYTES: Final = 16 * 2**20
 """A segment that reached this many bytes is followed by a new one, unless configured otherwise."""
 EVENT_SEGMENT_AGE_US: Final = 3_600 * 1_000_000

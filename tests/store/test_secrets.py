@@ -1,0 +1,193 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinyssb_node import limits
+from tinyssb_node.errors import (
+    IdentityDamagedError,
+    IdentityExistsError,
+    IdentityExposedError,
+    IdentityMissingError,
+    IdentityOwnerError,
+    IdentityTooNewError,
+)
+from tinyssb_node.ids import Dialect
+from tinyssb_node.store.secrets import (
+    Identity,
+    create_identity,
+    generate_identity,
+    load_identity,
+    parse_identity,
+    serialize_identity,
+)
+
+SEED = bytes(range(32))
+WHERE = Path("identity")
+
+identities = st.builds(
+    Identity,
+    seed=st.binary(min_size=limits.SEED_SIZE, max_size=limits.SEED_SIZE),
+    dialect=st.sampled_from(Dialect),
+    note=st.none() | st.text(st.characters(exclude_categories=["Cs"])),
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "identity"
+
+
+@given(identities)
+def test_what_is_written_is_read_back(identity):
+    assert parse_identity(serialize_identity(identity), WHERE) == identity
+
+
+def test_the_bytes_are_the_documented_ones():
+    identity = Identity(seed=SEED, dialect=Dialect.SPEC, note="roof")
+    expected = b'{"v":1,"dialect":"spec","seed":"%s","note":"roof"}\n' % SEED.hex().encode()
+    assert serialize_identity(identity) == expected
+
+
+def test_created_then_loaded(path):
+    identity = generate_identity(Dialect.DEPLOYED, "note")
+    create_identity(path, identity)
+    assert load_identity(path) == identity
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [file.name for file in path.parent.iterdir()] == ["identity"], "nothing else is left behind"
+
+
+def test_the_mode_does_not_depend_on_the_umask(path):
+    old = os.umask(0)
+    try:
+        create_identity(path, generate_identity(Dialect.SPEC))
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_two_generated_identities_differ():
+    assert generate_identity(Dialect.SPEC).seed != generate_identity(Dialect.SPEC).seed
+
+
+def test_never_overwritten(path):
+    first = generate_identity(Dialect.SPEC)
+    create_identity(path, first)
+    with pytest.raises(IdentityExistsError, match="was kept"):
+        create_identity(path, generate_identity(Dialect.SPEC))
+    assert load_identity(path) == first
+    assert [file.name for file in path.parent.iterdir()] == ["identity"]
+
+
+def test_not_even_a_dangling_link_is_replaced(path):
+    path.symlink_to("nowhere")
+    with pytest.raises(IdentityExistsError):
+        create_identity(path, generate_identity(Dialect.SPEC))
+
+
+def test_missing_says_how_to_make_one(path):
+    with pytest.raises(IdentityMissingError, match="tinyssb init"):
+        load_identity(path)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o777])
+def test_refused_while_others_can_reach_it(path, mode):
+    create_identity(path, generate_identity(Dialect.SPEC))
+    path.chmod(mode)
+    with pytest.raises(IdentityExposedError, match=f"chmod 600 {path}") as caught:
+        load_identity(path)
+    assert caught.value.mode == mode
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400])
+def test_accepted_while_only_its_owner_can(path, mode):
+    create_identity(path, generate_identity(Dialect.SPEC))
+    path.chmod(mode)
+    load_identity(path)
+
+
+def test_refused_when_it_belongs_to_another_user(path, monkeypatch):
+    create_identity(path, generate_identity(Dialect.SPEC))
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    with pytest.raises(IdentityOwnerError, match="chown"):
+        load_identity(path)
+
+
+def test_an_unreadable_file_of_another_user_is_explained_too(path, monkeypatch):
+    create_identity(path, generate_identity(Dialect.SPEC))
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+
+    def refuse(*_args):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(IdentityOwnerError):
+        load_identity(path)
+
+
+def test_other_refusals_of_the_system_are_passed_on(path, monkeypatch):
+    create_identity(path, generate_identity(Dialect.SPEC))
+
+    def refuse(*_args):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(PermissionError):
+        load_identity(path)
+
+
+def test_a_folder_is_no_identity(path):
+    path.mkdir(mode=0o700)
+    with pytest.raises(IdentityDamagedError, match="not a file"):
+        load_identity(path)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"v":1}',
+        b'{"v":1,"dialect":"spec","seed":"00"}',
+        b'{"v":1,"dialect":"spec","seed":"%s"}' % (b"zz" * 32),
+        b'{"v":1,"dialect":"klingon","seed":"%s"}' % (b"00" * 32),
+        b'{"v":1,"dialect":"spec","seed":"%s"}' % (b"\xff" * 64),
+        b'{"v":"1","dialect":"spec","seed":"%s"}' % (b"00" * 32),
+    ],
+)
+def test_damage_is_named(raw):
+    with pytest.raises(IdentityDamagedError, match="identity: "):
+        parse_identity(raw, WHERE)
+
+
+def test_the_error_for_a_damaged_seed_does_not_show_it():
+    raw = b'{"v":1,"dialect":"spec","seed":"%s"}' % (b"ab" * 31)
+    with pytest.raises(IdentityDamagedError) as caught:
+        parse_identity(raw, WHERE)
+    assert "abab" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_a_newer_format_is_refused_by_name_whatever_else_it_holds():
+    with pytest.raises(IdentityTooNewError, match=r"format 2.*up to 1"):
+        parse_identity(b'{"v":2,"key":"?"}', WHERE)
+
+
+def test_unknown_fields_are_ignored():
+    raw = b'{"v":1,"dialect":"spec","seed":"%s","colour":"red"}' % (b"00" * 32)
+    assert parse_identity(raw, WHERE) == Identity(seed=bytes(32), dialect=Dialect.SPEC)
+
+
+def test_the_seed_is_not_shown():
+    assert SEED.hex() not in repr(Identity(seed=SEED, dialect=Dialect.SPEC))
+    assert "seed" not in repr(Identity(seed=SEED, dialect=Dialect.SPEC))
+
+
+def test_a_seed_has_its_size():
+    with pytest.raises(ValueError, match="32 bytes"):
+        Identity(seed=b"short", dialect=Dialect.SPEC)
