@@ -1,0 +1,46 @@
+"""ed25519 (RFC 8032) by libsodium, called as directly as PyNaCl allows: verification is most of a node's work."""
+
+from typing import Final
+
+from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
+from nacl.exceptions import BadSignatureError
+
+from tinyssb_node import limits
+from tinyssb_node.ids import FeedId
+
+SEED_SIZE: Final = 32
+"""Bytes of the secret from which a key pair is made (RFC 8032 5.1.5)."""
+
+
+def verify_signed(feed: FeedId, signed: bytes) -> bool:
+    """Whether *signed*, a signature of 64 bytes followed by what it signs, is by *feed*."""
+    try:
+        crypto_sign_open(signed, feed)
+    except BadSignatureError:
+        return False
+    return True
+
+
+def verify(feed: FeedId, signature: bytes, message: bytes) -> bool:
+    """Whether *signature*, 64 bytes, is *feed*'s over *message*."""
+    return len(signature) == limits.SIGNATURE_SIZE and verify_signed(feed, signature + message)
+
+
+class SigningKey:
+    """The secret half of a feed. Shown nowhere: ``repr`` names the feed only."""
+
+    __slots__ = ("_secret", "feed_id")
+
+    def __init__(self, seed: bytes) -> None:
+        """Derive the key pair from *seed*. Raises ValueError unless it has 32 bytes."""
+        if len(seed) != SEED_SIZE:
+            raise ValueError(f"a seed has {SEED_SIZE} bytes, not {len(seed)}")
+        public, self._secret = crypto_sign_seed_keypair(seed)
+        self.feed_id: Final = FeedId(public)
+
+    def sign(self, message: bytes) -> bytes:
+        """The signature over *message*, 64 bytes, always the same for the same message."""
+        return crypto_sign(message, self._secret)[: limits.SIGNATURE_SIZE]
+
+    def __repr__(self) -> str:
+        return f"SigningKey(feed_id={self.feed_id.hex()})"

@@ -1,0 +1,77 @@
+"""Names, DMX values and hashes: what ties a packet to its place (spec 3.4.2, 4.2).
+
+A name is what is hashed and signed in place of a header: ``prefix | feed id | seq | id of the entry before``.
+"""
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.ids import Dialect, Dmx, FeedId, MessageId
+
+_PREFIX: Final = b"tinyssb-v0"
+_GOSET: Final = b"tinySSB-0.1 GOset 1"
+_NO_ID: Final = MessageId(bytes(limits.MESSAGE_ID_SIZE))
+
+
+def dmx_of(name: bytes) -> Dmx:
+    """The 7 bytes in front of the packet that has this name (spec 4.2.2)."""
+    return Dmx(sha256(name).digest()[: limits.DMX_SIZE])
+
+
+PING_DMX: Final = dmx_of(b"peers 1.0 request")
+"""DMX of a ping; no network key changes it."""
+PONG_DMX: Final = dmx_of(b"peers 1.0 reply")
+"""DMX of a pong; no network key changes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Which nodes understand each other: those with the same key (empty for the open network)."""
+
+    key: bytes = b""
+    """Put in front of every prefix that is hashed."""
+    prefix: bytes = field(init=False, repr=False)
+    """What every name begins with."""
+    goset_dmx: Dmx = field(init=False, repr=False)
+    """DMX of CLAIM, NOVELTY and ZAP (spec 3.2.3)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prefix", self.key + _PREFIX)
+        object.__setattr__(self, "goset_dmx", dmx_of(self.key + _GOSET))
+
+
+def first_prev(feed: FeedId, dialect: Dialect) -> MessageId:
+    """What stands for the id before entry 1: zeros, or the feed id's first 20 bytes (decision 0001)."""
+    return _NO_ID if dialect is Dialect.SPEC else MessageId(feed[: limits.MESSAGE_ID_SIZE])
+
+
+def entry_name(network: Network, feed: FeedId, seq: int, prev: bytes) -> bytes:
+    """Name of the entry *seq* of *feed* behind the one with id *prev* (spec 4.2.2)."""
+    return network.prefix + feed + seq.to_bytes(limits.SEQ_SIZE, "big") + prev
+
+
+def message_id(name: bytes, packet: bytes) -> MessageId:
+    """Id of the entry *packet* at the place *name* (spec 4.2.4)."""
+    return MessageId(sha256(name + packet).digest()[: limits.MESSAGE_ID_SIZE])
+
+
+def want_dmx(network: Network, state: bytes) -> Dmx:
+    """DMX of a WANT among nodes whose feed ids XOR to *state*, 32 bytes (spec 3.4.2)."""
+    return dmx_of(network.prefix + b"want" + state)
+
+
+def chnk_dmx(network: Network, state: bytes) -> Dmx:
+    """DMX of a CHNK among nodes whose feed ids XOR to *state*, 32 bytes."""
+    return dmx_of(network.prefix + b"blob" + state)
+
+
+def chunk_hash(packet: bytes) -> bytes:
+    """The 20 bytes by which the packet before it, or its entry, points to a chunk (spec, message type 1)."""
+    return sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
+
+
+def packet_hash(packet: bytes) -> bytes:
+    """The 8 bytes that name a packet in the event log."""
+    return sha256(packet).digest()[: limits.PACKET_HASH_SIZE]

@@ -1,0 +1,314 @@
+"""Every packet but for its framing: bytes to values and back (spec 3.2 to 4.3; drawn in ``docs/formats/packets.md``).
+
+Parsers look at the shape alone. Whether a DMX is expected, and by whom a packet is signed, is decided elsewhere.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.codec import bipf
+from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX
+from tinyssb_node.errors import (
+    PacketKindError,
+    PacketSizeError,
+    PaddingError,
+    PingTextError,
+    RegionError,
+    VectorNumberError,
+    VectorShapeError,
+)
+from tinyssb_node.ids import Dmx, FeedId
+
+CLAIM_KIND: Final = b"c"
+"""Byte behind the DMX of a CLAIM."""
+NOVELTY_KIND: Final = b"n"
+"""Byte behind the DMX of a NOVELTY."""
+ZAP_KIND: Final = b"z"
+"""Byte behind the DMX of a ZAP."""
+
+_TYPE_AT: Final = limits.DMX_SIZE
+_CONTENT_AT: Final = _TYPE_AT + limits.TYPE_SIZE
+_SIGNATURE_AT: Final = _CONTENT_AT + limits.CONTENT_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A packet of the main chain, 120 bytes (spec 4.3.1)."""
+
+    dmx: Dmx
+    """What ties it to its place in its feed."""
+    type: int
+    """How to read the content, 0 to 255 (spec 4.3.3)."""
+    content: bytes
+    """48 bytes, read by ``feeds.layout``."""
+    signature: bytes
+    """64 bytes (spec 4.3.2)."""
+
+
+def parse_entry(packet: bytes) -> Entry:
+    """Take an entry apart. Raises PacketSizeError."""
+    _check_size("entry", packet, limits.PACKET_SIZE)
+    return Entry(
+        dmx=Dmx(packet[:_TYPE_AT]),
+        type=packet[_TYPE_AT],
+        content=packet[_CONTENT_AT:_SIGNATURE_AT],
+        signature=packet[_SIGNATURE_AT:],
+    )
+
+
+def serialize_entry(entry: Entry) -> bytes:
+    """Put an entry together: 120 bytes."""
+    return entry.dmx + bytes((entry.type,)) + entry.content + entry.signature
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A packet of a side chain, 120 bytes (spec, message type 1)."""
+
+    content: bytes
+    """100 bytes, the last chunk's padded with zeros."""
+    next_hash: bytes
+    """First 20 bytes of the SHA-256 of the next chunk, zeros in the last one."""
+
+
+def parse_chunk(packet: bytes) -> Chunk:
+    """Take a chunk apart. Raises PacketSizeError."""
+    _check_size("chunk", packet, limits.PACKET_SIZE)
+    return Chunk(content=packet[: limits.CHUNK_CONTENT_SIZE], next_hash=packet[limits.CHUNK_CONTENT_SIZE :])
+
+
+def serialize_chunk(chunk: Chunk) -> bytes:
+    """Put a chunk together: 120 bytes."""
+    return chunk.content + chunk.next_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Somebody's summary of a region of the sorted set of feed ids (spec 3.2.3)."""
+
+    low: FeedId
+    """Lowest feed id of the region."""
+    high: FeedId
+    """Highest feed id of the region."""
+    xor: bytes
+    """XOR of the region's feed ids, 32 bytes."""
+    count: int
+    """Feed ids in the region, 1 to 255."""
+
+
+def parse_claim(packet: bytes) -> Claim:
+    """Read a CLAIM, 105 bytes. Raises PacketSizeError, PacketKindError, RegionError."""
+    _check_size("claim", packet, limits.CLAIM_SIZE)
+    _check_kind("claim", packet, CLAIM_KIND)
+    ids = packet[limits.DMX_SIZE + 1 :]
+    size = limits.FEED_ID_SIZE
+    low, high, count = FeedId(ids[:size]), FeedId(ids[size : 2 * size]), ids[-1]
+    if low > high or count == 0:
+        raise RegionError(low, high, count)
+    return Claim(low=low, high=high, xor=ids[2 * size : 3 * size], count=count)
+
+
+def serialize_claim(dmx: Dmx, claim: Claim) -> bytes:
+    """Write a CLAIM, 105 bytes, for the network with the GOSET DMX *dmx*."""
+    return dmx + CLAIM_KIND + claim.low + claim.high + claim.xor + bytes((claim.count,))
+
+
+@dataclass(frozen=True, slots=True)
+class Novelty:
+    """Somebody tells of one feed id: their only one, or one they just learned of."""
+
+    feed: FeedId
+    """The feed id."""
+
+
+def parse_novelty(packet: bytes) -> Novelty:
+    """Read a NOVELTY, 40 bytes. Raises PacketSizeError, PacketKindError."""
+    _check_size("novelty", packet, limits.NOVELTY_SIZE)
+    _check_kind("novelty", packet, NOVELTY_KIND)
+    return Novelty(FeedId(packet[limits.DMX_SIZE + 1 :]))
+
+
+def serialize_novelty(dmx: Dmx, novelty: Novelty) -> bytes:
+    """Write a NOVELTY, 40 bytes, for the network with the GOSET DMX *dmx*."""
+    return dmx + NOVELTY_KIND + novelty.feed
+
+
+@dataclass(frozen=True, slots=True)
+class Zap:
+    """A remote "wipe yourself": read to be counted, never obeyed."""
+
+    payload: bytes
+    """32 bytes."""
+
+
+def parse_zap(packet: bytes) -> Zap:
+    """Read a ZAP, 40 bytes. Raises PacketSizeError, PacketKindError."""
+    _check_size("zap", packet, limits.NOVELTY_SIZE)
+    _check_kind("zap", packet, ZAP_KIND)
+    return Zap(packet[limits.DMX_SIZE + 1 :])
+
+
+def serialize_zap(dmx: Dmx, zap: Zap) -> bytes:
+    """Write a ZAP, 40 bytes. Nodes never send one; tests do."""
+    return dmx + ZAP_KIND + zap.payload
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """Which entries somebody lacks (spec 3.4.4)."""
+
+    offset: int
+    """Index in the sorted set of the feed that the first number speaks of."""
+    seqs: tuple[int, ...]
+    """Next wanted sequence number of each feed from there on, 0 for "not this one"."""
+
+
+def parse_want(packet: bytes) -> Want:
+    """Read a WANT. Raises PacketSizeError, BipfError, PaddingError, VectorShapeError, VectorNumberError."""
+    vector = _vector("want", packet)
+    if not vector:
+        raise VectorShapeError("want", "a list that begins with an offset")
+    offset, *seqs = (_number("want", item) for item in vector)
+    return Want(offset=offset, seqs=tuple(seqs))
+
+
+def serialize_want(dmx: Dmx, want: Want) -> bytes:
+    """Write a WANT. Raises ValueError if it takes more than 120 bytes."""
+    return _vector_packet(dmx, [want.offset, *want.seqs])
+
+
+@dataclass(frozen=True, slots=True)
+class Chnk:
+    """Which chunks somebody lacks."""
+
+    wanted: tuple[tuple[int, int, int], ...]
+    """(index of the feed in the sorted set, sequence number, chunk number from 0) each."""
+
+
+def parse_chnk(packet: bytes) -> Chnk:
+    """Read a CHNK. Raises PacketSizeError, BipfError, PaddingError, VectorShapeError, VectorNumberError."""
+    return Chnk(tuple(_triple(item) for item in _vector("chnk", packet)))
+
+
+def serialize_chnk(dmx: Dmx, chnk: Chnk) -> bytes:
+    """Write a CHNK. Raises ValueError if it takes more than 120 bytes."""
+    return _vector_packet(dmx, [list(triple) for triple in chnk.wanted])
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """A board asks who hears it."""
+
+    mac: str
+    """Its name, four hexadecimal digits on the boards we know."""
+    fields: tuple[tuple[str, str], ...]
+    """What it tells of itself: ``("t", …)`` a counter, ``("gps", "LAT,LNG,ALT")``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pong:
+    """A board says whom it heard, and how well."""
+
+    mac: str
+    """Its name."""
+    fields: tuple[tuple[str, str], ...]
+    """As in a ping, and how it heard it: ``("rssi", "-90dBm")``, ``("snr", "7.5")``."""
+    request: str
+    """The text of the ping it answers, its end cut off if it did not fit; empty if it is not there."""
+
+
+def parse_ping(packet: bytes) -> Ping:
+    """Read a ping. Raises PacketSizeError, PacketKindError, PingTextError."""
+    mac, fields = _words(_text("ping", packet, b"Q "))
+    return Ping(mac, fields)
+
+
+def serialize_ping(ping: Ping) -> bytes:
+    """Write a ping, cut at 120 bytes. Raises ValueError for text that is not ASCII."""
+    return _text_packet(PING_DMX, " ".join(("Q", ping.mac, *map("=".join, ping.fields))))
+
+
+def parse_pong(packet: bytes) -> Pong:
+    """Read a pong. Raises PacketSizeError, PacketKindError, PingTextError."""
+    own, _, request = _text("pong", packet, b"R ").partition("[")
+    mac, fields = _words(own)
+    return Pong(mac, fields, request.removesuffix("]"))
+
+
+def serialize_pong(pong: Pong) -> bytes:
+    """Write a pong, cut at 120 bytes. Raises ValueError for text that is not ASCII."""
+    words = ("R", pong.mac, *map("=".join, pong.fields), *((f"[{pong.request}]",) if pong.request else ()))
+    return _text_packet(PONG_DMX, " ".join(words))
+
+
+def _check_size(kind: str, packet: bytes, size: int) -> None:
+    if len(packet) != size:
+        raise PacketSizeError(kind, len(packet), str(size))
+
+
+def _check_kind(kind: str, packet: bytes, expected: bytes) -> None:
+    found = packet[limits.DMX_SIZE : limits.DMX_SIZE + 1]
+    if found != expected:
+        raise PacketKindError(kind, found)
+
+
+def _vector(kind: str, packet: bytes) -> list[bipf.Value]:
+    """The list behind the DMX. Integers are unsigned: boards write 128 to 255 in one byte."""
+    if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PACKET_SIZE:
+        raise PacketSizeError(kind, len(packet), f"{limits.PACKET_MIN_SIZE} to {limits.PACKET_SIZE}")
+    body = packet[limits.DMX_SIZE :]
+    vector, end = bipf.decode_prefix(body, unsigned=True)
+    if body.count(0, end) != len(body) - end:
+        raise PaddingError(kind, limits.DMX_SIZE + end)
+    if not isinstance(vector, list):
+        raise VectorShapeError(kind, "a list")
+    return vector
+
+
+def _number(kind: str, item: bipf.Value) -> int:
+    if not isinstance(item, int) or isinstance(item, bool):
+        raise VectorShapeError(kind, "of numbers only")
+    if item > limits.SEQ_MAX:
+        raise VectorNumberError(kind, item)
+    return item
+
+
+def _triple(item: bipf.Value) -> tuple[int, int, int]:
+    if not isinstance(item, list) or len(item) != 3:
+        raise VectorShapeError("chnk", "a list of lists of three numbers")
+    index, seq, chunk = (_number("chnk", number) for number in item)
+    return index, seq, chunk
+
+
+def _vector_packet(dmx: Dmx, vector: list[bipf.Value]) -> bytes:
+    packet = dmx + bipf.encode(vector)
+    if len(packet) > limits.PACKET_SIZE:
+        raise ValueError(f"a packet has at most {limits.PACKET_SIZE} bytes, this vector makes {len(packet)}")
+    return packet
+
+
+def _text(kind: str, packet: bytes, begin: bytes) -> str:
+    """What follows *begin* behind the DMX; boards write it as a C string, so zeros may follow."""
+    if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PING_MAX_SIZE:
+        raise PacketSizeError(kind, len(packet), f"{limits.PACKET_MIN_SIZE} to {limits.PING_MAX_SIZE}")
+    body = packet[limits.DMX_SIZE :]
+    if not body.startswith(begin):
+        raise PacketKindError(kind, body[: len(begin)])
+    try:
+        return body[len(begin) :].rstrip(b"\x00").decode("ascii")
+    except UnicodeDecodeError as error:
+        raise PingTextError(f"byte {error.start} is not ASCII") from error
+
+
+def _words(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The name and the fields of a ping or pong; words that are no fields are passed over."""
+    mac, *words = text.split() or ("",)
+    if not mac or "=" in mac:
+        raise PingTextError("it does not say whose it is")
+    pairs = (word.partition("=") for word in words)
+    return mac, tuple((name, value) for name, equals, value in pairs if equals)
+
+
+def _text_packet(dmx: Dmx, text: str) -> bytes:
+    return (dmx + text.encode("ascii"))[: limits.PING_MAX_SIZE]

@@ -1,0 +1,67 @@
+"""Writing our own feed: content in, signed packets out. Nothing here checks that we do not fork ourselves."""
+
+from dataclasses import dataclass
+
+from tinyssb_node import limits
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.errors import ContentTooLongError, FeedFullError
+from tinyssb_node.feeds.chain import Expectation, Extended, Tip, expectations, extended_by
+from tinyssb_node.feeds.layout import FIXED_TYPE, chunks_for
+from tinyssb_node.feeds.sidechain import split
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """An entry of ours, ready to be kept and sent."""
+
+    packet: bytes
+    """The entry, 120 bytes."""
+    chunks: tuple[bytes, ...]
+    """The packets of its side chain, 120 bytes each, in order."""
+    extended: Extended
+    """The feed with it."""
+
+
+def compose(network: Network, key: SigningKey, tip: Tip, content: bytes) -> Composed:
+    """Make the next entry with *content*: type 0 if it has exactly 48 bytes, else type 1, with a side chain if needed.
+
+    Raises ContentTooLongError and FeedFullError; ValueError if *tip* is not *key*'s or has no dialect.
+    """
+    if len(content) > limits.CONTENT_PUBLISH_MAX:
+        packets = 1 + chunks_for(len(content))
+        raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, packets)
+    place = _next_place(network, key, tip)
+    return _signed(key, place, *split(content, place.dialect))
+
+
+def compose_fixed(
+    network: Network, key: SigningKey, tip: Tip, content: bytes, *, type_: int = FIXED_TYPE
+) -> Composed:
+    """Make the next entry with at most 48 bytes as they are, zeros behind them, under the type byte *type_*.
+
+    Raises as ``compose`` does, with 48 bytes as the limit.
+    """
+    if len(content) > limits.CONTENT_SIZE:
+        raise ContentTooLongError(len(content), limits.CONTENT_SIZE, 1)
+    place = _next_place(network, key, tip)
+    return _signed(key, place, type_, content.ljust(limits.CONTENT_SIZE, b"\x00"), ())
+
+
+def _next_place(network: Network, key: SigningKey, tip: Tip) -> Expectation:
+    if tip.feed != key.feed_id:
+        raise ValueError(f"the key is not that of the feed {tip.feed.hex()}")
+    if tip.dialect is None:
+        raise ValueError("the dialect of a feed is chosen before its first entry is written")
+    candidates = expectations(network, tip)
+    if not candidates:
+        raise FeedFullError(tip.seq)
+    return candidates[0]
+
+
+def _signed(
+    key: SigningKey, place: Expectation, type_: int, field: bytes, chunks: tuple[bytes, ...]
+) -> Composed:
+    unsigned = place.dmx + bytes((type_,)) + field
+    packet = unsigned + key.sign(place.name + unsigned)
+    return Composed(packet, chunks, extended_by(place, packet))

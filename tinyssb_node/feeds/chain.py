@@ -1,0 +1,219 @@
+"""The main chain: which packet may come next in a feed, and what a packet that came is (spec 4.1 to 4.3).
+
+``expectations`` says what to look for, ``accept`` takes what was found by its DMX, ``extend`` judges a packet of which
+somebody claims the place. Whatever may come from a stranger has an outcome; only a size or a number that no entry can
+have is an error.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.codec.crypto import verify_signed
+from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev, message_id
+from tinyssb_node.codec.packets import Entry, parse_entry
+from tinyssb_node.errors import PacketSizeError, SeqRangeError
+from tinyssb_node.feeds.fork import ForkProof, places, signed_at
+from tinyssb_node.feeds.layout import Layout, layout_of
+from tinyssb_node.ids import Dialect, Dmx, FeedId, MessageId
+
+_DIALECTS: Final = (Dialect.SPEC, Dialect.DEPLOYED)
+_CONTENT_AT: Final = limits.DMX_SIZE + limits.TYPE_SIZE
+_SIGNATURE_AT: Final = _CONTENT_AT + limits.CONTENT_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """How far a feed is known."""
+
+    feed: FeedId
+    """The feed."""
+    dialect: Dialect | None
+    """Its dialect; None while nothing of it is known."""
+    seq: int
+    """Sequence number of its last known entry, 0 for none."""
+    id: MessageId | None
+    """Message id of that entry, None for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """A place where an entry may come next."""
+
+    feed: FeedId
+    """The feed."""
+    seq: int
+    """The entry's sequence number."""
+    dialect: Dialect
+    """The feed's dialect if an entry comes here."""
+    prev: MessageId
+    """Id of the entry before, or what stands for it before entry 1."""
+    name: bytes
+    """What is hashed and signed in place of a header, 66 bytes and the network's key."""
+    dmx: Dmx
+    """How the entry begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """The packet is the next entry."""
+
+    tip: Tip
+    """The feed with it: its sequence number, its message id, the dialect that is now fixed."""
+    prev: MessageId
+    """Id of the entry before, or what stands for it before entry 1."""
+    packet: bytes
+    """The packet, 120 bytes."""
+    type: int
+    """Its type byte."""
+    layout: Layout
+    """What it says of its content; a side chain begins with ``sidechain.begin``."""
+
+    @property
+    def entry(self) -> Entry:
+        """The packet, taken apart."""
+        return parse_entry(self.packet)
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The packet is the entry we hold there."""
+
+    feed: FeedId
+    """The feed."""
+    seq: int
+    """Its sequence number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Entries are missing before it, so that nothing can be said of it yet."""
+
+    feed: FeedId
+    """The feed."""
+    seq: int
+    """The sequence number it is said to have."""
+    expected: int
+    """The sequence number that comes next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """The packet is a validly signed entry where we hold another one."""
+
+    proof: ForkProof
+    """Both."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongDmx:
+    """The packet does not begin like an entry for this place: it belongs elsewhere, or behind another entry."""
+
+    feed: FeedId
+    """The feed."""
+    seq: int
+    """The sequence number of the place."""
+    found: bytes
+    """The packet's first 7 bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongSignature:
+    """The packet begins like an entry for this place and is not signed by the feed."""
+
+    feed: FeedId
+    """The feed."""
+    seq: int
+    """The sequence number of the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An entry we hold, with what is needed to compare another one."""
+
+    prev: MessageId
+    """Id of the entry before, or what stands for it before entry 1 (``codec.dmx.first_prev``)."""
+    packet: bytes
+    """120 bytes."""
+
+
+def expectations(network: Network, tip: Tip) -> tuple[Expectation, ...]:
+    """Where the next entry may come: one place; two for an empty feed of unknown dialect; none behind the last
+    sequence number there is."""
+    if tip.seq >= limits.SEQ_MAX:
+        return ()
+    if tip.id is not None and tip.dialect is not None:
+        return (_expectation(network, tip.feed, tip.seq + 1, tip.dialect, tip.id),)
+    dialects = _DIALECTS if tip.dialect is None else (tip.dialect,)
+    return tuple(
+        _expectation(network, tip.feed, 1, dialect, first_prev(tip.feed, dialect)) for dialect in dialects
+    )
+
+
+def _expectation(network: Network, feed: FeedId, seq: int, dialect: Dialect, prev: MessageId) -> Expectation:
+    name = entry_name(network, feed, seq, prev)
+    return Expectation(feed, seq, dialect, prev, name, dmx_of(name))
+
+
+def accept(expectation: Expectation, packet: bytes) -> Extended | WrongDmx | WrongSignature:
+    """Judge a packet that came for *expectation*. Raises PacketSizeError."""
+    if len(packet) != limits.PACKET_SIZE:
+        raise PacketSizeError("entry", len(packet), str(limits.PACKET_SIZE))
+    if packet[: limits.DMX_SIZE] != expectation.dmx:
+        return WrongDmx(expectation.feed, expectation.seq, packet[: limits.DMX_SIZE])
+    signed = packet[_SIGNATURE_AT:] + expectation.name + packet[:_SIGNATURE_AT]
+    if not verify_signed(expectation.feed, signed):
+        return WrongSignature(expectation.feed, expectation.seq)
+    return extended_by(expectation, packet)
+
+
+def extended_by(expectation: Expectation, packet: bytes) -> Extended:
+    """The feed with *packet*, of which is known already that it is signed for *expectation*."""
+    type_ = packet[limits.DMX_SIZE]
+    layout = layout_of(type_, packet[_CONTENT_AT:_SIGNATURE_AT], expectation.dialect)
+    id_ = message_id(expectation.name, packet)
+    tip = Tip(expectation.feed, expectation.dialect, expectation.seq, id_)
+    return Extended(tip, expectation.prev, packet, type_, layout)
+
+
+def extend(
+    network: Network, tip: Tip, seq: int, packet: bytes, held: Held | None = None
+) -> Extended | Duplicate | Gap | Forked | WrongDmx | WrongSignature:
+    """Judge a packet that is said to be entry *seq* of *tip*'s feed; *held* is our entry of that number, if any.
+
+    Raises PacketSizeError and SeqRangeError, and ValueError if *held* is missing where the feed has that entry.
+    """
+    if not 1 <= seq <= limits.SEQ_MAX:
+        raise SeqRangeError(seq)
+    if len(packet) != limits.PACKET_SIZE:
+        raise PacketSizeError("entry", len(packet), str(limits.PACKET_SIZE))
+    if seq > tip.seq + 1:
+        return Gap(tip.feed, seq, tip.seq + 1)
+    if seq == tip.seq + 1:
+        return _accept_any(expectations(network, tip), packet)
+    if held is None:
+        raise ValueError(f"entry {seq} of {tip.feed.hex()} is held and has to be given")
+    return _compare(network, tip, seq, packet, held)
+
+
+def _accept_any(candidates: tuple[Expectation, ...], packet: bytes) -> Extended | WrongDmx | WrongSignature:
+    """Judge a packet for the place it begins like; it can begin like one of the two places of entry 1 only."""
+    dmx = packet[: limits.DMX_SIZE]
+    matching = [candidate for candidate in candidates if candidate.dmx == dmx]
+    return accept(matching[0] if matching else candidates[0], packet)
+
+
+def _compare(
+    network: Network, tip: Tip, seq: int, packet: bytes, held: Held
+) -> Duplicate | Forked | WrongDmx | WrongSignature:
+    """Judge a packet for a place that is taken."""
+    if packet == held.packet:
+        return Duplicate(tip.feed, seq)
+    dmx = packet[: limits.DMX_SIZE]
+    for prev in places(tip.feed, seq, held.prev):
+        if dmx == dmx_of(entry_name(network, tip.feed, seq, prev)):
+            if not signed_at(network, tip.feed, seq, prev, packet):
+                return WrongSignature(tip.feed, seq)
+            dialect = tip.dialect or Dialect.SPEC
+            return Forked(ForkProof(tip.feed, seq, dialect, held.prev, held.packet, packet))
+    return WrongDmx(tip.feed, seq, dmx)

@@ -1,0 +1,88 @@
+"""How an entry's 48 content bytes are laid out (spec, message types 0 and 1; decision 0001).
+
+Type 1 begins with the varint of the content's length. What does not fit hangs on the entry as a side chain: the
+entry then carries the first bytes and, in its last 20, the hash of the first chunk.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.codec.varint import read_varint
+from tinyssb_node.ids import Dialect
+
+FIXED_TYPE: Final = 0
+"""Type byte of an entry whose content is 48 bytes."""
+VARIABLE_TYPE: Final = 1
+"""Type byte of an entry whose content says how long it is."""
+
+NO_CHUNK: Final = bytes(limits.MESSAGE_ID_SIZE)
+"""The pointer where nothing follows."""
+
+
+class Form(StrEnum):
+    """How an entry carries its content."""
+
+    FIXED = "fixed"
+    """48 bytes, no more, no less."""
+    INLINE = "inline"
+    """All of it in the entry."""
+    CHAINED = "chained"
+    """Its first bytes in the entry, the rest in a side chain."""
+    OPAQUE = "opaque"
+    """We cannot tell: an unknown type, a length that is broken or absurd. The entry is valid all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What an entry says of its content."""
+
+    form: Form
+    """How it is carried."""
+    size: int
+    """Bytes of content declared, those in the side chain included; 48 where it is opaque."""
+    head: bytes
+    """The bytes of content in the entry itself; all 48 where it is opaque."""
+    chunks: int
+    """Packets of the side chain, 0 for none."""
+    first_hash: bytes | None
+    """First 20 bytes of the SHA-256 of the first chunk; None without a side chain."""
+
+
+def layout_of(type_: int, content: bytes, dialect: Dialect) -> Layout:
+    """Read the 48 bytes *content* of an entry of type *type_* in a feed of *dialect*. Any bytes have a layout."""
+    if type_ == FIXED_TYPE:
+        return Layout(Form.FIXED, limits.CONTENT_SIZE, content, 0, None)
+    if type_ != VARIABLE_TYPE:
+        return _opaque(content)
+    first = content[0]
+    if first < 0x80:
+        size, start = first, 1
+    else:
+        read = read_varint(content, 0, limits.CONTENT_SIZE, limits.CONTENT_LENGTH_SIZE_MAX)
+        if read is None:
+            return _opaque(content)
+        size, start = read
+    if start + size <= limits.INLINE_SIZE[dialect]:
+        return Layout(Form.INLINE, size, content[start : start + size], 0, None)
+    return _chained(size, start, content)
+
+
+def _chained(size: int, start: int, content: bytes) -> Layout:
+    """The layout of content of *size* bytes that begins at *start* and does not fit. Without a pointer nobody can
+    find the rest, and beyond the limit nobody here fetches it: both are opaque."""
+    first_hash = content[limits.HEAD_SIZE :]
+    if size > limits.CONTENT_FETCH_MAX or first_hash == NO_CHUNK:
+        return _opaque(content)
+    head = content[start : limits.HEAD_SIZE]
+    return Layout(Form.CHAINED, size, head, chunks_for(size - len(head)), first_hash)
+
+
+def _opaque(content: bytes) -> Layout:
+    return Layout(Form.OPAQUE, limits.CONTENT_SIZE, content, 0, None)
+
+
+def chunks_for(size: int) -> int:
+    """Packets of a side chain that carries *size* bytes."""
+    return -(-size // limits.CHUNK_CONTENT_SIZE)
