@@ -1,0 +1,235 @@
+"""A client of the daemon: one connection to its control socket (docs/howto/python-client.md).
+
+    with Client.at_home() as node:
+        print(node.publish(b"hello"))
+
+Blocking, and for one thread. What the rows hold is described in ``tinyssb_node.daemon.rows``.
+"""
+
+import os
+import socket
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Generic, Self, TypeVar, cast
+
+from tinyssb_node import limits
+from tinyssb_node.daemon.config import read_config
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
+from tinyssb_node.daemon.protocol import Reply, Request, parse_reply, serialize_request
+from tinyssb_node.daemon.rows import (
+    BlockRow,
+    DamageRow,
+    EntryRow,
+    FaceRow,
+    FeedRow,
+    FollowedRow,
+    GosetRow,
+    ImportedRow,
+    PublishedRow,
+    ShownRow,
+    StatusRow,
+)
+
+
+class DaemonUnreachableError(ProblemError):
+    """Nobody answers at the control socket."""
+
+    exit_code = Exit.UNAVAILABLE
+
+
+class DaemonError(ProblemError):
+    """The daemon answered with an error."""
+
+    def __init__(self, code: str, message: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.code = code
+        self.exit_code = EXITS.get(code, Exit.SOFTWARE)
+
+
+class ContentTooLongError(ProblemError):
+    """More content than an entry may have; found before it was sent."""
+
+    code = "too_long"
+    exit_code = Exit.DATA
+
+
+Row = TypeVar("Row")
+
+
+class Listing(Generic[Row]):
+    """The items of an answer, as they come. *result* is there once all were taken."""
+
+    def __init__(self, replies: Iterator[Reply]) -> None:
+        self._replies = replies
+        self.result: object = None
+
+    def __iter__(self) -> Iterator[Row]:
+        for reply in self._replies:
+            if "result" in reply:
+                self.result = reply["result"]
+            else:
+                yield cast("Row", reply.get("item"))
+
+
+class Client:
+    """One connection. Requests are answered one after the other: take all of a listing before the next request."""
+
+    def __init__(self, path: Path, *, timeout_s: float = limits.CLIENT_TIMEOUT_S) -> None:
+        """Connect to the control socket at *path*. Raises DaemonUnreachableError."""
+        self._path = path
+        self._timeout_s = timeout_s
+        self._requests = 0
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(timeout_s)
+        try:
+            self._socket.connect(str(path))
+        except OSError as error:
+            self._socket.close()
+            raise self._unreachable(error) from error
+        self._lines = self._socket.makefile("rb")
+
+    @classmethod
+    def at_home(cls, home: str | None = None) -> Self:
+        """Connect to the daemon of the node in the folder *home* (None: TINYSSB_HOME, else ~/.tinyssb).
+
+        Raises HomeMissingError, ConfigError, DaemonUnreachableError.
+        """
+        found = Home.find(home, os.environ)
+        found.require()
+        return cls(read_config(found).control_socket)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up; a listing that is still coming ends."""
+        self._lines.close()
+        self._socket.close()
+
+    def status(self) -> StatusRow:
+        """How the node is."""
+        return cast("StatusRow", self._ask("status"))
+
+    def publish(self, content: bytes) -> PublishedRow:
+        """Append an entry with *content* to the node's own feed; return when it is on the disk.
+
+        Raises ContentTooLongError, DaemonError (``feed_forked``, ``read_only``).
+        """
+        if len(content) > limits.CONTENT_PUBLISH_MAX:
+            raise ContentTooLongError(
+                f"One entry takes up to {limits.CONTENT_PUBLISH_MAX:,} bytes of content, which costs "
+                f"{packets_for(limits.CONTENT_PUBLISH_MAX):,} packets; this is {len(content):,} bytes and would cost "
+                f"{packets_for(len(content)):,}.",
+                "Shorten it, or publish it in parts. Nothing was published.",
+            )
+        return cast("PublishedRow", self._ask("publish", content=content.hex()))
+
+    def feeds(self) -> Listing[FeedRow]:
+        """The feeds of the node's set."""
+        return Listing(self._stream("feeds"))
+
+    def log(
+        self, feed: str, *, first: int | None = None, last: int | None = None, follow: bool = False
+    ) -> Listing[EntryRow]:
+        """Entries of *feed*: from number *first* on, or the *last* newest; with *follow* for ever."""
+        if follow:
+            self._socket.settimeout(None)
+        arguments: dict[str, object] = {"feed": feed, "follow": follow}
+        if first is not None:
+            arguments["first"] = first
+        if last is not None:
+            arguments["last"] = last
+        return Listing(self._stream("log", **arguments))
+
+    def show(self, feed: str, seq: int) -> ShownRow:
+        """One entry, checked."""
+        return cast("ShownRow", self._ask("show", feed=feed, seq=seq))
+
+    def follow(self, feed: str) -> FollowedRow:
+        """Add *feed* (64 digits) to the set and ask peers for it."""
+        return cast("FollowedRow", self._ask("follow", feed=feed))
+
+    def unfollow(self, feed: str) -> FollowedRow:
+        """Stop asking for *feed*."""
+        return cast("FollowedRow", self._ask("unfollow", feed=feed))
+
+    def goset(self) -> GosetRow:
+        """The set of feed ids."""
+        return cast("GosetRow", self._ask("goset"))
+
+    def faces(self) -> Listing[FaceRow]:
+        """The node's links."""
+        return Listing(self._stream("faces"))
+
+    def export_feeds(self, feeds: Iterable[str] = ()) -> Listing[BlockRow]:
+        """Consecutive pieces of an export file of *feeds*, all if none is named."""
+        return Listing(self._stream("export", feeds=list(feeds)))
+
+    def import_entries(self, feed: str, dialect: str, seq: int, entries: list[object]) -> ImportedRow:
+        """Offer entries and their chunks to the node (docs/formats/control.md, ``import``)."""
+        return cast("ImportedRow", self._ask("import", feed=feed, dialect=dialect, seq=seq, entries=entries))
+
+    def verify(self) -> Listing[DamageRow]:
+        """What is wrong with the node's store. May take long: no time limit."""
+        self._socket.settimeout(None)
+        return Listing(self._stream("verify"))
+
+    def _ask(self, command: str, **arguments: object) -> object:
+        listing: Listing[object] = Listing(self._stream(command, **arguments))
+        for _ in listing:
+            raise DaemonError(
+                "failed", f"The daemon answered `{command}` by a listing.", "Report this as a bug."
+            )
+        return listing.result
+
+    def _stream(self, command: str, **arguments: object) -> Iterator[Reply]:
+        """Ask at once; yield replies as they are taken, the result last."""
+        self._requests += 1
+        request = Request(self._requests, command, arguments)
+        try:
+            self._socket.sendall(serialize_request(request))
+        except OSError as error:
+            raise self._unreachable(error) from error
+        return self._replies()
+
+    def _replies(self) -> Iterator[Reply]:
+        while True:
+            reply = self._reply()
+            if "error" in reply:
+                error = reply["error"]
+                raise DaemonError(error["code"], error["message"], error["hint"])
+            yield reply
+            if "result" in reply:
+                self._socket.settimeout(self._timeout_s)
+                return
+
+    def _reply(self) -> Reply:
+        try:
+            line = self._lines.readline(limits.CONTROL_REPLY_MAX + 1)
+        except OSError as error:
+            raise self._unreachable(error) from error
+        if not line.endswith(b"\n"):
+            raise self._unreachable(ConnectionError("the connection was closed"))
+        return parse_reply(line)
+
+    def _unreachable(self, error: OSError) -> DaemonUnreachableError:
+        if isinstance(error, FileNotFoundError | ConnectionRefusedError):
+            return DaemonUnreachableError("The node's daemon is not running.", "Start it with `tinyssb run`.")
+        if isinstance(error, PermissionError):
+            return DaemonUnreachableError(
+                f"You may not use {self._path}.", "Run this as the user the daemon runs as."
+            )
+        return DaemonUnreachableError(
+            f"The node's daemon does not answer at {self._path} ({error.strerror or error}).",
+            "See its log; `tinyssb doctor` may tell more.",
+        )
+
+
+def packets_for(size: int) -> int:
+    """Packets that *size* bytes of content cost where they need a side chain: the entry and its chunks."""
+    varint_size = 1 if size < 1 << 7 else 2 if size < 1 << 14 else 3
+    return 1 + -(-(varint_size + size - limits.HEAD_SIZE) // limits.CHUNK_CONTENT_SIZE)

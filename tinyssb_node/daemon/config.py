@@ -1,0 +1,239 @@
+"""config.toml: what a node's user may change. Every key is described in docs/reference/config.md."""
+
+import difflib
+import tomllib
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from tinyssb_node import limits
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.problems import Exit, ProblemError
+
+DEFAULT_FACES = ("udp:239.5.5.8:1558",)
+"""What a fresh node listens on: the multicast group all tinySSB programs use."""
+_DAY_S = 86_400
+_HOUR_S = 3_600
+_MIB = 1_048_576
+
+
+class LogLevel(StrEnum):
+    """Least importance of what is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """How log lines look."""
+
+    CONSOLE = "console"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What config.toml says, checked, with defaults filled in."""
+
+    name: str
+    """The node's name for its user's eyes."""
+    network_key: bytes
+    """Sets a network of its own apart; empty for the public one."""
+    faces: tuple[str, ...]
+    """Spec strings of the faces to open."""
+    events_segment_bytes: int
+    """Size at which a segment of the event log ends."""
+    events_segment_age_s: int
+    """Age in seconds at which it does."""
+    events_keep_age_s: int
+    """Age in seconds at which segments are deleted."""
+    events_keep_bytes: int
+    """Bytes of event log beyond which the oldest segments are deleted."""
+    log_level: LogLevel
+    log_format: LogFormat
+    control_socket: Path
+    """Where the control socket is."""
+
+
+class ConfigError(ProblemError):
+    """config.toml says something we cannot do."""
+
+    exit_code = Exit.CONFIG
+
+    def __init__(self, file: Path, key: str, value: object, allowed: str) -> None:
+        said = f"{key} = {_as_toml(value)}" if key else str(value)
+        super().__init__(
+            f"{file}: {said} is not possible: {allowed}.",
+            f"Change it in {file}; docs/reference/config.md says what each key means.",
+        )
+        self.file = file
+        self.key = key
+        self.value = value
+        self.allowed = allowed
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class _Reader:
+    """Hands out a TOML document's values by dotted key and knows which of them nobody asked for."""
+
+    def __init__(self, file: Path, document: dict[str, object]) -> None:
+        self._file = file
+        self._values = dict(_flatten("", document))
+        self._known: set[str] = set()
+
+    def refuse(self, key: str, value: object, allowed: str) -> ConfigError:
+        return ConfigError(self._file, key, value, allowed)
+
+    def _get(self, key: str, default: object) -> object:
+        self._known.add(key)
+        return self._values.get(key, default)
+
+    def text(self, key: str, default: str, allowed: str) -> str:
+        value = self._get(key, default)
+        if not isinstance(value, str):
+            raise self.refuse(key, value, allowed)
+        return value
+
+    def texts(self, key: str, default: tuple[str, ...], allowed: str) -> tuple[str, ...]:
+        value = self._get(key, list(default))
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.refuse(key, value, allowed)
+        return tuple(value)
+
+    def number(self, key: str, default: int, low: int, high: int) -> int:
+        value = self._get(key, default)
+        # bool is an int to Python, not to TOML.
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise self.refuse(key, value, f"it takes a whole number from {low} to {high}")
+        return value
+
+    def choice(self, key: str, default: Choice) -> Choice:
+        value = self._get(key, default.value)
+        for member in type(default):
+            if member.value == value:
+                return member
+        allowed = ", ".join(f'"{member.value}"' for member in type(default))
+        raise self.refuse(key, value, f"it takes one of {allowed}")
+
+    def finish(self) -> None:
+        """Raise ConfigError for a key that was never asked for."""
+        for key, value in self._values.items():
+            if key in self._known:
+                continue
+            near = difflib.get_close_matches(key, self._known, n=1)
+            allowed = (
+                f"there is no such key; did you mean {near[0]}?"
+                if near
+                else "there is no such key; there are " + ", ".join(sorted(self._known))
+            )
+            raise self.refuse(key, value, allowed.rstrip("."))
+
+
+def read_config(home: Home) -> Config:
+    """Read *home*'s config.toml; a missing one means all defaults. Raises ConfigError."""
+    try:
+        document = tomllib.loads(home.config.read_text("utf-8"))
+    except FileNotFoundError:
+        document = {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(home.config, "", "what it says", f"it is not TOML ({error})") from error
+    except OSError as error:
+        raise ConfigError(home.config, "", "reading it", f"the system says: {error.strerror}") from error
+    return parse_config(home, document)
+
+
+def parse_config(home: Home, document: dict[str, object]) -> Config:
+    """Check a parsed TOML *document*. Raises ConfigError."""
+    reader = _Reader(home.config, document)
+    config = Config(
+        name=_name(reader),
+        network_key=_network_key(reader),
+        faces=_faces(reader),
+        events_segment_bytes=reader.number("events.segment_mib", 16, 1, 1024) * _MIB,
+        events_segment_age_s=reader.number("events.segment_hours", 1, 1, 24 * 7) * _HOUR_S,
+        events_keep_age_s=reader.number("events.keep_days", 30, 1, 3650) * _DAY_S,
+        events_keep_bytes=reader.number("events.keep_mib", 1024, 16, 1_048_576) * _MIB,
+        log_level=reader.choice("log.level", LogLevel.INFO),
+        log_format=reader.choice("log.format", LogFormat.CONSOLE),
+        control_socket=_socket(reader, home),
+    )
+    reader.finish()
+    return config
+
+
+def initial_config(name: str, faces: tuple[str, ...]) -> str:
+    """The config.toml of a fresh node."""
+    listed = "".join(f"    {_as_toml(face)},\n" for face in faces)
+    return f"""# This node's settings; docs/reference/config.md describes them. Restart the daemon after a change.
+
+name = {_as_toml(name)}
+faces = [
+{listed}]
+"""
+
+
+def check_name(name: str) -> str | None:
+    """What is wrong with a node's name; None for nothing."""
+    if 1 <= len(name) <= limits.NAME_MAX and name.isprintable() and name == name.strip():
+        return None
+    return f"it takes 1 to {limits.NAME_MAX} printable characters, with no space around them"
+
+
+def _name(reader: _Reader) -> str:
+    name = reader.text("name", "node", "it takes text")
+    if wrong := check_name(name):
+        raise reader.refuse("name", name, wrong)
+    return name
+
+
+def _network_key(reader: _Reader) -> bytes:
+    allowed = f"it takes hexadecimal digits, two a byte, for up to {limits.NETWORK_KEY_MAX} bytes"
+    text = reader.text("network_key", "", allowed)
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        raise reader.refuse("network_key", text, allowed) from None
+    if len(key) > limits.NETWORK_KEY_MAX:
+        raise reader.refuse("network_key", text, allowed)
+    return key
+
+
+def _faces(reader: _Reader) -> tuple[str, ...]:
+    faces = reader.texts("faces", DEFAULT_FACES, 'it takes a list of specs, such as ["udp:239.5.5.8:1558"]')
+    for face in faces:
+        if faces.count(face) > 1:
+            raise reader.refuse("faces", list(faces), f"it takes each spec once, and {face} is there twice")
+    return faces
+
+
+def _socket(reader: _Reader, home: Home) -> Path:
+    allowed = f"it takes a path, which may have up to {limits.UNIX_PATH_MAX} bytes once it is absolute"
+    path = home.root / Path(reader.text("control.socket", "control.sock", allowed)).expanduser()
+    if len(str(path).encode()) > limits.UNIX_PATH_MAX or path == home.root:
+        raise reader.refuse("control.socket", str(path), allowed)
+    return path
+
+
+def _flatten(prefix: str, table: dict[str, object]) -> list[tuple[str, object]]:
+    flat: list[tuple[str, object]] = []
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            flat.extend(_flatten(f"{prefix}{key}.", value))
+        else:
+            flat.append((f"{prefix}{key}", value))
+    return flat
+
+
+def _as_toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, list):
+        return "[" + ", ".join(_as_toml(item) for item in value) + "]"
+    return str(value)

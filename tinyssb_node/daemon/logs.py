@@ -1,0 +1,57 @@
+"""Log lines on standard error: structured, and never more than a bounded rate of what strangers cause."""
+
+import sys
+from collections.abc import Callable
+
+import structlog
+
+from tinyssb_node import limits
+from tinyssb_node.daemon.config import LogFormat, LogLevel
+
+_LEVELS = {LogLevel.DEBUG: 10, LogLevel.INFO: 20, LogLevel.WARNING: 30, LogLevel.ERROR: 40}
+
+Logger = structlog.typing.FilteringBoundLogger
+
+
+def start_logging(level: LogLevel, form: LogFormat) -> Logger:
+    """Make the daemon's logger."""
+    render: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer()
+        if form is LogFormat.JSON
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=form is LogFormat.JSON),
+            structlog.processors.format_exc_info,
+            render,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    logger: Logger = structlog.get_logger()
+    return logger
+
+
+class Repeated:
+    """Lets a kind of line through once a minute and counts the others.
+
+    Its table has a row a face and kind of mistake, and is emptied when it has too many.
+    """
+
+    def __init__(self, say: Callable[..., object]) -> None:
+        self._say = say
+        self._rows: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def __call__(self, now_us: int, text: str, face: str, **fields: object) -> None:
+        """Log *text* about *face*, unless that was said within the last minute."""
+        said_us, held_back = self._rows.get((text, face), (-limits.LOG_REPEAT_US, 0))
+        if now_us - said_us < limits.LOG_REPEAT_US:
+            self._rows[text, face] = (said_us, held_back + 1)
+            return
+        if len(self._rows) >= limits.FACES_MAX:
+            self._rows.clear()
+        self._rows[text, face] = (now_us, 0)
+        self._say(text, face=face, since_last=held_back, **fields)

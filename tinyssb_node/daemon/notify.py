@@ -1,0 +1,44 @@
+"""Telling systemd how we are, as sd_notify(3) and sd_watchdog_enabled(3) say: a datagram, two variables."""
+
+import os
+import socket
+from collections.abc import Mapping
+
+
+class Notifier:
+    """Speaks to the service manager that started us; silent where none did."""
+
+    def __init__(self, environ: Mapping[str, str], pid: int) -> None:
+        path = environ.get("NOTIFY_SOCKET", "")
+        # "@" stands for the zero byte of Linux's abstract namespace.
+        self._address = "\0" + path[1:] if path.startswith("@") else path
+        watched = environ.get("WATCHDOG_PID", str(pid)) == str(pid)
+        period = environ.get("WATCHDOG_USEC", "") if watched else ""
+        self.watchdog_s = int(period) / 2e6 if period.isdecimal() and int(period) else None
+        """Seconds between signs of life: half of what we were given. None: nobody waits for them."""
+
+    def ready(self, status: str) -> None:
+        """We serve."""
+        self._say(f"READY=1\nSTATUS={status}")
+
+    def status(self, status: str) -> None:
+        """One line for `systemctl status`."""
+        self._say(f"STATUS={status}")
+
+    def alive(self) -> None:
+        """A sign of life."""
+        self._say("WATCHDOG=1")
+
+    def stopping(self) -> None:
+        """We were told to stop, and do."""
+        self._say("STOPPING=1")
+
+    def _say(self, text: str) -> None:
+        if not self._address:
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
+            try:
+                sock.sendto(text.encode(), os.fsencode(self._address))
+            except OSError:
+                # A manager that does not listen must not keep the node from working.
+                self._address = ""

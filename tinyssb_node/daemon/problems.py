@@ -1,0 +1,143 @@
+"""Problems a person can put right: what happened, what to do next, and the exit code scripts see.
+
+Light on purpose: the command line imports it before it knows what it will be asked.
+"""
+
+from enum import IntEnum
+
+from tinyssb_node.errors import LocalError
+
+
+class Exit(IntEnum):
+    """Exit codes of ``tinyssb``, after sysexits(3) (docs/reference/cli.md)."""
+
+    OK = 0
+    ATTENTION = 1
+    """`doctor` found something to do."""
+    USAGE = 64
+    """The command was not typed as it must be."""
+    DATA = 65
+    """What was given, or what is kept, is damaged or of the wrong kind."""
+    MISSING = 66
+    """No such feed, entry or file."""
+    UNAVAILABLE = 69
+    """The daemon is not running, or something this command needs is not installed."""
+    SOFTWARE = 70
+    """A fault of this program."""
+    CREATE = 73
+    """Something is in the place where a file should be made."""
+    STORAGE = 74
+    """The disk is full or fails."""
+    BUSY = 75
+    """Somebody else is at it; try again later."""
+    PROTOCOL = 76
+    """Daemon and command are of different versions."""
+    PERMISSION = 77
+    """A file may not be read or written, or others may read what is secret."""
+    CONFIG = 78
+    """The configuration is wrong."""
+
+
+class ProblemError(LocalError):
+    """What a person is told. Subclasses say which rule was broken."""
+
+    code = "failed"
+    """Word for programs (docs/formats/control.md)."""
+    exit_code = Exit.SOFTWARE
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        """One sentence: what happened."""
+        self.hint = hint
+        """What to do next."""
+
+
+EXITS = {
+    "bad_request": Exit.USAGE,
+    "version": Exit.PROTOCOL,
+    "unknown_command": Exit.PROTOCOL,
+    "unknown_feed": Exit.MISSING,
+    "ambiguous_feed": Exit.USAGE,
+    "unknown_entry": Exit.MISSING,
+    "too_long": Exit.DATA,
+    "feed_forked": Exit.DATA,
+    "set_full": Exit.DATA,
+    "read_only": Exit.STORAGE,
+    "busy": Exit.BUSY,
+    "failed": Exit.SOFTWARE,
+}
+"""Exit code of a command to which the daemon answers with an error, by the error's code."""
+
+
+class HomeMissingError(ProblemError):
+    """There is no node in this folder."""
+
+    exit_code = Exit.MISSING
+
+
+class HomeExistsError(ProblemError):
+    """A node would be made where there is one."""
+
+    exit_code = Exit.CREATE
+
+
+class HomeBusyError(ProblemError):
+    """Another process works on this home's store."""
+
+    exit_code = Exit.BUSY
+
+
+class HomeRefusedError(ProblemError):
+    """The operating system does not let us read or write something of the home folder."""
+
+    exit_code = Exit.PERMISSION
+
+
+class UnknownFeedError(ProblemError):
+    """No feed of the set is named so."""
+
+    code = "unknown_feed"
+    exit_code = Exit.MISSING
+
+
+class AmbiguousFeedError(ProblemError):
+    """Several feeds begin so."""
+
+    code = "ambiguous_feed"
+    exit_code = Exit.USAGE
+
+
+class UnknownEntryError(ProblemError):
+    """The node does not hold this entry."""
+
+    code = "unknown_entry"
+    exit_code = Exit.MISSING
+
+
+class BadRequestError(ProblemError):
+    """A control request is not one, or its arguments are not what the command takes."""
+
+    code = "bad_request"
+    exit_code = Exit.USAGE
+
+
+class UnknownCommandError(ProblemError):
+    """The daemon knows no such command."""
+
+    code = "unknown_command"
+    exit_code = Exit.PROTOCOL
+
+
+class VersionError(ProblemError):
+    """A protocol version this program does not speak."""
+
+    code = "version"
+    exit_code = Exit.PROTOCOL
+
+
+class BusyError(ProblemError):
+    """Too many control connections."""
+
+    code = "busy"
+    exit_code = Exit.BUSY

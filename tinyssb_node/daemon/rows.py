@@ -1,0 +1,159 @@
+"""What the control protocol's commands answer, field by field (docs/formats/control.md). Used by both ends."""
+
+from typing import TypedDict
+
+
+class EndpointRow(TypedDict):
+    """One configured face spec."""
+
+    spec: str
+    problem: str | None
+
+
+class StatusRow(TypedDict):
+    """Answer of `status`."""
+
+    name: str
+    feed: str
+    dialect: str
+    version: str
+    home: str
+    pid: int
+    boot: int
+    uptime_us: int
+    read_only: str | None
+    feeds: int
+    entries: int
+    arrivals: int
+    forked: int
+    faces: int
+    endpoints: list[EndpointRow]
+
+
+class PublishedRow(TypedDict):
+    """Answer of `publish`."""
+
+    feed: str
+    seq: int
+    id: str
+    type: int
+    size: int
+    chunks: int
+
+
+class FeedRow(TypedDict):
+    """Item of `feeds`."""
+
+    feed: str
+    dialect: str | None
+    seq: int
+    tip: str | None
+    own: bool
+    wanted: bool
+    forked_at: int | None
+
+
+class EntryRow(TypedDict):
+    """Item of `log`."""
+
+    feed: str
+    seq: int
+    id: str
+    type: int
+    size: int | None
+    chunks: int
+    chunks_held: int
+    origin: str
+    face: str | None
+    arrival: int
+    committed_us: int
+    content: str | None
+
+
+class ShownRow(EntryRow):
+    """Answer of `show`."""
+
+    packet: str
+    signature: str
+    forked: bool
+
+
+class FollowedRow(TypedDict):
+    """Answer of `follow` and `unfollow`."""
+
+    feed: str
+    changed: bool
+
+
+class GosetRow(TypedDict):
+    """Answer of `goset`."""
+
+    state: str
+    count: int
+    feeds: list[str]
+
+
+class FaceRow(TypedDict):
+    """Item of `faces`."""
+
+    face: str
+    spec: str
+    medium: str
+    queued: int
+    outstanding: int
+    packets_sent: int
+    packets_received: int
+    heard_us: int | None
+
+
+class BlockRow(TypedDict):
+    """Item of `export`."""
+
+    block: str
+
+
+class ExportedRow(TypedDict):
+    """Result of `export`."""
+
+    feeds: int
+    entries: int
+    chunks: int
+
+
+class RefusedRow(TypedDict):
+    """What stopped an import."""
+
+    seq: int
+    reason: str
+
+
+class ImportedRow(TypedDict):
+    """Answer of `import`."""
+
+    added: int
+    held: int
+    chunks: int
+    refused: RefusedRow | None
+
+
+class DamageRow(TypedDict):
+    """Item of `verify`."""
+
+    feed: str
+    seq: int
+    problem: str
+
+
+class VerifiedRow(TypedDict):
+    """Result of `verify`."""
+
+    feeds: int
+    entries: int
+    chunks: int
+    problems: int
+
+
+class CountRow(TypedDict):
+    """Result of listings."""
+
+    count: int
