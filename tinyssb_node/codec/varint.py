@@ -12,7 +12,7 @@ def encode_varint(number: int) -> bytes:
 
 
 def read_varint(data: bytes, offset: int, end: int, size_max: int) -> tuple[int, int] | None:
-    """The number at *offset* and the offset behind it; None if it ends neither before *end* nor within *size_max* bytes.
+    """The number at *offset* and the offset behind it; None if it ends neither by *end* nor within *size_max* bytes.
 
     More bytes than needed are read like the fewest: deployed readers do the same.
     """
