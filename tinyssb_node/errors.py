@@ -20,6 +20,32 @@ class StoreFullError(LocalError):
     """The disk is full: nothing can be signed or stored until there is room; reading goes on."""
 
 
+class NodeReadOnlyError(LocalError):
+    """The node keeps reading, and cannot sign or store until the disk can be written again."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The disk cannot be written, so nothing was signed or published; all that was published before is kept. "
+            "Free some space: the node tries again by itself"
+        )
+
+
+class FeedForkedError(LocalError):
+    """Our own feed was signed twice at one place, perhaps by a copy of this identity elsewhere."""
+
+    def __init__(self, feed: bytes, seq: int) -> None:
+        super().__init__(
+            f"the feed {feed.hex()} has two different entries signed as number {seq}: another copy of this identity "
+            "is in use. Nothing was published, all is kept. Stop the other copy and publish from a new identity"
+        )
+        self.feed = feed
+        self.seq = seq
+
+
+class ImpossibleClaimError(PeerError):
+    """No set of feed ids has such a claim: its bounds, count and XOR contradict each other."""
+
+
 class StoreFailedError(LocalError):
     """The disk or file system refused an operation; the message is the system's."""
 

@@ -222,6 +222,8 @@ UDP_CHECK_S: Final = 15.0
 
 WS_PEERS_MAX: Final = 64
 """Connections to one listening WebSocket face; a further one is told 503."""
+WS_HANDSHAKES_MAX: Final = 16
+"""Connections to it beyond those that are still shaking hands; a further one is dropped."""
 WS_MESSAGE_MAX: Final = 4_096
 """Bytes of a WebSocket message that are read to be counted as junk; a longer one ends the connection."""
 WS_QUEUE: Final = 64
@@ -249,3 +251,11 @@ ETHER_WRITE_BUFFER: Final = 65_536
 """Bytes waiting for a node that reads too slowly; beyond it the node misses frames, as it would on air."""
 ETHER_HELLO_S: Final = 5.0
 """Time for a new connection to say hello, and for the ether to answer."""
+REFUSED_EVERY_US: Final = 60_000_000
+"""Least time between two records of things turned away by the same rule on the same face."""
+JUNK_BURST: Final = 100
+"""Records of invalid or unknown packets that a face may cause at once."""
+JUNK_PER_S: Final = 5
+"""Records of invalid or unknown packets that a face may cause for long: 430,000 a day, 100 MB at most."""
+PUSH_CHUNKS_MAX: Final = 16
+"""Packets of a side chain sent unasked behind a new entry of ours; the rest is asked for."""

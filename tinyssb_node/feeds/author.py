@@ -7,7 +7,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import ContentTooLongError, FeedFullError
 from tinyssb_node.feeds.chain import Expectation, Extended, Tip, expectations, extended_by
-from tinyssb_node.feeds.layout import FIXED_TYPE, chunks_for
+from tinyssb_node.feeds.layout import FIXED_TYPE, packet_count
 from tinyssb_node.feeds.sidechain import split
 
 
@@ -28,11 +28,12 @@ def compose(network: Network, key: SigningKey, tip: Tip, content: bytes) -> Comp
 
     Raises ContentTooLongError and FeedFullError; ValueError if *tip* is not *key*'s or has no dialect.
     """
-    if len(content) > limits.CONTENT_PUBLISH_MAX:
-        packets = 1 + chunks_for(len(content))
-        raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, packets)
     place = _next_place(network, key, tip)
-    return _signed(key, place, *split(content, place.dialect))
+    if len(content) > limits.CONTENT_PUBLISH_MAX:
+        raise ContentTooLongError(
+            len(content), limits.CONTENT_PUBLISH_MAX, packet_count(len(content), place.dialect)
+        )
+    return sign_entry(key, place, *split(content, place.dialect))
 
 
 def compose_fixed(
@@ -42,10 +43,12 @@ def compose_fixed(
 
     Raises as ``compose`` does, with 48 bytes as the limit.
     """
-    if len(content) > limits.CONTENT_SIZE:
-        raise ContentTooLongError(len(content), limits.CONTENT_SIZE, 1)
     place = _next_place(network, key, tip)
-    return _signed(key, place, type_, content.ljust(limits.CONTENT_SIZE, b"\x00"), ())
+    if len(content) > limits.CONTENT_SIZE:
+        raise ContentTooLongError(
+            len(content), limits.CONTENT_SIZE, packet_count(len(content), place.dialect)
+        )
+    return sign_entry(key, place, type_, content.ljust(limits.CONTENT_SIZE, b"\x00"), ())
 
 
 def _next_place(network: Network, key: SigningKey, tip: Tip) -> Expectation:
@@ -59,9 +62,10 @@ def _next_place(network: Network, key: SigningKey, tip: Tip) -> Expectation:
     return candidates[0]
 
 
-def _signed(
+def sign_entry(
     key: SigningKey, place: Expectation, type_: int, field: bytes, chunks: tuple[bytes, ...]
 ) -> Composed:
+    """Sign an entry laid out already (``sidechain.split``): its type byte, its 48 bytes, its side chain."""
     unsigned = place.dmx + bytes((type_,)) + field
     packet = unsigned + key.sign(place.name + unsigned)
     return Composed(packet, chunks, extended_by(place, packet))

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from tinyssb_node import limits
-from tinyssb_node.codec.varint import read_varint
+from tinyssb_node.codec.varint import encode_varint, read_varint
 from tinyssb_node.ids import Dialect
 
 FIXED_TYPE: Final = 0
@@ -86,3 +86,11 @@ def _opaque(content: bytes) -> Layout:
 def chunks_for(size: int) -> int:
     """Packets of a side chain that carries *size* bytes."""
     return -(-size // limits.CHUNK_CONTENT_SIZE)
+
+
+def packet_count(size: int, dialect: Dialect) -> int:
+    """Packets it takes to publish *size* bytes of content in a feed of *dialect*: the entry and its side chain."""
+    declared = len(encode_varint(size)) + size
+    if size == limits.CONTENT_SIZE or declared <= limits.INLINE_SIZE[dialect]:
+        return 1
+    return 1 + chunks_for(declared - limits.HEAD_SIZE)
