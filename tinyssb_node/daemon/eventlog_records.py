@@ -1,0 +1,124 @@
+"""Events as the lines of ``docs/formats/events.md``.
+
+A line is written for every packet, so what can be known from an event's class is worked out once: which msgspec struct
+it becomes, which of its fields are bytes and turn into hexadecimal, which are texts and may need cutting.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from tinyssb_node import events, limits
+
+EVENT_VERSION: Final = 1
+"""The schema written."""
+
+START: Final = "start"
+"""Kind of the first record of a boot."""
+STOP: Final = "stop"
+"""Kind of the last record of a boot that ended in order."""
+MARK: Final = "mark"
+"""Kind of the record that says how far the log was when its segment began."""
+
+KINDS: Final[Mapping[type[events.Event], str]] = {
+    events.DaemonStarted: START,
+    events.DaemonStopped: STOP,
+    events.ClockSet: "clock",
+    events.FaceUp: "face_up",
+    events.FaceDown: "face_down",
+    events.EntryAppended: "entry",
+    events.ChunkAppended: "chunk",
+    events.PacketReceived: "rx",
+    events.PacketSent: "tx",
+    events.WantSeen: "want",
+    events.ChnkSeen: "chnk",
+    events.ClaimSeen: "claim",
+    events.NoveltySeen: "novelty",
+    events.SetChanged: "set",
+    events.ForkFound: "fork",
+    events.Refused: "refused",
+}
+"""What each event is called in the log."""
+
+Serializer = Callable[[Any, int, int, int], bytes]
+"""(event, offset, t_us, mono_us) to a line."""
+
+_HEADER: Final = ("v", "node", "boot", "offset", "t_us", "mono_us", "kind")
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def record_serializers(node: str, boot: int) -> Mapping[type[events.Event], Serializer]:
+    """Return how to write each class of events in the log of *node* (16 hexadecimal digits) and *boot*."""
+    return {event: _serializer(event, kind, node, boot) for event, kind in KINDS.items()}
+
+
+def serialize_mark(node: str, boot: int, offset: int, t_us: int, mono_us: int, arrival: int) -> bytes:
+    """Return the line that says that the records before it go up to *arrival*."""
+    values = (EVENT_VERSION, node, boot, offset, t_us, mono_us, MARK)
+    return _ENCODER.encode(dict(zip((*_HEADER, "arrival"), (*values, arrival), strict=True))) + b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """What the log must know of an event's field."""
+
+    name: str
+    type: type
+    optional: bool
+
+
+def _fields(event: type[events.Event]) -> list[_Field]:
+    """The fields of a class of events; those that may be left out last, as positional arguments want it."""
+    found = [_field(name, hint) for name, hint in get_type_hints(event).items()]
+    return sorted(found, key=attrgetter("optional"))
+
+
+def _field(name: str, hint: object) -> _Field:
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    plain = next(option for option in options if option is not NoneType)
+    plain = getattr(plain, "__supertype__", plain)  # a NewType is what it was made from
+    return _Field(name, get_origin(plain) or plain, NoneType in options)
+
+
+def _serializer(event: type[events.Event], kind: str, node: str, boot: int) -> Serializer:
+    """Build the function that writes events of one class."""
+    known = _fields(event)
+    record = msgspec.defstruct(
+        event.__name__,
+        [*_HEADER, *((field.name, Any, None) if field.optional else (field.name, Any) for field in known)],
+        omit_defaults=True,
+    )
+    values_of = _getter([field.name for field in known])
+    hex_at = [index for index, field in enumerate(known) if issubclass(field.type, bytes)]
+    text_at = [index for index, field in enumerate(known) if field.type is str]
+
+    def serialize(event: events.Event, offset: int, t_us: int, mono_us: int) -> bytes:
+        values = [*values_of(event)]
+        for index in hex_at:
+            if (value := values[index]) is not None:
+                values[index] = value.hex()
+        for index in text_at:
+            if (value := values[index]) is not None:
+                values[index] = _clean(value)
+        return (
+            _ENCODER.encode(record(EVENT_VERSION, node, boot, offset, t_us, mono_us, kind, *values)) + b"\n"
+        )
+
+    return serialize
+
+
+def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """The values of several attributes at once; ``attrgetter`` makes no tuple of a single one."""
+    get = attrgetter(*names)
+    return get if len(names) > 1 else lambda event: (get(event),)
+
+
+@lru_cache(maxsize=limits.FACES_MAX)
+def _clean(text: str) -> str:
+    """Cut a text so that its record keeps to its size; what UTF-8 cannot say becomes a question mark."""
+    return text[: limits.EVENT_TEXT_MAX].encode("utf-8", "replace").decode()

@@ -1,0 +1,229 @@
+"""The store in memory: for the simulator and for tests. Held to the same contract tests as SQLite."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Generic, Protocol, TypeVar
+
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import chunk_hash
+from tinyssb_node.feeds.fork import ForkProof
+from tinyssb_node.feeds.sidechain import SideChain
+from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin
+from tinyssb_node.store.port import FeedRecord, StoredChunk, StoredEntry
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Undoable(Protocol):
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+
+
+class _Table(Generic[K, V]):
+    """A dictionary that can go back to its last commit."""
+
+    __slots__ = ("_before", "rows")
+
+    def __init__(self) -> None:
+        self.rows: dict[K, V] = {}
+        self._before: dict[K, V | None] = {}
+
+    def put(self, key: K, value: V) -> None:
+        self._before.setdefault(key, self.rows.get(key))
+        self.rows[key] = value
+
+    def remove(self, key: K) -> None:
+        self._before.setdefault(key, self.rows.get(key))
+        self.rows.pop(key, None)
+
+    def commit(self) -> None:
+        self._before.clear()
+
+    def rollback(self) -> None:
+        for key, value in self._before.items():
+            if value is None:
+                self.rows.pop(key, None)
+            else:
+                self.rows[key] = value
+        self._before.clear()
+
+
+class MemoryStore:
+    """A ``Store`` that a power cut empties."""
+
+    def __init__(self) -> None:
+        self._feeds = _Table[FeedId, FeedRecord]()
+        self._entries = _Table[tuple[FeedId, int], int]()
+        self._chunks = _Table[tuple[FeedId, int, int], int]()
+        self._entries_by_dmx = _Table[bytes, tuple[int, ...]]()
+        self._chunks_by_hash = _Table[bytes, tuple[int, ...]]()
+        self._side_chains = _Table[tuple[FeedId, int], SideChain]()
+        self._forks = _Table[tuple[FeedId, int], ForkProof]()
+        self._meta = _Table[str, str]()
+        self._appends: list[StoredEntry | StoredChunk] = []
+        """In order of arrival: number n at index n - 1."""
+        self._committed = 0
+        """The last arrival number that a rollback keeps."""
+
+    def feeds(self) -> Sequence[FeedRecord]:
+        """All feeds of the set, sorted by feed id."""
+        return [record for _, record in sorted(self._feeds.rows.items())]
+
+    def put_feed(self, record: FeedRecord) -> None:
+        """Add or replace what is kept of a feed."""
+        self._feeds.put(record.feed, record)
+
+    def append_entry(
+        self, feed: FeedId, seq: int, packet: bytes, id_: MessageId, origin: Origin, face: FaceName | None
+    ) -> int:
+        """Add a verified entry behind the last one and move the feed's frontier to it. Returns its arrival number."""
+        record = self._feeds.rows.get(feed)
+        assert record is not None, "a feed is put before its entries"
+        assert seq == record.seq + 1, f"entry {seq} does not follow {record.seq}"
+        arrival = len(self._appends) + 1
+        self._appends.append(
+            StoredEntry(
+                feed=feed,
+                seq=seq,
+                packet=packet,
+                id=id_,
+                origin=origin,
+                face=face,
+                arrival=arrival,
+                committed_us=0,
+            )
+        )
+        self._entries.put((feed, seq), arrival)
+        dmx = packet[: limits.DMX_SIZE]
+        self._entries_by_dmx.put(dmx, (*self._entries_by_dmx.rows.get(dmx, ()), arrival))
+        self._feeds.put(feed, replace(record, seq=seq, tip=id_))
+        return arrival
+
+    def append_chunk(
+        self, feed: FeedId, seq: int, chunk: int, packet: bytes, origin: Origin, face: FaceName | None
+    ) -> int:
+        """Add a verified packet of a side chain. Returns its arrival number."""
+        assert (feed, seq, chunk) not in self._chunks.rows, f"chunk {chunk} of entry {seq} is there"
+        arrival = len(self._appends) + 1
+        self._appends.append(
+            StoredChunk(
+                feed=feed,
+                seq=seq,
+                chunk=chunk,
+                packet=packet,
+                origin=origin,
+                face=face,
+                arrival=arrival,
+                committed_us=0,
+            )
+        )
+        self._chunks.put((feed, seq, chunk), arrival)
+        hash_ = chunk_hash(packet)
+        self._chunks_by_hash.put(hash_, (*self._chunks_by_hash.rows.get(hash_, ()), arrival))
+        return arrival
+
+    def put_side_chain(self, chain: SideChain) -> None:
+        """Remember how far an unfinished side chain is; forget it when it is complete."""
+        if chain.complete:
+            self._side_chains.remove((chain.feed, chain.seq))
+        else:
+            self._side_chains.put((chain.feed, chain.seq), chain)
+
+    def side_chains(self) -> Sequence[SideChain]:
+        """All unfinished side chains, sorted by feed and sequence number."""
+        return [chain for _, chain in sorted(self._side_chains.rows.items())]
+
+    def entry(self, feed: FeedId, seq: int) -> StoredEntry | None:
+        """One entry."""
+        arrival = self._entries.rows.get((feed, seq))
+        return None if arrival is None else self._entry(arrival)
+
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[StoredEntry]:
+        """Up to *limit* entries from sequence number *first* on, in order."""
+        record = self._feeds.rows.get(feed)
+        last = 0 if record is None else record.seq
+        stop = min(first + limit - 1, last)
+        return [self._entry(self._entries.rows[feed, seq]) for seq in range(max(first, 1), stop + 1)]
+
+    def chunk(self, feed: FeedId, seq: int, chunk: int) -> bytes | None:
+        """One packet of a side chain."""
+        arrival = self._chunks.rows.get((feed, seq, chunk))
+        return None if arrival is None else self._appends[arrival - 1].packet
+
+    def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
+        """Up to *limit* packets of a side chain from number *first* on, in order, up to the first one missing."""
+        found: list[bytes] = []
+        while len(found) < limit and (packet := self.chunk(feed, seq, first + len(found))) is not None:
+            found.append(packet)
+        return found
+
+    def find_entries(self, dmx: bytes) -> Sequence[tuple[FeedId, int]]:
+        """Where entries with this DMX are held, in order of arrival."""
+        found = (self._entry(arrival) for arrival in self._entries_by_dmx.rows.get(dmx, ()))
+        return [(entry.feed, entry.seq) for entry in found]
+
+    def find_chunks(self, hash_: bytes) -> Sequence[tuple[FeedId, int, int]]:
+        """Where chunks with this SHA-256[:20] are held, in order of arrival."""
+        found = (self._appends[arrival - 1] for arrival in self._chunks_by_hash.rows.get(hash_, ()))
+        return [(chunk.feed, chunk.seq, chunk.chunk) for chunk in found if isinstance(chunk, StoredChunk)]
+
+    def put_fork(self, proof: ForkProof) -> None:
+        """Keep both branches of a fork. A place that has a proof keeps the one it has."""
+        if (proof.feed, proof.seq) not in self._forks.rows:
+            self._forks.put((proof.feed, proof.seq), proof)
+
+    def forks(self) -> Sequence[ForkProof]:
+        """All proofs kept, sorted by feed and sequence number."""
+        return [proof for _, proof in sorted(self._forks.rows.items())]
+
+    def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
+        """Up to *limit* appends with arrival numbers above *arrival*, in order."""
+        return self._appends[arrival : arrival + limit]
+
+    def last_arrival(self) -> int:
+        """The highest arrival number, 0 for none."""
+        return len(self._appends)
+
+    def get_meta(self, key: str) -> str | None:
+        """A small value kept by name."""
+        return self._meta.rows.get(key)
+
+    def put_meta(self, key: str, value: str) -> None:
+        """Keep a small value by name."""
+        self._meta.put(key, value)
+
+    def commit(self, wall_us: int) -> None:
+        """Let no rollback undo what was written so far; stamp it with *wall_us*."""
+        for index in range(self._committed, len(self._appends)):
+            self._appends[index] = replace(self._appends[index], committed_us=wall_us)
+        self._committed = len(self._appends)
+        for table in self._tables():
+            table.commit()
+
+    def rollback(self) -> None:
+        """Forget everything written since the last commit."""
+        del self._appends[self._committed :]
+        for table in self._tables():
+            table.rollback()
+
+    def close(self) -> None:
+        """Uncommitted writes are lost; what was committed can still be read, which tests of restarts make use of."""
+        self.rollback()
+
+    def _entry(self, arrival: int) -> StoredEntry:
+        entry = self._appends[arrival - 1]
+        assert isinstance(entry, StoredEntry)
+        return entry
+
+    def _tables(self) -> tuple[_Undoable, ...]:
+        return (
+            self._feeds,
+            self._entries,
+            self._chunks,
+            self._entries_by_dmx,
+            self._chunks_by_hash,
+            self._side_chains,
+            self._forks,
+            self._meta,
+        )
