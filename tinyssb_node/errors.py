@@ -136,7 +136,7 @@ class ContentTooLongError(LocalError):
     def __init__(self, size: int, limit: int, packets: int) -> None:
         super().__init__(
             f"{size} bytes are too much for one entry, the limit is {limit}: they would take {packets} packets on "
-            "the air. Nothing was published. Shorten it, or publish it in parts"
+            "the air. Nothing was published: shorten it, or publish it in parts"
         )
         self.size = size
         self.limit = limit

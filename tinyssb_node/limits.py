@@ -145,6 +145,7 @@ CLIENT_TIMEOUT_S: Final = 30.0
 
 CONTENT_LENGTH_SIZE_MAX: Final = 5
 """Most bytes of the varint that declares a content's length (as for a BIPF tag)."""
+assert CONTENT_PUBLISH_MAX <= CONTENT_FETCH_MAX < 2 ** (7 * CONTENT_LENGTH_SIZE_MAX)
 PACKET_HASH_SIZE: Final = 8
 """Bytes of a packet's hash in the event log: tells apart 2**32 packets, one mesh's traffic of many years."""
 FORK_PROOF_SIZE: Final = 8 + 1 + 1 + FEED_ID_SIZE + SEQ_SIZE + MESSAGE_ID_SIZE + 2 * PACKET_SIZE

@@ -142,12 +142,13 @@ def expectations(network: Network, tip: Tip) -> tuple[Expectation, ...]:
     sequence number there is."""
     if tip.seq >= limits.SEQ_MAX:
         return ()
-    if tip.id is not None and tip.dialect is not None:
-        return (_expectation(network, tip.feed, tip.seq + 1, tip.dialect, tip.id),)
-    dialects = _DIALECTS if tip.dialect is None else (tip.dialect,)
-    return tuple(
-        _expectation(network, tip.feed, 1, dialect, first_prev(tip.feed, dialect)) for dialect in dialects
-    )
+    if tip.id is None:
+        dialects = _DIALECTS if tip.dialect is None else (tip.dialect,)
+        return tuple(
+            _expectation(network, tip.feed, 1, dialect, first_prev(tip.feed, dialect)) for dialect in dialects
+        )
+    assert tip.dialect is not None, "the first entry fixed it"
+    return (_expectation(network, tip.feed, tip.seq + 1, tip.dialect, tip.id),)
 
 
 def _expectation(network: Network, feed: FeedId, seq: int, dialect: Dialect, prev: MessageId) -> Expectation:
@@ -209,11 +210,11 @@ def _compare(
     """Judge a packet for a place that is taken."""
     if packet == held.packet:
         return Duplicate(tip.feed, seq)
+    assert tip.dialect is not None, "the first entry fixed it"
     dmx = packet[: limits.DMX_SIZE]
     for prev in places(tip.feed, seq, held.prev):
         if dmx == dmx_of(entry_name(network, tip.feed, seq, prev)):
             if not signed_at(network, tip.feed, seq, prev, packet):
                 return WrongSignature(tip.feed, seq)
-            dialect = tip.dialect or Dialect.SPEC
-            return Forked(ForkProof(tip.feed, seq, dialect, held.prev, held.packet, packet))
+            return Forked(ForkProof(tip.feed, seq, tip.dialect, held.prev, held.packet, packet))
     return WrongDmx(tip.feed, seq, dmx)

@@ -55,9 +55,10 @@ def places(feed: FeedId, seq: int, prev: MessageId) -> tuple[MessageId, ...]:
 
 def verify_proof(network: Network, proof: ForkProof) -> bool:
     """Whether *proof* holds: two different entries, both signed for the same place."""
-    if proof.held == proof.other or not signed_at(network, proof.feed, proof.seq, proof.prev, proof.held):
+    if proof.held == proof.other or proof.prev not in places(proof.feed, proof.seq, proof.prev):
         return False
-    return other_prev(network, proof) is not None
+    held = signed_at(network, proof.feed, proof.seq, proof.prev, proof.held)
+    return held and other_prev(network, proof) is not None
 
 
 def other_prev(network: Network, proof: ForkProof) -> MessageId | None:
