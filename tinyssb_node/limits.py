@@ -211,10 +211,10 @@ UDP_PEERS_MAX: Final = 64
 """Peers that get unicast copies; the one silent for longest makes room."""
 UDP_PEER_AGE_S: Final = 300.0
 """Silence after which a peer gets no more copies."""
-UDP_ECHOES_MAX: Final = 512
-"""Datagrams of ours remembered until multicast brings them back to us."""
+UDP_RECENT_MAX: Final = 512
+"""Datagrams remembered: of ours until multicast brings them back, of peers to know a unicast copy."""
 UDP_ECHO_AGE_S: Final = 1.0
-"""How long they are remembered; loopback takes microseconds."""
+"""How long ours are remembered; loopback takes microseconds."""
 UDP_COPY_WINDOW_S: Final = 0.4
 """The same datagram from the same peer within this time is its multicast and unicast copy: above the 0.3 s for which
 Wi-Fi access points hold back multicast, below the 0.5 s at which the quickest advert repeats."""

@@ -29,6 +29,7 @@ class Backoff:
         self._step_s = min(2 * step_s, self._max_s)
         return step_s * (1 + self._entropy()) / 2
 
-    def reset(self) -> None:
-        """Begin at the shortest wait again: the link held."""
-        self._step_s = self._min_s
+    def held(self, up_s: float) -> None:
+        """The link was up for so long: if that was no flicker, the next wait is the shortest again."""
+        if up_s >= limits.LINK_SETTLED_S:
+            self._step_s = self._min_s

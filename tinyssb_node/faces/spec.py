@@ -1,0 +1,324 @@
+"""Spec strings: how a user names a face. The grammar, with all options and examples, is in docs/reference/faces.md.
+
+udp:GROUP:PORT   ws:listen:HOST:PORT   ws:connect:HOST:PORT   ether:HOST:PORT      each with ?option=value&…
+"""
+
+import ipaddress
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NoReturn, TypeVar
+from urllib.parse import quote, unquote
+
+from tinyssb_node import limits
+from tinyssb_node.faces.errors import FaceSpecError
+from tinyssb_node.faces.face import Endpoint
+from tinyssb_node.ids import FaceName
+
+SCHEMES: Final = "udp:GROUP:PORT, ws:listen:HOST:PORT, ws:connect:HOST:PORT, ether:HOST:PORT"
+"""The forms of a spec string, as errors show them."""
+PORT_MAX: Final = 65_535
+"""Highest TCP or UDP port."""
+TTL_MAX: Final = 255
+"""Highest time to live of an IP packet."""
+
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{limits.FACE_NAME_MAX - 1}}}")
+_NAME_RULE = f"1 to {limits.FACE_NAME_MAX} letters, digits, '.', '_' or '-', beginning with a letter or digit"
+_INTERFACE = re.compile(r"[A-Za-z0-9._-]{1,15}")
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}")
+_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{0,199}")
+_PLACE = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UdpSpec:
+    """A UDP multicast group."""
+
+    group: str = limits.UDP_GROUP
+    """IPv4 multicast address."""
+    port: int = limits.UDP_PORT
+    """1 to 65535."""
+    interface: str | None = None
+    """Name or IPv4 address of the network interface; None: the one the system picks."""
+    ttl: int = limits.UDP_TTL_DEFAULT
+    """Hops a datagram may take, 0 (this host only) to 255."""
+    copies: bool = True
+    """Whether peers heard lately also get a unicast copy: phones often sleep through multicast."""
+    name: str | None = None
+    """The face's name; None: made from the rest."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``udp``, or ``udp:INTERFACE``."""
+        return FaceName(self.name or ("udp" if self.interface is None else f"udp:{self.interface}"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WsListenSpec:
+    """A WebSocket server."""
+
+    host: str
+    """Address to listen on: 0.0.0.0 or :: for all."""
+    port: int
+    """0 to 65535; 0 takes any free one."""
+    peers: int = limits.WS_PEERS_MAX
+    """Most connections at a time."""
+    name: str | None = None
+    """What the faces' names begin with; None: ``ws:PORT``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WsConnectSpec:
+    """A WebSocket client."""
+
+    host: str
+    """Host name or address of the server."""
+    port: int
+    """1 to 65535."""
+    path: str = "/"
+    """Path, and query if any, of the URL."""
+    tls: bool = False
+    """Whether to speak wss."""
+    name: str | None = None
+    """The face's name; None: made from the rest."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``ws:HOST:PORT``."""
+        return FaceName(self.name or f"ws:{_bracketed(self.host)}:{self.port}")
+
+    @property
+    def url(self) -> str:
+        """What a WebSocket library connects to."""
+        return f"{'wss' if self.tls else 'ws'}://{_bracketed(self.host)}:{self.port}{self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EtherSpec:
+    """A place on a modelled LoRa channel."""
+
+    host: str
+    """Host of the ether."""
+    port: int
+    """1 to 65535."""
+    name: str
+    """The node's name on the ether, by which links are cut."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``ether:NAME``."""
+        return FaceName(f"ether:{self.name}")
+
+
+FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec
+"""What a spec string can say."""
+
+
+class _Reader:
+    """One spec string while it is taken apart."""
+
+    def __init__(self, spec: str) -> None:
+        self.spec = spec
+        address, mark, options = spec.partition("?")
+        self._place = address
+        self._options: dict[str, str] = {}
+        for option in options.split("&") if mark else ():
+            key, equals, value = option.partition("=")
+            if not equals:
+                self.fail(f"'{option}' has no value", "options written as key=value, joined by '&'")
+            if key in self._options:
+                self.fail(f"'{key}' is given twice", "each option once")
+            self._options[key] = unquote(value)
+
+    def fail(self, what: str, allowed: str) -> NoReturn:
+        raise FaceSpecError(self.spec, what, allowed)
+
+    def skip(self, prefix: str) -> bool:
+        """Whether the address begins with *prefix*, which is then taken off."""
+        if not self._place.startswith(prefix):
+            return False
+        self._place = self._place.removeprefix(prefix)
+        return True
+
+    def place(self, port_min: int) -> tuple[str, int]:
+        """The rest of the address: host without brackets, port."""
+        match = _PLACE.fullmatch(self._place)
+        if match is None:
+            self.fail(f"'{self._place}' is no address", "HOST:PORT, an IPv6 address in brackets: [::1]:8080")
+        host, port = match["host"], int(match["port"])
+        if not port_min <= port <= PORT_MAX:
+            self.fail(f"the port is {port}", f"{port_min} to {PORT_MAX}")
+        if host.startswith("["):
+            host = host[1:-1]
+            if not _is_ipv6(host):
+                self.fail(f"'{host}' is no IPv6 address", "for example [::1]")
+        elif not _HOST.fullmatch(host):
+            self.fail(f"'{host}' is no host", "a host name, an IPv4 address, or an IPv6 address in brackets")
+        return host, port
+
+    def option(self, key: str, default: _Value, read: Callable[[str], _Value | None], allowed: str) -> _Value:
+        """One option's value. *read* returns None for what is not *allowed*."""
+        text = self._options.pop(key, None)
+        if text is None:
+            return default
+        value = read(text)
+        if value is None:
+            self.fail(f"{key} is '{text}'", allowed)
+        return value
+
+    def end(self, known: str) -> None:
+        """Refuse options that nobody asked for."""
+        for key in self._options:
+            self.fail(f"there is no option '{key}'", known)
+
+    def name(self) -> str | None:
+        return self.option("name", None, _matching(_NAME), _NAME_RULE)
+
+    def switch(self, key: str, *, default: bool) -> bool:
+        return self.option(key, default, {"on": True, "off": False}.get, "on, off")
+
+    def number(self, key: str, default: int, low: int, high: int) -> int:
+        def read(text: str) -> int | None:
+            return int(text) if re.fullmatch(r"[0-9]{1,5}", text) and low <= int(text) <= high else None
+
+        return self.option(key, default, read, f"{low} to {high}")
+
+
+def _matching(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
+    return lambda text: text if pattern.fullmatch(text) else None
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        ipaddress.IPv6Address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_multicast(host: str) -> bool:
+    try:
+        return ipaddress.IPv4Address(host).is_multicast
+    except ValueError:
+        return False
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def parse_spec(text: str) -> FaceSpec:
+    """Read a spec string. Raises FaceSpecError, which names what is wrong and what could stand there."""
+    if len(text) > limits.FACE_SPEC_MAX:
+        raise FaceSpecError(
+            text[:40] + "…", f"it has {len(text)} characters", f"up to {limits.FACE_SPEC_MAX}"
+        )
+    reader = _Reader(text)
+    if reader.skip("udp:"):
+        return _parse_udp(reader)
+    if reader.skip("ws:listen:"):
+        return _parse_ws_listen(reader)
+    if reader.skip("ws:connect:"):
+        return _parse_ws_connect(reader)
+    if reader.skip("ether:"):
+        return _parse_ether(reader)
+    raise FaceSpecError(text, "it begins with nothing known", SCHEMES)
+
+
+def _parse_udp(reader: _Reader) -> UdpSpec:
+    group, port = reader.place(port_min=1)
+    if not _is_multicast(group):
+        reader.fail(
+            f"'{group}' is no multicast group", f"224.0.0.0 to 239.255.255.255, usually {limits.UDP_GROUP}"
+        )
+    spec = UdpSpec(
+        group=group,
+        port=port,
+        interface=reader.option(
+            "interface", None, _matching(_INTERFACE), "the name or IPv4 address of an interface"
+        ),
+        ttl=reader.number("ttl", limits.UDP_TTL_DEFAULT, 0, TTL_MAX),
+        copies=reader.switch("copies", default=True),
+        name=reader.name(),
+    )
+    reader.end("interface, ttl, copies, name")
+    return spec
+
+
+def _parse_ws_listen(reader: _Reader) -> WsListenSpec:
+    host, port = reader.place(port_min=0)
+    peers = reader.number("peers", limits.WS_PEERS_MAX, 1, limits.WS_PEERS_MAX)
+    spec = WsListenSpec(host=host, port=port, peers=peers, name=reader.name())
+    reader.end("peers, name")
+    return spec
+
+
+def _parse_ws_connect(reader: _Reader) -> WsConnectSpec:
+    host, port = reader.place(port_min=1)
+    path = reader.option("path", "/", _matching(_PATH), "a path that begins with '/'")
+    spec = WsConnectSpec(
+        host=host, port=port, path=path, tls=reader.switch("tls", default=False), name=reader.name()
+    )
+    reader.end("path, tls, name")
+    return spec
+
+
+def _parse_ether(reader: _Reader) -> EtherSpec:
+    host, port = reader.place(port_min=1)
+    name = reader.name()
+    if name is None:
+        reader.fail("it gives no name", "?name= and " + _NAME_RULE)
+    reader.end("name")
+    return EtherSpec(host=host, port=port, name=name)
+
+
+def serialize_spec(spec: FaceSpec) -> str:
+    """The shortest spec string that ``parse_spec`` reads as *spec*."""
+    match spec:
+        case UdpSpec():
+            address = f"udp:{spec.group}:{spec.port}"
+            options = {
+                "interface": spec.interface,
+                "ttl": str(spec.ttl) if spec.ttl != limits.UDP_TTL_DEFAULT else None,
+                "copies": None if spec.copies else "off",
+            }
+        case WsListenSpec():
+            address = f"ws:listen:{_bracketed(spec.host)}:{spec.port}"
+            options = {"peers": str(spec.peers) if spec.peers != limits.WS_PEERS_MAX else None}
+        case WsConnectSpec():
+            address = f"ws:connect:{_bracketed(spec.host)}:{spec.port}"
+            options = {"path": spec.path if spec.path != "/" else None, "tls": "on" if spec.tls else None}
+        case EtherSpec():
+            address = f"ether:{_bracketed(spec.host)}:{spec.port}"
+            options = {}
+    given = [
+        f"{key}={quote(value, safe='/')}" for key, value in (*options.items(), ("name", spec.name)) if value
+    ]
+    return address + ("?" + "&".join(given) if given else "")
+
+
+def open_endpoint(text: str) -> Endpoint:
+    """The endpoint that *text* names, not yet running. Raises FaceSpecError.
+
+    Back ends are imported here and not above, so that a daemon loads only what its faces need.
+    """
+    spec = parse_spec(text)
+    match spec:
+        case UdpSpec():
+            from tinyssb_node.faces.udp import UdpEndpoint  # noqa: PLC0415 - lazy, see above
+
+            return UdpEndpoint(text, spec)
+        case WsListenSpec():
+            from tinyssb_node.faces.websocket import WsServerEndpoint  # noqa: PLC0415 - lazy, see above
+
+            return WsServerEndpoint(text, spec)
+        case WsConnectSpec():
+            from tinyssb_node.faces.websocket import WsClientEndpoint  # noqa: PLC0415 - lazy, see above
+
+            return WsClientEndpoint(text, spec)
+        case EtherSpec():
+            from tinyssb_node.faces.ether import EtherEndpoint  # noqa: PLC0415 - lazy, see above
+
+            return EtherEndpoint(text, spec)

@@ -1,0 +1,68 @@
+"""What a UDP face remembers: datagrams of its own that multicast will bring back, and peers heard lately. Pure."""
+
+from collections import OrderedDict
+
+from tinyssb_node import limits
+
+
+class Echoes:
+    """Datagrams sent, each to be ignored once when it comes back.
+
+    Counted, not just remembered: another daemon of this host that sends the same bytes is heard as the second one.
+    """
+
+    def __init__(self) -> None:
+        self._due: OrderedDict[bytes, tuple[int, float]] = OrderedDict()
+
+    def sent(self, frame: bytes, now_s: float) -> None:
+        """*frame* was sent once more."""
+        count, sent_s = self._due.pop(frame, (0, now_s))
+        fresh = now_s - sent_s <= limits.UDP_ECHO_AGE_S
+        self._due[frame] = (count + 1 if fresh else 1, now_s)
+        if len(self._due) > limits.UDP_RECENT_MAX:
+            self._due.popitem(last=False)
+
+    def is_echo(self, frame: bytes, now_s: float) -> bool:
+        """Whether *frame*, just received, is one of ours coming back; it is then expected once less."""
+        count, sent_s = self._due.pop(frame, (0, now_s))
+        if count == 0 or now_s - sent_s > limits.UDP_ECHO_AGE_S:
+            return False
+        if count > 1:
+            self._due[frame] = (count - 1, sent_s)
+        return True
+
+
+class Peers:
+    """Addresses heard lately, and what they sent a moment ago: the same datagram again is its unicast copy."""
+
+    def __init__(self) -> None:
+        self._heard_s: OrderedDict[str, float] = OrderedDict()
+        self._frames_s: OrderedDict[tuple[str, bytes], float] = OrderedDict()
+
+    def heard(self, address: str, frame: bytes, now_s: float) -> bool:
+        """*address* sent the valid *frame*. False if it did so a moment ago: then this is the other copy of it."""
+        self._heard_s[address] = now_s
+        self._heard_s.move_to_end(address)
+        if len(self._heard_s) > limits.UDP_PEERS_MAX:
+            self._heard_s.popitem(last=False)
+        first_s = self._frames_s.get((address, frame))
+        if first_s is not None and now_s - first_s <= limits.UDP_COPY_WINDOW_S:
+            return False
+        self._frames_s[address, frame] = now_s
+        self._frames_s.move_to_end((address, frame))
+        if len(self._frames_s) > limits.UDP_RECENT_MAX:
+            self._frames_s.popitem(last=False)
+        return True
+
+    def recent(self, now_s: float) -> tuple[str, ...]:
+        """Addresses that get a copy of what is sent now; those silent for too long are forgotten."""
+        while self._heard_s:
+            address, heard_s = next(iter(self._heard_s.items()))
+            if now_s - heard_s <= limits.UDP_PEER_AGE_S:
+                break
+            del self._heard_s[address]
+        return tuple(self._heard_s)
+
+    def forget(self, address: str) -> None:
+        """*address* cannot be reached: no copies until it is heard again."""
+        self._heard_s.pop(address, None)
