@@ -42,6 +42,17 @@ class FeedForkedError(LocalError):
         self.seq = seq
 
 
+class SetFullError(LocalError):
+    """The set holds all the feed ids it can."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(
+            f"the set already holds {count} feeds, the most its format allows (and a set never shrinks). Nothing was "
+            "changed. Use another network key for another set"
+        )
+        self.count = count
+
+
 class ImpossibleClaimError(PeerError):
     """No set of feed ids has such a claim: its bounds, count and XOR contradict each other."""
 
@@ -174,7 +185,7 @@ class StoreTooNewError(LocalError):
         )
 
 
-class StoreDamagedError(LocalError):
+class StoreDamagedError(StoreFailedError):
     """The store's file is not what this program wrote."""
 
     def __init__(self, path: Path, reason: str) -> None:

@@ -158,6 +158,8 @@ SEED_SIZE: Final = 32
 """Bytes of an ed25519 seed (RFC 8032 5.1.5)."""
 IDENTITY_FILE_MAX: Final = 65_536
 """Most bytes read of an identity file; one has about 120."""
+STORE_BUSY_S: Final = 5
+"""Longest wait while another process has the store's file for itself, which is for moments only."""
 STORE_CACHE_KIB: Final = 8_192
 """Memory SQLite may keep pages in: an idle daemon has 60 MB for everything."""
 STORE_CHECKPOINT_PAGES: Final = 4_096

@@ -26,9 +26,9 @@ def build_chnk(goset: Goset, chains: Sequence[SideChain], start: int) -> tuple[C
         if size > limits.VECTOR_SIZE:
             break
         asked.append(item)
-    return Chnk(chunks=tuple(asked)), (start + len(asked)) % len(chains)
+    return Chnk(wanted=tuple(asked)), (start + len(asked)) % len(chains)
 
 
 def read_chnk(goset: Goset, chnk: Chnk) -> list[tuple[FeedId, int, int]]:
     """(feed, sequence number, first chunk) asked for; what no set of ours has an index for is left out."""
-    return [(goset[index], seq, chunk) for index, seq, chunk in chnk.chunks if index < len(goset)]
+    return [(goset[index], seq, chunk) for index, seq, chunk in chnk.wanted if index < len(goset)]

@@ -1,19 +1,16 @@
 """Bringing two sets together by CLAIMs and NOVELTYs (spec 3.3; docs/formats/packets.md).
 
-A claim names the lowest and highest id of a region, the XOR and the number of ids in it. Who hears one learns the two
-ids it names, compares the rest, and answers with claims of smaller regions until the difference has nowhere left to hide.
+A claim names the lowest and highest id of a region, the XOR and the number of ids in it. Who hears one learns the
+two ids it names, compares the rest, and answers with claims of smaller regions, until the difference has nowhere left
+to hide.
 """
 
 from collections.abc import Sequence
 
 from tinyssb_node.codec.packets import Claim, Novelty
-from tinyssb_node.errors import PeerError
+from tinyssb_node.errors import ImpossibleClaimError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.goset import Goset, xor_of
-
-
-class ImpossibleClaimError(PeerError):
-    """No set of feed ids has such a claim: its bounds, count and XOR contradict each other."""
 
 
 def claim_of(feeds: Sequence[FeedId]) -> Claim:
@@ -28,18 +25,18 @@ def named_feeds(claim: Claim) -> tuple[FeedId, ...]:
     """
     low, high = claim.low, claim.high
     if claim.count == 0 or low > high or (claim.count == 1) != (low == high):
-        raise ImpossibleClaimError
+        raise ImpossibleClaimError(claim)
     if claim.count > 3:
         return (low, high)
     bounds = (low,) if low == high else (low, high)
     rest = xor_of((claim.xor, *bounds))
     if claim.count < 3:
         if any(rest):
-            raise ImpossibleClaimError
+            raise ImpossibleClaimError(claim)
         return bounds
     middle = FeedId(rest)
     if not low < middle < high:
-        raise ImpossibleClaimError
+        raise ImpossibleClaimError(claim)
     return (low, middle, high)
 
 
@@ -74,8 +71,3 @@ def repairs(goset: Goset, claim: Claim) -> list[Claim | Novelty]:
         else:
             said.extend([claim_of(between[:half]), claim_of(between[half:])])
     return said
-
-
-def advert(goset: Goset) -> Claim | None:
-    """The claim of the whole set, None for an empty one."""
-    return claim_of(goset.feeds) if len(goset) else None

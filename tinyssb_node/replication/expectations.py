@@ -23,6 +23,14 @@ class Expectations:
         """The entries that a packet with this DMX may be."""
         return self._entries.get(dmx, ())
 
+    def of_feed(self, feed: FeedId) -> Sequence[Expectation]:
+        """The entries expected of *feed*."""
+        return self._of_feed.get(feed, ())
+
+    def of_chain(self, feed: FeedId, seq: int) -> SideChain | None:
+        """The side chain expected on an entry."""
+        return self._of_chain.get((feed, seq))
+
     def expect_entries(self, feed: FeedId, expectations: tuple[Expectation, ...]) -> None:
         """Replace what is expected of *feed*; an empty tuple for nothing."""
         for old in self._of_feed.pop(feed, ()):

@@ -8,8 +8,8 @@ from tinyssb_node.ids import FaceName, FeedId, PacketKind
 from tinyssb_node.scheduling.link import LinkProfile, Medium
 from tinyssb_node.scheduling.pacing import Pacer
 from tinyssb_node.scheduling.queue import Outbox
-from tinyssb_node.scheduling.requester import Requester
-from tinyssb_node.scheduling.suppression import Given, Recent
+from tinyssb_node.scheduling.requester import Credit, Requester
+from tinyssb_node.scheduling.suppression import Given, Latest, Recent
 from tinyssb_node.scheduling.trickle import Entropy, Trickle
 
 
@@ -36,7 +36,9 @@ class Counters:
 class Line:
     """Everything the scheduler keeps of one face. It decides when; the node decides what."""
 
-    def __init__(self, name: FaceName, profile: LinkProfile, spec: str, entropy: Entropy, now_us: int) -> None:
+    def __init__(
+        self, name: FaceName, profile: LinkProfile, spec: str, entropy: Entropy, now_us: int
+    ) -> None:
         self.name = name
         self.profile = profile
         self.spec = spec
@@ -44,10 +46,15 @@ class Line:
         self.counters = Counters()
         self.given_entries: Given[FeedId] = Given(hold_us=profile.hold_us, most=limits.SET_MAX)
         self.given_chunks: Given[tuple[FeedId, int]] = Given(hold_us=profile.hold_us, most=limits.RECENT_MAX)
-        self.seen: Recent[bytes] = Recent(limits.RECENT_MAX)
-        """Hashes of packets heard here: what comes again is a duplicate."""
-        self.peer_next: dict[FeedId, int] = {}
-        """Next sequence number the peer of a stream wants, as far as its WANTs and what we gave it tell."""
+        self._vectors: Recent[bytes] = Recent(limits.RECENT_MAX)
+        self.peer_next: Latest[FeedId] = Latest(limits.SET_MAX)
+        """Next sequence number the peer of a stream takes, as far as its WANTs and what was given tell."""
+        self.peer_next_chunk: Latest[tuple[FeedId, int]] = Latest(limits.RECENT_MAX)
+        """Next chunk the peer of a stream takes, likewise."""
+        self.entry_credit: Credit[FeedId] = Credit(profile.burst, profile.burst_max)
+        self.chunk_credit: Credit[tuple[FeedId, int]] = Credit(profile.burst, profile.burst_max)
+        self.refused_told = 0
+        """Of ``counters.refused``, how many were reported."""
         self.want_start = 0
         self.chnk_start = 0
         self._entropy = entropy
@@ -56,7 +63,6 @@ class Line:
         self._with_face: deque[tuple[bytes, PacketKind]] = deque()
         self._entries_requester = Requester()
         self._chunks_requester = Requester()
-        self._credit = profile.burst
         self.claim_timer = self._timer(now_us)
         self.want_timer = self._timer(now_us)
         self.chnk_timer = self._timer(now_us)
@@ -78,6 +84,12 @@ class Line:
         cancelled = self.outbox.cancel(packet)
         self._pacer.heard(now_us, answered_for_us=cancelled)
 
+    def heard_vector(self, hash_: bytes, now_us: int) -> bool:
+        """A CLAIM, WANT or the like was heard. True if the very same was heard here a moment ago."""
+        again = self._vectors.within(hash_, self.profile.hold_us, now_us)
+        self._vectors.add(hash_, now_us)
+        return again
+
     def got_entry(self, now_us: int) -> bool:
         """A new entry came from here. True if it is time to WANT more at once."""
         return self._got(self._entries_requester, self.want_timer, now_us)
@@ -97,15 +109,9 @@ class Line:
         """When an answer to what was just heard should go: at random where others may give it too."""
         return now_us + int(self._entropy.random() * self.profile.answer_delay_us)
 
-    def answer_room(self, *, progress: bool) -> int:
-        """How many packets to give in answer to a request; *progress* if the asker took what it was given last."""
-        if progress:
-            self._credit = min(2 * self._credit, self.profile.burst_max)
-        return max(0, min(self._credit, self.outbox.room, self._credit - len(self.outbox)))
-
-    def answer_failed(self) -> None:
-        """The asker did not take what it was given: begin small again."""
-        self._credit = self.profile.burst
+    def room(self, credit: int) -> int:
+        """How many packets may be queued now in answer to a request that was granted *credit*."""
+        return max(0, min(self.outbox.room, credit - len(self.outbox)))
 
     def put(self, packet: bytes, kind: PacketKind, due_us: int) -> None:
         """Queue *packet*; a full queue refuses it and counts."""

@@ -1,12 +1,17 @@
-"""When to ask for more without waiting for the timer."""
+"""The rhythm of asking and answering: how much to give at once, and when to ask for more."""
+
+from collections.abc import Hashable, Mapping
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
 
 
 class Requester:
     """Counts what came in since the last request, and asks again when about half an answer has arrived.
 
-    How much an answer holds is not known beforehand: a deployed pub gives three packets, a node of ours on a stream up
-    to hundreds. So the count that triggers doubles with each request it triggers, and falls back to what really came when
-    the timer had to do it.
+    How much an answer holds is not known beforehand: a deployed pub gives three packets, a node of ours on a stream
+    up to hundreds. So the count that triggers doubles with each request it triggers, and falls back to what really
+    came when the timer had to do it.
     """
 
     LEAST = 3
@@ -31,3 +36,44 @@ class Requester:
         """The timer asked: whatever came since was a whole answer."""
         self._trigger = max(self.LEAST, self._fresh)
         self._fresh = 0
+
+
+class Credit(Generic[K]):
+    """How many packets to give in answer to one request: few at first, twice as many each time the asker took what it
+    was given, few again when it asks the very same anew."""
+
+    def __init__(self, burst: int, burst_max: int) -> None:
+        self._burst = burst
+        self._burst_max = burst_max
+        self._credit = burst
+        self._asked: dict[K, int] = {}
+
+    def grant(self, asked: Mapping[K, int]) -> int:
+        """Packets to give to a request for *asked*: the first number wanted of each chain."""
+        if any(asked.get(chain, number + 1) > number for chain, number in self._asked.items()):
+            self._credit = min(2 * self._credit, self._burst_max)
+        elif asked == self._asked:
+            self._credit = self._burst
+        self._asked = dict(asked)
+        return self._credit
+
+
+def share_out(room: int, available: list[int]) -> list[int]:
+    """Divide *room* packets among chains that have so many *available*, one to each in turn.
+
+    Spread over chains first, so that one lost packet does not make the rest of an answer useless.
+    """
+    shares = [0] * len(available)
+    open_ = [number for number, most in enumerate(available) if most > 0]
+    while room > 0 and open_:
+        for number in open_[:room]:
+            shares[number] += 1
+        room -= min(room, len(open_))
+        open_ = [number for number in open_ if shares[number] < available[number]]
+    return shares
+
+
+def take_turns(chains: list[list[bytes]]) -> list[bytes]:
+    """The packets of several chains, the first of each, then the second of each, and so on."""
+    longest = max((len(chain) for chain in chains), default=0)
+    return [chain[turn] for turn in range(longest) for chain in chains if turn < len(chain)]

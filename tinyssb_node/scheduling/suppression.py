@@ -36,6 +36,23 @@ class Given(Generic[K]):
         return max(asked, held[0] + 1)
 
 
+class Latest(Generic[K]):
+    """The latest number known of each of a bounded many keys; the longest unset is forgotten first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._numbers: OrderedDict[K, int] = OrderedDict()
+
+    def __getitem__(self, key: K) -> int | None:
+        return self._numbers.get(key)
+
+    def __setitem__(self, key: K, number: int) -> None:
+        self._numbers[key] = number
+        self._numbers.move_to_end(key)
+        if len(self._numbers) > self._most:
+            self._numbers.popitem(last=False)
+
+
 class Recent(Generic[K]):
     """A bounded memory of things seen, with the time of the last sight."""
 

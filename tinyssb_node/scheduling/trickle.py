@@ -43,7 +43,7 @@ class Trickle:
         self._agreed = True
 
     def disagree(self, now_us: int) -> None:
-        """Somebody knows less or more than we do: speak soon. Does nothing in the shortest interval (RFC 6206, rule 6)."""
+        """Somebody knows less or more than we do: speak soon. No effect in the shortest interval (RFC 6206, rule 6)."""
         if self._interval_us > self._shortest_us:
             self._begin(self._shortest_us, now_us)
 

@@ -1,0 +1,242 @@
+"""What to say on a face: where replication (who lacks what) meets scheduling (when it may be said).
+
+Adverts go out by Trickle timers; answers wait a random moment on shared media and are dropped when somebody else gives
+them; what is new is offered on the other faces. Effects are returned, packets wait in the line's outbox.
+"""
+
+from collections.abc import Sequence
+
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
+from tinyssb_node.codec.packets import (
+    Chnk,
+    Claim,
+    Novelty,
+    Want,
+    serialize_chnk,
+    serialize_claim,
+    serialize_novelty,
+    serialize_want,
+)
+from tinyssb_node.effects import Effect
+from tinyssb_node.events import ChnkSeen, ChunkAppended, ClaimSeen, EntryAppended, NoveltySeen, WantSeen
+from tinyssb_node.ids import Direction, FeedId, PacketKind
+from tinyssb_node.replication import claim as claims
+from tinyssb_node.replication.chnk import build_chnk, read_chnk
+from tinyssb_node.replication.replica import Replica
+from tinyssb_node.replication.want import build_want, read_want
+from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.link import Medium
+from tinyssb_node.scheduling.requester import share_out, take_turns
+from tinyssb_node.store.port import Store
+
+
+class Gossip:
+    """The conversation of one node on all its faces."""
+
+    def __init__(self, replica: Replica, store: Store, network: Network) -> None:
+        self._replica = replica
+        self._store = store
+        self._network = network
+        self.set_changed()
+
+    def set_changed(self) -> None:
+        """The set of feeds is another one: WANT and CHNK are recognised by it (spec 3.4.2)."""
+        state = self._replica.goset.state
+        self.want_dmx = want_dmx(self._network, state)
+        self.chnk_dmx = chnk_dmx(self._network, state)
+
+    # --- adverts
+
+    def wake(self, line: Line, now_us: int) -> list[Effect]:
+        """Say what the line's timers say it is time for."""
+        effects: list[Effect] = []
+        if line.claim_timer.wake(now_us):
+            effects += self._advertise_set(line, now_us)
+        if line.want_timer.wake(now_us):
+            line.timer_asked_entries()
+            effects += self.ask_entries(line, now_us)
+        if line.chnk_timer.wake(now_us):
+            line.timer_asked_chunks()
+            effects += self.ask_chunks(line, now_us)
+        return effects
+
+    def _advertise_set(self, line: Line, now_us: int) -> list[Effect]:
+        goset, dmx = self._replica.goset, self._network.goset_dmx
+        if not len(goset):
+            return []
+        if len(goset) == 1:
+            # A CLAIM of one id says the same in 105 bytes.
+            novelty = Novelty(feed=goset[0])
+            line.put(serialize_novelty(dmx, novelty), PacketKind.NOVELTY, now_us)
+            return [NoveltySeen(direction=Direction.TX, face=line.name, feed=novelty.feed)]
+        claim = claims.claim_of(goset.feeds)
+        line.put(serialize_claim(dmx, claim), PacketKind.CLAIM, now_us)
+        return [self._claim_seen(Direction.TX, line, claim)]
+
+    def ask_entries(self, line: Line, now_us: int) -> list[Effect]:
+        """Queue a WANT of what comes next in the line's turn."""
+        replica = self._replica
+        built = build_want(replica.goset, replica.next_wanted, line.want_start)
+        if built is None:
+            return []
+        want, line.want_start = built
+        line.put(serialize_want(self.want_dmx, want), PacketKind.WANT, now_us)
+        return [self._want_seen(Direction.TX, line, want)]
+
+    def ask_chunks(self, line: Line, now_us: int) -> list[Effect]:
+        """Queue a CHNK of what comes next in the line's turn, if any side chain is open."""
+        built = build_chnk(self._replica.goset, self._replica.expectations.side_chains, line.chnk_start)
+        if built is None:
+            return []
+        chnk, line.chnk_start = built
+        line.put(serialize_chnk(self.chnk_dmx, chnk), PacketKind.CHNK, now_us)
+        return [self._chnk_seen(Direction.TX, line, chnk)]
+
+    # --- answers
+
+    def heard_want(self, line: Line, want: Want, now_us: int) -> list[Effect]:
+        """Somebody with our very set says what it wants next of each feed."""
+        replica = self._replica
+        if not len(replica.goset):
+            return []
+        reading = read_want(replica.goset, want, replica.next_wanted)
+        line.claim_timer.agree()
+        if reading.same:
+            line.want_timer.agree()
+        elif reading.behind:
+            line.want_timer.disagree(now_us)
+        asked = {feed: seq for feed, seq in reading.wanted if seq <= replica.frontier(feed)}
+        for feed, seq in reading.wanted:
+            line.peer_next[feed] = line.given_entries.first_to_give(feed, seq, now_us)
+        if asked:
+            self._give_entries(line, asked, now_us)
+        return [self._want_seen(Direction.RX, line, want)]
+
+    def _give_entries(self, line: Line, asked: dict[FeedId, int], now_us: int) -> None:
+        room = line.room(line.entry_credit.grant(asked))
+        feeds = list(asked)
+        firsts = [line.given_entries.first_to_give(feed, asked[feed], now_us) for feed in feeds]
+        shares = share_out(
+            room,
+            [self._replica.frontier(feed) - first + 1 for feed, first in zip(feeds, firsts, strict=True)],
+        )
+        chains: list[list[bytes]] = []
+        for feed, first, share in zip(feeds, firsts, shares, strict=True):
+            if share:
+                chains.append([entry.packet for entry in self._store.entries(feed, first, share)])
+                line.given_entries.give(feed, first + share - 1, now_us)
+                line.peer_next[feed] = first + share
+        due_us = line.answer_due_us(now_us)
+        for packet in take_turns(chains):
+            line.put(packet, PacketKind.ENTRY, due_us)
+
+    def heard_chnk(self, line: Line, chnk: Chnk, now_us: int) -> list[Effect]:
+        """Somebody with our very set says which chunks it lacks."""
+        goset = self._replica.goset
+        asked = {(feed, seq): chunk for feed, seq, chunk in read_chnk(goset, chnk)}
+        room = line.room(line.chunk_credit.grant(asked))
+        share = -(-room // max(1, len(asked)))
+        chains: list[list[bytes]] = []
+        for chain, chunk in asked.items():
+            first = line.given_chunks.first_to_give(chain, chunk, now_us)
+            packets = list(self._store.chunks(*chain, first, min(share, room)))
+            room -= len(packets)
+            chains.append(packets)
+            line.peer_next_chunk[chain] = first + len(packets)
+            if packets:
+                line.given_chunks.give(chain, first + len(packets) - 1, now_us)
+        due_us = line.answer_due_us(now_us)
+        for packet in take_turns(chains):
+            line.put(packet, PacketKind.CHUNK, due_us)
+        return [self._chnk_seen(Direction.RX, line, chnk)]
+
+    def heard_claim(self, line: Line, claim: Claim, now_us: int) -> list[Effect]:
+        """Somebody summarises a region of its set; what it names is in ours already, where it could be added."""
+        goset = self._replica.goset
+        effects: list[Effect] = [self._claim_seen(Direction.RX, line, claim)]
+        if claims.agrees(goset, claim):
+            if claims.covers(goset, claim):
+                line.claim_timer.agree()
+            return effects
+        line.claim_timer.disagree(now_us)
+        due_us = line.answer_due_us(now_us)
+        for repair in claims.repairs(goset, claim):
+            effects += self._repair(line, repair, due_us, now_us)
+        return effects
+
+    def _repair(self, line: Line, said: Claim | Novelty, due_us: int, now_us: int) -> list[Effect]:
+        # Once: two nodes that keep answering each other's claims about one region would never end.
+        dmx = self._network.goset_dmx
+        if isinstance(said, Novelty):
+            if line.put_once(serialize_novelty(dmx, said), PacketKind.NOVELTY, due_us, now_us):
+                return [NoveltySeen(direction=Direction.TX, face=line.name, feed=said.feed)]
+        elif line.put_once(serialize_claim(dmx, said), PacketKind.CLAIM, due_us, now_us):
+            return [self._claim_seen(Direction.TX, line, said)]
+        return []
+
+    # --- news
+
+    def tell_feed(self, line: Line, feed: FeedId, now_us: int) -> list[Effect]:
+        """Offer a feed id that is new in our set on a face that did not bring it."""
+        line.claim_timer.disagree(now_us)
+        line.want_timer.disagree(now_us)
+        return self._repair(line, Novelty(feed=feed), line.answer_due_us(now_us), now_us)
+
+    def offer(self, line: Line, appended: EntryAppended | ChunkAppended, now_us: int) -> None:
+        """Offer what was appended on a face that did not bring it: given at once to a peer that waits for just that,
+        made known by the next advert otherwise."""
+        if isinstance(appended, EntryAppended):
+            line.want_timer.disagree(now_us)
+            if line.profile.medium is Medium.STREAM and line.peer_next[appended.feed] == appended.seq:
+                self._push_entry(line, appended, now_us)
+            return
+        chain = (appended.feed, appended.seq)
+        if line.profile.medium is Medium.STREAM and line.peer_next_chunk[chain] == appended.chunk:
+            self._push_chunk(line, appended, now_us)
+
+    def push(self, line: Line, published: Sequence[EntryAppended | ChunkAppended], now_us: int) -> None:
+        """Say at once, unasked, what we just published: nobody else can."""
+        line.want_timer.disagree(now_us)
+        for appended in published[: 1 + limits.PUSH_CHUNKS_MAX]:
+            if isinstance(appended, EntryAppended):
+                self._push_entry(line, appended, now_us)
+            else:
+                self._push_chunk(line, appended, now_us)
+
+    def _push_entry(self, line: Line, appended: EntryAppended, now_us: int) -> None:
+        entry = self._store.entry(appended.feed, appended.seq)
+        assert entry is not None
+        line.put(entry.packet, PacketKind.ENTRY, now_us)
+        line.given_entries.give(appended.feed, appended.seq, now_us)
+        line.peer_next[appended.feed] = appended.seq + 1
+
+    def _push_chunk(self, line: Line, appended: ChunkAppended, now_us: int) -> None:
+        packet = self._store.chunk(appended.feed, appended.seq, appended.chunk)
+        assert packet is not None
+        chain = (appended.feed, appended.seq)
+        line.put(packet, PacketKind.CHUNK, now_us)
+        line.given_chunks.give(chain, appended.chunk, now_us)
+        line.peer_next_chunk[chain] = appended.chunk + 1
+
+    # --- events
+
+    def _want_seen(self, direction: Direction, line: Line, want: Want) -> WantSeen:
+        state = self._replica.goset.state
+        return WantSeen(
+            direction=direction, face=line.name, state=state, offset_index=want.offset, seqs=want.seqs
+        )
+
+    def _chnk_seen(self, direction: Direction, line: Line, chnk: Chnk) -> ChnkSeen:
+        state = self._replica.goset.state
+        return ChnkSeen(direction=direction, face=line.name, state=state, chunks_wanted=chnk.wanted)
+
+    def _claim_seen(self, direction: Direction, line: Line, claim: Claim) -> ClaimSeen:
+        return ClaimSeen(
+            direction=direction,
+            face=line.name,
+            low=claim.low,
+            high=claim.high,
+            xor=claim.xor,
+            count=claim.count,
+        )

@@ -1,0 +1,425 @@
+"""The node: bytes and time in, effects out.
+
+It composes the machines: ``replication`` knows who lacks what, ``scheduling`` when something may be said, ``gossip``
+what to say. It reads no clock, no entropy, no file and no socket of its own; the daemon and the simulator drive the
+very same class.
+
+Whatever a stranger sends has an outcome. An exception out of ``receive`` is a bug of ours.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from tinyssb_node import limits
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network
+from tinyssb_node.codec.packets import (
+    CLAIM_KIND,
+    NOVELTY_KIND,
+    ZAP_KIND,
+    parse_chnk,
+    parse_claim,
+    parse_novelty,
+    parse_want,
+    parse_zap,
+)
+from tinyssb_node.effects import Effect, Send
+from tinyssb_node.errors import NodeReadOnlyError, PacketKindError, PeerError, SetFullError
+from tinyssb_node.events import (
+    ChunkAppended,
+    EntryAppended,
+    Event,
+    FaceDown,
+    FaceUp,
+    NoveltySeen,
+    PacketReceived,
+    PacketSent,
+    SetChanged,
+)
+from tinyssb_node.gossip import Gossip
+from tinyssb_node.ids import Dialect, Direction, FaceName, FeedId, Origin, PacketKind, Verdict
+from tinyssb_node.replication.claim import named_feeds
+from tinyssb_node.replication.replica import ORPHANS_FULL, Finding, Replica
+from tinyssb_node.scheduling.line import Counters, Line
+from tinyssb_node.scheduling.link import LinkProfile, Reception
+from tinyssb_node.scheduling.refusals import JunkMeter, Refusals
+from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.store.port import FeedRecord, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaceStatus:
+    """What a user may know of a face."""
+
+    name: FaceName
+    spec: str
+    profile: LinkProfile
+    queued: int
+    """Packets that wait."""
+    outstanding: int
+    """Packets handed to the face and not yet reported as sent."""
+    counters: Counters
+
+
+class Node:
+    """One node of the mesh."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        network: Network,
+        entropy: Entropy,
+        key: SigningKey | None,
+        dialect: Dialect = Dialect.SPEC,
+        read_only: bool = False,
+    ) -> None:
+        """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
+
+        May write to the store (our own feed, the first time): commit before anything else.
+        """
+        self._store = store
+        self._key = key
+        self._entropy = entropy
+        self._network = network
+        self._replica = Replica(store, network, read_only=read_only)
+        if key is not None and not read_only:
+            self._replica.own_feed(key.feed_id, dialect)
+        self._gossip = Gossip(self._replica, store, network)
+        self._lines: dict[FaceName, Line] = {}
+        self._junk_meters: dict[FaceName, JunkMeter] = {}
+        self._refusals = Refusals()
+
+    # --- faces
+
+    def face_up(self, face: FaceName, profile: LinkProfile, spec: str, now_us: int) -> list[Effect]:
+        """A face can be used; with too many, this one is not."""
+        assert face not in self._lines
+        if len(self._lines) >= limits.FACES_MAX:
+            self._refusals.refuse("faces", None)
+            return list(self._refusals.due(now_us))
+        self._lines[face] = Line(face, profile, spec, self._entropy, now_us)
+        self._junk_meters[face] = JunkMeter(now_us)
+        return [FaceUp(face=face, spec=spec)]
+
+    def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
+        """A face is gone, and with it what waited for it."""
+        if self._lines.pop(face, None) is None:
+            return []
+        del self._junk_meters[face]
+        effects: list[Effect] = [*self._refusals.due(now_us), FaceDown(face=face, reason=reason)]
+        self._refusals.forget(face)
+        return effects
+
+    # --- the world
+
+    def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Effect]:
+        """A packet came in, framing removed. Never raises, whatever it is."""
+        line = self._lines.get(face)
+        if line is None:
+            return []
+        line.heard(packet, now_us)
+        digest = sha256(packet).digest()
+        effects: list[Effect] = []
+        finding = self._find(line, packet, digest, now_us, effects)
+        received = self._received(line, len(packet), digest, finding, reception, now_us)
+        if finding.events:
+            effects += finding.events
+            self._spread(line, finding.events, now_us, effects)
+        self._pump_all(now_us, effects)
+        return [received, *effects] if received is not None else effects
+
+    def junk(self, face: FaceName, reason: str, length: int, now_us: int) -> list[Effect]:
+        """Something of *length* bytes came in that was no frame; *reason* names the rule it broke."""
+        line = self._lines.get(face)
+        if line is None:
+            return []
+        line.counters.received += 1
+        finding = Finding(PacketKind.UNKNOWN, Verdict.INVALID, reason)
+        received = self._received(line, length, b"", finding, Reception(), now_us)
+        return [received] if received is not None else []
+
+    def sent(self, face: FaceName, count: int, now_us: int) -> list[Effect]:
+        """*count* packets handed to *face* have left."""
+        line = self._lines.get(face)
+        if line is None:
+            return []
+        effects: list[Effect] = [
+            PacketSent(
+                face=face,
+                packet=kind,
+                length=len(packet),
+                hash=sha256(packet).digest()[: limits.PACKET_HASH_SIZE],
+                airtime_us=airtime_us,
+            )
+            for packet, kind, airtime_us in line.sent(count, now_us)
+        ]
+        self._pump(line, now_us, effects)
+        return effects
+
+    def wake(self, now_us: int) -> list[Effect]:
+        """Time has come to ``next_wake_us``, or beyond."""
+        effects: list[Effect] = []
+        for line in self._lines.values():
+            effects += self._gossip.wake(line, now_us)
+        self._pump_all(now_us, effects)
+        return effects
+
+    def next_wake_us(self) -> int | None:
+        """When ``wake`` is due next; None while there is no face."""
+        return min((line.next_us for line in self._lines.values()), default=None)
+
+    # --- what a packet is
+
+    def _find(self, line: Line, packet: bytes, digest: bytes, now_us: int, effects: list[Effect]) -> Finding:
+        if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PACKET_SIZE:
+            return Finding(PacketKind.UNKNOWN, Verdict.INVALID, "PacketSizeError")
+        dmx = packet[: limits.DMX_SIZE]
+        hash_ = digest[: limits.MESSAGE_ID_SIZE]
+        kind = self._vector_kind(dmx, packet)
+        if kind is None or self._replica.expectations.chunks(hash_):
+            if len(packet) != limits.PACKET_SIZE:
+                return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS)
+            return self._replica.offer(packet, hash_, Origin.PEER, line.name)
+        again = line.heard_vector(hash_, now_us)
+        finding = Finding(kind, Verdict.DUPLICATE if again else Verdict.NEW)
+        try:
+            self._take(line, kind, packet, finding, now_us, effects)
+        except PeerError as error:
+            return Finding(kind, Verdict.INVALID, type(error).__name__)
+        return finding
+
+    def _vector_kind(self, dmx: bytes, packet: bytes) -> PacketKind | None:
+        """What is not an entry or chunk, by its DMX."""
+        if dmx == self._gossip.want_dmx:
+            return PacketKind.WANT
+        if dmx == self._gossip.chnk_dmx:
+            return PacketKind.CHNK
+        if dmx == self._network.goset_dmx:
+            letter = packet[limits.DMX_SIZE : limits.DMX_SIZE + 1]
+            return _SET_KINDS.get(letter, PacketKind.UNKNOWN)
+        if dmx == PING_DMX:
+            return PacketKind.PING
+        return PacketKind.PONG if dmx == PONG_DMX else None
+
+    def _take(
+        self,
+        line: Line,
+        kind: PacketKind,
+        packet: bytes,
+        finding: Finding,
+        now_us: int,
+        effects: list[Effect],
+    ) -> None:
+        """Act on a packet that is neither entry nor chunk. Raises PeerError, before anything has changed."""
+        if kind is PacketKind.WANT:
+            effects += self._gossip.heard_want(line, parse_want(packet), now_us)
+        elif kind is PacketKind.CHNK:
+            effects += self._gossip.heard_chnk(line, parse_chnk(packet), now_us)
+        elif kind is PacketKind.CLAIM:
+            claim = parse_claim(packet)
+            self._learn(line, named_feeds(claim), now_us, effects)
+            effects += self._gossip.heard_claim(line, claim, now_us)
+        elif kind is PacketKind.NOVELTY:
+            novelty = parse_novelty(packet)
+            effects.append(NoveltySeen(direction=Direction.RX, face=line.name, feed=novelty.feed))
+            self._learn(line, (novelty.feed,), now_us, effects)
+        elif kind is PacketKind.ZAP:
+            # "Wipe yourself": read, counted, never obeyed (docs/formats/packets.md).
+            parse_zap(packet)
+            finding.verdict = Verdict.NOT_OURS
+        elif kind is PacketKind.UNKNOWN:
+            raise PacketKindError("goset", packet[limits.DMX_SIZE : limits.DMX_SIZE + 1])
+        else:
+            # Pings of ESP32 boards are heard; an answer would cost air that nobody here asked to spend.
+            finding.verdict = Verdict.NOT_OURS
+
+    def _learn(self, line: Line, feeds: Sequence[FeedId], now_us: int, effects: list[Effect]) -> None:
+        """A face named feed ids: take them into the set."""
+        for feed in feeds:
+            if feed in self._replica.goset:
+                continue
+            events = self._replica.add_feed(feed, line.name)
+            if not events:
+                self._refusals.refuse("read_only" if self._replica.read_only else "set", line.name)
+            effects += events
+            self._set_grew(events, line, now_us, effects)
+
+    def _set_grew(
+        self, events: Sequence[Event], origin: Line | None, now_us: int, effects: list[Effect]
+    ) -> None:
+        for event in events:
+            assert isinstance(event, SetChanged)
+            self._gossip.set_changed()
+            for line in self._lines.values():
+                if line is not origin:
+                    effects += self._gossip.tell_feed(line, event.feed, now_us)
+                else:
+                    line.claim_timer.disagree(now_us)
+                    line.want_timer.disagree(now_us)
+
+    def _spread(self, origin: Line, events: Sequence[Event], now_us: int, effects: list[Effect]) -> None:
+        """Something was appended: ask where it came from for more, offer it on the other faces."""
+        ask_entries = ask_chunks = False
+        for event in events:
+            if isinstance(event, EntryAppended):
+                ask_entries |= origin.got_entry(now_us)
+                origin.given_entries.give(event.feed, event.seq, now_us)
+                origin.peer_next[event.feed] = event.seq + 1
+                if event.chunks:
+                    origin.chnk_timer.disagree(now_us)
+            elif isinstance(event, ChunkAppended):
+                ask_chunks |= origin.got_chunk(now_us)
+                origin.given_chunks.give((event.feed, event.seq), event.chunk, now_us)
+            else:
+                continue
+            for line in self._lines.values():
+                if line is not origin:
+                    self._gossip.offer(line, event, now_us)
+        if ask_entries:
+            effects += self._gossip.ask_entries(origin, now_us)
+        if ask_chunks:
+            effects += self._gossip.ask_chunks(origin, now_us)
+
+    def _received(
+        self, line: Line, length: int, digest: bytes, finding: Finding, reception: Reception, now_us: int
+    ) -> PacketReceived | None:
+        """The record of a received packet; None where junk has had its share of records."""
+        if finding.verdict is Verdict.NEW:
+            line.counters.new += 1
+        elif finding.verdict is Verdict.INVALID:
+            line.counters.invalid += 1
+        if finding.reason == ORPHANS_FULL:
+            self._refusals.refuse("orphans", line.name)
+        useless = finding.verdict in {Verdict.INVALID, Verdict.NOT_OURS}
+        if useless and not self._junk_meters[line.name].allow(now_us):
+            self._refusals.refuse("rate", line.name)
+            return None
+        return PacketReceived(
+            face=line.name,
+            packet=finding.kind,
+            length=length,
+            hash=digest[: limits.PACKET_HASH_SIZE],
+            verdict=finding.verdict,
+            reason=finding.reason if finding.verdict is Verdict.INVALID else None,
+            rssi_dbm=reception.rssi_dbm,
+            snr_db=reception.snr_db,
+            airtime_us=reception.airtime_us,
+            feed=finding.feed,
+            seq=finding.seq,
+            chunk=finding.chunk,
+        )
+
+    # --- sending
+
+    def _pump_all(self, now_us: int, effects: list[Effect]) -> None:
+        for line in self._lines.values():
+            self._pump(line, now_us, effects)
+        effects += self._refusals.due(now_us)
+
+    def _pump(self, line: Line, now_us: int, effects: list[Effect]) -> None:
+        """Hand over what may go now."""
+        while (first := line.pop(now_us)) is not None:
+            effects.append(Send(line.name, *first))
+        if line.counters.refused > line.refused_told:
+            line.refused_told = line.counters.refused
+            self._refusals.refuse("queue", line.name)
+
+    # --- the user
+
+    def publish(self, content: bytes, now_us: int) -> tuple[EntryAppended, list[Effect]]:
+        """Append *content*, 0 to 65,536 bytes, to our own feed and say so on every face.
+
+        Raises ContentTooLongError, FeedFullError, FeedForkedError, NodeReadOnlyError.
+        """
+        if self._key is None:
+            raise NodeReadOnlyError
+        published = self._replica.publish(self._key, content)
+        effects: list[Effect] = list(published)
+        for line in self._lines.values():
+            self._gossip.push(line, published, now_us)
+        self._pump_all(now_us, effects)
+        first = published[0]
+        assert isinstance(first, EntryAppended)
+        return first, effects
+
+    def follow(self, feed: FeedId, now_us: int) -> list[Effect]:
+        """Take *feed* into the set, if it is not there, and want it. Raises SetFullError, NodeReadOnlyError."""
+        if self._replica.read_only:
+            raise NodeReadOnlyError
+        events = self._replica.add_feed(feed, None)
+        if feed not in self._replica.goset:
+            raise SetFullError(len(self._replica.goset))
+        effects: list[Effect] = list(events)
+        self._set_grew(events, None, now_us, effects)
+        self._replica.set_wanted(feed, wanted=True)
+        self._ask_anew(now_us, effects)
+        return effects
+
+    def unfollow(self, feed: FeedId, now_us: int) -> list[Effect]:
+        """Ask no more for *feed*; it stays in the set, which only grows, and what is held is kept.
+
+        Raises KeyError if it is not in the set, NodeReadOnlyError.
+        """
+        if self._replica.read_only:
+            raise NodeReadOnlyError
+        self._replica.set_wanted(feed, wanted=False)
+        effects: list[Effect] = []
+        self._ask_anew(now_us, effects)
+        return effects
+
+    def _ask_anew(self, now_us: int, effects: list[Effect]) -> None:
+        for line in self._lines.values():
+            line.want_timer.disagree(now_us)
+        self._pump_all(now_us, effects)
+
+    def import_packet(self, packet: bytes, now_us: int) -> tuple[Finding, list[Effect]]:
+        """Take an entry or chunk, 120 bytes, from a file. Entries in order, each followed by its chunks."""
+        hash_ = sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
+        finding = self._replica.offer(packet, hash_, Origin.IMPORT, None)
+        effects: list[Effect] = list(finding.events)
+        for event in finding.events:
+            if isinstance(event, EntryAppended | ChunkAppended):
+                for line in self._lines.values():
+                    self._gossip.offer(line, event, now_us)
+        self._pump_all(now_us, effects)
+        return finding, effects
+
+    # --- looking
+
+    @property
+    def read_only(self) -> bool:
+        """True while nothing can be signed or stored."""
+        return self._replica.read_only
+
+    def feeds(self) -> list[FeedRecord]:
+        """The feeds of the set with their frontiers, sorted by feed id."""
+        return self._replica.records()
+
+    @property
+    def set_state(self) -> bytes:
+        """XOR of the set's feed ids, 32 bytes."""
+        return self._replica.goset.state
+
+    def side_chains_open(self) -> int:
+        """Side chains that are not whole yet."""
+        return len(self._replica.expectations.side_chains)
+
+    def faces(self) -> list[FaceStatus]:
+        """The faces that are up, in the order they came up."""
+        return [
+            FaceStatus(
+                name=line.name,
+                spec=line.spec,
+                profile=line.profile,
+                queued=len(line.outbox),
+                outstanding=line.outstanding,
+                counters=line.counters,
+            )
+            for line in self._lines.values()
+        ]
+
+
+_SET_KINDS = {CLAIM_KIND: PacketKind.CLAIM, NOVELTY_KIND: PacketKind.NOVELTY, ZAP_KIND: PacketKind.ZAP}
+"""What follows the GOSET DMX."""
