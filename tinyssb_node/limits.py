@@ -113,15 +113,11 @@ CONTROL_LOG_CONTENT_MAX: Final = 4_096
 """Most bytes of content in an item of a listing; longer content is asked for by itself."""
 CONTROL_PAGE: Final = 256
 """Rows read from the store before the event loop gets its turn."""
-IMPORT_ENTRIES_MAX: Final = 64
-"""Most entries in one import request, which is one transaction."""
-IMPORT_CHUNKS_MAX: Final = 256
-"""Most chunks in one import request; with IMPORT_ENTRIES_MAX they fit a request line."""
-assert 2 * PACKET_SIZE * (IMPORT_ENTRIES_MAX + IMPORT_CHUNKS_MAX) < CONTROL_REQUEST_MAX // 2
+IMPORT_PACKETS_MAX: Final = 512
+"""Most packets in one import request, which is one transaction and about 30 ms of signature checks."""
+assert (2 * PACKET_SIZE + 3) * IMPORT_PACKETS_MAX < CONTROL_REQUEST_MAX
 EXPORT_VERSION: Final = 1
 """Version of export files (docs/formats/export.md)."""
-EXPORT_BLOCK_SIZE: Final = 65_536
-"""Bytes of an export file made at a time."""
 TURN_FRAMES_MAX: Final = 512
 """Received frames in one transaction: about 30 ms of signature checks, so that timers and clients get their turn."""
 CLOCK_STEP_US: Final = 1_000_000
@@ -252,6 +248,13 @@ ETHER_RULES_MAX: Final = 1_000
 """Most cuts, and most explicit links, on one ether."""
 ETHER_WRITE_BUFFER: Final = 65_536
 """Bytes waiting for a node that reads too slowly; beyond it the node misses frames, as it would on air."""
+PATH_LOSS_REFERENCE_M: Final = 40.0
+"""Distance at which the path loss of the modelled channel was measured (Bor et al., "Do LoRa low-power wide-area
+networks scale?", 2016)."""
+PATH_LOSS_REFERENCE_DB: Final = 127.41
+"""What was measured there."""
+PATH_LOSS_EXPONENT: Final = 2.08
+"""How it grows with distance; same source."""
 ETHER_HELLO_S: Final = 5.0
 """Time for a new connection to say hello, and for the ether to answer."""
 REFUSED_EVERY_US: Final = 60_000_000

@@ -1,0 +1,33 @@
+"""One writer per home folder: a lock that the kernel lets go of when its process ends, however that is."""
+
+import fcntl
+import os
+from pathlib import Path
+
+from tinyssb_node.errors import StoreLockedError
+
+
+class FolderLock:
+    """Held from construction until ``release``."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the lock of *folder*, which exists. Raises StoreLockedError with the holder's process id."""
+        self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid = _read_pid(self._file)
+            os.close(self._file)
+            raise StoreLockedError(folder, pid) from None
+        # One width for all numbers: overwriting needs no room on the disk, which may be full.
+        os.pwrite(self._file, f"{os.getpid():<10}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let the next one in. The file stays: removing it would let two processes lock two files of one name."""
+        os.close(self._file)
+
+
+def _read_pid(file: int) -> int | None:
+    """Who holds the lock; None while it has not yet said so."""
+    text = os.pread(file, 32, 0).strip()
+    return int(text) if text.isdigit() else None

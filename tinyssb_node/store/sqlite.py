@@ -1,0 +1,388 @@
+"""The store in SQLite (decision 0004). Format: ``docs/formats/store.md``.
+
+Appends wait in lists and are written many at a time: by ``commit``, or by the first read that might need them.
+Frontiers and side chains under way are written once per commit, however often they changed in between.
+"""
+
+import errno
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, Self
+
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import chunk_hash
+from tinyssb_node.errors import LocalError, StoreFailedError, StoreFullError
+from tinyssb_node.feeds.fork import ForkProof, parse_proof, serialize_proof
+from tinyssb_node.feeds.sidechain import SideChain
+from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
+from tinyssb_node.store.lock import FolderLock
+from tinyssb_node.store.port import FeedRecord, StoredChunk, StoredEntry
+from tinyssb_node.store.sqlite_file import open_for_reading, open_for_writing, store_faults
+
+_HASH_PREFIX: Final = 8
+"""Bytes of a chunk's hash that are indexed, as a signed integer: SQLite's own size."""
+
+_SqlValue = int | str | bytes | None
+_EntryRow = tuple[int, int, bytes, bytes, str, str | None, int, int]
+_ChunkRow = tuple[int, int, int, bytes, str, str | None, int, int]
+
+
+@dataclass(slots=True)
+class _Feed:
+    """What is kept of a feed, as the file numbers it."""
+
+    number: int
+    record: FeedRecord
+    seq: int
+    """Ahead of the record's while appends come in; the record is made anew when somebody asks."""
+    tip: MessageId | None
+
+    def current(self) -> FeedRecord:
+        """The record with the frontier as it is now."""
+        if self.record.seq != self.seq:
+            self.record = replace(self.record, seq=self.seq, tip=self.tip)
+        return self.record
+
+
+class SqliteStore:
+    """A ``Store`` in one file. Opened for writing it holds the lock of the file's folder until it is closed."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: FolderLock | None) -> None:
+        """Use ``open`` or ``open_readonly``."""
+        self._path = path
+        self._connection = connection
+        self._lock = lock
+        self._spoiled = False
+        """A write failed: SQLite may have undone the transaction by itself, so nothing may be added to it."""
+        self._feeds: dict[FeedId, _Feed] = {}
+        self._ids: dict[int, FeedId] = {}
+        """Feeds by their number in the file."""
+        self._moved: set[FeedId] = set()
+        """Feeds that differ from the file."""
+        self._new_entries: list[tuple[int, int, int, int, bytes, bytes, str, str | None]] = []
+        self._new_chunks: list[tuple[int, int, int, int, int, bytes, str, str | None]] = []
+        self._new_side_chains: dict[tuple[int, int], SideChain] = {}
+        self._arrival = 0
+        """The last arrival number given."""
+        self._committed = 0
+        """The last arrival number that a rollback keeps."""
+        self._load()
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open the store at *path* for writing, made if there is none; its folder exists.
+
+        Raises StoreLockedError, StoreTooNewError, StoreDamagedError, StoreFullError, StoreFailedError.
+        """
+        with ExitStack() as undo:
+            lock = _take_lock(path)
+            undo.callback(lock.release)
+            connection = open_for_writing(path)
+            undo.callback(connection.close)
+            store = cls(path, connection, lock)
+            undo.pop_all()
+            return store
+
+    @classmethod
+    def open_readonly(cls, path: Path) -> Self:
+        """Open the store at *path* for reading, as it is now, whoever else has it open; writes fail.
+
+        Raises StoreTooNewError, StoreDamagedError, StoreFailedError.
+        """
+        with ExitStack() as undo:
+            connection = open_for_reading(path)
+            undo.callback(connection.close)
+            store = cls(path, connection, None)
+            undo.pop_all()
+            return store
+
+    def feeds(self) -> Sequence[FeedRecord]:
+        """All feeds of the set, sorted by feed id."""
+        return [feed.current() for _, feed in sorted(self._feeds.items())]
+
+    def put_feed(self, record: FeedRecord) -> None:
+        """Add or replace what is kept of a feed."""
+        known = self._feeds.get(record.feed)
+        number = len(self._feeds) + 1 if known is None else known.number
+        self._feeds[record.feed] = _Feed(number, record, record.seq, record.tip)
+        self._ids[number] = record.feed
+        self._moved.add(record.feed)
+
+    def append_entry(
+        self, feed: FeedId, seq: int, packet: bytes, id_: MessageId, origin: Origin, face: FaceName | None
+    ) -> int:
+        """Add a verified entry behind the last one and move the feed's frontier to it. Returns its arrival number."""
+        known = self._feeds.get(feed)
+        assert known is not None, "a feed is put before its entries"
+        assert seq == known.seq + 1, f"entry {seq} does not follow {known.seq}"
+        known.seq, known.tip = seq, id_
+        self._moved.add(feed)
+        self._arrival = arrival = self._arrival + 1
+        dmx = int.from_bytes(packet[: limits.DMX_SIZE], "big")
+        # Plain bytes and text: sqlite3 looks for an adapter for every subclass it meets.
+        self._new_entries.append((arrival, known.number, seq, dmx, packet, bytes(id_), origin.value, face))
+        return arrival
+
+    def append_chunk(
+        self, feed: FeedId, seq: int, chunk: int, packet: bytes, origin: Origin, face: FaceName | None
+    ) -> int:
+        """Add a verified packet of a side chain. Returns its arrival number."""
+        number = self._feeds[feed].number
+        self._arrival = arrival = self._arrival + 1
+        hash_ = _hash_prefix(chunk_hash(packet))
+        self._new_chunks.append((arrival, number, seq, chunk, hash_, packet, origin.value, face))
+        return arrival
+
+    def put_side_chain(self, chain: SideChain) -> None:
+        """Remember how far an unfinished side chain is; forget it when it is complete."""
+        self._new_side_chains[self._feeds[chain.feed].number, chain.seq] = chain
+
+    def side_chains(self) -> Sequence[SideChain]:
+        """All unfinished side chains, sorted by feed and sequence number."""
+        rows = self._select("SELECT feed, seq, chunks, held, next_hash, content_size FROM side_chains", ())
+        found = [SideChain(self._ids[number], *rest) for number, *rest in rows]
+        return sorted(found, key=lambda chain: (chain.feed, chain.seq))
+
+    def entry(self, feed: FeedId, seq: int) -> StoredEntry | None:
+        """One entry, O(log n)."""
+        return next(iter(self.entries(feed, seq, 1)), None)
+
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[StoredEntry]:
+        """Up to *limit* entries from sequence number *first* on, in order."""
+        known = self._feeds.get(feed)
+        if known is None:
+            return []
+        sql = (
+            "SELECT feed, seq, packet, id, origin, face, arrival, committed_us FROM dated_entries "
+            "WHERE feed = ? AND seq >= ? AND seq < ? ORDER BY seq"
+        )
+        return [self._entry(row) for row in self._select(sql, (known.number, first, first + limit))]
+
+    def chunk(self, feed: FeedId, seq: int, chunk: int) -> bytes | None:
+        """One packet of a side chain, O(log n)."""
+        return next(iter(self.chunks(feed, seq, chunk, 1)), None)
+
+    def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
+        """Up to *limit* packets of a side chain from number *first* on, in order."""
+        known = self._feeds.get(feed)
+        if known is None:
+            return []
+        sql = (
+            "SELECT packet FROM chunks WHERE feed = ? AND seq = ? AND chunk >= ? AND chunk < ? ORDER BY chunk"
+        )
+        return [packet for (packet,) in self._select(sql, (known.number, seq, first, first + limit))]
+
+    def find_entries(self, dmx: bytes) -> Sequence[tuple[FeedId, int]]:
+        """Where entries with this DMX are held, in order of arrival."""
+        sql = "SELECT feed, seq FROM entries WHERE dmx = ? ORDER BY arrival"
+        return [(self._ids[number], seq) for number, seq in self._select(sql, (int.from_bytes(dmx, "big"),))]
+
+    def find_chunks(self, hash_: bytes) -> Sequence[tuple[FeedId, int, int]]:
+        """Where chunks with this SHA-256[:20] are held, in order of arrival."""
+        sql = "SELECT feed, seq, chunk, packet FROM chunks WHERE hash = ? ORDER BY arrival"
+        return [
+            (self._ids[number], seq, chunk)
+            for number, seq, chunk, packet in self._select(sql, (_hash_prefix(hash_),))
+            if chunk_hash(packet) == hash_
+        ]
+
+    def put_fork(self, proof: ForkProof) -> None:
+        """Keep both branches of a fork. A place that has a proof keeps the one it has."""
+        row = (bytes(proof.feed), proof.seq, serialize_proof(proof))
+        self._write("INSERT OR IGNORE INTO forks VALUES (?, ?, ?)", [row])
+
+    def forks(self) -> Sequence[ForkProof]:
+        """All proofs kept, sorted by feed and sequence number."""
+        return [
+            parse_proof(proof) for (proof,) in self._select("SELECT proof FROM forks ORDER BY feed, seq", ())
+        ]
+
+    def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
+        """Up to *limit* appends with arrival numbers above *arrival*, in order."""
+        bounds = (arrival, arrival + limit)
+        sql = (
+            "SELECT feed, seq, packet, id, origin, face, arrival, committed_us FROM dated_entries "
+            "WHERE arrival > ? AND arrival <= ?"
+        )
+        found: list[StoredEntry | StoredChunk] = [self._entry(row) for row in self._select(sql, bounds)]
+        sql = (
+            "SELECT feed, seq, chunk, packet, origin, face, arrival, committed_us FROM dated_chunks "
+            "WHERE arrival > ? AND arrival <= ?"
+        )
+        found += [self._chunk(row) for row in self._select(sql, bounds)]
+        return sorted(found, key=attrgetter("arrival"))
+
+    def last_arrival(self) -> int:
+        """The highest arrival number, 0 for none."""
+        return self._arrival
+
+    def get_meta(self, key: str) -> str | None:
+        """A small value kept by name."""
+        return next(
+            (value for (value,) in self._select("SELECT value FROM meta WHERE key = ?", (key,))), None
+        )
+
+    def put_meta(self, key: str, value: str) -> None:
+        """Keep a small value by name."""
+        self._write("INSERT OR REPLACE INTO meta VALUES (?, ?)", [(key, value)])
+
+    def commit(self, wall_us: int) -> None:
+        """Make everything written since the last commit durable (fsync included), stamped with *wall_us*."""
+        self._flush()
+        if self._moved:
+            rows = [_feed_row(self._feeds[feed]) for feed in self._moved]
+            self._write("INSERT OR REPLACE INTO feeds VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        if self._arrival > self._committed:
+            self._write("INSERT INTO commits VALUES (?, ?)", [(self._arrival, wall_us)])
+        if self._connection.in_transaction:
+            with self._writing():
+                self._connection.execute("COMMIT")
+        self._moved.clear()
+        self._committed = self._arrival
+
+    def rollback(self) -> None:
+        """Forget everything written since the last commit."""
+        with store_faults(self._path, "undoing a transaction"):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        self._spoiled = False
+        self._new_entries.clear()
+        self._new_chunks.clear()
+        self._new_side_chains.clear()
+        self._moved.clear()
+        self._load()
+
+    def close(self) -> None:
+        """Close; uncommitted writes are lost. The lock is let go of."""
+        self._connection.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _load(self) -> None:
+        """Read what is kept in memory, as of the last commit."""
+        with store_faults(self._path, "reading"):
+            feeds = [_feed(row) for row in self._connection.execute("SELECT * FROM feeds")]
+            (arrival,) = self._connection.execute(
+                "SELECT max((SELECT coalesce(max(arrival), 0) FROM entries), "
+                "(SELECT coalesce(max(arrival), 0) FROM chunks))"
+            ).fetchone()
+        self._feeds = {feed.record.feed: feed for feed in feeds}
+        self._ids = {feed.number: feed.record.feed for feed in feeds}
+        self._arrival = self._committed = arrival
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Around every statement that writes."""
+        if self._spoiled:
+            raise StoreFailedError(
+                f"{self._path}: a write failed before; nothing is written until it is undone"
+            )
+        try:
+            with store_faults(self._path, "writing"):
+                yield
+        except LocalError:
+            self._spoiled = True
+            raise
+
+    def _write(self, sql: str, rows: Sequence[tuple[_SqlValue, ...]]) -> None:
+        with self._writing():
+            if not self._connection.in_transaction:
+                self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany(sql, rows)
+
+    def _flush(self) -> None:
+        """Write what waits in lists, so that it can be read, and committed or undone."""
+        if self._new_entries:
+            self._write("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._new_entries)
+            self._new_entries.clear()
+        if self._new_chunks:
+            self._write("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._new_chunks)
+            self._new_chunks.clear()
+        if self._new_side_chains:
+            changed = self._new_side_chains.items()
+            gone = [place for place, chain in changed if chain.complete]
+            kept = [
+                (*place, chain.chunks, chain.held, chain.next_hash, chain.content_size)
+                for place, chain in changed
+                if not chain.complete
+            ]
+            self._write("DELETE FROM side_chains WHERE feed = ? AND seq = ?", gone)
+            self._write("INSERT OR REPLACE INTO side_chains VALUES (?, ?, ?, ?, ?, ?)", kept)
+            self._new_side_chains.clear()
+
+    def _select(self, sql: str, values: tuple[_SqlValue, ...]) -> list[tuple[Any, ...]]:
+        self._flush()
+        with store_faults(self._path, "reading"):
+            return self._connection.execute(sql, values).fetchall()
+
+    def _entry(self, row: _EntryRow) -> StoredEntry:
+        number, seq, packet, id_, origin, face, arrival, committed_us = row
+        return StoredEntry(
+            feed=self._ids[number],
+            seq=seq,
+            packet=packet,
+            id=MessageId(id_),
+            origin=Origin(origin),
+            face=None if face is None else FaceName(face),
+            arrival=arrival,
+            committed_us=committed_us,
+        )
+
+    def _chunk(self, row: _ChunkRow) -> StoredChunk:
+        number, seq, chunk, packet, origin, face, arrival, committed_us = row
+        return StoredChunk(
+            feed=self._ids[number],
+            seq=seq,
+            chunk=chunk,
+            packet=packet,
+            origin=Origin(origin),
+            face=None if face is None else FaceName(face),
+            arrival=arrival,
+            committed_us=committed_us,
+        )
+
+
+def _take_lock(path: Path) -> FolderLock:
+    """Take the lock of the folder *path* is in. Raises StoreLockedError, StoreFullError, StoreFailedError."""
+    try:
+        return FolderLock(path.parent)
+    except OSError as error:
+        kind = StoreFullError if error.errno == errno.ENOSPC else StoreFailedError
+        raise kind(f"{path.parent}: the lock could not be taken: {error.strerror}") from error
+
+
+def _hash_prefix(hash_: bytes) -> int:
+    return int.from_bytes(hash_[:_HASH_PREFIX], "big", signed=True)
+
+
+def _feed_row(feed: _Feed) -> tuple[_SqlValue, ...]:
+    record = feed.current()
+    return (
+        feed.number,
+        bytes(record.feed),
+        None if record.dialect is None else record.dialect.value,
+        record.seq,
+        None if record.tip is None else bytes(record.tip),
+        record.own,
+        record.wanted,
+        record.forked_at,
+    )
+
+
+def _feed(row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | None]) -> _Feed:
+    number, feed, dialect, seq, tip, own, wanted, forked_at = row
+    record = FeedRecord(
+        feed=FeedId(feed),
+        dialect=None if dialect is None else Dialect(dialect),
+        seq=seq,
+        tip=None if tip is None else MessageId(tip),
+        own=bool(own),
+        wanted=bool(wanted),
+        forked_at=forked_at,
+    )
+    return _Feed(number, record, record.seq, record.tip)

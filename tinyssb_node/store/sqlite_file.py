@@ -1,0 +1,161 @@
+"""The file behind the SQLite store: schema, opening, names of its faults. Format: ``docs/formats/store.md``."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
+
+STORE_VERSION: Final = 1
+"""The schema written, and the newest read (``PRAGMA user_version``)."""
+APPLICATION_ID: Final = int.from_bytes(b"tSSB", "big")
+"""Tells our files from other programs' (``PRAGMA application_id``)."""
+
+_SCHEMA: Final = """
+CREATE TABLE feeds (
+    number INTEGER PRIMARY KEY,
+    feed BLOB NOT NULL UNIQUE,
+    dialect TEXT,
+    seq INTEGER NOT NULL,
+    tip BLOB,
+    own INTEGER NOT NULL,
+    wanted INTEGER NOT NULL,
+    forked_at INTEGER
+);
+CREATE TABLE entries (
+    arrival INTEGER PRIMARY KEY,
+    feed INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    dmx INTEGER NOT NULL,
+    packet BLOB NOT NULL,
+    id BLOB NOT NULL,
+    origin TEXT NOT NULL,
+    face TEXT
+);
+CREATE UNIQUE INDEX entries_place ON entries (feed, seq);
+CREATE INDEX entries_dmx ON entries (dmx);
+CREATE TABLE chunks (
+    arrival INTEGER PRIMARY KEY,
+    feed INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    chunk INTEGER NOT NULL,
+    hash INTEGER NOT NULL,
+    packet BLOB NOT NULL,
+    origin TEXT NOT NULL,
+    face TEXT
+);
+CREATE UNIQUE INDEX chunks_place ON chunks (feed, seq, chunk);
+CREATE INDEX chunks_hash ON chunks (hash);
+CREATE TABLE commits (
+    arrival INTEGER PRIMARY KEY,
+    committed_us INTEGER NOT NULL
+);
+-- A commit has no row in the appends it covers: the first commit at or after an append is its own.
+CREATE VIEW dated_entries AS SELECT *, coalesce(
+    (SELECT committed_us FROM commits WHERE commits.arrival >= entries.arrival ORDER BY commits.arrival LIMIT 1), 0
+) AS committed_us FROM entries;
+CREATE VIEW dated_chunks AS SELECT *, coalesce(
+    (SELECT committed_us FROM commits WHERE commits.arrival >= chunks.arrival ORDER BY commits.arrival LIMIT 1), 0
+) AS committed_us FROM chunks;
+CREATE TABLE side_chains (
+    feed INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    chunks INTEGER NOT NULL,
+    held INTEGER NOT NULL,
+    next_hash BLOB NOT NULL,
+    content_size INTEGER NOT NULL,
+    PRIMARY KEY (feed, seq)
+) WITHOUT ROWID;
+CREATE TABLE forks (
+    feed BLOB NOT NULL,
+    seq INTEGER NOT NULL,
+    proof BLOB NOT NULL,
+    PRIMARY KEY (feed, seq)
+) WITHOUT ROWID;
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
+_FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
+"""No room for the store, or for the index of its write-ahead log."""
+_DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+@contextmanager
+def store_faults(path: Path, doing: str) -> Iterator[None]:
+    """Say in our words what SQLite refused. Raises StoreFullError, StoreDamagedError, StoreFailedError."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # Errors of the sqlite3 module itself have no code.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        if code in _FULL:
+            raise StoreFullError(
+                f"No room on the disk for {path}. What is stored was kept and can be read; nothing new is taken "
+                "until there is room. Free some space."
+            ) from error
+        if code & 0xFF in _DAMAGED:
+            raise StoreDamagedError(path, str(error)) from error
+        raise StoreFailedError(f"{path}: the disk or file system refused {doing}: {error}") from error
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """Open the file at *path*, made if there is none.
+
+    Raises StoreTooNewError, StoreDamagedError (nothing is overwritten), StoreFullError, StoreFailedError.
+    """
+    with store_faults(path, "opening the store"), ExitStack() as undo:
+        connection = sqlite3.connect(path, isolation_level=None, timeout=limits.STORE_BUSY_S)
+        undo.callback(connection.close)
+        # Asked before anything that writes, so that a file of somebody else's stays as it is.
+        if not _known_schema(connection, path):
+            _create(connection)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA cache_size = -{limits.STORE_CACHE_KIB}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {limits.STORE_CHECKPOINT_PAGES}")
+        undo.pop_all()
+        return connection
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """Open the file at *path* for reading, while others may write: all reads see it as it is now.
+
+    Raises StoreTooNewError, StoreDamagedError, StoreFailedError (also if there is no such file).
+    """
+    with store_faults(path, "opening the store for reading"), ExitStack() as undo:
+        uri = f"{path.absolute().as_uri()}?mode=ro"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=limits.STORE_BUSY_S)
+        undo.callback(connection.close)
+        connection.execute("BEGIN")
+        if not _known_schema(connection, path):
+            raise StoreDamagedError(path, "it is empty")
+        undo.pop_all()
+        return connection
+
+
+def _known_schema(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file has our schema; False if it has nothing at all."""
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if not tables and not application and not version:
+        return False
+    if application != APPLICATION_ID:
+        raise StoreDamagedError(path, "another program's database")
+    if version > STORE_VERSION:
+        raise StoreTooNewError(path, version, STORE_VERSION)
+    return True
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    """Write the schema, all of it or nothing."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.executescript(
+        f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; "
+        f"PRAGMA user_version = {STORE_VERSION}; COMMIT;"
+    )
