@@ -1,0 +1,1 @@
+"""Measurements. Each module ``bench_*.py`` has ``run() -> list[Figure]``; ``python -m tests.bench`` runs them all."""

@@ -1,0 +1,51 @@
+"""The pages on formats and configuration name everything there is."""
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from tests.docs import pages
+from tinyssb_node import events
+from tinyssb_node.daemon.config import ConfigError, parse_config
+from tinyssb_node.daemon.eventlog_records import KINDS
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.ids import PacketKind
+
+
+def rows(page: str) -> dict[str, str]:
+    """Rows of a page's tables by the first cell's first code word."""
+    found = re.findall(r"^\| `([\w.]+)`(.*)$", pages.read(page), re.MULTILINE)
+    return dict(found)
+
+
+def test_every_kind_of_event_and_field_is_in_the_format() -> None:
+    described = rows("docs/formats/events.md")
+    missing = []
+    for event in get_args(events.Event):
+        kind = KINDS[event]
+        row = described.get(kind, "")
+        missing += [
+            f"{kind}.{field.name}"
+            for field in dataclasses.fields(event)
+            if not re.search(rf"`{field.name}`", row)
+        ]
+    assert missing == []
+
+
+def test_every_kind_of_packet_is_in_the_format() -> None:
+    (sentence,) = re.findall(
+        r"^`packet` is one of `([^`]+)`", pages.read("docs/formats/events.md"), re.MULTILINE
+    )
+    assert sentence.split() == [kind.value for kind in PacketKind]
+
+
+def test_every_key_of_the_configuration_is_described(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse_config(Home(tmp_path), {"qqqqqqqq": 1})
+    keys = refused.value.allowed.partition("there are ")[2].split(", ")
+    assert "faces" in keys
+    described = pages.read("docs/reference/config.md")
+    assert [key for key in keys if f"`{key}`" not in described] == []
