@@ -136,6 +136,13 @@ def test_without_a_python_it_stops_with_the_line_to_type(
     assert "sudo apt-get install python3 python3-venv" in run.stderr
 
 
+def test_a_python_without_venv_is_named_by_its_package(fake: Fake, set_up: SetUp) -> None:
+    fake("python3", 'case "$*" in *version_info\\[*) echo 3.13 ;; *ensurepip*) exit 1 ;; esac')
+    run = set_up("dev")
+    assert run.returncode == 1
+    assert "sudo apt-get install python3.13-venv" in run.stderr
+
+
 def test_a_shim_that_leads_nowhere_is_passed_over(fake: Fake, set_up: SetUp, tmp_path: Path) -> None:
     fake("python3", "echo 'pyenv: python3: command not found' >&2; exit 127")
     # A stand-in for Python 3.12: makes a folder for an environment, and a pip that notes what it was told.
