@@ -1,0 +1,107 @@
+// Packets by kind (sent, and received by verdict) and each node's share of the air.
+
+import { h, swatch, table } from "./dom.js";
+import { bytes, clock, count, many, percent, span } from "./format.js";
+
+const VERDICTS = [
+  { name: "sent", label: "sent" },
+  { name: "new", label: "received, new" },
+  { name: "duplicate", label: "duplicate" },
+  { name: "not_ours", label: "not ours" },
+  { name: "invalid", label: "invalid" },
+];
+const KIND_NAMES = {
+  entry: "entries", chunk: "chunks", claim: "CLAIM", novelty: "NOVELTY", want: "WANT", chnk: "CHNK",
+  zap: "ZAP", ping: "ping", pong: "pong", unknown: "unknown",
+};
+
+const width = (element, share) => {
+  element.style.width = `${(share * 100).toFixed(2)}%`;
+  return element;
+};
+
+function byKind(packets) {
+  const kinds = new Map();
+  for (const one of packets) {
+    if (!kinds.has(one.packet)) kinds.set(one.packet, new Map());
+    kinds.get(one.packet).set(one.verdict, one);
+  }
+  return kinds;
+}
+
+const received = (verdicts) => [...verdicts.values()].filter((one) => one.verdict !== "sent").reduce((sum, one) => sum + one.packets, 0);
+const sentOf = (verdicts) => verdicts.get("sent")?.packets ?? 0;
+
+function stack(verdicts, names, most) {
+  const parts = names.filter((name) => verdicts.has(name)).map((name) => {
+    const one = verdicts.get(name);
+    const label = VERDICTS.find((verdict) => verdict.name === name).label;
+    return width(h("i", { class: `part v-${name}`, title: `${count(one.packets)} ${label}, ${bytes(one.bytes)}` }), one.packets / most);
+  });
+  return h("div", { class: "stack" }, ...parts);
+}
+
+function kindRow(kind, verdicts, most) {
+  const heard = VERDICTS.slice(1).map((verdict) => verdict.name);
+  const words = heard.filter((name) => verdicts.has(name)).map((name) => `${count(verdicts.get(name).packets)} ${name.replace("_", " ")}`);
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row", text: KIND_NAMES[kind] ?? kind }),
+    h("td", { class: "bars" }, stack(verdicts, ["sent"], most), stack(verdicts, heard, most)),
+    h("td", { class: "num", text: count(sentOf(verdicts)) }),
+    h("td", { class: "num", title: words.join(", "), text: count(received(verdicts)) }),
+  );
+}
+
+function airtimeRow(node, elapsedUs, most, total) {
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row", title: `node ${node.node}`, text: node.label }),
+    h("td", { class: "bars" }, h("div", { class: "stack" }, width(h("i", { class: "part v-air" }), node.airtime_us / most))),
+    h("td", { class: "num", text: percent(node.airtime_us / elapsedUs), title: `${span(node.airtime_us)} on air` }),
+    h("td", { class: "num", text: percent(node.airtime_us / total) }),
+  );
+}
+
+const heads = (...words) => words.map((word, index) => h("th", { scope: "col", class: index > 1 ? "num" : index ? "bars" : "", text: word }));
+
+function airtime(nodes, elapsedUs) {
+  const total = nodes.reduce((sum, node) => sum + node.airtime_us, 0);
+  if (total === 0) return h("p", { class: "nothing", text: "No airtime used: these faces cost none." });
+  const most = Math.max(...nodes.map((node) => node.airtime_us));
+  const rows = [...nodes].sort((a, b) => b.airtime_us - a.airtime_us).map((node) => airtimeRow(node, elapsedUs, most, total));
+  return table({ caption: "Airtime by node", className: "plain bar-table", head: heads("node", "", "on air", "share"), rows });
+}
+
+export function renderTraffic(target, legend, windowLine, snapshot) {
+  const { traffic, nodes } = snapshot;
+  const kinds = byKind(traffic.packets);
+  if (kinds.size === 0) {
+    windowLine.textContent = "";
+    legend.replaceChildren();
+    target.replaceChildren(h("p", { class: "nothing", text: "No packets in the last quarter of an hour." }));
+    return;
+  }
+  const elapsedUs = Math.max(traffic.until_us - traffic.since_us, 1e6);
+  windowLine.textContent = `All nodes, ${clock(traffic.since_us, false)} to ${clock(traffic.until_us, false)} (${span(elapsedUs)}).`;
+  const most = Math.max(...[...kinds.values()].map((verdicts) => Math.max(sentOf(verdicts), received(verdicts))));
+  const order = Object.keys(KIND_NAMES);
+  const sorted = [...kinds].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
+  target.replaceChildren(
+    table({ caption: "Packets by kind", className: "plain bar-table", head: heads("packets", "", "sent", "received"), rows: sorted.map(([kind, verdicts]) => kindRow(kind, verdicts, most)) }),
+    h("h3", { text: "Airtime" }),
+    airtime(nodes, elapsedUs),
+  );
+  const totals = VERDICTS.map((verdict) => ({
+    ...verdict,
+    packets: traffic.packets.filter((one) => one.verdict === verdict.name).reduce((sum, one) => sum + one.packets, 0),
+  }));
+  const keys = totals.filter((verdict) => verdict.packets > 0 || verdict.name === "invalid");
+  legend.replaceChildren(...keys.map((verdict) => {
+    const key = swatch(`v-${verdict.name}`, `${verdict.label} ${count(verdict.packets)}`);
+    key.title = many(verdict.packets, "packet");
+    return key;
+  }));
+}
