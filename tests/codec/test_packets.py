@@ -1,0 +1,336 @@
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.codec.vectors import load, load_lines
+from tinyssb_node import limits
+from tinyssb_node.codec import packets
+from tinyssb_node.codec.bipf import BipfError, Value, encode
+from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chnk_dmx, want_dmx
+from tinyssb_node.codec.packets import Chnk, Chunk, Claim, Entry, Novelty, Ping, Pong, Want, Zap
+from tinyssb_node.errors import (
+    PacketKindError,
+    PacketSizeError,
+    PaddingError,
+    PeerError,
+    PingTextError,
+    RegionError,
+    VectorNumberError,
+    VectorShapeError,
+)
+from tinyssb_node.ids import Dialect, Dmx, FeedId
+
+OPEN = Network()
+DMX = Dmx(b"\x01\x02\x03\x04\x05\x06\x07")
+PARSERS: list[Callable[[bytes], Any]] = [
+    packets.parse_entry,
+    packets.parse_chunk,
+    packets.parse_claim,
+    packets.parse_novelty,
+    packets.parse_zap,
+    packets.parse_want,
+    packets.parse_chnk,
+    packets.parse_ping,
+    packets.parse_pong,
+]
+FEEDS = st.binary(min_size=32, max_size=32).map(FeedId)
+NUMBERS = st.integers(0, limits.SEQ_MAX)
+WORDS = st.text("abcdef0123456789.,-", min_size=1, max_size=6)
+FIELDS = st.lists(st.tuples(st.sampled_from(["t", "gps", "rssi"]), WORDS), max_size=3).map(tuple)
+
+
+# --- entries and chunks --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_entries_and_chunks_of_the_vectors(dialect: Dialect) -> None:
+    for message in load(f"feed_{dialect}.json")["messages"]:
+        packet = bytes.fromhex(message["packet"])
+        entry = packets.parse_entry(packet)
+        assert (entry.dmx.hex(), entry.type) == (message["dmx"], message["type"])
+        assert packets.serialize_entry(entry) == packet
+        for chunk in map(bytes.fromhex, message["chunks"]):
+            assert packets.serialize_chunk(packets.parse_chunk(chunk)) == chunk
+
+
+@given(st.binary(min_size=120, max_size=120))
+def test_entries_and_chunks_round_trip(packet: bytes) -> None:
+    assert packets.serialize_entry(packets.parse_entry(packet)) == packet
+    assert packets.serialize_chunk(packets.parse_chunk(packet)) == packet
+
+
+def test_parts_of_entries_and_chunks() -> None:
+    packet = b"d" * 7 + b"\x01" + b"c" * 48 + b"s" * 64
+    assert packets.parse_entry(packet) == Entry(Dmx(b"d" * 7), 1, b"c" * 48, b"s" * 64)
+    assert packets.parse_chunk(b"c" * 100 + b"n" * 20) == Chunk(b"c" * 100, b"n" * 20)
+
+
+# --- the set of feeds ----------------------------------------------------------------------------------------------
+
+
+def test_claims_and_novelties_of_the_vectors() -> None:
+    for known in load("goset.json")["sets"]:
+        feeds = [FeedId.from_hex(feed) for feed in known["feed_ids"]]
+        for vector in known["claims"]:
+            low, high = vector["lo"], vector["hi"]
+            packet = bytes.fromhex(vector["packet"])
+            claim = packets.parse_claim(packet)
+            assert (claim.low, claim.high, claim.count) == (feeds[low], feeds[high], high - low + 1)
+            assert packets.serialize_claim(OPEN.goset_dmx, claim) == packet
+        packet = bytes.fromhex(known["novelty_of_first"])
+        assert packets.parse_novelty(packet) == Novelty(feeds[0])
+        assert packets.serialize_novelty(OPEN.goset_dmx, Novelty(feeds[0])) == packet
+
+
+@given(st.tuples(FEEDS, FEEDS).map(sorted), FEEDS, st.integers(1, 255))
+def test_claim_round_trip(ends: list[FeedId], xor: FeedId, count: int) -> None:
+    claim = Claim(ends[0], ends[1], bytes(xor), count)
+    packet = packets.serialize_claim(DMX, claim)
+    assert len(packet) == limits.CLAIM_SIZE
+    assert packets.parse_claim(packet) == claim
+
+
+@given(FEEDS)
+def test_novelty_and_zap_round_trip(feed: FeedId) -> None:
+    assert packets.parse_novelty(packets.serialize_novelty(DMX, Novelty(feed))) == Novelty(feed)
+    assert packets.parse_zap(packets.serialize_zap(DMX, Zap(bytes(feed)))) == Zap(bytes(feed))
+
+
+def test_a_region_has_its_ends_in_order_and_somebody_in_it() -> None:
+    low, high = FeedId(b"\x01" * 32), FeedId(b"\x02" * 32)
+    with pytest.raises(RegionError) as caught:
+        packets.parse_claim(packets.serialize_claim(DMX, Claim(high, low, bytes(32), 2)))
+    assert (caught.value.low, caught.value.high, caught.value.count) == (high, low, 2)
+    with pytest.raises(RegionError):
+        packets.parse_claim(packets.serialize_claim(DMX, Claim(low, high, bytes(32), 0)))
+
+
+@pytest.mark.parametrize(
+    ("parse", "packet"),
+    [
+        (packets.parse_claim, DMX + b"x" + bytes(97)),
+        (packets.parse_novelty, DMX + b"z" + bytes(32)),
+        (packets.parse_zap, DMX + b"n" + bytes(32)),
+    ],
+)
+def test_the_byte_behind_the_dmx_tells_the_kind(parse: Callable[[bytes], Any], packet: bytes) -> None:
+    with pytest.raises(PacketKindError) as caught:
+        parse(packet)
+    assert caught.value.found == packet[7:8]
+
+
+# --- WANT and CHNK -------------------------------------------------------------------------------------------------
+
+
+def test_wants_of_the_vectors() -> None:
+    vectors = load("want_chnk.json")
+    dmx = want_dmx(OPEN, bytes.fromhex(vectors["state"]))
+    for vector in vectors["want"]:
+        offset, *seqs = vector["vector"]
+        want, packet = Want(offset, tuple(seqs)), bytes.fromhex(vector["packet"])
+        assert packets.parse_want(packet) == want
+        assert packets.serialize_want(dmx, want) == packet
+
+
+def test_chnks_of_the_vectors() -> None:
+    vectors = load("want_chnk.json")
+    dmx = chnk_dmx(OPEN, bytes.fromhex(vectors["state"]))
+    for vector in vectors["chnk"]:
+        chnk, packet = Chnk(tuple(map(tuple, vector["vector"]))), bytes.fromhex(vector["packet"])
+        assert packets.parse_chnk(packet) == chnk
+        assert packets.serialize_chnk(dmx, chnk) == packet
+
+
+def test_wants_in_the_trace_are_read() -> None:
+    """In the trace every packet of 8 to 40 bytes that is not of the set's kind is a WANT or a CHNK."""
+    found = {"want": 0, "chnk": 0}
+    for line in load_lines("trace_pub.ndjson"):
+        packet = bytes.fromhex(line["packet"])
+        if len(packet) < limits.NOVELTY_SIZE and not packet.startswith(OPEN.goset_dmx):
+            if packet[8] == 0x0A:
+                assert packets.parse_want(packet).seqs
+                found["want"] += 1
+            else:
+                assert packets.parse_chnk(packet).wanted
+                found["chnk"] += 1
+    assert found["want"] > 10
+
+
+@given(NUMBERS, st.lists(NUMBERS, max_size=15))
+def test_want_round_trip_padded_or_not(offset: int, seqs: list[int]) -> None:
+    want = Want(offset, tuple(seqs))
+    packet = packets.serialize_want(DMX, want)
+    assert packets.parse_want(packet) == want
+    assert packets.parse_want(packet.ljust(limits.PACKET_SIZE, b"\x00")) == want
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), max_size=5))
+def test_chnk_round_trip_padded_or_not(wanted: list[tuple[int, int, int]]) -> None:
+    chnk = Chnk(tuple(wanted))
+    packet = packets.serialize_chnk(DMX, chnk)
+    assert packets.parse_chnk(packet) == chnk
+    assert packets.parse_chnk(packet.ljust(limits.PACKET_SIZE, b"\x00")) == chnk
+
+
+def test_numbers_that_boards_write_in_one_byte() -> None:
+    assert packets.parse_want(DMX + bytes.fromhex("340a000aff0a80")) == Want(0, (255, 128))
+    assert packets.parse_chnk(DMX + bytes.fromhex("3c340a000ac80aff")) == Chnk(((0, 200, 255),))
+
+
+def test_integers_of_classic_length_are_read() -> None:
+    assert packets.parse_want(DMX + bytes.fromhex("3c0a002205000000")) == Want(0, (5,))
+
+
+def test_as_many_numbers_as_a_packet_holds() -> None:
+    full = Want(0, (1,) * 54)
+    assert len(packets.serialize_want(DMX, full)) <= limits.PACKET_SIZE
+    with pytest.raises(ValueError, match="at most 120 bytes"):
+        packets.serialize_want(DMX, Want(0, (1,) * 56))
+
+
+def vector_packet(value: Value) -> bytes:
+    return DMX + encode(value)
+
+
+@pytest.mark.parametrize(
+    ("parse", "packet", "error"),
+    [
+        pytest.param(packets.parse_want, vector_packet([]), VectorShapeError, id="want without offset"),
+        pytest.param(packets.parse_want, vector_packet(3), VectorShapeError, id="want is a number"),
+        pytest.param(packets.parse_want, vector_packet([0, "1"]), VectorShapeError, id="want of text"),
+        pytest.param(packets.parse_want, vector_packet([0, True]), VectorShapeError, id="want of a bool"),
+        pytest.param(packets.parse_want, vector_packet([0, 2**32]), VectorNumberError, id="want beyond seq"),
+        pytest.param(packets.parse_want, vector_packet([2**32]), VectorNumberError, id="offset beyond seq"),
+        pytest.param(
+            packets.parse_want, vector_packet([0, 1]) + b"\x00\x01", PaddingError, id="want padded with 1"
+        ),
+        pytest.param(packets.parse_want, DMX + b"\x0c\x0a", BipfError, id="want cut"),
+        pytest.param(packets.parse_want, DMX, PacketSizeError, id="want of nothing"),
+        pytest.param(
+            packets.parse_want,
+            vector_packet([0, 1]).ljust(121, b"\x00"),
+            PacketSizeError,
+            id="want padded too far",
+        ),
+        pytest.param(packets.parse_chnk, vector_packet([0, 1, 0]), VectorShapeError, id="chnk flat"),
+        pytest.param(packets.parse_chnk, vector_packet([[0, 1]]), VectorShapeError, id="chnk of pairs"),
+        pytest.param(packets.parse_chnk, vector_packet([[0, 1, 0, 0]]), VectorShapeError, id="chnk of fours"),
+        pytest.param(packets.parse_chnk, vector_packet([[0, 1, None]]), VectorShapeError, id="chnk of null"),
+        pytest.param(
+            packets.parse_chnk, vector_packet([[0, 1, -(2**40)]]), VectorNumberError, id="chnk beyond"
+        ),
+        pytest.param(packets.parse_chnk, vector_packet({}), VectorShapeError, id="chnk is a dict"),
+    ],
+)
+def test_broken_vectors(parse: Callable[[bytes], Any], packet: bytes, error: type[PeerError]) -> None:
+    with pytest.raises(error):
+        parse(packet)
+
+
+def test_what_is_wrong_with_a_vector_is_told() -> None:
+    with pytest.raises(PaddingError) as padding:
+        packets.parse_want(vector_packet([0, 1]) + b"\x01")
+    assert (padding.value.kind, padding.value.offset) == ("want", 12)
+    with pytest.raises(VectorNumberError) as number:
+        packets.parse_want(vector_packet([0, 2**40]))
+    assert (number.value.kind, number.value.number) == ("want", 2**40)
+    with pytest.raises(VectorShapeError) as shape:
+        packets.parse_chnk(vector_packet(None))
+    assert (shape.value.kind, shape.value.expected) == ("chnk", "a list")
+
+
+# --- pings ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_ping_as_boards_write_it() -> None:
+    assert packets.parse_ping(PING_DMX + b"Q 3fa2 t=17 gps=47.5,7.6,260\x00") == Ping(
+        "3fa2", (("t", "17"), ("gps", "47.5,7.6,260"))
+    )
+
+
+def test_a_pong_as_boards_write_it() -> None:
+    packet = PONG_DMX + b"R 00ff t=4 rssi=-87dBm snr=9.5 [Q 3fa2 t=17]"
+    assert packets.parse_pong(packet) == Pong(
+        "00ff", (("t", "4"), ("rssi", "-87dBm"), ("snr", "9.5")), "Q 3fa2 t=17"
+    )
+
+
+def test_a_pong_whose_request_was_cut_or_left_out() -> None:
+    assert packets.parse_pong(PONG_DMX + b"R 00ff t=4 [Q 3fa").request == "Q 3fa"
+    assert packets.parse_pong(PONG_DMX + b"R 00ff t=4").request == ""
+
+
+def test_words_that_are_no_fields_are_passed_over() -> None:
+    assert packets.parse_ping(PING_DMX + b"Q 3fa2 hello t=1") == Ping("3fa2", (("t", "1"),))
+
+
+@given(WORDS, FIELDS)
+def test_ping_round_trip(mac: str, fields: tuple[tuple[str, str], ...]) -> None:
+    assert packets.parse_ping(packets.serialize_ping(Ping(mac, fields))) == Ping(mac, fields)
+
+
+@given(WORDS, FIELDS, st.sampled_from(["", "Q 3fa2 t=17"]))
+def test_pong_round_trip(mac: str, fields: tuple[tuple[str, str], ...], request: str) -> None:
+    assert packets.parse_pong(packets.serialize_pong(Pong(mac, fields, request))) == Pong(
+        mac, fields, request
+    )
+
+
+def test_a_long_pong_is_cut_like_the_boards_cut_it() -> None:
+    pong = Pong("00ff", (("t", "4"),), "Q 3fa2 gps=" + "1" * 100)
+    packet = packets.serialize_pong(pong)
+    assert len(packet) == limits.PING_MAX_SIZE
+    assert pong.request.startswith(packets.parse_pong(packet).request)
+
+
+@pytest.mark.parametrize("body", [b"Q ", b"Q    ", b"Q t=1", b"Q 3fa2 \xff"])
+def test_a_ping_says_whose_it_is_in_ascii(body: bytes) -> None:
+    with pytest.raises(PingTextError):
+        packets.parse_ping(PING_DMX + body)
+
+
+def test_a_ping_is_no_pong() -> None:
+    with pytest.raises(PacketKindError):
+        packets.parse_pong(PONG_DMX + b"Q 3fa2 t=1")
+    with pytest.raises(PacketKindError):
+        packets.parse_ping(PING_DMX + b"Q")
+    with pytest.raises(PacketSizeError):
+        packets.parse_ping(PING_DMX + b"Q " + b"a" * 112)
+
+
+def test_text_that_is_not_ascii_is_not_written() -> None:
+    with pytest.raises(ValueError, match="ascii"):
+        packets.serialize_ping(Ping("é", ()))
+
+
+# --- any bytes -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parse", PARSERS, ids=lambda parse: parse.__name__)
+@given(data=st.data())
+def test_any_bytes_are_read_or_refused(parse: Callable[[bytes], Any], data: st.DataObject) -> None:
+    size = data.draw(st.sampled_from([0, 7, 8, 9, 40, 105, 120, 121]) | st.integers(0, 130))
+    packet = data.draw(st.binary(min_size=size, max_size=size))
+    with suppress(PeerError):
+        parse(packet)
+
+
+@pytest.mark.parametrize(
+    ("parse", "size"),
+    [
+        (packets.parse_entry, 120),
+        (packets.parse_chunk, 120),
+        (packets.parse_claim, 105),
+        (packets.parse_novelty, 40),
+        (packets.parse_zap, 40),
+    ],
+)
+def test_one_byte_more_or_less_is_refused(parse: Callable[[bytes], Any], size: int) -> None:
+    for wrong in (size - 1, size + 1, 0):
+        with pytest.raises(PacketSizeError) as caught:
+            parse(bytes(wrong))
+        assert (caught.value.size, caught.value.allowed) == (wrong, str(size))
