@@ -191,8 +191,8 @@ class StoreDamagedError(StoreFailedError):
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(
-            f"{path} cannot be read as a store: {reason}. The file was left as it is. Move it aside and start "
-            "again (feeds come back from peers), or put a backup in its place."
+            f"{path} cannot be read as a store: {reason}. The file was left as it is. Put a backup in its place, or "
+            "move it aside and start again: feeds come back from peers. Publish nothing until your own one is back."
         )
 
 

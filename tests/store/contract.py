@@ -1,0 +1,370 @@
+"""What every store must do. ``test_memory`` and ``test_sqlite`` run it against theirs."""
+
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from tinyssb_node.codec.dmx import chunk_hash
+from tinyssb_node.feeds.fork import ForkProof
+from tinyssb_node.feeds.sidechain import SideChain
+from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
+from tinyssb_node.store.port import FeedRecord, Store, StoredChunk, StoredEntry
+
+ANA, BOB, EVE = sorted(FeedId(sha256(name).digest()) for name in (b"ana", b"bob", b"eve"))
+UDP = FaceName("udp")
+
+
+def packet_of(*place: object) -> bytes:
+    """120 bytes that no other place has."""
+    return (sha256(repr(place).encode()).digest() * 4)[:120]
+
+
+def id_of(feed: FeedId, seq: int) -> MessageId:
+    return MessageId(sha256(feed + bytes((seq % 256,))).digest()[:20])
+
+
+def feed_record(feed: FeedId, **changes: object) -> FeedRecord:
+    values: dict[str, Any] = {
+        "dialect": None,
+        "seq": 0,
+        "tip": None,
+        "own": False,
+        "wanted": True,
+        "forked_at": None,
+    }
+    return FeedRecord(feed=feed, **(values | changes))
+
+
+def put_entry(store: Store, feed: FeedId, seq: int, packet: bytes | None = None) -> int:
+    return store.append_entry(feed, seq, packet or packet_of(feed, seq), id_of(feed, seq), Origin.PEER, UDP)
+
+
+def put_chunk(store: Store, feed: FeedId, seq: int, chunk: int) -> int:
+    return store.append_chunk(feed, seq, chunk, packet_of(feed, seq, chunk), Origin.PEER, UDP)
+
+
+def side_chain(feed: FeedId, seq: int, held: int, chunks: int = 3) -> SideChain:
+    return SideChain(feed, seq, chunks, held, bytes(20) if held == chunks else b"h" * 20, 100 * chunks - 7)
+
+
+def fork_proof(feed: FeedId, seq: int, other: bytes = b"o" * 120) -> ForkProof:
+    return ForkProof(feed, seq, Dialect.SPEC, id_of(feed, seq - 1), b"h" * 120, other)
+
+
+class StoreContract:
+    """Subclasses give a fixture ``store``: an empty store, open for writing."""
+
+    @pytest.fixture
+    def filled(self, store):
+        """Two feeds of three and one entries, with two chunks, all committed at 1,000."""
+        for feed in (BOB, ANA):
+            store.put_feed(feed_record(feed))
+        for seq in (1, 2):
+            put_entry(store, ANA, seq)
+        put_chunk(store, ANA, 2, 0)
+        put_entry(store, BOB, 1)
+        put_chunk(store, ANA, 2, 1)
+        put_entry(store, ANA, 3)
+        store.commit(1_000)
+        return store
+
+    # Feeds
+
+    def test_an_empty_store_has_nothing(self, store):
+        assert store.feeds() == []
+        assert store.side_chains() == []
+        assert store.forks() == []
+        assert store.after(0, 10) == []
+        assert store.last_arrival() == 0
+        assert store.get_meta("boot") is None
+        assert store.entry(ANA, 1) is None
+        assert store.entries(ANA, 1, 10) == []
+        assert store.chunk(ANA, 1, 0) is None
+        assert store.chunks(ANA, 1, 0, 10) == []
+        assert store.find_entries(bytes(7)) == []
+        assert store.find_chunks(bytes(20)) == []
+
+    def test_feeds_come_back_as_they_were_put_sorted(self, store):
+        records = [
+            feed_record(EVE, dialect=Dialect.DEPLOYED, own=True),
+            feed_record(BOB, dialect=Dialect.SPEC, wanted=False, forked_at=7),
+            feed_record(ANA),
+        ]
+        for record in records:
+            store.put_feed(record)
+        assert store.feeds() == records[::-1]
+        store.commit(1)
+        assert store.feeds() == records[::-1]
+
+    def test_a_feed_put_again_is_replaced(self, filled):
+        changed = feed_record(ANA, dialect=Dialect.SPEC, seq=3, tip=id_of(ANA, 3), wanted=False)
+        filled.put_feed(changed)
+        assert filled.feeds()[0] == changed
+        assert filled.entry(ANA, 2).packet == packet_of(ANA, 2), "its entries stay"
+
+    def test_appending_moves_the_frontier(self, filled):
+        ana, bob = filled.feeds()
+        assert (ana.seq, ana.tip) == (3, id_of(ANA, 3))
+        assert (bob.seq, bob.tip) == (1, id_of(BOB, 1))
+        put_entry(filled, BOB, 2)
+        assert filled.feeds()[1] == feed_record(BOB, seq=2, tip=id_of(BOB, 2)), "before the commit too"
+
+    @pytest.mark.parametrize("seq", [0, 1, 3, 5])
+    def test_an_entry_that_does_not_follow_is_our_own_mistake(self, filled, seq):
+        with pytest.raises(AssertionError, match=f"entry {seq} does not follow 3"):
+            put_entry(filled, ANA, seq)
+        assert filled.last_arrival() == 6
+
+    def test_a_feed_is_put_before_its_entries(self, store):
+        with pytest.raises(AssertionError, match="put before"):
+            put_entry(store, ANA, 1)
+
+    # Entries and chunks
+
+    def test_an_entry_comes_back_whole(self, store):
+        store.put_feed(feed_record(ANA))
+        packet = packet_of("entry")
+        assert store.append_entry(ANA, 1, packet, id_of(ANA, 1), Origin.OWN, None) == 1
+        expected: dict[str, Any] = {
+            "feed": ANA,
+            "seq": 1,
+            "packet": packet,
+            "id": id_of(ANA, 1),
+            "origin": Origin.OWN,
+        }
+        assert store.entry(ANA, 1) == StoredEntry(**expected, face=None, arrival=1, committed_us=0)
+        store.commit(1_700_000_000_000_000)
+        found = store.entry(ANA, 1)
+        assert found == StoredEntry(**expected, face=None, arrival=1, committed_us=1_700_000_000_000_000)
+        assert type(found.feed) is FeedId
+        assert type(found.id) is MessageId
+        assert type(found.origin) is Origin
+
+    def test_each_append_has_the_time_of_its_own_commit(self, filled):
+        put_entry(filled, BOB, 2)
+        filled.commit(900)
+        put_entry(filled, BOB, 3)
+        assert [filled.entry(BOB, seq).committed_us for seq in (1, 2, 3)] == [1_000, 900, 0]
+
+    def test_a_commit_of_nothing_changes_no_time(self, filled):
+        filled.commit(2_000)
+        put_entry(filled, BOB, 2)
+        filled.commit(3_000)
+        assert [filled.entry(BOB, seq).committed_us for seq in (1, 2)] == [1_000, 3_000]
+
+    @pytest.mark.parametrize(
+        ("first", "limit", "seqs"),
+        [(1, 10, [1, 2, 3]), (2, 1, [2]), (0, 2, [1]), (3, 5, [3]), (4, 5, []), (1, 0, [])],
+    )
+    def test_a_range_of_entries(self, filled, first, limit, seqs):
+        assert [entry.seq for entry in filled.entries(ANA, first, limit)] == seqs
+        assert all(entry == filled.entry(ANA, entry.seq) for entry in filled.entries(ANA, first, limit))
+
+    def test_no_entry_beyond_the_ends(self, filled):
+        assert filled.entry(ANA, 0) is None
+        assert filled.entry(ANA, 4) is None
+        assert filled.entry(EVE, 1) is None
+
+    def test_chunks_come_back(self, filled):
+        packets = [packet_of(ANA, 2, chunk) for chunk in (0, 1)]
+        assert filled.chunk(ANA, 2, 1) == packets[1]
+        assert filled.chunk(ANA, 2, 2) is None
+        assert filled.chunk(ANA, 1, 0) is None
+        assert filled.chunks(ANA, 2, 0, 10) == packets
+        assert filled.chunks(ANA, 2, 1, 10) == packets[1:]
+        assert filled.chunks(ANA, 2, 0, 1) == packets[:1]
+
+    def test_what_was_just_written_can_be_read(self, filled):
+        put_entry(filled, BOB, 2)
+        put_chunk(filled, BOB, 2, 0)
+        assert filled.entry(BOB, 2).packet == packet_of(BOB, 2)
+        assert filled.chunk(BOB, 2, 0) == packet_of(BOB, 2, 0)
+        put_entry(filled, BOB, 3)
+        put_chunk(filled, BOB, 3, 0)
+        assert [entry.seq for entry in filled.entries(BOB, 1, 9)] == [1, 2, 3]
+        assert filled.find_chunks(chunk_hash(packet_of(BOB, 3, 0))) == [(BOB, 3, 0)]
+
+    # Looking up by what a packet begins with, or hashes to
+
+    def test_entries_are_found_by_dmx(self, filled):
+        assert filled.find_entries(packet_of(ANA, 2)[:7]) == [(ANA, 2)]
+        assert filled.find_entries(b"\xff" * 7) == []
+
+    def test_two_entries_with_one_dmx_are_both_found(self, filled):
+        packet = packet_of(ANA, 2)[:7] + bytes(113)
+        put_entry(filled, BOB, 2, packet)
+        assert filled.find_entries(packet[:7]) == [(ANA, 2), (BOB, 2)]
+
+    @pytest.mark.parametrize("dmx", [bytes(7), b"\xff" * 7, b"\x80" + bytes(6)])
+    def test_any_dmx_can_be_found(self, filled, dmx):
+        put_entry(filled, BOB, 2, dmx + bytes(113))
+        filled.commit(2)
+        assert filled.find_entries(dmx) == [(BOB, 2)]
+
+    def test_chunks_are_found_by_hash(self, filled):
+        assert filled.find_chunks(chunk_hash(packet_of(ANA, 2, 1))) == [(ANA, 2, 1)]
+
+    def test_the_whole_hash_counts(self, filled):
+        hash_ = chunk_hash(packet_of(ANA, 2, 1))
+        assert filled.find_chunks(hash_[:19] + bytes((hash_[19] ^ 1,))) == []
+
+    def test_one_packet_in_two_side_chains_is_found_in_both(self, filled):
+        packet = packet_of(ANA, 2, 0)
+        filled.append_chunk(BOB, 1, 0, packet, Origin.PEER, UDP)
+        assert filled.find_chunks(chunk_hash(packet)) == [(ANA, 2, 0), (BOB, 1, 0)]
+
+    # Arrivals
+
+    def test_arrivals_count_entries_and_chunks_together(self, filled):
+        assert filled.last_arrival() == 6
+        assert put_chunk(filled, BOB, 1, 0) == 7
+        assert put_entry(filled, BOB, 2) == 8
+        assert filled.last_arrival() == 8
+
+    def test_after_gives_both_in_order(self, filled):
+        found = filled.after(0, 100)
+        assert [append.arrival for append in found] == [1, 2, 3, 4, 5, 6]
+        kinds = [StoredEntry, StoredEntry, StoredChunk, StoredEntry, StoredChunk, StoredEntry]
+        assert [type(append) for append in found] == kinds
+        assert found[3] == filled.entry(BOB, 1)
+        assert found[4] == StoredChunk(
+            feed=ANA,
+            seq=2,
+            chunk=1,
+            packet=packet_of(ANA, 2, 1),
+            origin=Origin.PEER,
+            face=UDP,
+            arrival=5,
+            committed_us=1_000,
+        )
+
+    @pytest.mark.parametrize(
+        ("arrival", "limit", "arrivals"),
+        [(0, 2, [1, 2]), (2, 3, [3, 4, 5]), (5, 9, [6]), (6, 9, []), (9, 9, [])],
+    )
+    def test_after_in_pieces(self, filled, arrival, limit, arrivals):
+        assert [append.arrival for append in filled.after(arrival, limit)] == arrivals
+
+    def test_after_sees_what_is_not_committed(self, filled):
+        put_entry(filled, BOB, 2)
+        assert [(append.arrival, append.committed_us) for append in filled.after(5, 9)] == [
+            (6, 1_000),
+            (7, 0),
+        ]
+
+    # Side chains, forks, meta
+
+    def test_side_chains_under_way_come_back_sorted(self, filled):
+        chains = [side_chain(BOB, 1, 0), side_chain(ANA, 3, 2), side_chain(ANA, 2, 1)]
+        for chain in chains:
+            filled.put_side_chain(chain)
+        assert filled.side_chains() == chains[::-1]
+        filled.commit(2)
+        assert filled.side_chains() == chains[::-1]
+
+    def test_a_side_chain_is_kept_as_last_put_and_forgotten_when_complete(self, filled):
+        for held in (0, 1, 2):
+            filled.put_side_chain(side_chain(ANA, 2, held))
+        assert filled.side_chains() == [side_chain(ANA, 2, 2)]
+        filled.commit(2)
+        filled.put_side_chain(side_chain(ANA, 2, 3))
+        assert filled.side_chains() == []
+        filled.commit(3)
+        assert filled.side_chains() == []
+
+    def test_a_side_chain_complete_from_the_start_is_not_kept(self, filled):
+        filled.put_side_chain(side_chain(ANA, 2, 3))
+        filled.commit(2)
+        assert filled.side_chains() == []
+
+    def test_fork_proofs_come_back_sorted(self, filled):
+        proofs = [fork_proof(EVE, 2), fork_proof(ANA, 3), fork_proof(ANA, 2)]
+        for proof in proofs:
+            filled.put_fork(proof)
+        filled.commit(2)
+        assert filled.forks() == proofs[::-1]
+
+    def test_a_place_keeps_its_first_proof(self, filled):
+        filled.put_fork(fork_proof(ANA, 2))
+        filled.put_fork(fork_proof(ANA, 2))
+        filled.put_fork(fork_proof(ANA, 2, other=b"x" * 120))
+        assert filled.forks() == [fork_proof(ANA, 2)]
+
+    def test_meta_values_are_kept_by_name(self, store):
+        store.put_meta("boot", "7")
+        store.put_meta("ünïcode", "")
+        assert store.get_meta("boot") == "7"
+        store.put_meta("boot", "8")
+        store.commit(1)
+        assert store.get_meta("boot") == "8"
+        assert store.get_meta("ünïcode") == ""
+
+    # Transactions
+
+    def test_rollback_forgets_everything_since_the_commit(self, filled):
+        filled.put_meta("boot", "1")
+        filled.put_side_chain(side_chain(ANA, 2, 1))
+        filled.put_fork(fork_proof(BOB, 1))
+        filled.commit(2_000)
+        before = snapshot(filled)
+        filled.put_feed(feed_record(EVE))
+        filled.put_feed(feed_record(BOB, seq=1, tip=id_of(BOB, 1), wanted=False))
+        put_entry(filled, ANA, 4)
+        put_entry(filled, EVE, 1)
+        put_chunk(filled, ANA, 2, 2)
+        filled.put_side_chain(side_chain(ANA, 2, 3))
+        filled.put_side_chain(side_chain(ANA, 3, 1))
+        filled.put_fork(fork_proof(ANA, 1))
+        filled.put_meta("boot", "2")
+        filled.put_meta("new", "x")
+        filled.rollback()
+        assert snapshot(filled) == before
+        assert filled.get_meta("new") is None
+        assert filled.entry(ANA, 4) is None
+        assert filled.chunk(ANA, 2, 2) is None
+        assert filled.find_entries(packet_of(ANA, 4)[:7]) == []
+        assert filled.find_chunks(chunk_hash(packet_of(ANA, 2, 2))) == []
+
+    def test_rollback_forgets_what_was_read_in_between_too(self, filled):
+        before = snapshot(filled)
+        put_entry(filled, ANA, 4)
+        assert filled.entry(ANA, 4) is not None
+        put_chunk(filled, ANA, 4, 0)
+        assert filled.chunk(ANA, 4, 0) is not None
+        filled.put_side_chain(side_chain(ANA, 4, 1))
+        assert len(filled.side_chains()) == 1
+        filled.rollback()
+        assert snapshot(filled) == before
+
+    def test_arrivals_go_on_without_a_gap_after_a_rollback(self, filled):
+        put_entry(filled, ANA, 4)
+        filled.rollback()
+        assert put_entry(filled, ANA, 4) == 7
+        filled.commit(5)
+        assert [append.arrival for append in filled.after(0, 100)] == [1, 2, 3, 4, 5, 6, 7]
+
+    def test_rollback_of_nothing_changes_nothing(self, filled):
+        before = snapshot(filled)
+        filled.rollback()
+        filled.rollback()
+        assert snapshot(filled) == before
+
+
+def snapshot(store: Store) -> tuple[object, ...]:
+    """All that a store says when asked for everything."""
+    appends = store.after(0, 1_000)
+    entries = [append for append in appends if isinstance(append, StoredEntry)]
+    chunks = [append for append in appends if isinstance(append, StoredChunk)]
+    return (
+        list(store.feeds()),
+        list(appends),
+        [list(store.entries(record.feed, 1, 1_000)) for record in store.feeds()],
+        [list(store.find_entries(entry.packet[:7])) for entry in entries],
+        [list(store.find_chunks(chunk_hash(chunk.packet))) for chunk in chunks],
+        [store.chunk(chunk.feed, chunk.seq, chunk.chunk) for chunk in chunks],
+        list(store.side_chains()),
+        list(store.forks()),
+        store.last_arrival(),
+        store.get_meta("boot"),
+    )
