@@ -264,14 +264,10 @@ class Node:
         ask_entries = ask_chunks = False
         for event in events:
             if isinstance(event, EntryAppended):
-                ask_entries |= origin.got_entry(now_us)
-                origin.given_entries.give(event.feed, event.seq, now_us)
-                origin.peer_next[event.feed] = event.seq + 1
-                if event.chunks:
-                    origin.chnk_timer.disagree(now_us)
+                chained = event.chunks > 0
+                ask_entries |= origin.took_entry(event.feed, event.seq, now_us, chained=chained)
             elif isinstance(event, ChunkAppended):
-                ask_chunks |= origin.got_chunk(now_us)
-                origin.given_chunks.give((event.feed, event.seq), event.chunk, now_us)
+                ask_chunks |= origin.took_chunk(event.feed, event.seq, event.chunk, now_us)
             else:
                 continue
             for line in self._lines.values():
@@ -286,13 +282,14 @@ class Node:
         self, line: Line, length: int, digest: bytes, finding: Finding, reception: Reception, now_us: int
     ) -> PacketReceived | None:
         """The record of a received packet; None where junk has had its share of records."""
-        if finding.verdict is Verdict.NEW:
+        verdict = finding.verdict
+        if verdict is Verdict.NEW:
             line.counters.new += 1
-        elif finding.verdict is Verdict.INVALID:
+        elif verdict is Verdict.INVALID:
             line.counters.invalid += 1
         if finding.reason == ORPHANS_FULL:
             self._refusals.refuse("orphans", line.name)
-        useless = finding.verdict in {Verdict.INVALID, Verdict.NOT_OURS}
+        useless = verdict is Verdict.INVALID or verdict is Verdict.NOT_OURS
         if useless and not self._junk_meters[line.name].allow(now_us):
             self._refusals.refuse("rate", line.name)
             return None
@@ -315,8 +312,10 @@ class Node:
 
     def _pump_all(self, now_us: int, effects: list[Effect]) -> None:
         for line in self._lines.values():
-            self._pump(line, now_us, effects)
-        effects += self._refusals.due(now_us)
+            if line.outbox:
+                self._pump(line, now_us, effects)
+        if self._refusals.any:
+            effects += self._refusals.due(now_us)
 
     def _pump(self, line: Line, now_us: int, effects: list[Effect]) -> None:
         """Hand over what may go now."""

@@ -12,12 +12,14 @@ from tinyssb_node.ids import Dialect, Dmx, FeedId, MessageId
 
 _PREFIX: Final = b"tinyssb-v0"
 _GOSET: Final = b"tinySSB-0.1 GOset 1"
+_new: Final = bytes.__new__
+"""Makes a Dmx or MessageId of a slice that has its size by construction: once per packet and hash, so it counts."""
 _NO_ID: Final = MessageId(bytes(limits.MESSAGE_ID_SIZE))
 
 
 def dmx_of(name: bytes) -> Dmx:
     """The 7 bytes in front of the packet that has this name (spec 4.2.2)."""
-    return Dmx(sha256(name).digest()[: limits.DMX_SIZE])
+    return _new(Dmx, sha256(name).digest()[: limits.DMX_SIZE])
 
 
 PING_DMX: Final = dmx_of(b"peers 1.0 request")
@@ -54,7 +56,7 @@ def entry_name(network: Network, feed: FeedId, seq: int, prev: bytes) -> bytes:
 
 def message_id(name: bytes, packet: bytes) -> MessageId:
     """Id of the entry *packet* at the place *name* (spec 4.2.4)."""
-    return MessageId(sha256(name + packet).digest()[: limits.MESSAGE_ID_SIZE])
+    return _new(MessageId, sha256(name + packet).digest()[: limits.MESSAGE_ID_SIZE])
 
 
 def want_dmx(network: Network, state: bytes) -> Dmx:

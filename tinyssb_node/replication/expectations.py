@@ -34,15 +34,14 @@ class Expectations:
     def expect_entries(self, feed: FeedId, expectations: tuple[Expectation, ...]) -> None:
         """Replace what is expected of *feed*; an empty tuple for nothing."""
         for old in self._of_feed.pop(feed, ()):
-            rest = tuple(other for other in self._entries[old.dmx] if other.feed != feed)
-            if rest:
-                self._entries[old.dmx] = rest
-            else:
-                del self._entries[old.dmx]
+            others = self._entries.pop(old.dmx)
+            if len(others) > 1:
+                self._entries[old.dmx] = tuple(other for other in others if other.feed != feed)
         if expectations:
             self._of_feed[feed] = expectations
         for new in expectations:
-            self._entries[new.dmx] = (*self._entries.get(new.dmx, ()), new)
+            others = self._entries.get(new.dmx, ())
+            self._entries[new.dmx] = (*others, new) if others else (new,)
 
     def chunks(self, hash_: bytes) -> Sequence[SideChain]:
         """The side chains that wait for a packet with this SHA-256[:20]."""

@@ -57,6 +57,8 @@ class Line:
         """Of ``counters.refused``, how many were reported."""
         self.want_start = 0
         self.chnk_start = 0
+        self._on_air = profile.medium is Medium.AIR
+        self._shared = profile.medium is not Medium.STREAM
         self._entropy = entropy
         self._pacer = Pacer(profile, entropy, now_us)
         self._said: Recent[bytes] = Recent(limits.RECENT_MAX)
@@ -90,18 +92,23 @@ class Line:
         self._vectors.add(hash_, now_us)
         return again
 
-    def got_entry(self, now_us: int) -> bool:
+    def took_entry(self, feed: FeedId, seq: int, now_us: int, *, chained: bool) -> bool:
         """A new entry came from here. True if it is time to WANT more at once."""
-        return self._got(self._entries_requester, self.want_timer, now_us)
-
-    def got_chunk(self, now_us: int) -> bool:
-        """A new chunk came from here. True if it is time to ask for more chunks at once."""
-        return self._got(self._chunks_requester, self.chnk_timer, now_us)
-
-    def _got(self, requester: Requester, timer: Trickle, now_us: int) -> bool:
-        timer.disagree(now_us)
+        if self._shared:
+            self.given_entries.give(feed, seq, now_us)
+        self.peer_next[feed] = seq + 1
+        self.want_timer.disagree(now_us)
+        if chained:
+            self.chnk_timer.disagree(now_us)
         # On the air the timer asks: a request after every few packets would cost more than it gains.
-        return self.profile.medium is not Medium.AIR and requester.got()
+        return not self._on_air and self._entries_requester.got()
+
+    def took_chunk(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> bool:
+        """A new chunk came from here. True if it is time to ask for more chunks at once."""
+        if self._shared:
+            self.given_chunks.give((feed, seq), chunk, now_us)
+        self.chnk_timer.disagree(now_us)
+        return not self._on_air and self._chunks_requester.got()
 
     # --- saying
 
