@@ -63,23 +63,31 @@ class LoraSettings:
             ("bandwidth_hz", self.bandwidth_hz, BANDWIDTHS_HZ),
             ("spreading_factor", self.spreading_factor, SPREADING_FACTORS),
             ("coding_rate", self.coding_rate, CODING_RATES),
-            ("preamble_symbols", self.preamble_symbols, range(PREAMBLE_SYMBOLS_MIN, PREAMBLE_SYMBOLS_MAX + 1)),
+            (
+                "preamble_symbols",
+                self.preamble_symbols,
+                range(PREAMBLE_SYMBOLS_MIN, PREAMBLE_SYMBOLS_MAX + 1),
+            ),
             ("sync_word", self.sync_word, range(256)),
         )
         for name, value, values in allowed:
             if value not in values:
-                what = f"{values[0]} to {values[-1]}" if isinstance(values, range) else ", ".join(map(str, values))
+                what = (
+                    f"{values[0]} to {values[-1]}"
+                    if isinstance(values, range)
+                    else ", ".join(map(str, values))
+                )
                 raise ValueError(f"{name} is {value}; possible: {what}")
 
     @property
     def low_data_rate(self) -> bool:
         """Whether the low data rate optimisation must be on: symbols of 16 ms or more."""
-        return 2**self.spreading_factor * 1_000_000 >= LOW_DATA_RATE_SYMBOL_US * self.bandwidth_hz
+        return (1 << self.spreading_factor) * 1_000_000 >= LOW_DATA_RATE_SYMBOL_US * self.bandwidth_hz
 
 
 def symbols_us(settings: LoraSettings, quarter_symbols: int) -> int:
     """Microseconds that so many quarters of a symbol take, rounded up."""
-    chips = quarter_symbols * 2**settings.spreading_factor
+    chips = quarter_symbols << settings.spreading_factor
     return -(-chips * 1_000_000 // (4 * settings.bandwidth_hz))
 
 
@@ -111,4 +119,3 @@ def noise_floor_dbm(settings: LoraSettings) -> float:
 def sensitivity_dbm(settings: LoraSettings) -> float:
     """Weakest signal that is still received."""
     return noise_floor_dbm(settings) + DEMODULATION_SNR_DB[settings.spreading_factor]
-

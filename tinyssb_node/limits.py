@@ -126,6 +126,8 @@ RETRY_US: Final = 30_000_000
 """Wait before a full disk, or a face that could not be opened, is tried again."""
 DISK_ROOM_MIN: Final = 16_777_216
 """Free bytes below which we wait for more room before writing again, and `doctor` warns: a few segments of the log."""
+TICK_US: Final = 1_000_000
+"""The daemon looks at the clock and the age of its files this often: as finely as CLOCK_STEP_US asks."""
 LOG_REPEAT_US: Final = 60_000_000
 """A log line about strangers' mistakes is written at most this often; the next one counts those between."""
 NAME_MAX: Final = 32
@@ -236,16 +238,28 @@ WS_WRITE_BUFFER: Final = 65_536
 
 ETHER_VERSION: Final = 1
 """Version of the protocol between ether faces and the ether (docs/formats/ether.md)."""
+ETHER_PORT: Final = 7_777
+"""TCP port of an ether, unless told otherwise."""
 ETHER_LINE_MAX: Final = 16_384
-"""Most bytes of a line, either way: a status of ETHER_NODES_MAX nodes fits in as few names as are used."""
+"""Most bytes of a line to the ether: a cut that names ETHER_NODES_MAX nodes has 7 kB."""
+ETHER_STATUS_MAX: Final = 2**20
+"""Most bytes of a line from the ether: a status with ETHER_CUTS_MAX such cuts."""
 ETHER_NODES_MAX: Final = 200
 """Most nodes on one ether."""
 ETHER_CONTROLS_MAX: Final = 16
 """Most command connections to one ether at a time."""
 ETHER_QUEUE: Final = 16
 """Packets a node may hand to the ether before the first is sent."""
-ETHER_RULES_MAX: Final = 1_000
-"""Most cuts, and most explicit links, on one ether."""
+ETHER_CUTS_MAX: Final = 100
+"""Most cuts in force on one ether."""
+ETHER_LINKS_MAX: Final = 20_000
+"""Most explicit links on one ether: each of ETHER_NODES_MAX nodes with each other one, once."""
+ETHER_SENSE_SLOTS: Final = 16
+"""Listen before talk: waits are 0 to this many slots, each as long as carrier sense takes; few enough to cost a tenth
+of a packet, enough that two of a handful of nodes seldom draw the same."""
+ETHER_SENSE_TRIES: Final = 1_000
+"""After so many waits on a busy channel a packet is sent all the same, half a minute at SF7/125 kHz: a jammed channel
+must not look like a dead node."""
 ETHER_WRITE_BUFFER: Final = 65_536
 """Bytes waiting for a node that reads too slowly; beyond it the node misses frames, as it would on air."""
 PATH_LOSS_REFERENCE_M: Final = 40.0

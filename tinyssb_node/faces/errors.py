@@ -27,3 +27,41 @@ class FaceOpenError(LocalError):
         """What was refused."""
         self.remedy = remedy
         """What to do next."""
+
+
+class EtherUnreachableError(LocalError):
+    """There is no ether where one was looked for."""
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        super().__init__(f"No ether answers at {host} port {port} ({reason}). Start one with: tinyssb ether")
+        self.host = host
+        """Where it was looked for."""
+        self.port = port
+        """On which port."""
+        self.reason = reason
+        """What the system says."""
+
+
+class EtherRefusedError(LocalError):
+    """The ether does not do what was asked of it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The ether refuses: {reason}")
+        self.reason = reason
+        """Its own words."""
+
+
+class EtherOpenError(LocalError):
+    """An ether cannot begin where it was told to."""
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        super().__init__(
+            f"The ether cannot listen at {host} port {port} ({reason})."
+            " Choose another port, or stop the program that uses this one."
+        )
+        self.host = host
+        """Where."""
+        self.port = port
+        """On which port."""
+        self.reason = reason
+        """What the system says."""

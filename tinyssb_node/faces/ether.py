@@ -1,0 +1,169 @@
+"""A face on an ether: the modelled LoRa channel that another process runs (docs/formats/ether.md)."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+from firmware_bridge import lora
+from tinyssb_node import limits
+from tinyssb_node.faces.backoff import Backoff
+from tinyssb_node.faces.errors import FaceOpenError
+from tinyssb_node.faces.ether_protocol import (
+    Heard,
+    Hello,
+    Refused,
+    Send,
+    Sent,
+    Welcome,
+    parse_from_ether,
+    serialize_message,
+)
+from tinyssb_node.faces.face import FaceSink
+from tinyssb_node.faces.lines import read_line
+from tinyssb_node.faces.spec import EtherSpec
+from tinyssb_node.ids import FaceName
+from tinyssb_node.scheduling.link import LinkProfile, Reception, air_profile
+
+
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    """An ether that said welcome."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    profile: LinkProfile
+
+
+def ether_profile(welcome: Welcome) -> LinkProfile:
+    """The manners of a face on this ether, in microseconds of the clock. Raises ValueError for impossible settings."""
+    settings = welcome.lora()
+    return air_profile(
+        [
+            round(lora.airtime_us(settings, length + limits.CRC_SIZE) / welcome.time_scale)
+            for length in range(limits.PACKET_SIZE + 1)
+        ]
+    )
+
+
+class EtherFace:
+    """A place on the ether."""
+
+    def __init__(self, name: FaceName, connection: _Connection) -> None:
+        self.name = name
+        self.profile = connection.profile
+        self._reader = connection.reader
+        self._writer = connection.writer
+        self._numbers = count(1)
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+
+    async def send(self, packets: list[bytes]) -> None:
+        """Send *packets* one after the other; return when the airtime of the last is over. Raises ConnectionError."""
+        for packet in packets:
+            await self._send_one(packet)
+
+    async def _send_one(self, packet: bytes) -> None:
+        if self._writer.is_closing():
+            raise ConnectionResetError("the ether is gone")
+        number = next(self._numbers)
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = over
+        try:
+            self._writer.write(serialize_message(Send(id=number, packet=packet.hex())))
+            await over
+        finally:
+            del self._waiting[number]
+
+    async def serve(self, sink: FaceSink, spec: str) -> None:
+        """Be up until the ether is gone, and hand what it brings to *sink*."""
+        reason = "this node closed it"
+        sink.up(self, spec)
+        try:
+            while (line := await read_line(self._reader)) is not None:
+                self._take(line, sink)
+            reason = "the ether is gone"
+        finally:
+            self._writer.transport.abort()
+            for over in self._waiting.values():
+                if not over.done():
+                    over.set_exception(ConnectionResetError("the ether is gone"))
+            sink.down(self.name, reason)
+
+    def _take(self, line: bytes, sink: FaceSink) -> None:
+        match parse_from_ether(line):
+            case Heard() as heard:
+                packet = bytes.fromhex(heard.packet)
+                sink.frame(
+                    self.name,
+                    packet,
+                    Reception(
+                        rssi_dbm=heard.rssi_dbm,
+                        snr_db=heard.snr_db,
+                        airtime_us=self.profile.airtime_us[len(packet)],
+                    ),
+                )
+            case Sent(id=number):
+                over = self._waiting.get(number)
+                if over is not None and not over.done():
+                    over.set_result(None)
+            case _:
+                sink.junk(self.name, "not understood", len(line))
+
+
+class EtherEndpoint:
+    """Keeps one face, ``ether:NAME``, up."""
+
+    def __init__(self, text: str, spec: EtherSpec, entropy: Callable[[], float] = random.random) -> None:
+        self.spec = text
+        self._ether = spec
+        self._backoff = Backoff(entropy)
+
+    async def run(self, sink: FaceSink) -> None:
+        """Connect, and connect again whenever the ether is lost, until cancelled.
+
+        Raises FaceOpenError if the first ether found refuses us; one that refuses later may change its mind.
+        """
+        clock = asyncio.get_running_loop().time
+        welcomed = False
+        while True:
+            answer = await self._connect()
+            if isinstance(answer, _Connection):
+                welcomed = True
+                begun_s = clock()
+                await EtherFace(self._ether.face_name, answer).serve(sink, self.spec)
+                self._backoff.held(clock() - begun_s)
+            elif isinstance(answer, Refused) and not welcomed:
+                raise FaceOpenError(
+                    self.spec, f"the ether refuses it: {answer.reason}", "Change the spec string."
+                )
+            await asyncio.sleep(self._backoff.next_s())
+
+    async def _connect(self) -> _Connection | Refused | None:
+        """One attempt. None if there is nobody, or nobody who makes sense."""
+        try:
+            async with asyncio.timeout(limits.ETHER_HELLO_S):
+                reader, writer = await asyncio.open_connection(
+                    self._ether.host, self._ether.port, limit=limits.ETHER_STATUS_MAX
+                )
+                answer = await self._greet(reader, writer)
+        except OSError:
+            return None
+        if not isinstance(answer, _Connection):
+            writer.transport.abort()
+        return answer
+
+    async def _greet(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> _Connection | Refused | None:
+        writer.write(serialize_message(Hello(version=limits.ETHER_VERSION, name=self._ether.name)))
+        line = await read_line(reader)
+        answer = None if line is None else parse_from_ether(line)
+        if isinstance(answer, Refused):
+            return answer
+        if not isinstance(answer, Welcome) or answer.version != limits.ETHER_VERSION:
+            return None
+        try:
+            return _Connection(reader, writer, ether_profile(answer))
+        except ValueError:
+            return None

@@ -1,0 +1,214 @@
+"""The protocol between an ether, the modelled LoRa channel, and those who use it: docs/formats/ether.md. Pure.
+
+One JSON object a line, told apart by ``t``. What comes over the wire is a stranger's: ``parse_*`` returns None for it.
+"""
+
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from firmware_bridge.lora import LoraSettings
+from tinyssb_node import limits
+
+Name = Annotated[str, Meta(pattern=rf"\A[A-Za-z0-9][A-Za-z0-9._-]{{0,{limits.FACE_NAME_MAX - 1}}}\Z")]
+"""A node's name on the ether."""
+PacketHex = Annotated[
+    str, Meta(pattern=rf"\A([0-9a-f]{{2}}){{{limits.PACKET_MIN_SIZE},{limits.PACKET_SIZE}}}\Z")
+]
+"""A packet in hexadecimal digits, lower case."""
+Loss = Annotated[float, Meta(ge=0.0, le=1.0)]
+"""Probability that a packet is lost, over and above collisions."""
+Number = Annotated[int, Meta(ge=0, le=2**53)]
+"""A count, or microseconds."""
+
+
+class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello", kw_only=True):
+    """First line of everybody who connects."""
+
+    version: int
+    """Of this protocol."""
+    name: Name | None = None
+    """The node's name; None for somebody who only gives commands."""
+
+
+class Send(msgspec.Struct, frozen=True, tag_field="t", tag="send", kw_only=True):
+    """A node has something to send."""
+
+    id: Number
+    """The node's number for it."""
+    packet: PacketHex
+    """What."""
+
+
+class Cut(msgspec.Struct, frozen=True, tag_field="t", tag="cut", kw_only=True):
+    """Command: nobody of one side hears anybody of the other any more."""
+
+    left: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=limits.ETHER_NODES_MAX)]
+    """One side."""
+    right: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=limits.ETHER_NODES_MAX)]
+    """The other."""
+
+
+class Heal(msgspec.Struct, frozen=True, tag_field="t", tag="heal", kw_only=True):
+    """Command: undo all cuts."""
+
+
+class SetLink(msgspec.Struct, frozen=True, tag_field="t", tag="link", kw_only=True):
+    """Command: say how two nodes hear each other."""
+
+    left: Name
+    """One of them."""
+    right: Name
+    """The other."""
+    rssi_dbm: Annotated[float, Meta(ge=-200.0, le=30.0)]
+    """How strong, both ways; below the sensitivity they do not."""
+    loss: Loss = 0.0
+    """How much is lost."""
+
+
+class SetLoss(msgspec.Struct, frozen=True, tag_field="t", tag="loss", kw_only=True):
+    """Command: what is lost on every link that has no number of its own."""
+
+    loss: Loss
+    """How much."""
+
+
+class GetStatus(msgspec.Struct, frozen=True, tag_field="t", tag="status", kw_only=True):
+    """Command: only tell."""
+
+
+Command = Cut | Heal | SetLink | SetLoss | GetStatus
+"""What may be asked of an ether. Each is answered by a Status, or by Refused."""
+
+
+class Welcome(msgspec.Struct, frozen=True, tag_field="t", tag="welcome", kw_only=True):
+    """First answer: the channel, as everybody on it must know it."""
+
+    version: int
+    """Of this protocol."""
+    frequency_hz: int
+    """As in LoraSettings, and so on."""
+    bandwidth_hz: int
+    spreading_factor: int
+    coding_rate: int
+    preamble_symbols: int
+    sync_word: int
+    crc: bool
+    time_scale: Annotated[float, Meta(gt=0.0, le=10_000.0)]
+    """Modelled seconds in a second: airtime on the clock is airtime by the formula divided by this."""
+
+    def lora(self) -> LoraSettings:
+        """The modem's settings. Raises ValueError for what no modem can do."""
+        return LoraSettings(
+            frequency_hz=self.frequency_hz,
+            bandwidth_hz=self.bandwidth_hz,
+            spreading_factor=self.spreading_factor,
+            coding_rate=self.coding_rate,
+            preamble_symbols=self.preamble_symbols,
+            sync_word=self.sync_word,
+            crc=self.crc,
+        )
+
+
+class Refused(msgspec.Struct, frozen=True, tag_field="t", tag="refused", kw_only=True):
+    """The ether does not do what was asked; after a hello it hangs up."""
+
+    reason: Annotated[str, Meta(max_length=400)]
+    """Why, in plain words."""
+
+
+class Sent(msgspec.Struct, frozen=True, tag_field="t", tag="sent", kw_only=True):
+    """The airtime of a packet is over."""
+
+    id: Number
+    """The node's number for it."""
+
+
+class Heard(msgspec.Struct, frozen=True, tag_field="t", tag="frame", kw_only=True):
+    """A packet reached this node."""
+
+    packet: PacketHex
+    """What."""
+    rssi_dbm: int
+    """How strong."""
+    snr_db: float
+    """Above the noise by how much."""
+
+
+class NodeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What the ether knows of a node."""
+
+    name: Name
+    """Its name."""
+    connected: bool
+    """Whether it is here now."""
+    sent: Number
+    """Packets sent."""
+    airtime_us: Number
+    """Modelled microseconds they took."""
+    heard: Number
+    """Packets received whole."""
+    collided: Number
+    """Packets lost to others sent at the same time, or while it could not listen."""
+    lost: Number
+    """Packets lost by the link: too weak, or by its probability of loss."""
+
+
+class Status(msgspec.Struct, frozen=True, tag_field="t", tag="state", kw_only=True):
+    """Answer to every command: how things are now."""
+
+    nodes: tuple[NodeStatus, ...]
+    """In the order of their names."""
+    cuts: tuple[tuple[tuple[Name, ...], tuple[Name, ...]], ...]
+    """Cuts in force, oldest first."""
+    time_us: Number
+    """Modelled microseconds since the ether began."""
+
+
+FromClient = Hello | Send | Command
+"""What an ether receives."""
+FromEther = Welcome | Refused | Sent | Heard | Status
+"""What its users receive."""
+
+_Message = TypeVar("_Message")
+_ENCODER = msgspec.json.Encoder()
+_FROM_CLIENT = msgspec.json.Decoder(FromClient)
+_FROM_ETHER = msgspec.json.Decoder(FromEther)
+
+
+def serialize_message(message: FromClient | FromEther) -> bytes:
+    """One line, line feed included."""
+    return _ENCODER.encode(message) + b"\n"
+
+
+def parse_from_client(line: bytes) -> FromClient | None:
+    """What a user of the ether says, None for anything else."""
+    return _parse(_FROM_CLIENT, line)
+
+
+def parse_from_ether(line: bytes) -> FromEther | None:
+    """What an ether says, None for anything else."""
+    return _parse(_FROM_ETHER, line)
+
+
+def _parse(decoder: msgspec.json.Decoder[_Message], line: bytes) -> _Message | None:
+    try:
+        return decoder.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def welcome(lora: LoraSettings, time_scale: float) -> Welcome:
+    """The greeting of an ether with these settings."""
+    return Welcome(
+        version=limits.ETHER_VERSION,
+        frequency_hz=lora.frequency_hz,
+        bandwidth_hz=lora.bandwidth_hz,
+        spreading_factor=lora.spreading_factor,
+        coding_rate=lora.coding_rate,
+        preamble_symbols=lora.preamble_symbols,
+        sync_word=lora.sync_word,
+        crc=lora.crc,
+        time_scale=time_scale,
+    )

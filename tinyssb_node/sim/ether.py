@@ -1,0 +1,326 @@
+"""The ether: a modelled LoRa channel in real time, for several daemons on one machine (docs/formats/ether.md)."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from firmware_bridge import lora
+from tinyssb_node import limits
+from tinyssb_node.faces.errors import EtherOpenError, EtherRefusedError, EtherUnreachableError
+from tinyssb_node.faces.ether_protocol import (
+    Command,
+    Cut,
+    GetStatus,
+    Heal,
+    Heard,
+    Hello,
+    NodeStatus,
+    Refused,
+    Send,
+    Sent,
+    SetLink,
+    SetLoss,
+    Status,
+    Welcome,
+    parse_from_client,
+    parse_from_ether,
+    serialize_message,
+    welcome,
+)
+from tinyssb_node.faces.lines import read_line
+from tinyssb_node.sim.medium import Entropy, Link, Medium, MediumOptions, Miss, Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EtherConfig:
+    """What an ether is started with."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: int = limits.ETHER_PORT
+    """TCP port; 0 takes any free one."""
+    medium: MediumOptions = field(default_factory=MediumOptions)
+    """How the channel is."""
+    positions_m: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Where nodes stand, in metres; nodes without a place hear each other by ``medium.default_rssi_dbm``."""
+    links: Mapping[tuple[str, str], Link] = field(default_factory=dict)
+    """Pairs of nodes of which it is known how they hear each other."""
+    time_scale: float = 1.0
+    """Modelled seconds in a second."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node that is or was here."""
+
+    name: str
+    writer: asyncio.StreamWriter | None = None
+    queue: asyncio.Queue[Send] = field(default_factory=lambda: asyncio.Queue(limits.ETHER_QUEUE))
+    sent: int = 0
+    airtime_us: int = 0
+    heard: int = 0
+    collided: int = 0
+    lost: int = 0
+
+    def tell(self, message: Heard | Sent) -> None:
+        """Say something, unless the node reads too slowly: then it misses it, as it would on air."""
+        if (
+            self.writer is not None
+            and self.writer.transport.get_write_buffer_size() < limits.ETHER_WRITE_BUFFER
+        ):
+            self.writer.write(serialize_message(message))
+
+    def status(self) -> NodeStatus:
+        return NodeStatus(
+            name=self.name,
+            connected=self.writer is not None,
+            sent=self.sent,
+            airtime_us=self.airtime_us,
+            heard=self.heard,
+            collided=self.collided,
+            lost=self.lost,
+        )
+
+
+class Ether:
+    """The channel, its nodes, and who connects to them."""
+
+    def __init__(self, config: EtherConfig, entropy: Entropy) -> None:
+        self._config = config
+        self._entropy = entropy
+        self._medium = Medium(config.medium, entropy)
+        for (left, right), link in config.links.items():
+            self._medium.set_link(left, right, link)
+        self._nodes: dict[str, _Node] = {}
+        self._connections: set[asyncio.Task[None]] = set()
+        self._clock = asyncio.get_running_loop().time
+        self._begun_s = self._clock()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection to its end."""
+        task = asyncio.current_task()
+        if task is None or len(self._connections) >= limits.ETHER_NODES_MAX + limits.ETHER_CONTROLS_MAX:
+            writer.transport.abort()
+            return
+        self._connections.add(task)
+        try:
+            refused = await self._converse(reader, writer)
+            if refused is not None:
+                await _tell(writer, refused)
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def close(self) -> None:
+        """End all connections."""
+        for connection in self._connections:
+            connection.cancel()
+        if self._connections:
+            await asyncio.wait(self._connections)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Refused | None:
+        try:
+            async with asyncio.timeout(limits.ETHER_HELLO_S):
+                line = await read_line(reader)
+        except TimeoutError:
+            return Refused(reason="no hello came")
+        hello = None if line is None else parse_from_client(line)
+        if not isinstance(hello, Hello):
+            return Refused(reason="the first line must be a hello")
+        if hello.version != limits.ETHER_VERSION:
+            return Refused(reason=f"this ether speaks version {limits.ETHER_VERSION}, not {hello.version}")
+        if hello.name is None:
+            return await self._take_commands(reader, writer)
+        return await self._host(hello.name, reader, writer)
+
+    async def _take_commands(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> Refused | None:
+        await _tell(writer, welcome(self._config.medium.lora, self._config.time_scale))
+        while (line := await read_line(reader)) is not None:
+            command = parse_from_client(line)
+            if command is None or isinstance(command, Hello | Send):
+                return Refused(reason="that is no command")
+            if not await _tell(writer, self._obey(command)):
+                break
+        return None
+
+    def _obey(self, command: Command) -> Status | Refused:
+        try:
+            match command:
+                case Cut(left=left, right=right):
+                    self._medium.cut(left, right)
+                case Heal():
+                    self._medium.heal()
+                case SetLink(left=one, right=other, rssi_dbm=rssi_dbm, loss=loss):
+                    self._medium.set_link(one, other, Link(rssi_dbm, loss))
+                case SetLoss(loss=loss):
+                    self._medium.default_loss = loss
+                case GetStatus():
+                    pass
+        except ValueError as error:
+            return Refused(reason=str(error))
+        return self._status()
+
+    def _status(self) -> Status:
+        return Status(
+            nodes=tuple(node.status() for _, node in sorted(self._nodes.items())),
+            cuts=tuple((tuple(sorted(left)), tuple(sorted(right))) for left, right in self._medium.cuts),
+            time_us=self._now_us(),
+        )
+
+    async def _host(
+        self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> Refused | None:
+        """Have a node on the channel while it is connected."""
+        node = self._arrive(name, writer)
+        if isinstance(node, Refused):
+            return node
+        writer.write(serialize_message(welcome(self._config.medium.lora, self._config.time_scale)))
+        try:
+            async with asyncio.TaskGroup() as group:
+                sending = group.create_task(self._send_all(node))
+                refused = await _queue_sends(node, reader)
+                sending.cancel()
+            return refused
+        finally:
+            self._medium.remove_node(name)
+            node.writer = None
+            node.queue = asyncio.Queue(limits.ETHER_QUEUE)
+
+    def _arrive(self, name: str, writer: asyncio.StreamWriter) -> _Node | Refused:
+        node = self._nodes.get(name)
+        if node is not None and node.writer is not None:
+            return Refused(reason=f"a node named '{name}' is here already; choose another name")
+        try:
+            self._medium.add_node(name, self._config.positions_m.get(name))
+        except ValueError as error:
+            return Refused(reason=str(error))
+        if node is None:
+            self._forget_one_if_full()
+            node = self._nodes[name] = _Node(name)
+        node.writer = writer
+        return node
+
+    def _forget_one_if_full(self) -> None:
+        """Make room in the statistics: of the nodes that left, the first that ever came is forgotten."""
+        if len(self._nodes) >= limits.ETHER_NODES_MAX:
+            gone = next(name for name, node in self._nodes.items() if node.writer is None)
+            del self._nodes[gone]
+
+    async def _send_all(self, node: _Node) -> None:
+        while True:
+            message = await node.queue.get()
+            await self._listen_before_talk(node.name)
+            packet_size = len(message.packet) // 2
+            begin_us = self._now_us()
+            end_us = self._medium.begin_send(node.name, packet_size + limits.CRC_SIZE, begin_us)
+            await self._pause(end_us - self._now_us())
+            node.sent += 1
+            node.airtime_us += end_us - begin_us
+            self._deliver(message.packet, self._medium.end_send(node.name))
+            node.tell(Sent(id=message.id))
+
+    async def _listen_before_talk(self, name: str) -> None:
+        """Wait a random number of slots, and again while somebody else is heard."""
+        options = self._config.medium
+        slot_us = lora.symbols_us(options.lora, 4 * options.sense_symbols) + options.turnaround_us
+        for _ in range(limits.ETHER_SENSE_TRIES):
+            await self._pause(round(self._entropy.random() * limits.ETHER_SENSE_SLOTS * slot_us))
+            if not self._medium.is_busy(name, self._now_us()):
+                return
+
+    def _deliver(self, packet: str, outcome: Outcome) -> None:
+        for delivery in outcome.deliveries:
+            receiver = self._nodes[delivery.receiver]
+            receiver.heard += 1
+            receiver.tell(Heard(packet=packet, rssi_dbm=delivery.rssi_dbm, snr_db=delivery.snr_db))
+        for name, miss in outcome.misses:
+            if miss in (Miss.COLLISION, Miss.DEAF):
+                self._nodes[name].collided += 1
+            else:
+                self._nodes[name].lost += 1
+
+    def _now_us(self) -> int:
+        """Modelled microseconds since the ether began."""
+        return int((self._clock() - self._begun_s) * self._config.time_scale * 1_000_000)
+
+    async def _pause(self, modelled_us: int) -> None:
+        await asyncio.sleep(modelled_us / self._config.time_scale / 1_000_000)
+
+
+async def _queue_sends(node: _Node, reader: asyncio.StreamReader) -> Refused | None:
+    """Take what *node* wants to send, as fast as the channel does, until it leaves."""
+    while (line := await read_line(reader)) is not None:
+        message = parse_from_client(line)
+        if not isinstance(message, Send):
+            return Refused(reason="a node may only send")
+        await node.queue.put(message)
+    return None
+
+
+async def _tell(writer: asyncio.StreamWriter, message: Welcome | Refused | Status) -> bool:
+    """Say something and wait until it is on its way. False if nobody is there any more."""
+    try:
+        writer.write(serialize_message(message))
+        await writer.drain()
+    except OSError:
+        return False
+    return True
+
+
+async def serve_ether(
+    config: EtherConfig, *, entropy: Entropy | None = None, ready: Callable[[int], None] | None = None
+) -> None:
+    """Run an ether until cancelled; *ready* is called with its port once nodes can come.
+
+    Raises EtherOpenError if the address cannot be listened on.
+    """
+    ether = Ether(config, entropy if entropy is not None else random.SystemRandom())
+    try:
+        server = await asyncio.start_server(
+            ether.serve, config.host, config.port, limit=limits.ETHER_LINE_MAX
+        )
+    except OSError as error:
+        raise EtherOpenError(config.host, config.port, error.strerror or str(error)) from error
+    if ready is not None:
+        ready(server.sockets[0].getsockname()[1])
+    try:
+        await asyncio.get_running_loop().create_future()
+    finally:
+        server.close()
+        await ether.close()
+        await server.wait_closed()
+
+
+async def ether_command(host: str, port: int, command: Command) -> Status:
+    """Have an ether do *command* and return how things are then.
+
+    Raises EtherUnreachableError if there is none, EtherRefusedError if it will not.
+    """
+    try:
+        async with asyncio.timeout(limits.ETHER_HELLO_S):
+            reader, writer = await asyncio.open_connection(host, port, limit=limits.ETHER_STATUS_MAX)
+            try:
+                writer.write(serialize_message(Hello(version=limits.ETHER_VERSION)))
+                writer.write(serialize_message(command))
+                return await _await_status(host, port, reader)
+            finally:
+                writer.close()
+    except OSError as error:
+        raise EtherUnreachableError(host, port, error.strerror or "it does not answer") from error
+
+
+async def _await_status(host: str, port: int, reader: asyncio.StreamReader) -> Status:
+    while (line := await read_line(reader)) is not None:
+        match parse_from_ether(line):
+            case Status() as status:
+                return status
+            case Refused(reason=reason):
+                raise EtherRefusedError(reason)
+            case Welcome():
+                continue
+            case _:
+                break
+    raise EtherUnreachableError(host, port, "what answers there is no ether")
