@@ -18,8 +18,6 @@ from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
 from tinyssb_node.daemon.protocol import Reply, Request, parse_reply, serialize_request
 from tinyssb_node.daemon.rows import (
-    BlockRow,
-    DamageRow,
     EntryRow,
     FaceRow,
     FeedRow,
@@ -30,6 +28,8 @@ from tinyssb_node.daemon.rows import (
     ShownRow,
     StatusRow,
 )
+from tinyssb_node.errors import ContentTooLongError
+from tinyssb_node.feeds.layout import chunks_for
 
 
 class DaemonUnreachableError(ProblemError):
@@ -45,13 +45,6 @@ class DaemonError(ProblemError):
         super().__init__(message, hint)
         self.code = code
         self.exit_code = EXITS.get(code, Exit.SOFTWARE)
-
-
-class ContentTooLongError(ProblemError):
-    """More content than an entry may have; found before it was sent."""
-
-    code = "too_long"
-    exit_code = Exit.DATA
 
 
 Row = TypeVar("Row")
@@ -120,12 +113,8 @@ class Client:
         Raises ContentTooLongError, DaemonError (``feed_forked``, ``read_only``).
         """
         if len(content) > limits.CONTENT_PUBLISH_MAX:
-            raise ContentTooLongError(
-                f"One entry takes up to {limits.CONTENT_PUBLISH_MAX:,} bytes of content, which costs "
-                f"{packets_for(limits.CONTENT_PUBLISH_MAX):,} packets; this is {len(content):,} bytes and would cost "
-                f"{packets_for(len(content)):,}.",
-                "Shorten it, or publish it in parts. Nothing was published.",
-            )
+            # Refused here as the daemon would: a request line could not hold much more.
+            raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, 1 + chunks_for(len(content)))
         return cast("PublishedRow", self._ask("publish", content=content.hex()))
 
     def feeds(self) -> Listing[FeedRow]:
@@ -165,18 +154,11 @@ class Client:
         """The node's links."""
         return Listing(self._stream("faces"))
 
-    def export_feeds(self, feeds: Iterable[str] = ()) -> Listing[BlockRow]:
-        """Consecutive pieces of an export file of *feeds*, all if none is named."""
-        return Listing(self._stream("export", feeds=list(feeds)))
-
-    def import_entries(self, feed: str, dialect: str, seq: int, entries: list[object]) -> ImportedRow:
-        """Offer entries and their chunks to the node (docs/formats/control.md, ``import``)."""
-        return cast("ImportedRow", self._ask("import", feed=feed, dialect=dialect, seq=seq, entries=entries))
-
-    def verify(self) -> Listing[DamageRow]:
-        """What is wrong with the node's store. May take long: no time limit."""
-        self._socket.settimeout(None)
-        return Listing(self._stream("verify"))
+    def import_packets(self, feed: str, packets: Iterable[bytes]) -> ImportedRow:
+        """Follow *feed* (64 digits) and offer up to 512 of its packets, entries in order, each before its chunks."""
+        return cast(
+            "ImportedRow", self._ask("import", feed=feed, packets=[packet.hex() for packet in packets])
+        )
 
     def _ask(self, command: str, **arguments: object) -> object:
         listing: Listing[object] = Listing(self._stream(command, **arguments))
@@ -227,9 +209,3 @@ class Client:
             f"The node's daemon does not answer at {self._path} ({error.strerror or error}).",
             "See its log; `tinyssb doctor` may tell more.",
         )
-
-
-def packets_for(size: int) -> int:
-    """Packets that *size* bytes of content cost where they need a side chain: the entry and its chunks."""
-    varint_size = 1 if size < 1 << 7 else 2 if size < 1 << 14 else 3
-    return 1 + -(-(varint_size + size - limits.HEAD_SIZE) // limits.CHUNK_CONTENT_SIZE)

@@ -7,6 +7,17 @@ import structlog
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.config import LogFormat, LogLevel
+from tinyssb_node.events import (
+    ClockSet,
+    Event,
+    FaceDown,
+    FaceUp,
+    ForkFound,
+    PacketReceived,
+    Refused,
+    SetChanged,
+)
+from tinyssb_node.ids import Verdict
 
 _LEVELS = {LogLevel.DEBUG: 10, LogLevel.INFO: 20, LogLevel.WARNING: 30, LogLevel.ERROR: 40}
 
@@ -55,3 +66,33 @@ class Repeated:
             self._rows.clear()
         self._rows[text, face] = (now_us, 0)
         self._say(text, face=face, since_last=held_back, **fields)
+
+
+class EventLines:
+    """Says in the log what a node's user should know of what happened. The event log has all of it."""
+
+    def __init__(self, logger: Logger) -> None:
+        self._logger = logger
+        self._warn_rarely = Repeated(logger.warning)
+
+    def __call__(self, event: Event, now_us: int) -> None:
+        """Log *event*, if it is worth a line."""
+        if isinstance(event, PacketReceived):
+            if event.verdict is Verdict.INVALID:
+                self._warn_rarely(now_us, "dropped what is no valid packet", event.face, reason=event.reason)
+        elif isinstance(event, FaceUp):
+            self._logger.info("face up", face=event.face, spec=event.spec)
+        elif isinstance(event, FaceDown):
+            self._logger.info("face down", face=event.face, reason=event.reason)
+        elif isinstance(event, SetChanged):
+            self._logger.info(
+                "new feed in the set", feed=event.feed.hex(), feeds=event.count, face=event.face
+            )
+        elif isinstance(event, ForkFound):
+            self._logger.warning("a feed is forked: it is frozen", feed=event.feed.hex(), seq=event.seq)
+        elif isinstance(event, ClockSet):
+            self._logger.warning("the wall clock was set", step_s=event.step_us / 1e6)
+        elif isinstance(event, Refused):
+            self._logger.warning(
+                "turned away at a bound", rule=event.rule, face=event.face, count=event.count
+            )

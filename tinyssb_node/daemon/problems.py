@@ -82,12 +82,6 @@ class HomeExistsError(ProblemError):
     exit_code = Exit.CREATE
 
 
-class HomeBusyError(ProblemError):
-    """Another process works on this home's store."""
-
-    exit_code = Exit.BUSY
-
-
 class HomeRefusedError(ProblemError):
     """The operating system does not let us read or write something of the home folder."""
 

@@ -60,7 +60,7 @@ class EntryRow(TypedDict):
     seq: int
     id: str
     type: int
-    size: int | None
+    size: int
     chunks: int
     chunks_held: int
     origin: str
@@ -101,56 +101,27 @@ class FaceRow(TypedDict):
     medium: str
     queued: int
     outstanding: int
-    packets_sent: int
-    packets_received: int
+    sent: int
+    received: int
+    new: int
+    invalid: int
     heard_us: int | None
-
-
-class BlockRow(TypedDict):
-    """Item of `export`."""
-
-    block: str
-
-
-class ExportedRow(TypedDict):
-    """Result of `export`."""
-
-    feeds: int
-    entries: int
-    chunks: int
 
 
 class RefusedRow(TypedDict):
     """What stopped an import."""
 
-    seq: int
+    packet: int
     reason: str
 
 
 class ImportedRow(TypedDict):
     """Answer of `import`."""
 
-    added: int
-    held: int
-    chunks: int
-    refused: RefusedRow | None
-
-
-class DamageRow(TypedDict):
-    """Item of `verify`."""
-
-    feed: str
-    seq: int
-    problem: str
-
-
-class VerifiedRow(TypedDict):
-    """Result of `verify`."""
-
-    feeds: int
     entries: int
     chunks: int
-    problems: int
+    held: int
+    refused: RefusedRow | None
 
 
 class CountRow(TypedDict):

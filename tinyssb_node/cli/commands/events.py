@@ -1,0 +1,102 @@
+"""`events`: what happened, from the node's event log."""
+
+import argparse
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_limit
+from tinyssb_node.daemon.problems import Exit, ProblemError
+
+
+class NoEventsError(ProblemError):
+    """There is no event log yet."""
+
+    exit_code = Exit.MISSING
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "events",
+        events,
+        "show what happened, from the event log",
+        more="Works without the daemon. The kinds are those of docs/formats/events.md.",
+    )
+    parser.add_argument(
+        "--follow", action="store_true", help="go on with records as they are written, until Ctrl-C"
+    )
+    parser.add_argument(
+        "--kind", action="append", metavar="KIND", help="only records of this kind; may be repeated"
+    )
+    add_limit(parser, 20, "records")
+    add_json(parser)
+
+
+def events(arguments: argparse.Namespace) -> int:
+    """Show records."""
+    import time
+
+    from tinyssb_node.cli.tail import follow_lines, last_lines
+
+    folder = event_folder(arguments.home)
+    kinds = frozenset(arguments.kind or ())
+    lines, place = last_lines(folder, arguments.limit)
+    _print(lines, kinds, as_json=arguments.json)
+    if arguments.follow:
+        _print(follow_lines(folder, place, lambda: time.sleep(0.2)), kinds, as_json=arguments.json)
+    return 0
+
+
+def event_folder(given: str | None) -> Path:
+    """The folder of the node's segments. Raises HomeMissingError, NoEventsError."""
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.setup import read_identity
+
+    home = Home.find(given, os.environ)
+    home.require()
+    key, _ = read_identity(home)
+    folder = home.events / key.feed_id[:8].hex()
+    if not folder.is_dir():
+        raise NoEventsError(
+            "This node has not run yet, so nothing has happened.", "Start it with `tinyssb run`."
+        )
+    return folder
+
+
+def _print(lines: Iterable[bytes], kinds: frozenset[str], *, as_json: bool) -> None:
+    for line in lines:
+        shown = _shown(line, kinds, as_json=as_json)
+        if shown is not None:
+            print(shown, flush=True)
+
+
+def _shown(line: bytes, kinds: frozenset[str], *, as_json: bool) -> str | None:
+    """One record as it is printed; None if it is not asked for, or is a torn line that no reader can use."""
+    from tinyssb_node.cli.render import local_time, printable
+
+    try:
+        record = json.loads(line)
+        kind, t_us = str(record.pop("kind")), int(record.pop("t_us"))
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return None
+    if kinds and kind not in kinds:
+        return None
+    if as_json:
+        return line.decode("utf-8", "replace")
+    for name in ("v", "node", "boot", "offset", "mono_us"):
+        record.pop(name, None)
+    details = "  ".join(f"{name}={_short(value)}" for name, value in record.items())
+    return printable(f"{local_time(t_us)}  {kind:<9}  {details}")
+
+
+def _short(value: object) -> str:
+    """A value in a line for people: long hexadecimal ids shortened."""
+    from tinyssb_node.cli.render import SHORT_ID
+
+    if isinstance(value, str):
+        return value[:SHORT_ID] + "…" if len(value) in (40, 64) and " " not in value else value
+    return json.dumps(value)

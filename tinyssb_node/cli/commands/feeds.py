@@ -1,0 +1,187 @@
+"""`feeds`, `log`, `show`, `follow`, `unfollow`, `goset`: what the node holds and whom it follows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli.options import Subparsers, add_command, add_feed, add_json, add_limit, positive
+
+if TYPE_CHECKING:
+    from tinyssb_node.daemon.rows import EntryRow, FeedRow, FollowedRow, ShownRow
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the commands."""
+    add_json(add_command(subparsers, common, "feeds", feeds, "list the feeds of the node's set"))
+    parser = add_command(subparsers, common, "log", log, "list a feed's entries")
+    add_feed(parser)
+    parser.add_argument(
+        "--follow", action="store_true", help="go on with entries as they arrive, until Ctrl-C"
+    )
+    add_limit(parser, 20, "entries")
+    add_json(parser)
+    parser = add_command(subparsers, common, "show", show, "show one entry in full, and check its signature")
+    add_feed(parser)
+    parser.add_argument("seq", metavar="SEQ", type=positive, help="its sequence number")
+    add_json(parser)
+    parser = add_command(
+        subparsers, common, "follow", follow, "add a feed to the set and ask peers for its entries"
+    )
+    parser.add_argument("feed", metavar="FEED", help="a feed id, all 64 digits if it is new to the node")
+    add_json(parser)
+    parser = add_command(
+        subparsers,
+        common,
+        "unfollow",
+        unfollow,
+        "stop asking for a feed's entries",
+        more="It stays in the set.",
+    )
+    add_feed(parser)
+    add_json(parser)
+    add_json(add_command(subparsers, common, "goset", goset, "show the set of feed ids that peers agree on"))
+
+
+def feeds(arguments: argparse.Namespace) -> int:
+    """List feeds."""
+    from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.render import SHORT_ID, table
+
+    with Client.at_home(arguments.home) as node:
+        rows = list(node.feeds())
+    if arguments.json:
+        _print_json(rows)
+    else:
+        listed = [(row["feed"][:SHORT_ID], row["seq"], row["dialect"], _feed_state(row)) for row in rows]
+        print(table(("FEED", "ENTRIES", "DIALECT", "STATE"), listed))
+    return 0
+
+
+def log(arguments: argparse.Namespace) -> int:
+    """List entries."""
+    from tinyssb_node.cli.client import Client
+
+    with Client.at_home(arguments.home) as node:
+        for row in node.log(arguments.feed, last=arguments.limit, follow=arguments.follow):
+            # A reader at the other end of a pipe sees each entry when it comes.
+            print(json.dumps(_decoded(row)) if arguments.json else _log_line(row), flush=True)
+    return 0
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Show one entry."""
+    from tinyssb_node.cli.client import Client
+
+    with Client.at_home(arguments.home) as node:
+        row = node.show(arguments.feed, arguments.seq)
+    print(json.dumps(_decoded(row)) if arguments.json else _entry_page(row))
+    return 0
+
+
+def follow(arguments: argparse.Namespace) -> int:
+    """Follow a feed."""
+    from tinyssb_node.cli.client import Client
+
+    with Client.at_home(arguments.home) as node:
+        row = node.follow(arguments.feed)
+    return _say_followed(arguments, row, "Now following", "Already following")
+
+
+def unfollow(arguments: argparse.Namespace) -> int:
+    """Stop following a feed."""
+    from tinyssb_node.cli.client import Client
+
+    with Client.at_home(arguments.home) as node:
+        row = node.unfollow(arguments.feed)
+    return _say_followed(arguments, row, "No longer following", "Was not following")
+
+
+def goset(arguments: argparse.Namespace) -> int:
+    """Show the set."""
+    from tinyssb_node.cli.client import Client
+
+    with Client.at_home(arguments.home) as node:
+        row = node.goset()
+    if arguments.json:
+        print(json.dumps(row))
+    else:
+        print(f"state {row['state']}\ncount {row['count']}")
+        print("\n".join(row["feeds"]))
+    return 0
+
+
+def _say_followed(arguments: argparse.Namespace, row: FollowedRow, changed: str, unchanged: str) -> int:
+    print(json.dumps(row) if arguments.json else f"{changed if row['changed'] else unchanged} {row['feed']}.")
+    return 0
+
+
+def _print_json(rows: list[FeedRow]) -> None:
+    for row in rows:
+        print(json.dumps(row))
+
+
+def _feed_state(row: FeedRow) -> str:
+    words = []
+    if row["own"]:
+        words.append("own")
+    if row["forked_at"] is not None:
+        words.append(f"forked at {row['forked_at']}")
+    if not row["wanted"]:
+        words.append("not followed")
+    return ", ".join(words)
+
+
+def _decoded(row: EntryRow) -> dict[str, object]:
+    """*row* with its content also decoded, as far as it is held."""
+    from tinyssb_node.cli.render import decode_content, to_json
+
+    if row["content"] is None:
+        return {**row, "form": None, "decoded": None}
+    decoded = decode_content(bytes.fromhex(row["content"]))
+    return {**row, "form": decoded.form.value, "decoded": to_json(decoded.value)}
+
+
+def _missing(row: EntryRow) -> str:
+    if row["chunks_held"] < row["chunks"]:
+        return f"(not all here yet: {row['chunks_held']} of {row['chunks']} chunks)"
+    return f"({row['size']} bytes: see `tinyssb show`)"
+
+
+def _log_line(row: EntryRow) -> str:
+    from tinyssb_node.cli.render import decode_content, local_time, one_line
+
+    if row["content"] is None:
+        shown = _missing(row)
+    else:
+        decoded = decode_content(bytes.fromhex(row["content"]))
+        shown = f"{decoded.form.value:<4}  {one_line(decoded)}"
+    return f"{row['seq']:>6}  {local_time(row['committed_us'])}  {shown}"
+
+
+def _entry_page(row: ShownRow) -> str:
+    from tinyssb_node.cli.render import decode_content, fields, local_time, one_line
+
+    pairs: list[tuple[str, object]] = [
+        ("feed", row["feed"]),
+        ("seq", row["seq"]),
+        ("id", row["id"]),
+        ("type", row["type"]),
+        ("size", f"{row['size']} bytes"),
+        ("chunks", f"{row['chunks_held']} of {row['chunks']} held"),
+        ("came", row["origin"] + (f" by {row['face']}" if row["face"] else "")),
+        ("stored", f"{local_time(row['committed_us'])} (arrival {row['arrival']})"),
+        ("signature", row["signature"]),
+        ("forked", row["forked"]),
+    ]
+    if row["content"] is None:
+        pairs.append(("content", _missing(row)))
+    else:
+        decoded = decode_content(bytes.fromhex(row["content"]))
+        pairs += [
+            ("read as", decoded.form.value),
+            ("content", one_line(decoded)),
+            ("bytes", row["content"] or "none"),
+        ]
+    return fields([*pairs, ("packet", row["packet"])])

@@ -1,0 +1,110 @@
+"""`init`, `run`, `status`, `id`: a node and whether it is well."""
+
+import argparse
+import json
+import os
+
+from tinyssb_node.cli.options import Subparsers, add_command, add_json
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the commands."""
+    parser = add_command(subparsers, common, "init", init, "make a node: its key, its settings, its store")
+    parser.add_argument(
+        "--dialect",
+        choices=("spec", "deployed"),
+        default="spec",
+        help="how its feed is written: `deployed` is what the phone app can read (default: spec); fixed for good",
+    )
+    parser.add_argument("--name", help="its name, for your eyes (default: this machine's name)")
+    parser.add_argument(
+        "--face",
+        action="append",
+        metavar="SPEC",
+        help="a link to open; may be repeated (default: UDP multicast)",
+    )
+    add_command(
+        subparsers,
+        common,
+        "run",
+        run,
+        "run the node",
+        more="It stays in the foreground until SIGTERM or Ctrl-C.",
+    )
+    add_json(add_command(subparsers, common, "status", status, "show how the node is"))
+    add_json(
+        add_command(
+            subparsers, common, "id", show_id, "show the node's feed id", more="Works without the daemon."
+        )
+    )
+
+
+def init(arguments: argparse.Namespace) -> int:
+    """Make a home."""
+    import socket
+
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.setup import create_home
+    from tinyssb_node.ids import Dialect
+
+    home = Home.find(arguments.home, os.environ)
+    name = arguments.name if arguments.name is not None else socket.gethostname().partition(".")[0][:32]
+    feed = create_home(home, name, Dialect(arguments.dialect), tuple(arguments.face or ()))
+    print(f"Made the node '{name}' in {home.root}.\nIts feed is {feed.hex()}.")
+    print("Start it with `tinyssb run`. Keep a copy of the file `identity` where nobody else can read it.")
+    return 0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Be the daemon."""
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.process import run_daemon
+
+    return run_daemon(Home.find(arguments.home, os.environ))
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Show the daemon's answer."""
+    from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.render import duration, fields
+
+    with Client.at_home(arguments.home) as node:
+        row = node.status()
+    if arguments.json:
+        print(json.dumps(row))
+        return 0
+    print(
+        fields(
+            [
+                ("name", row["name"]),
+                ("feed", row["feed"]),
+                ("dialect", row["dialect"]),
+                ("home", row["home"]),
+                ("running", f"{duration(row['uptime_us'])} (start {row['boot']}, process {row['pid']})"),
+                ("writing", row["read_only"] or "yes"),
+                ("feeds", f"{row['feeds']} with {row['entries']:,} entries"),
+                ("forked feeds", row["forked"]),
+                ("faces up", row["faces"]),
+                *((f"face {end['spec']}", end["problem"] or "open") for end in row["endpoints"]),
+            ]
+        )
+    )
+    return 0
+
+
+def show_id(arguments: argparse.Namespace) -> int:
+    """Show who the node is, from its files."""
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.setup import read_identity
+
+    home = Home.find(arguments.home, os.environ)
+    home.require()
+    key, dialect = read_identity(home)
+    if arguments.json:
+        print(
+            json.dumps({"feed": key.feed_id.hex(), "dialect": dialect.value, "name": read_config(home).name})
+        )
+    else:
+        print(key.feed_id.hex())
+    return 0

@@ -1,0 +1,40 @@
+"""`completion`: let the shell finish commands."""
+
+import argparse
+
+from tinyssb_node.cli.options import Subparsers, add_command
+from tinyssb_node.daemon.problems import Exit, ProblemError
+
+
+class CompletionMissingError(ProblemError):
+    """The library that writes completions is not installed."""
+
+    exit_code = Exit.UNAVAILABLE
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "completion",
+        completion,
+        "print a script that teaches your shell these commands",
+        more='For bash: eval "$(tinyssb completion bash)".',
+    )
+    parser.add_argument("shell", choices=("bash", "zsh"))
+
+
+def completion(arguments: argparse.Namespace) -> int:
+    """Print the script."""
+    from tinyssb_node.cli.main import build_parser
+
+    try:
+        import shtab
+    except ImportError as error:
+        raise CompletionMissingError(
+            "Shell completion needs the library shtab.",
+            "Install it with: pip install 'tinyssb-node[completion]'",
+        ) from error
+    print(shtab.complete(build_parser(), arguments.shell))
+    return 0

@@ -1,0 +1,67 @@
+"""`tinyssb`: reads the command line, runs one command, turns its errors into sentences and exit codes.
+
+Kept quick: everything a command needs is imported by the command, when it runs.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from tinyssb_node import __version__
+from tinyssb_node.cli import commands
+from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.errors import LocalError
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that ends like every other error of ours."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is; exit 64."""
+        say_error(f"{message[:1].upper()}{message[1:]}.", f"See `{self.prog} --help`.")
+        sys.exit(Exit.USAGE)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = Parser(
+        prog="tinyssb",
+        description="A node of a tinySSB mesh: publish, read, and keep signed feeds that travel over thin air.",
+        epilog="Manual: docs/reference/cli.md. Exit codes are those of sysexits(3).",
+    )
+    parser.add_argument("--version", action="version", version=f"tinyssb {__version__}")
+    parser.add_argument("--home", metavar="FOLDER", help="the node's folder (TINYSSB_HOME, ~/.tinyssb)")
+    # A second --home behind the command must not undo one before it, so it has no default of its own.
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--home", metavar="FOLDER", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands.add_all(subparsers, common)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns its exit code."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()
+    except LocalError as error:
+        from tinyssb_node.daemon.explain import explain
+
+        explanation = explain(error)
+        say_error(explanation.message, explanation.hint)
+        return int(explanation.exit_code)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough (`tinyssb log me | head`); Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.OK
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def say_error(message: str, hint: str) -> None:
+    """What happened and what to do next, on standard error."""
+    print(f"tinyssb: {message}" + (f"\n{hint}" if hint else ""), file=sys.stderr)

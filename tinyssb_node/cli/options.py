@@ -1,0 +1,62 @@
+"""What several commands' arguments have in common."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name
+else:
+    Subparsers = object
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def add_command(
+    subparsers: Subparsers,
+    common: argparse.ArgumentParser,
+    name: str,
+    run: Run,
+    summary: str,
+    *,
+    more: str = "",
+) -> argparse.ArgumentParser:
+    """Add the command *name*, which is run by *run*."""
+    parser = subparsers.add_parser(
+        name,
+        parents=[common],
+        help=summary,
+        description=f"{summary[:1].upper()}{summary[1:]}. {more}".rstrip(),
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
+
+
+def add_feed(parser: argparse.ArgumentParser) -> None:
+    """Add FEED."""
+    parser.add_argument("feed", metavar="FEED", help="a feed id, the beginning of one, or `me`")
+
+
+def add_limit(parser: argparse.ArgumentParser, default: int, what: str) -> None:
+    """Add --limit."""
+    parser.add_argument(
+        "--limit",
+        type=positive,
+        default=default,
+        metavar="N",
+        help=f"show the N newest {what} (default: {default})",
+    )
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on. Raises argparse.ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**32):
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1 on")
+    return int(text)

@@ -1,0 +1,325 @@
+"""Answers the control protocol's commands (docs/formats/control.md), each by a method."""
+
+import asyncio
+import bisect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from tinyssb_node import __version__, limits
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.daemon.arguments import Arguments
+from tinyssb_node.daemon.clock import Clock
+from tinyssb_node.daemon.problems import (
+    AmbiguousFeedError,
+    UnknownCommandError,
+    UnknownEntryError,
+    UnknownFeedError,
+)
+from tinyssb_node.daemon.protocol import Request
+from tinyssb_node.daemon.rows import (
+    CountRow,
+    EndpointRow,
+    EntryRow,
+    FaceRow,
+    FeedRow,
+    FollowedRow,
+    GosetRow,
+    ImportedRow,
+    PublishedRow,
+    ShownRow,
+    StatusRow,
+)
+from tinyssb_node.daemon.runtime import Runtime
+from tinyssb_node.daemon.verify import check_entry
+from tinyssb_node.effects import Effect
+from tinyssb_node.events import ChunkAppended, EntryAppended
+from tinyssb_node.feeds.layout import layout_of
+from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.ids import Dialect, FeedId, Verdict
+from tinyssb_node.node import Node
+from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
+
+OWN_FEED = "me"
+"""What the node's own feed may be called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The other end of a control connection, as far as an answer needs it."""
+
+    send: Callable[[object], Awaitable[None]]
+    """Send an item; returns when there is room for the next."""
+    gone: asyncio.Event
+    """Set when it will ask nothing more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What does not change while the daemon runs."""
+
+    name: str
+    feed: FeedId
+    dialect: Dialect
+    network: Network
+    home: str
+    pid: int
+    boot: int
+
+
+Answer = Callable[[Arguments, Client], Awaitable[object]]
+
+
+class Desk:
+    """Reads the node and the store, and lets the runtime change them."""
+
+    def __init__(
+        self,
+        *,
+        about: About,
+        runtime: Runtime,
+        store: Store,
+        clock: Clock,
+        endpoints: Callable[[], list[EndpointRow]],
+    ) -> None:
+        self._about = about
+        self._runtime = runtime
+        self._store = store
+        self._clock = clock
+        self._endpoints = endpoints
+        self.commands: Mapping[str, Answer] = {
+            "status": self._status,
+            "publish": self._publish,
+            "feeds": self._feeds,
+            "log": self._log,
+            "show": self._show,
+            "follow": self._follow,
+            "unfollow": self._unfollow,
+            "goset": self._goset,
+            "faces": self._faces,
+            "import": self._import,
+        }
+        """Every command of the protocol."""
+
+    async def answer(self, request: Request, client: Client) -> object:
+        """The result of *request*; items go to *client* before. Raises LocalError."""
+        command = self.commands.get(request.command)
+        if command is None:
+            raise UnknownCommandError(
+                f"There is no command `{request.command[: limits.CONTROL_ID_MAX]}`.",
+                "There are " + ", ".join(self.commands) + ".",
+            )
+        return await command(Arguments(request.command, request.arguments), client)
+
+    async def _status(self, arguments: Arguments, _client: Client) -> StatusRow:
+        arguments.end()
+        about, node = self._about, self._runtime.node
+        feeds = node.feeds()
+        return {
+            "name": about.name,
+            "feed": about.feed.hex(),
+            "dialect": about.dialect.value,
+            "version": __version__,
+            "home": about.home,
+            "pid": about.pid,
+            "boot": about.boot,
+            "uptime_us": self._clock.now_us(),
+            "read_only": self._runtime.read_only,
+            "feeds": len(feeds),
+            "entries": sum(record.seq for record in feeds),
+            "arrivals": self._store.last_arrival(),
+            "forked": sum(record.forked_at is not None for record in feeds),
+            "faces": len(node.faces()),
+            "endpoints": self._endpoints(),
+        }
+
+    async def _publish(self, arguments: Arguments, _client: Client) -> PublishedRow:
+        content = arguments.octets("content")
+        arguments.end()
+        event = self._runtime.do(lambda node, now_us: node.publish(content, now_us))
+        return {
+            "feed": event.feed.hex(),
+            "seq": event.seq,
+            "id": event.id.hex(),
+            "type": event.type,
+            "size": event.size,
+            "chunks": event.chunks,
+        }
+
+    async def _feeds(self, arguments: Arguments, client: Client) -> CountRow:
+        arguments.end()
+        records = self._runtime.node.feeds()
+        for record in records:
+            row: FeedRow = {
+                "feed": record.feed.hex(),
+                "dialect": None if record.dialect is None else record.dialect.value,
+                "seq": record.seq,
+                "tip": None if record.tip is None else record.tip.hex(),
+                "own": record.own,
+                "wanted": record.wanted,
+                "forked_at": record.forked_at,
+            }
+            await client.send(row)
+        return {"count": len(records)}
+
+    async def _log(self, arguments: Arguments, client: Client) -> CountRow:
+        feed = self._find(arguments.text("feed")).feed
+        if arguments.has("last"):
+            seq = max(1, self._find(feed.hex()).seq + 1 - arguments.number("last"))
+        else:
+            seq = arguments.number("first", 1)
+        follow = arguments.flag("follow")
+        arguments.end()
+        count = 0
+        while True:
+            appended = self._runtime.appended()
+            while page := self._store.entries(feed, seq, limits.CONTROL_PAGE):
+                dialect = self._find(feed.hex()).dialect
+                for entry in page:
+                    await client.send(self._entry_row(entry, dialect, limits.CONTROL_LOG_CONTENT_MAX))
+                count += len(page)
+                await asyncio.sleep(0)  # the node gets its turn between pages
+                seq = page[-1].seq + 1
+            if not follow or client.gone.is_set():
+                return {"count": count}
+            await _first_of(appended, client.gone)
+
+    async def _show(self, arguments: Arguments, _client: Client) -> ShownRow:
+        record, seq = self._find(arguments.text("feed")), arguments.number("seq")
+        arguments.end()
+        entry = self._store.entry(record.feed, seq)
+        if entry is None:
+            held = f"1 to {record.seq}" if record.seq else "none"
+            raise UnknownEntryError(
+                f"This node does not hold entry {seq} of {record.feed.hex()}; it holds {held}.",
+                "Wait until it is replicated, or ask for one that is there.",
+            )
+        good = check_entry(self._about.network, self._store, record, entry)
+        return {
+            **self._entry_row(entry, record.dialect, limits.CONTENT_FETCH_MAX),
+            "packet": entry.packet.hex(),
+            "signature": "good" if good else "wrong",
+            "forked": record.forked_at is not None,
+        }
+
+    async def _follow(self, arguments: Arguments, _client: Client) -> FollowedRow:
+        feed = arguments.feed_id("feed")
+        arguments.end()
+        changed = not any(record.feed == feed and record.wanted for record in self._runtime.node.feeds())
+        self._runtime.do(lambda node, now_us: (None, node.follow(feed, now_us)))
+        return {"feed": feed.hex(), "changed": changed}
+
+    async def _unfollow(self, arguments: Arguments, _client: Client) -> FollowedRow:
+        record = self._find(arguments.text("feed"))
+        arguments.end()
+        self._runtime.do(lambda node, now_us: (None, node.unfollow(record.feed, now_us)))
+        return {"feed": record.feed.hex(), "changed": record.wanted}
+
+    async def _goset(self, arguments: Arguments, _client: Client) -> GosetRow:
+        arguments.end()
+        node = self._runtime.node
+        feeds = [record.feed.hex() for record in node.feeds()]
+        return {"state": node.set_state.hex(), "count": len(feeds), "feeds": feeds}
+
+    async def _faces(self, arguments: Arguments, client: Client) -> CountRow:
+        arguments.end()
+        statuses, now_us = self._runtime.node.faces(), self._clock.now_us()
+        for status in statuses:
+            heard_us = status.counters.last_heard_us
+            row: FaceRow = {
+                "face": status.name,
+                "spec": status.spec,
+                "medium": status.profile.medium.value,
+                "queued": status.queued,
+                "outstanding": status.outstanding,
+                "sent": status.counters.sent,
+                "received": status.counters.received,
+                "new": status.counters.new,
+                "invalid": status.counters.invalid,
+                "heard_us": None if heard_us is None else now_us - heard_us,
+            }
+            await client.send(row)
+        return {"count": len(statuses)}
+
+    async def _import(self, arguments: Arguments, _client: Client) -> ImportedRow:
+        feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
+        arguments.end()
+        return self._runtime.do(lambda node, now_us: import_packets(node, feed, packets, now_us))
+
+    def _find(self, name: str) -> FeedRecord:
+        """The one feed of the set that *name* names. Raises UnknownFeedError, AmbiguousFeedError."""
+        prefix = self._about.feed.hex() if name == OWN_FEED else name.lower()
+        found = [
+            record for record in self._runtime.node.feeds() if prefix and record.feed.hex().startswith(prefix)
+        ]
+        shown = name[: 2 * limits.FEED_ID_SIZE]
+        if not found:
+            raise UnknownFeedError(
+                f"No feed of this node's set begins with '{shown}'.",
+                "`tinyssb feeds` lists them; `tinyssb follow` adds one.",
+            )
+        if len(found) > 1:
+            raise AmbiguousFeedError(
+                f"{len(found)} feeds begin with '{shown}'.",
+                "Add digits until only one is left; `tinyssb feeds` lists them.",
+            )
+        return found[0]
+
+    def _entry_row(self, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> EntryRow:
+        assert dialect is not None, "a feed with entries has a dialect"
+        parsed = parse_entry(entry.packet)
+        layout = layout_of(parsed.type, parsed.content, dialect)
+        chunks_held = self._chunks_held(entry, layout.chunks)
+        content: bytes | None = None
+        if chunks_held == layout.chunks and layout.size <= content_max:
+            content = reassemble(layout, self._store.chunks(entry.feed, entry.seq, 0, layout.chunks))
+        return {
+            "feed": entry.feed.hex(),
+            "seq": entry.seq,
+            "id": entry.id.hex(),
+            "type": parsed.type,
+            "size": layout.size,
+            "chunks": layout.chunks,
+            "chunks_held": chunks_held,
+            "origin": entry.origin.value,
+            "face": entry.face,
+            "arrival": entry.arrival,
+            "committed_us": entry.committed_us,
+            "content": None if content is None else content.hex(),
+        }
+
+    def _chunks_held(self, entry: StoredEntry, chunks: int) -> int:
+        """How many of an entry's *chunks* are in the store: all up to some number, which few looks find."""
+        return bisect.bisect_left(
+            range(chunks), True, key=lambda chunk: self._store.chunk(entry.feed, entry.seq, chunk) is None
+        )
+
+
+def import_packets(
+    node: Node, feed: FeedId, packets: list[bytes], now_us: int
+) -> tuple[ImportedRow, list[Effect]]:
+    """Offer packets of *feed* from a file to *node*, up to the first it does not take."""
+    effects = node.follow(feed, now_us)
+    row: ImportedRow = {"entries": 0, "chunks": 0, "held": 0, "refused": None}
+    for index, packet in enumerate(packets):
+        finding, more = node.import_packet(packet, now_us)
+        effects += more
+        if finding.verdict is Verdict.DUPLICATE:
+            row["held"] += 1
+        elif finding.verdict is not Verdict.NEW:
+            reason = finding.reason or "nothing the node holds leads to it"
+            row["refused"] = {"packet": index, "reason": reason}
+            break
+        row["entries"] += sum(isinstance(event, EntryAppended) for event in finding.events)
+        row["chunks"] += sum(isinstance(event, ChunkAppended) for event in finding.events)
+    return row, effects
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    """Return when one of *events* is set."""
+    waiting = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for waiter in waiting:
+            waiter.cancel()

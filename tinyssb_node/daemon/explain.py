@@ -1,0 +1,51 @@
+"""Errors of the layers below, in terms of the control protocol and of exit codes."""
+
+from dataclasses import dataclass
+
+from tinyssb_node import errors
+from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
+from tinyssb_node.faces.errors import FaceOpenError, FaceSpecError
+
+_CODES: dict[type[errors.LocalError], str] = {
+    errors.ContentTooLongError: "too_long",
+    errors.StoreFullError: "read_only",
+    errors.EventLogFullError: "read_only",
+}
+_EXITS: dict[type[errors.LocalError], Exit] = {
+    errors.StoreLockedError: Exit.BUSY,
+    errors.StoreTooNewError: Exit.DATA,
+    errors.StoreDamagedError: Exit.DATA,
+    errors.StoreFailedError: Exit.STORAGE,
+    errors.EventLogFailedError: Exit.STORAGE,
+    errors.IdentityMissingError: Exit.MISSING,
+    errors.IdentityExistsError: Exit.CREATE,
+    errors.IdentityExposedError: Exit.PERMISSION,
+    errors.IdentityOwnerError: Exit.PERMISSION,
+    errors.IdentityDamagedError: Exit.DATA,
+    errors.IdentityTooNewError: Exit.DATA,
+    FaceSpecError: Exit.CONFIG,
+    FaceOpenError: Exit.UNAVAILABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """An error as programs and people are told of it."""
+
+    code: str
+    """Word for programs (docs/formats/control.md)."""
+    message: str
+    """What happened, in sentences."""
+    hint: str
+    """What to do next, where the message does not say it."""
+    exit_code: Exit
+
+
+def explain(error: errors.LocalError) -> Explanation:
+    """What to tell about *error*."""
+    if isinstance(error, ProblemError):
+        return Explanation(error.code, error.message, error.hint, error.exit_code)
+    code = _CODES.get(type(error), "failed")
+    exit_code = _EXITS.get(type(error), EXITS[code])
+    text = str(error) or type(error).__name__
+    return Explanation(code, text if text.endswith((".", "!", "?")) else text + ".", "", exit_code)

@@ -1,0 +1,107 @@
+"""Checking a whole store: every link of every chain, every signature, every side chain, every proof of a fork."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.feeds.chain import Extended, Tip, WrongDmx, WrongSignature, accept, expectations
+from tinyssb_node.feeds.fork import verify_proof
+from tinyssb_node.feeds.layout import Layout
+from tinyssb_node.feeds.sidechain import WrongHash, advance, begin
+from tinyssb_node.ids import FeedId
+from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something in the store that cannot be true."""
+
+    feed: FeedId
+    seq: int
+    """The entry, 0 for the feed as a whole."""
+    problem: str
+    """In plain words."""
+
+
+def judge(network: Network, tip: Tip, packet: bytes) -> Extended | WrongDmx | WrongSignature:
+    """What *packet* is as the next entry of *tip*'s feed, whose dialect is known."""
+    (place,) = expectations(network, tip)
+    return accept(place, packet)
+
+
+def check_entry(network: Network, store: Store, record: FeedRecord, entry: StoredEntry) -> bool:
+    """Whether *entry* is signed for its place, taking the entry before as it is stored."""
+    before = store.entry(entry.feed, entry.seq - 1) if entry.seq > 1 else None
+    tip = Tip(entry.feed, record.dialect, entry.seq - 1, None if before is None else before.id)
+    outcome = judge(network, tip, entry.packet)
+    return isinstance(outcome, Extended) and outcome.tip.id == entry.id
+
+
+class Verifier:
+    """Checks one store; counts as it goes."""
+
+    def __init__(self, store: Store, network: Network) -> None:
+        self._store = store
+        self._network = network
+        self.feeds = 0
+        self.entries = 0
+        self.chunks = 0
+        self.problems = 0
+
+    def run(self) -> Iterator[Damage]:
+        """Everything that is wrong, as it is found."""
+        for record in self._store.feeds():
+            self.feeds += 1
+            for damage in self._feed(record):
+                self.problems += 1
+                yield damage
+        for proof in self._store.forks():
+            if not verify_proof(self._network, proof):
+                self.problems += 1
+                yield Damage(proof.feed, proof.seq, "the proof of its fork does not hold")
+
+    def _feed(self, record: FeedRecord) -> Iterator[Damage]:
+        tip = Tip(record.feed, record.dialect, 0, None)
+        while page := self._store.entries(record.feed, tip.seq + 1, limits.CONTROL_PAGE):
+            for entry in page:
+                self.entries += 1
+                if entry.seq != tip.seq + 1:
+                    yield Damage(record.feed, tip.seq + 1, f"entries up to {entry.seq - 1} are missing")
+                    return
+                outcome = judge(self._network, tip, entry.packet)
+                # What follows is checked against what is stored, so that one fault is told once.
+                tip = Tip(record.feed, record.dialect, entry.seq, entry.id)
+                if isinstance(outcome, Extended):
+                    yield from self._entry(entry, outcome)
+                else:
+                    yield Damage(record.feed, entry.seq, _PROBLEMS[type(outcome)])
+        if (tip.seq, tip.id) != (record.seq, record.tip):
+            yield Damage(record.feed, 0, f"it should reach entry {record.seq}, and ends at {tip.seq}")
+
+    def _entry(self, entry: StoredEntry, extended: Extended) -> Iterator[Damage]:
+        if extended.tip.id != entry.id:
+            yield Damage(entry.feed, entry.seq, "its message id is not that of its bytes")
+        yield from self._side_chain(entry, extended.layout)
+
+    def _side_chain(self, entry: StoredEntry, layout: Layout) -> Iterator[Damage]:
+        chain = begin(entry.feed, entry.seq, layout)
+        while page := self._store.chunks(
+            entry.feed, entry.seq, chain.held if chain else 0, limits.CONTROL_PAGE
+        ):
+            for packet in page:
+                self.chunks += 1
+                grown = advance(chain, packet) if chain is not None and not chain.complete else None
+                if grown is None or isinstance(grown, WrongHash):
+                    number = 0 if chain is None else chain.held
+                    yield Damage(
+                        entry.feed, entry.seq, f"chunk {number} is not what the packet before points to"
+                    )
+                    return
+                chain = grown.chain
+
+
+_PROBLEMS = {
+    WrongDmx: "it does not follow the entry before it",
+    WrongSignature: "its signature is wrong",
+}
