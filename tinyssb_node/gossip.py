@@ -19,7 +19,15 @@ from tinyssb_node.codec.packets import (
     serialize_want,
 )
 from tinyssb_node.effects import Effect
-from tinyssb_node.events import ChnkSeen, ChunkAppended, ClaimSeen, EntryAppended, NoveltySeen, WantSeen
+from tinyssb_node.events import (
+    ChnkSeen,
+    ChunkAppended,
+    ClaimSeen,
+    EntryAppended,
+    Event,
+    NoveltySeen,
+    WantSeen,
+)
 from tinyssb_node.ids import Direction, FeedId, PacketKind
 from tinyssb_node.replication import claim as claims
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
@@ -62,17 +70,14 @@ class Gossip:
         return effects
 
     def _advertise_set(self, line: Line, now_us: int) -> list[Effect]:
-        goset, dmx = self._replica.goset, self._network.goset_dmx
+        goset = self._replica.goset
         if not len(goset):
             return []
-        if len(goset) == 1:
-            # A CLAIM of one id says the same in 105 bytes.
-            novelty = Novelty(feed=goset[0])
-            line.put(serialize_novelty(dmx, novelty), PacketKind.NOVELTY, now_us)
-            return [NoveltySeen(direction=Direction.TX, face=line.name, feed=novelty.feed)]
-        claim = claims.claim_of(goset.feeds)
-        line.put(serialize_claim(dmx, claim), PacketKind.CLAIM, now_us)
-        return [self._claim_seen(Direction.TX, line, claim)]
+        # A CLAIM of one id says the same as a NOVELTY, in 105 bytes.
+        said = Novelty(feed=goset[0]) if len(goset) == 1 else claims.claim_of(goset.feeds)
+        packet, kind, event = self._set_packet(line, said)
+        line.put(packet, kind, now_us)
+        return [event]
 
     def ask_entries(self, line: Line, now_us: int) -> list[Effect]:
         """Queue a WANT of what comes next in the line's turn."""
@@ -167,13 +172,17 @@ class Gossip:
 
     def _repair(self, line: Line, said: Claim | Novelty, due_us: int, now_us: int) -> list[Effect]:
         # Once: two nodes that keep answering each other's claims about one region would never end.
+        packet, kind, event = self._set_packet(line, said)
+        return [event] if line.put_once(packet, kind, due_us, now_us) else []
+
+    def _set_packet(self, line: Line, said: Claim | Novelty) -> tuple[bytes, PacketKind, Event]:
+        """What to send of a set. NOVELTY is not in the specification's text, so it is kept for where it saves air."""
         dmx = self._network.goset_dmx
-        if isinstance(said, Novelty):
-            if line.put_once(serialize_novelty(dmx, said), PacketKind.NOVELTY, due_us, now_us):
-                return [NoveltySeen(direction=Direction.TX, face=line.name, feed=said.feed)]
-        elif line.put_once(serialize_claim(dmx, said), PacketKind.CLAIM, due_us, now_us):
-            return [self._claim_seen(Direction.TX, line, said)]
-        return []
+        if isinstance(said, Novelty) and line.profile.medium is Medium.AIR:
+            event = NoveltySeen(direction=Direction.TX, face=line.name, feed=said.feed)
+            return serialize_novelty(dmx, said), PacketKind.NOVELTY, event
+        claim = claims.claim_of([said.feed]) if isinstance(said, Novelty) else said
+        return serialize_claim(dmx, claim), PacketKind.CLAIM, self._claim_seen(Direction.TX, line, claim)
 
     # --- news
 
