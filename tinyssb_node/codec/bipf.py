@@ -82,10 +82,13 @@ class _Reader:
 
     def _tag(self, offset: int, end: int) -> tuple[int, int, int]:
         """Type, first byte and end of the value whose tag is at *offset*."""
-        read = read_varint(self._data, offset, end, limits.BIPF_TAG_SIZE_MAX)
-        if read is None:
-            raise BipfError("the tag does not end", offset)
-        tag, start = read
+        if offset < end and self._data[offset] < 0x80:  # nearly all tags: twice as fast
+            tag, start = self._data[offset], offset + 1
+        else:
+            read = read_varint(self._data, offset, end, limits.BIPF_TAG_SIZE_MAX)
+            if read is None:
+                raise BipfError("the tag does not end", offset)
+            tag, start = read
         stop = start + (tag >> 3)
         if stop > end:
             raise BipfError("the value is longer than what holds it", offset)
