@@ -1,0 +1,334 @@
+"""What we hold and what we expect next: the store's feeds, with the tables that tell what a packet is.
+
+Everything is written to the store at once and made durable by the shell's next commit. No time, no faces' schedules.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from tinyssb_node import limits
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import Network, first_prev
+from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError
+from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
+from tinyssb_node.feeds.author import compose
+from tinyssb_node.feeds.chain import Duplicate, Extended, Forked, Held, Tip, accept, expectations, extend
+from tinyssb_node.feeds.fork import ForkProof, fork_ids
+from tinyssb_node.feeds.sidechain import Advanced, SideChain, advance, begin
+from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
+from tinyssb_node.replication.expectations import Expectations, Orphans
+from tinyssb_node.replication.goset import Goset
+from tinyssb_node.replication.want import NOT_WANTED
+from tinyssb_node.store.port import FeedRecord, Store
+
+
+@dataclass(slots=True)
+class Finding:
+    """What a packet was, and what came of it."""
+
+    kind: PacketKind
+    verdict: Verdict
+    reason: str | None = None
+    """The rule broken by an invalid one."""
+    feed: FeedId | None = None
+    seq: int | None = None
+    chunk: int | None = None
+    events: list[Event] = field(default_factory=list)
+    """What was appended, the packets that had waited for this one included; forks."""
+
+
+READ_ONLY = "read_only"
+"""Reason of a finding that would have been new, had it been possible to keep it."""
+ORPHANS_FULL = "orphans"
+"""Reason of a finding for which an older orphan had to go."""
+
+
+class Replica:
+    """Our copy of the feeds."""
+
+    def __init__(self, store: Store, network: Network, *, read_only: bool) -> None:
+        self._store = store
+        self._network = network
+        self.read_only = read_only
+        """True while nothing can be stored: packets are judged and dropped."""
+        self._records = {record.feed: record for record in store.feeds()}
+        self._tips = {
+            record.feed: Tip(record.feed, record.dialect, record.seq, record.tip)
+            for record in self._records.values()
+        }
+        self.goset = Goset(self._records)
+        self.expectations = Expectations()
+        self.orphans = Orphans()
+        self._chains_left_out = False
+        for feed in self._records:
+            self._expect_entries(feed)
+        self._expect_stored_chains()
+
+    # --- looking
+
+    def records(self) -> list[FeedRecord]:
+        """All feeds with their frontiers, sorted by feed id."""
+        return [self.record(feed) for feed in self.goset.feeds]
+
+    def record(self, feed: FeedId) -> FeedRecord:
+        """What is known of a feed of the set. Raises KeyError."""
+        tip = self._tips[feed]
+        return replace(self._records[feed], dialect=tip.dialect, seq=tip.seq, tip=tip.id)
+
+    def frontier(self, feed: FeedId) -> int:
+        """Sequence number of the last entry held, 0 for none."""
+        return self._tips[feed].seq
+
+    def next_wanted(self, feed: FeedId) -> int:
+        """Sequence number that we would take next; NOT_WANTED for a feed that is not wanted, or frozen by a fork."""
+        return self._tips[feed].seq + 1 if self._is_open(feed) else NOT_WANTED
+
+    def _is_open(self, feed: FeedId) -> bool:
+        record = self._records[feed]
+        return record.wanted and record.forked_at is None
+
+    # --- the set
+
+    def add_feed(self, feed: FeedId, face: FaceName | None) -> list[Event]:
+        """Add *feed* to the set. No event if it is there, or cannot be added (set full, read-only)."""
+        if self.read_only or not self.goset.add(feed):
+            return []
+        record = FeedRecord(feed=feed, dialect=None, seq=0, tip=None, own=False, wanted=True, forked_at=None)
+        self._keep(record)
+        self._tips[feed] = Tip(feed, None, 0, None)
+        self._expect_entries(feed)
+        return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
+
+    def own_feed(self, feed: FeedId, dialect: Dialect) -> list[Event]:
+        """Make *feed* ours, to be written in *dialect* if it has no entry yet."""
+        events = self.add_feed(feed, None)
+        tip = self._tips[feed]
+        if not self._records[feed].own or tip.dialect is None:
+            self._tips[feed] = replace(tip, dialect=tip.dialect or dialect)
+            self._keep(replace(self.record(feed), own=True, wanted=True))
+            self._expect_entries(feed)
+        return events
+
+    def set_wanted(self, feed: FeedId, *, wanted: bool) -> None:
+        """Want a feed of the set, or no longer. What is held stays."""
+        if self._records[feed].wanted == wanted:
+            return
+        self._keep(replace(self.record(feed), wanted=wanted))
+        self.expectations.forget_feed(feed)
+        if wanted:
+            self._expect_entries(feed)
+            self._expect_stored_chains()
+
+    def _keep(self, record: FeedRecord) -> None:
+        self._records[record.feed] = record
+        self._store.put_feed(record)
+
+    # --- packets of 120 bytes
+
+    def offer(self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None) -> Finding:
+        """Find out what *packet* is, by its DMX and by its hash (SHA-256[:20]), and keep it if it is new."""
+        finding = self._match(packet, hash_, origin, face)
+        if finding is None:
+            return self._look_back(packet, hash_)
+        if finding.verdict is Verdict.NEW:
+            self._adopt_orphans(finding, origin, face)
+        return finding
+
+    def _match(self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None) -> Finding | None:
+        """What is expected and fits. A broken packet under an expected DMX is kept from nobody: if its hash is
+        expected it is that chunk, whose first bytes are an entry's DMX by chance."""
+        finding: Finding | None = None
+        for expectation in self.expectations.entries(packet[: limits.DMX_SIZE]):
+            outcome = accept(expectation, packet)
+            if isinstance(outcome, Extended):
+                finding = self._append_entry(outcome, origin, face)
+                break
+            finding = Finding(
+                PacketKind.ENTRY, Verdict.INVALID, type(outcome).__name__, expectation.feed, expectation.seq
+            )
+        for chain in self.expectations.chunks(hash_):
+            grown = advance(chain, packet)
+            assert isinstance(grown, Advanced)
+            chunk = self._append_chunk(grown, packet, origin, face)
+            if finding is None or finding.verdict is not Verdict.NEW:
+                finding = chunk
+            else:
+                finding.events += chunk.events
+        return finding
+
+    def _append_entry(self, extended: Extended, origin: Origin, face: FaceName | None) -> Finding:
+        tip = extended.tip
+        feed, seq, id_ = tip.feed, tip.seq, tip.id
+        assert id_ is not None
+        finding = Finding(PacketKind.ENTRY, Verdict.NEW, None, feed, seq)
+        if self.read_only:
+            finding.verdict, finding.reason = Verdict.NOT_OURS, READ_ONLY
+            return finding
+        first = self._tips[feed].dialect is None
+        self._tips[feed] = tip
+        if first:
+            self._keep(replace(self._records[feed], dialect=tip.dialect))
+        arrival = self._store.append_entry(feed, seq, extended.packet, id_, origin, face)
+        self.expectations.expect_entries(feed, expectations(self._network, tip))
+        layout = extended.layout
+        finding.events.append(
+            EntryAppended(
+                feed=feed,
+                seq=seq,
+                id=id_,
+                type=extended.type,
+                size=layout.size,
+                chunks=layout.chunks,
+                origin=origin,
+                face=face,
+                arrival=arrival,
+            )
+        )
+        chain = begin(feed, seq, layout)
+        if chain is not None:
+            self._store.put_side_chain(chain)
+            self._expect_chain(chain)
+        return finding
+
+    def _append_chunk(self, grown: Advanced, packet: bytes, origin: Origin, face: FaceName | None) -> Finding:
+        chain = grown.chain
+        finding = Finding(PacketKind.CHUNK, Verdict.NEW, None, chain.feed, chain.seq, grown.chunk)
+        if self.read_only:
+            finding.verdict, finding.reason = Verdict.NOT_OURS, READ_ONLY
+            return finding
+        arrival = self._store.append_chunk(chain.feed, chain.seq, grown.chunk, packet, origin, face)
+        self._store.put_side_chain(chain)
+        if grown.complete:
+            self.expectations.forget_chain(chain.feed, chain.seq)
+            self._expect_left_out_chains()
+        else:
+            self._expect_chain(chain)
+        finding.events.append(
+            ChunkAppended(
+                feed=chain.feed,
+                seq=chain.seq,
+                chunk=grown.chunk,
+                size=grown.size,
+                complete=grown.complete,
+                origin=origin,
+                face=face,
+                arrival=arrival,
+            )
+        )
+        return finding
+
+    def _adopt_orphans(self, finding: Finding, origin: Origin, face: FaceName | None) -> None:
+        """Append what had come too early for what *finding* appended, and so on while anything fits."""
+        if not len(self.orphans):
+            return
+        unread: list[Event] = list(finding.events)
+        while unread:
+            event = unread.pop(0)
+            assert isinstance(event, EntryAppended | ChunkAppended)
+            for hash_ in self._expected_orphans(event.feed, event.seq):
+                packet = self.orphans.take(hash_)
+                adopted = self._match(packet, hash_, origin, face) if packet is not None else None
+                if adopted is not None:
+                    finding.events += adopted.events
+                    unread += adopted.events
+
+    def _expected_orphans(self, feed: FeedId, seq: int) -> Iterator[bytes]:
+        for expectation in self.expectations.of_feed(feed):
+            yield from self.orphans.with_dmx(expectation.dmx)
+        chain = self.expectations.of_chain(feed, seq)
+        if chain is not None and chain.next_hash in self.orphans:
+            yield chain.next_hash
+
+    def _look_back(self, packet: bytes, hash_: bytes) -> Finding:
+        """A packet that nothing expects: one that we hold, a fork of one that we hold, or an orphan."""
+        for feed, seq in self._store.find_entries(packet[: limits.DMX_SIZE]):
+            finding = self._compare(feed, seq, packet)
+            if finding is not None:
+                return finding
+        for feed, seq, chunk in self._store.find_chunks(hash_):
+            return Finding(PacketKind.CHUNK, Verdict.DUPLICATE, None, feed, seq, chunk)
+        reason = None if self.orphans.put(hash_, packet) else ORPHANS_FULL
+        return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS, reason)
+
+    def _compare(self, feed: FeedId, seq: int, packet: bytes) -> Finding | None:
+        held = self._held(feed, seq)
+        outcome = extend(self._network, self._tips[feed], seq, packet, held)
+        if isinstance(outcome, Duplicate):
+            return Finding(PacketKind.ENTRY, Verdict.DUPLICATE, None, feed, seq)
+        if isinstance(outcome, Forked):
+            events = self._freeze(outcome.proof)
+            return Finding(PacketKind.ENTRY, Verdict.INVALID, "Forked", feed, seq, events=events)
+        return Finding(PacketKind.ENTRY, Verdict.INVALID, type(outcome).__name__, feed, seq)
+
+    def _held(self, feed: FeedId, seq: int) -> Held:
+        entry = self._store.entry(feed, seq)
+        assert entry is not None
+        if seq > 1:
+            before = self._store.entry(feed, seq - 1)
+            assert before is not None
+            return Held(before.id, entry.packet)
+        dialect = self._tips[feed].dialect
+        assert dialect is not None
+        return Held(first_prev(feed, dialect), entry.packet)
+
+    def _freeze(self, proof: ForkProof) -> list[Event]:
+        """Keep the proof; take no further entries of the feed. The first proof is enough."""
+        record = self.record(proof.feed)
+        if self.read_only or record.forked_at is not None:
+            return []
+        self._store.put_fork(proof)
+        self._keep(replace(record, forked_at=proof.seq))
+        self.expectations.expect_entries(proof.feed, ())
+        held, other = fork_ids(self._network, proof)
+        return [ForkFound(feed=proof.feed, seq=proof.seq, held=held, other=other)]
+
+    # --- our own feed
+
+    def publish(self, key: SigningKey, content: bytes) -> list[EntryAppended | ChunkAppended]:
+        """Append *content* to our feed: the entry, then the packets of its side chain.
+
+        Raises ContentTooLongError, FeedFullError, FeedForkedError, NodeReadOnlyError.
+        """
+        feed = key.feed_id
+        record = self._records[feed]
+        if self.read_only:
+            raise NodeReadOnlyError
+        if record.forked_at is not None:
+            raise FeedForkedError(feed, record.forked_at)
+        composed = compose(self._network, key, self._tips[feed], content)
+        events = self._append_entry(composed.extended, Origin.OWN, None).events
+        chain = begin(feed, composed.extended.tip.seq, composed.extended.layout)
+        for packet in composed.chunks:
+            assert chain is not None
+            grown = advance(chain, packet)
+            assert isinstance(grown, Advanced)
+            events += self._append_chunk(grown, packet, Origin.OWN, None).events
+            chain = grown.chain
+        return [event for event in events if isinstance(event, EntryAppended | ChunkAppended)]
+
+    # --- expecting
+
+    def _expect_entries(self, feed: FeedId) -> None:
+        places = expectations(self._network, self._tips[feed]) if self._is_open(feed) else ()
+        self.expectations.expect_entries(feed, places)
+
+    def _expect_chain(self, chain: SideChain) -> None:
+        self.expectations.forget_chain(chain.feed, chain.seq)
+        if chain.broken:
+            return
+        if self.expectations.has_chunk_room:
+            self.expectations.expect_chunk(chain)
+        else:
+            self._chains_left_out = True
+
+    def _expect_stored_chains(self) -> None:
+        self._chains_left_out = False
+        for chain in self._store.side_chains():
+            record = self._records[chain.feed]
+            if record.wanted and self.expectations.of_chain(chain.feed, chain.seq) is None:
+                self._expect_chain(chain)
+
+    def _expect_left_out_chains(self) -> None:
+        # Half empty before the store is asked again: a full scan per finished chain would be quadratic.
+        if self._chains_left_out and 2 * len(self.expectations.side_chains) < limits.SIDE_CHAINS_MAX:
+            self._expect_stored_chains()
