@@ -1,0 +1,58 @@
+"""What was turned away, told at a bounded rate: a flood must not fill the event log."""
+
+from tinyssb_node import limits
+from tinyssb_node.events import Refused
+from tinyssb_node.ids import FaceName
+
+
+class Refusals:
+    """Counts by rule and face; hands out at most one record per rule, face and ``limits.REFUSED_EVERY_US``."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, FaceName | None], int] = {}
+        self._told_us: dict[tuple[str, FaceName | None], int] = {}
+
+    def refuse(self, rule: str, face: FaceName | None) -> None:
+        """Something was turned away by *rule*."""
+        key = (rule, face)
+        self._counts[key] = self._counts.get(key, 0) + 1
+
+    @property
+    def any(self) -> bool:
+        """True if there is something to tell."""
+        return bool(self._counts)
+
+    def due(self, now_us: int) -> list[Refused]:
+        """The records that may be written now."""
+        due: list[Refused] = []
+        for key in sorted(self._counts, key=str):
+            told_us = self._told_us.get(key)
+            if told_us is None or now_us - told_us >= limits.REFUSED_EVERY_US:
+                due.append(Refused(rule=key[0], face=key[1], count=self._counts.pop(key)))
+                self._told_us[key] = now_us
+        return due
+
+    def forget(self, face: FaceName) -> None:
+        """A face is gone: so are its counts, lest a face that flaps under ever new names fill the tables."""
+        for table in (self._counts, self._told_us):
+            for key in [key for key in table if key[1] == face]:
+                del table[key]
+
+
+class JunkMeter:
+    """How many records of useless packets a face may cause: a bucket of ``limits.JUNK_BURST``, refilled at
+    ``limits.JUNK_PER_S`` a second."""
+
+    def __init__(self, now_us: int) -> None:
+        self._level = float(limits.JUNK_BURST)
+        self._at_us = now_us
+
+    def allow(self, now_us: int) -> bool:
+        """True if one more may be recorded now."""
+        refill = (now_us - self._at_us) / 1_000_000 * limits.JUNK_PER_S
+        self._level = min(float(limits.JUNK_BURST), self._level + refill)
+        self._at_us = now_us
+        if self._level < 1:
+            return False
+        self._level -= 1
+        return True
