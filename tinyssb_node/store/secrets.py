@@ -24,6 +24,7 @@ from tinyssb_node.errors import (
     IdentityTooNewError,
 )
 from tinyssb_node.ids import Dialect
+from tinyssb_node.store.durable import sync_folder
 
 IDENTITY_VERSION: Final = 1
 """The format written, and the newest read."""
@@ -103,7 +104,7 @@ def create_identity(path: Path, identity: Identity) -> None:
             raise IdentityExistsError(path) from None
     finally:
         Path(name).unlink()
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def load_identity(path: Path) -> Identity:
@@ -135,11 +136,3 @@ def _check_reach(path: Path, status: os.stat_result) -> None:
         raise IdentityOwnerError(path, status.st_uid, os.geteuid())
     if status.st_mode & _OTHERS:
         raise IdentityExposedError(path, stat.S_IMODE(status.st_mode))
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,0 +1,124 @@
+"""The files of an event log: their names, how long they stay, and what the last one says at start."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tinyssb_node.daemon.eventlog_records import MARK, STOP
+
+_SUFFIX: Final = ".jsonl"
+_BOOT_DIGITS: Final = 8
+_OFFSET_DIGITS: Final = 12
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Segment:
+    """One file of a log; sorts in order of writing."""
+
+    boot: int
+    """The boot that wrote it."""
+    first_offset: int
+    """The offset of its first record."""
+    path: Path
+    """Where it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastWords:
+    """What a log says of the time before."""
+
+    boot: int
+    """The highest boot that wrote in it, 0 for none."""
+    arrival: int
+    """Records of entries and chunks are there up to this arrival number, 0 for none."""
+    clean: bool
+    """True if that boot ended in order, or there was none."""
+
+
+class _Record(msgspec.Struct):
+    """The fields that matter at start."""
+
+    kind: str
+    arrival: int | None = None
+
+
+def segment_path(folder: Path, boot: int, first_offset: int) -> Path:
+    """Where the segment of *boot* that begins with *first_offset* is kept."""
+    return folder / f"{boot:0{_BOOT_DIGITS}}-{first_offset:0{_OFFSET_DIGITS}}{_SUFFIX}"
+
+
+def segments(folder: Path) -> list[Segment]:
+    """All segments in *folder*, in order of writing; files with other names are not ours."""
+    found = (_parse_path(path) for path in folder.glob(f"*{_SUFFIX}"))
+    return sorted(segment for segment in found if segment is not None)
+
+
+def _parse_path(path: Path) -> Segment | None:
+    boot, _, first_offset = path.stem.partition("-")
+    if len(boot) != _BOOT_DIGITS or len(first_offset) != _OFFSET_DIGITS:
+        return None
+    if not (boot + first_offset).isdecimal():
+        return None
+    return Segment(int(boot), int(first_offset), path)
+
+
+def last_words(folder: Path, since_boot: int) -> LastWords:
+    """Read as much of the log in *folder* as it takes; arrival numbers count from *since_boot* on.
+
+    The last segment is enough unless its first lines were lost. Raises OSError.
+    """
+    there = segments(folder)
+    if not there:
+        return LastWords(boot=0, arrival=0, clean=True)
+    boot = there[-1].boot
+    arrival, clean = _read(there[-1].path)
+    for segment in reversed(there[:-1]):
+        if arrival is not None or segment.boot < since_boot:
+            break
+        arrival, _ = _read(segment.path)
+    return LastWords(boot=boot, arrival=0 if arrival is None or boot < since_boot else arrival, clean=clean)
+
+
+def _read(path: Path) -> tuple[int | None, bool]:
+    """The last arrival number up to which nothing is missing, None if the segment does not say where it began; and
+    whether it ends with a stop.
+
+    Read from the front: a power cut may take lines out of the middle too, and what follows a gap counts for nothing.
+    """
+    last: int | None = None
+    line = b""
+    with path.open("rb") as file:
+        for line in file:
+            record = _parse(line) if b'"arrival":' in line else None
+            if record is None or record.arrival is None:
+                continue
+            if record.kind == MARK or record.arrival - 1 == last:
+                last = record.arrival
+    record = _parse(line)
+    return last, record is not None and record.kind == STOP
+
+
+def _parse(line: bytes) -> _Record | None:
+    """What a line says; None for a line that is torn or broken."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        return msgspec.json.decode(line, type=_Record)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def drop_old_segments(folder: Path, *, bytes_max: int, age_max_us: int, now_us: int) -> None:
+    """Delete segments of *folder*, oldest first, until they are neither too many bytes nor too old; never the last.
+
+    A segment is as old as its last change. Raises OSError.
+    """
+    there = [(segment.path, segment.path.stat()) for segment in segments(folder)]
+    total = sum(status.st_size for _, status in there)
+    for path, status in there[:-1]:
+        if total <= bytes_max and now_us - status.st_mtime_ns // 1_000 <= age_max_us:
+            return
+        path.unlink()
+        total -= status.st_size
