@@ -19,7 +19,7 @@ from tinyssb_node.feeds.fork import (
     signed_at,
     verify_proof,
 )
-from tinyssb_node.ids import Dialect, FeedId, MessageId
+from tinyssb_node.ids import Dialect, Dmx, FeedId, MessageId
 
 FROZEN = Path(__file__).parent.parent / "vectors" / "forks" / "proof_v1.hex"
 FEED = KEY.feed_id
@@ -93,6 +93,22 @@ def test_a_first_entry_behind_something_is_no_first_entry() -> None:
     odd = [sign_anything(place, content) for content in (b"a", b"b")]
     assert all(signed_at(OPEN, FEED, 1, prev, packet) for packet in odd)
     assert not verify_proof(OPEN, ForkProof(FEED, 1, Dialect.SPEC, prev, odd[0], odd[1]))
+    regular = Written().write(b"one").held(1).packet
+    assert not verify_proof(OPEN, ForkProof(FEED, 1, Dialect.SPEC, prev, odd[0], regular))
+
+
+def test_a_signature_over_another_dmx_is_no_entry() -> None:
+    place = Written().place(1)
+    packet = sign_anything(replace(place, dmx=Dmx(b"another")))
+    assert not signed_at(OPEN, FEED, 1, place.prev, packet)
+
+
+def test_a_signature_over_a_longer_packet_is_no_entry() -> None:
+    place = Written().place(1)
+    body = place.dmx + bytes(49)
+    packet = body + KEY.sign(b"!" + place.name + body) + b"!"
+    assert len(packet) == limits.PACKET_SIZE + 1
+    assert not signed_at(OPEN, FEED, 1, place.prev, packet)
 
 
 def test_a_proof_is_good_in_its_network_only() -> None:

@@ -6,7 +6,7 @@ from tests.codec.vectors import load
 from tinyssb_node import limits
 from tinyssb_node.codec.varint import encode_varint
 from tinyssb_node.feeds.layout import Form, Layout, chunks_for, layout_of, packet_count
-from tinyssb_node.feeds.sidechain import split_variable
+from tinyssb_node.feeds.sidechain import split
 from tinyssb_node.ids import Dialect
 
 POINTER = b"p" * 20
@@ -93,10 +93,12 @@ def test_any_bytes_have_a_layout_that_adds_up(type_: int, content: bytes, dialec
 
 @given(st.integers(0, 3000), DIALECTS)
 def test_packets_are_counted_as_they_are_written(size: int, dialect: Dialect) -> None:
-    if size == limits.CONTENT_SIZE:
-        assert packet_count(size, dialect) == 1
-    else:
-        assert packet_count(size, dialect) == 1 + len(split_variable(bytes(size), dialect)[1])
+    assert packet_count(size, dialect) == 1 + len(split(bytes(size), dialect)[2])
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_exactly_48_bytes_are_one_packet(dialect: Dialect) -> None:
+    assert packet_count(48, dialect) == 1
 
 
 @pytest.mark.parametrize(("size", "chunks"), [(1, 1), (100, 1), (101, 2), (200, 2), (0, 0)])
