@@ -16,7 +16,8 @@ CREATE TABLE frontier (
     PRIMARY KEY (node, feed)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE entries (
-    feed TEXT NOT NULL, seq INTEGER NOT NULL, id TEXT NOT NULL, size INTEGER NOT NULL, chunks INTEGER NOT NULL,
+    feed TEXT NOT NULL, seq INTEGER NOT NULL,
+    id TEXT NOT NULL, size INTEGER NOT NULL, chunks INTEGER NOT NULL,
     publisher TEXT, published_us INTEGER,
     PRIMARY KEY (feed, seq)
 ) STRICT, WITHOUT ROWID;
@@ -41,8 +42,8 @@ CREATE TABLE link_sums (
     PRIMARY KEY (sender, receiver)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE sightings (
-    hash TEXT NOT NULL, node TEXT NOT NULL, direction TEXT NOT NULL, face TEXT NOT NULL, t_us INTEGER NOT NULL,
-    rssi_dbm INTEGER, snr_db REAL, sender TEXT
+    hash TEXT NOT NULL, node TEXT NOT NULL, direction TEXT NOT NULL, face TEXT NOT NULL,
+    t_us INTEGER NOT NULL, rssi_dbm INTEGER, snr_db REAL, sender TEXT
 ) STRICT;
 CREATE INDEX sightings_by_hash ON sightings (hash, direction, t_us);
 CREATE INDEX sightings_by_time ON sightings (t_us);
@@ -64,8 +65,8 @@ CREATE TABLE bad_lines (
     PRIMARY KEY (path, byte)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE batches (
-    query TEXT NOT NULL PRIMARY KEY, batch_id INTEGER NOT NULL, rows INTEGER NOT NULL, committed_us INTEGER NOT NULL,
-    newest_t_us INTEGER
+    query TEXT NOT NULL PRIMARY KEY, batch_id INTEGER NOT NULL, rows INTEGER NOT NULL,
+    committed_us INTEGER NOT NULL, newest_t_us INTEGER
 ) STRICT, WITHOUT ROWID;
 """
 
@@ -86,8 +87,9 @@ CREATE VIEW convergence AS
     WINDOW sofar AS (ORDER BY second_us);
 CREATE VIEW links AS
     SELECT sender, receiver, packets, rssi_sum, rssi_n, snr_sum, snr_n,
-           max(coalesce(forgotten_us, -1), coalesce((
-               SELECT max(s.t_us) FROM sightings s WHERE s.sender = l.sender AND s.node = l.receiver), -1)) AS last_us
+           max(coalesce(forgotten_us, -1), coalesce(
+               (SELECT max(s.t_us) FROM sightings s WHERE s.sender = l.sender AND s.node = l.receiver), -1
+           )) AS last_us
     FROM link_sums l
     WHERE packets > 0;
 """

@@ -1,0 +1,274 @@
+"""Lines of the event log to Arrow: good ones as columns, bad ones as rows that say where and why.
+
+Whole blocks go through Arrow's JSON reader, which is fast, and then through checks of whole columns. A block that
+fails either is halved until its bad lines are found; what is left is read line by line, with the same rules.
+"""
+
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from spark_sink import limits
+from spark_sink.schema import BAD_FIELDS, FIELDS, HEADER, IDENTITY, REQUIRED, Field, FieldType
+
+_Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+_INTS: Final = pa.list_(pa.field("element", pa.int64()))
+_ARROW_TYPES: Final = {
+    FieldType.INT: pa.int64(),
+    FieldType.FLOAT: pa.float64(),
+    FieldType.TEXT: pa.string(),
+    FieldType.BOOL: pa.bool_(),
+    FieldType.INTS: _INTS,
+    FieldType.TRIPLES: pa.list_(pa.field("element", _INTS)),
+}
+_NUMERIC: Final = frozenset({FieldType.INT, FieldType.FLOAT})
+_LINE_FEED: Final = 10
+_OPEN: Final = ord("{")
+_CLOSE: Final = ord("}")
+
+
+class Shape:
+    """Which columns are wanted, in which order, and what has to be read and checked for them.
+
+    A field that nobody wants is not looked at, unless it tells whether a line is a record that belongs here.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        wanted = frozenset(names) | frozenset(IDENTITY)
+        self.fields = tuple(field for field in FIELDS if field.name in wanted)
+        self.numbers = tuple(field for field in self.fields if field.type in _NUMERIC)
+        self.sized = tuple(field for field in self.fields if field.size is not None)
+        self.header = tuple(name for name in HEADER if name in wanted)
+        self.required = {kind: tuple(wanted.intersection(fields)) for kind, fields in REQUIRED.items()}
+        types = {field.name: _ARROW_TYPES[field.type] for field in FIELDS + BAD_FIELDS}
+        self.schema = pa.schema([(name, types[name]) for name in names])
+        self.record_schema = pa.schema([(field.name, types[field.name]) for field in self.fields])
+
+
+@dataclass(slots=True)
+class Place:
+    """Where lines come from, and the offset of the last record before them."""
+
+    path: str
+    node: str
+    boot: int
+    last_offset: int
+
+
+class _NoRecordError(Exception):
+    """A line is no record; the message is what `bad_reason` says."""
+
+
+def parse_block(block: bytes, byte: int, place: Place, shape: Shape) -> Iterator[pa.RecordBatch]:
+    """Yield the lines of *block*, which begins at *byte* of its file, in order. Moves ``place.last_offset`` on."""
+    feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == _LINE_FEED)
+    batch = _parse_fast(block, feeds, place, shape)
+    if batch is not None:
+        yield batch
+    elif len(feeds) > limits.SLOW_LINES:
+        middle = int(feeds[len(feeds) // 2]) + 1
+        yield from parse_block(block[:middle], byte, place, shape)
+        yield from parse_block(block[middle:], byte + middle, place, shape)
+    else:
+        rows = [_parse_slow(line, at, place, shape) for at, line in _lines(block, byte)]
+        yield pa.RecordBatch.from_pylist(rows, schema=shape.schema)
+
+
+def _lines(block: bytes, byte: int) -> Iterator[tuple[int, bytes]]:
+    for line in io.BytesIO(block):
+        yield byte, line
+        byte += len(line)
+
+
+def _parse_fast(block: bytes, feeds: _Places, place: Place, shape: Shape) -> pa.RecordBatch | None:
+    """All lines at once, None if any of them needs a closer look."""
+    if not _looks_like_objects(block, feeds):
+        return None
+    try:
+        block.decode()
+        table = pyarrow.json.read_json(
+            pa.BufferReader(block),
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            parse_options=pyarrow.json.ParseOptions(
+                explicit_schema=shape.record_schema, unexpected_field_behavior="ignore"
+            ),
+        )
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
+    if table.num_rows != len(feeds) or not _is_true(table, place, shape):
+        return None
+    place.last_offset = table.column("offset")[-1].as_py()
+    present = set(table.column_names)
+    columns = [
+        table.column(field.name).combine_chunks()
+        if field.name in present
+        else pa.nulls(len(feeds), field.type)
+        for field in shape.schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=shape.schema)
+
+
+def _looks_like_objects(block: bytes, feeds: _Places) -> bool:
+    """Every line is short enough, begins with { and ends with }.
+
+    Then a value cannot go on in the next line, so that as many values as lines mean one in each. (Arrow's reader
+    would take several in one line, and dies of a line that says null.)
+    """
+    if len(feeds) == 0 or feeds[-1] != len(block) - 1 or feeds[0] == 0:
+        return False
+    data = np.frombuffer(block, np.uint8)
+    starts = np.concatenate(([0], feeds[:-1] + 1))
+    sizes = feeds + 1 - starts
+    return bool(
+        sizes.max() <= limits.LINE_SIZE_MAX
+        and (data[starts] == _OPEN).all()
+        and (data[feeds - 1] == _CLOSE).all()
+    )
+
+
+def _is_true(table: pa.Table, place: Place, shape: Shape) -> bool:
+    """The rules of `_check`, for whole columns."""
+    if any(table.column(name).null_count for name in shape.header):
+        return False
+    offsets = table.column("offset").to_numpy()
+    return bool(
+        pc.max(table.column("v")).as_py() == pc.min(table.column("v")).as_py() == limits.EVENTS_VERSION
+        and pc.all(pc.equal(table.column("node"), place.node)).as_py()
+        and pc.all(pc.equal(table.column("boot"), place.boot)).as_py()
+        and offsets[0] > place.last_offset
+        and (np.diff(offsets) > 0).all()
+        and all(_in_bounds(table.column(field.name), field) for field in shape.numbers)
+        and all(_has_size(table.column(field.name), field) for field in shape.sized)
+        and all(_has_fields(table, kind, names) for kind, names in shape.required.items())
+    )
+
+
+def _in_bounds(column: pa.ChunkedArray, field: Field) -> bool:
+    if column.null_count == len(column):
+        return True
+    if field.type is FieldType.FLOAT and not pc.all(pc.is_finite(column)).as_py():
+        return False
+    bounds = pc.min_max(column).as_py()
+    return bool(field.low <= bounds["min"] and bounds["max"] <= field.high)
+
+
+def _has_size(column: pa.ChunkedArray, field: Field) -> bool:
+    if column.null_count == len(column):
+        return True
+    bounds = pc.min_max(pc.binary_length(column)).as_py()
+    return bool(bounds["min"] == bounds["max"] == field.size)
+
+
+def _has_fields(table: pa.Table, kind: str, names: tuple[str, ...]) -> bool:
+    of_kind = table.select(names).filter(pc.equal(table.column("kind"), kind))
+    return not any(column.null_count for column in of_kind.columns)
+
+
+def _parse_slow(line: bytes, byte: int, place: Place, shape: Shape) -> dict[str, Any]:
+    """One line as a row of the source: a record, or where and why there is none."""
+    try:
+        record = _parse_object(line, shape)
+        _check(record, place, shape)
+    except _NoRecordError as error:
+        text = line[: limits.LINE_SIZE_MAX].decode(errors="replace").rstrip("\n")[: limits.BAD_TEXT_MAX]
+        return {"bad_path": place.path, "bad_byte": byte, "bad_reason": str(error), "bad_text": text}
+    place.last_offset = record["offset"]
+    return record
+
+
+def _parse_object(line: bytes, shape: Shape) -> dict[str, Any]:
+    if len(line) > limits.LINE_SIZE_MAX:
+        raise _NoRecordError(f"longer than {limits.LINE_SIZE_MAX} bytes")
+    if not line.endswith(b"\n"):
+        raise _NoRecordError("torn: no line feed at its end")
+    try:
+        record = json.loads(line.decode(), parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise _NoRecordError("not JSON") from error
+    if not isinstance(record, dict):
+        raise _NoRecordError("not a JSON object")
+    return {field.name: record[field.name] for field in shape.fields if record.get(field.name) is not None}
+
+
+def bad_rows(rows: Sequence[tuple[str, int, str]], shape: Shape) -> pa.RecordBatch:
+    """Rows of (path, byte, reason) for what cannot be read at all."""
+    return pa.RecordBatch.from_pylist(
+        [
+            {"bad_path": path, "bad_byte": byte, "bad_reason": reason, "bad_text": ""}
+            for path, byte, reason in rows
+        ],
+        schema=shape.schema,
+    )
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        raise ValueError("a field occurs twice")
+    return record
+
+
+def _check(record: dict[str, Any], place: Place, shape: Shape) -> None:
+    """Raises _NoRecordError, unless *record* is one that belongs here and was not counted before."""
+    version = record.get("v")
+    if type(version) is int and version > limits.EVENTS_VERSION:
+        raise _NoRecordError(f"version {version} is newer than {limits.EVENTS_VERSION}")
+    for name in shape.header + shape.required.get(str(record.get("kind")), ()):
+        if name not in record:
+            raise _NoRecordError(f"no {name}")
+    for field in shape.fields:
+        if field.name in record:
+            _check_value(field, record[field.name])
+    if version != limits.EVENTS_VERSION:
+        raise _NoRecordError("v is out of bounds")
+    if (record["node"], record["boot"]) != (place.node, place.boot):
+        raise _NoRecordError("belongs to another node or boot")
+    if record["offset"] <= place.last_offset:
+        raise _NoRecordError("counted before: its offset does not grow")
+
+
+def _check_value(field: Field, value: object) -> None:
+    if not _TYPE_CHECKS[field.type](value):
+        raise _NoRecordError(f"{field.name} has the wrong type")
+    if isinstance(value, int | float) and field.type in _NUMERIC and not field.low <= value <= field.high:
+        raise _NoRecordError(f"{field.name} is out of bounds")
+    if isinstance(value, str) and field.size is not None and len(value.encode()) != field.size:
+        raise _NoRecordError(f"{field.name} has the wrong length")
+
+
+def _is_text(value: object) -> bool:
+    """True for a text that has a UTF-8 form: JSON can say half a surrogate pair, which has none."""
+    return isinstance(value, str) and not any(0xD800 <= ord(letter) <= 0xDFFF for letter in value)
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+def _is_ints(value: object) -> bool:
+    return isinstance(value, list) and all(item is None or _is_int(item) for item in value)
+
+
+_TYPE_CHECKS: Final[dict[FieldType, Callable[[Any], bool]]] = {
+    FieldType.INT: _is_int,
+    FieldType.FLOAT: lambda value: type(value) in {int, float} and math.isfinite(value),
+    FieldType.TEXT: _is_text,
+    FieldType.BOOL: lambda value: type(value) is bool,
+    FieldType.INTS: _is_ints,
+    FieldType.TRIPLES: lambda value: (
+        type(value) is list and all(item is None or _is_ints(item) for item in value)
+    ),
+}
