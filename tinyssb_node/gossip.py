@@ -130,7 +130,7 @@ class Gossip:
         for feed, first, share in zip(feeds, firsts, shares, strict=True):
             if share:
                 chains.append([entry.packet for entry in self._store.entries(feed, first, share)])
-                line.given_entries.give(feed, first + share - 1, now_us)
+                line.given_entries.give(feed, first, first + share - 1, now_us)
                 line.peer_next[feed] = first + share
         due_us = line.answer_due_us(now_us)
         for packet in take_turns(chains):
@@ -150,7 +150,7 @@ class Gossip:
             chains.append(packets)
             line.peer_next_chunk[chain] = first + len(packets)
             if packets:
-                line.given_chunks.give(chain, first + len(packets) - 1, now_us)
+                line.given_chunks.give(chain, first, first + len(packets) - 1, now_us)
         due_us = line.answer_due_us(now_us)
         for packet in take_turns(chains):
             line.put(packet, PacketKind.CHUNK, due_us)
@@ -217,7 +217,7 @@ class Gossip:
         entry = self._store.entry(appended.feed, appended.seq)
         assert entry is not None
         line.put(entry.packet, PacketKind.ENTRY, now_us)
-        line.given_entries.give(appended.feed, appended.seq, now_us)
+        line.given_entries.give(appended.feed, appended.seq, appended.seq, now_us)
         line.peer_next[appended.feed] = appended.seq + 1
 
     def _push_chunk(self, line: Line, appended: ChunkAppended, now_us: int) -> None:
@@ -225,7 +225,7 @@ class Gossip:
         assert packet is not None
         chain = (appended.feed, appended.seq)
         line.put(packet, PacketKind.CHUNK, now_us)
-        line.given_chunks.give(chain, appended.chunk, now_us)
+        line.given_chunks.give(chain, appended.chunk, appended.chunk, now_us)
         line.peer_next_chunk[chain] = appended.chunk + 1
 
     # --- events

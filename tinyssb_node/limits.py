@@ -118,8 +118,11 @@ IMPORT_PACKETS_MAX: Final = 512
 assert (2 * PACKET_SIZE + 3) * IMPORT_PACKETS_MAX < CONTROL_REQUEST_MAX
 EXPORT_VERSION: Final = 1
 """Version of export files (docs/formats/export.md)."""
-TURN_FRAMES_MAX: Final = 512
-"""Received frames in one transaction: about 30 ms of signature checks, so that timers and clients get their turn."""
+TURN_US: Final = 100_000
+"""Longest time that received frames are taken into one transaction: commits are dear (5 to 50 ms on an SD card), yet timers and
+clients must get their turn."""
+TURN_CHECK_FRAMES: Final = 32
+"""Frames between two looks at the clock: about 2 ms of signature checks on a PC, 20 ms on a Pi Zero."""
 CLOCK_STEP_US: Final = 1_000_000
 """A wall clock that moved this much against the monotonic clock was set (docs/formats/events.md)."""
 RETRY_US: Final = 30_000_000
@@ -132,6 +135,8 @@ LOG_REPEAT_US: Final = 60_000_000
 """A log line about strangers' mistakes is written at most this often; the next one counts those between."""
 NAME_MAX: Final = 32
 """Most characters of a node's name, so that tables stay tables."""
+NODE_NAME_SIZE: Final = 8
+"""Bytes of a node's own feed id that name it in event logs (docs/formats/events.md)."""
 NETWORK_KEY_MAX: Final = 64
 """Most bytes of a network key; it precedes a name that is hashed at every packet."""
 UNIX_PATH_MAX: Final = 107
@@ -277,5 +282,7 @@ JUNK_BURST: Final = 100
 """Records of invalid or unknown packets that a face may cause at once."""
 JUNK_PER_S: Final = 5
 """Records of invalid or unknown packets that a face may cause for long: 430,000 a day, 100 MB at most."""
+GIVEN_RANGES_MAX: Final = 4
+"""Ranges of a feed remembered as just given on a face: two askers at different places, and what is pushed meanwhile."""
 PUSH_CHUNKS_MAX: Final = 16
 """Packets of a side chain sent unasked behind a new entry of ours; the rest is asked for."""

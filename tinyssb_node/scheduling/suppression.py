@@ -2,38 +2,62 @@
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Generic, TypeVar
+
+from tinyssb_node import limits
 
 K = TypeVar("K", bound=Hashable)
 
 
+@dataclass(slots=True)
+class _Range:
+    first: int
+    last: int
+    began_us: int
+    at_us: int
+
+
 class Given(Generic[K]):
-    """Up to which number each chain was given on a face, and when last.
+    """Which numbers of each chain were just given on a face.
 
     A chain is a feed (numbers are sequence numbers) or a side chain (numbers of chunks). "Given" is by us or by
-    anybody else who was heard. Bounded: the longest untouched chain is forgotten first.
+    anybody else who was heard. Ranges, not the highest number: who lacks what is far behind the newest entry must not
+    wait for as long as there are new ones. Bounded: the longest untouched chain is forgotten first, and of each chain
+    the oldest range.
     """
 
     def __init__(self, *, hold_us: int, most: int) -> None:
         self._hold_us = hold_us
         self._most = most
-        self._last: OrderedDict[K, tuple[int, int]] = OrderedDict()
+        self._ranges: OrderedDict[K, list[_Range]] = OrderedDict()
 
-    def give(self, chain: K, number: int, now_us: int) -> None:
-        """*number* of *chain* was given now."""
-        held = self._last.pop(chain, None)
-        if held is not None and now_us - held[1] < self._hold_us:
-            number = max(number, held[0])
-        self._last[chain] = (number, now_us)
-        if len(self._last) > self._most:
-            self._last.popitem(last=False)
+    def give(self, chain: K, first: int, last: int, now_us: int) -> None:
+        """Numbers *first* to *last* of *chain* were given now."""
+        ranges = self._ranges.setdefault(chain, [])
+        self._ranges.move_to_end(chain)
+        if ranges and self._grow(ranges[-1], first, last, now_us):
+            return
+        ranges.append(_Range(first, last, now_us, now_us))
+        del ranges[: -limits.GIVEN_RANGES_MAX]
+        if len(self._ranges) > self._most:
+            self._ranges.popitem(last=False)
+
+    def _grow(self, newest: _Range, first: int, last: int, now_us: int) -> bool:
+        """Continue *newest* if possible. Not for longer than a hold: its beginning must get old in time."""
+        if not newest.first <= first <= newest.last + 1 or now_us - newest.began_us >= self._hold_us:
+            return False
+        newest.last = max(newest.last, last)
+        newest.at_us = now_us
+        return True
 
     def first_to_give(self, chain: K, asked: int, now_us: int) -> int:
         """Where an answer to "from *asked* on" should begin: behind what was given a moment ago."""
-        held = self._last.get(chain)
-        if held is None or now_us - held[1] >= self._hold_us:
-            return asked
-        return max(asked, held[0] + 1)
+        for given in sorted(self._ranges.get(chain, ()), key=attrgetter("first")):
+            if now_us - given.at_us < self._hold_us and given.first <= asked:
+                asked = max(asked, given.last + 1)
+        return asked
 
 
 class Latest(Generic[K]):
@@ -59,9 +83,6 @@ class Recent(Generic[K]):
     def __init__(self, most: int) -> None:
         self._most = most
         self._seen: OrderedDict[K, int] = OrderedDict()
-
-    def __contains__(self, key: K) -> bool:
-        return key in self._seen
 
     def add(self, key: K, now_us: int) -> None:
         """Remember *key* as seen now."""
