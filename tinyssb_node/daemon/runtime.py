@@ -8,13 +8,13 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.clock import Clock, ClockWatch
+from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.logs import EventLines, Logger
+from tinyssb_node.daemon.ports import Port
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import EventLogFullError, LocalError, StoreFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event
@@ -37,34 +37,6 @@ _RESUME_AT = limits.INBOX_MAX // 4
 """Waiting frames at which they may go on."""
 
 
-class EventSink(Protocol):
-    """What the runtime needs of the event log."""
-
-    def append(self, event: Event, t_us: int, mono_us: int) -> None:
-        """Add a record."""
-        ...
-
-    def flush(self) -> None:
-        """Hand all records to the system. Raises EventLogFullError."""
-        ...
-
-    def tick(self, t_us: int, mono_us: int) -> None:
-        """Do what time asks for: sync, begin a segment, delete old ones. Raises EventLogFullError."""
-        ...
-
-
-@dataclass(slots=True)
-class _Port:
-    """A face that is up, seen from here."""
-
-    face: Face
-    spec: str
-    outgoing: list[bytes] = field(default_factory=list)
-    """Packets to hand over; the node keeps them within the face's window."""
-    ready: asyncio.Event = field(default_factory=asyncio.Event)
-    sender: asyncio.Task[None] | None = None
-
-
 class Runtime:
     """Drives one node. To endpoints it is the FaceSink."""
 
@@ -73,7 +45,7 @@ class Runtime:
         *,
         make_node: Callable[[bool], Node],
         store: Store,
-        events: EventSink,
+        events: EventLog,
         clock: Clock,
         logger: Logger,
         has_room: Callable[[], bool],
@@ -88,7 +60,7 @@ class Runtime:
         self._has_room = has_room
         self._watch = ClockWatch(clock)
         self._inbox: deque[tuple[bytes, FaceName, Reception] | _Report] = deque()
-        self._ports: dict[FaceName, _Port] = {}
+        self._ports: dict[FaceName, Port] = {}
         self._awake = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -107,8 +79,7 @@ class Runtime:
         """See FaceSink."""
 
         def report(node: Node, now_us: int) -> list[Effect]:
-            port = self._ports[face.name] = _Port(face, spec)
-            port.sender = asyncio.get_running_loop().create_task(self._send(port))
+            self._ports[face.name] = Port(face, spec, self._left, self._logger)
             return node.face_up(face.name, face.profile, spec, now_us)
 
         self._report(report)
@@ -117,9 +88,7 @@ class Runtime:
         """See FaceSink."""
 
         def report(node: Node, now_us: int) -> list[Effect]:
-            port = self._ports.pop(face)
-            if port.sender is not None:
-                port.sender.cancel()
+            self._ports.pop(face).close()
             return node.face_down(face, reason, now_us)
 
         self._report(report)
@@ -180,9 +149,12 @@ class Runtime:
             return result
         for effect in effects:
             if isinstance(effect, Send) and (port := self._ports.get(effect.face)) is not None:
-                port.outgoing.append(effect.packet)
-                port.ready.set()
+                port.give(effect.packet)
         return result
+
+    def note(self, event: Event) -> None:
+        """Put *event* into the event log: something of the daemon that no node knows of."""
+        self._record([event], self._clock.now_us())
 
     def appended(self) -> asyncio.Event:
         """Set when the next entry or chunk was appended. Take it before looking at the store."""
@@ -217,7 +189,9 @@ class Runtime:
 
     def _take_input(self, node: Node, now_us: int) -> tuple[None, list[Effect]]:
         effects: list[Effect] = []
-        for _ in range(min(len(self._inbox), limits.TURN_FRAMES_MAX)):
+        for taken in range(len(self._inbox)):
+            if taken % limits.TURN_CHECK_FRAMES == 0 and self._clock.now_us() - now_us > limits.TURN_US:
+                break
             item = self._inbox.popleft()
             try:
                 effects += node.receive(*item, now_us) if isinstance(item, tuple) else item(node, now_us)
@@ -264,6 +238,16 @@ class Runtime:
             event.set()
         return True
 
+    def _left(self, port: Port, generation: int, count: int) -> None:
+        """Packets have left. Those of a node or a face that is no more are not counted against its successor."""
+
+        def report(node: Node, now_us: int) -> list[Effect]:
+            name = port.face.name
+            current = self._ports.get(name) is port and port.generation == generation
+            return node.sent(name, count, now_us) if current else []
+
+        self._report(report)
+
     # --- a full disk
 
     def _stop_writing(self, error: LocalError, now_us: int) -> None:
@@ -288,30 +272,5 @@ class Runtime:
         """Load the node anew from the store, with the faces that are up. That they are was recorded before."""
         self.node = self._make_node(self.read_only is not None)
         for port in self._ports.values():
-            port.outgoing.clear()
+            port.forget()
             self.node.face_up(port.face.name, port.face.profile, port.spec, now_us)
-
-    # --- sending
-
-    async def _send(self, port: _Port) -> None:
-        """Give *port*'s face its packets until cancelled."""
-        while True:
-            await port.ready.wait()
-            port.ready.clear()
-            packets, port.outgoing = port.outgoing, []
-            if not packets:
-                continue
-            node = self.node
-            try:
-                await port.face.send(packets)
-            except OSError as error:
-                # Its endpoint takes the face down; what was under way is lost, as packets may be.
-                self._logger.debug("sending failed", face=port.face.name, error=str(error))
-                return
-            self._report(partial(self._sent, port, node, len(packets)))
-
-    def _sent(self, port: _Port, sender: Node, count: int, node: Node, now_us: int) -> list[Effect]:
-        """Packets have left. Those of a node or a face that is no more are not counted against its successor."""
-        if sender is not node or self._ports.get(port.face.name) is not port:
-            return []
-        return node.sent(port.face.name, count, now_us)

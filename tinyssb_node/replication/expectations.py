@@ -114,12 +114,11 @@ class Orphans:
         """Hashes of the packets kept that begin with *dmx*, in a fixed order."""
         return sorted(self._by_dmx.get(dmx, ()))
 
-    def take(self, hash_: bytes) -> bytes | None:
-        """Remove and return a packet, None if it is not kept."""
-        packet = self._by_hash.pop(hash_, None)
-        if packet is not None:
-            dmx = packet[: limits.DMX_SIZE]
-            self._by_dmx[dmx].discard(hash_)
-            if not self._by_dmx[dmx]:
-                del self._by_dmx[dmx]
+    def take(self, hash_: bytes) -> bytes:
+        """Remove and return a packet that is kept."""
+        packet = self._by_hash.pop(hash_)
+        dmx = packet[: limits.DMX_SIZE]
+        self._by_dmx[dmx].discard(hash_)
+        if not self._by_dmx[dmx]:
+            del self._by_dmx[dmx]
         return packet

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.codec.dmx import Network, first_prev
+from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
 from tinyssb_node.feeds.author import compose
@@ -59,9 +59,12 @@ class Replica:
         self.goset = Goset(self._records)
         self.expectations = Expectations()
         self.orphans = Orphans()
+        self._other_firsts: dict[bytes, FeedId] = {}
+        """DMX of an entry 1 in the dialect that its feed is not written in: if it comes, that is a fork."""
         self._chains_left_out = False
-        for feed in self._records:
+        for feed, tip in self._tips.items():
             self._expect_entries(feed)
+            self._watch_other_first(tip)
         self._expect_stored_chains()
 
     # --- looking
@@ -131,7 +134,7 @@ class Replica:
         if finding is None:
             return self._look_back(packet, hash_)
         if finding.verdict is Verdict.NEW:
-            self._adopt_orphans(finding, origin, face)
+            self._adopt_known(finding, origin, face)
         return finding
 
     def _match(self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None) -> Finding | None:
@@ -168,6 +171,8 @@ class Replica:
         self._tips[feed] = tip
         if first:
             self._keep(replace(self._records[feed], dialect=tip.dialect))
+        if seq == 1:
+            self._watch_other_first(tip)
         arrival = self._store.append_entry(feed, seq, extended.packet, id_, origin, face)
         self.expectations.expect_entries(feed, expectations(self._network, tip))
         layout = extended.layout
@@ -217,40 +222,49 @@ class Replica:
         )
         return finding
 
-    def _adopt_orphans(self, finding: Finding, origin: Origin, face: FaceName | None) -> None:
-        """Append what had come too early for what *finding* appended, and so on while anything fits."""
-        if not len(self.orphans):
-            return
+    def _adopt_known(self, finding: Finding, origin: Origin, face: FaceName | None) -> None:
+        """Append what had come too early for what *finding* appended, and chunks that another side chain has in
+        common with this one; and so on while anything fits."""
         unread: list[Event] = list(finding.events)
         while unread:
             event = unread.pop(0)
             assert isinstance(event, EntryAppended | ChunkAppended)
-            for hash_ in self._expected_orphans(event.feed, event.seq):
-                packet = self.orphans.take(hash_)
-                adopted = self._match(packet, hash_, origin, face) if packet is not None else None
+            for hash_, packet in self._known_next(event.feed, event.seq):
+                adopted = self._match(packet, hash_, origin, face)
                 if adopted is not None:
                     finding.events += adopted.events
                     unread += adopted.events
 
-    def _expected_orphans(self, feed: FeedId, seq: int) -> Iterator[bytes]:
-        for expectation in self.expectations.of_feed(feed):
-            yield from self.orphans.with_dmx(expectation.dmx)
+    def _known_next(self, feed: FeedId, seq: int) -> Iterator[tuple[bytes, bytes]]:
+        """Packets, with their hashes, that we have already and that are expected now."""
+        if len(self.orphans):
+            for expectation in self.expectations.of_feed(feed):
+                for hash_ in self.orphans.with_dmx(expectation.dmx):
+                    yield hash_, self.orphans.take(hash_)
         chain = self.expectations.of_chain(feed, seq)
-        if chain is not None and chain.next_hash in self.orphans:
-            yield chain.next_hash
+        if chain is None:
+            return
+        if chain.next_hash in self.orphans:
+            yield chain.next_hash, self.orphans.take(chain.next_hash)
+        else:
+            for place in self._store.find_chunks(chain.next_hash)[:1]:
+                packet = self._store.chunk(*place)
+                assert packet is not None
+                yield chain.next_hash, packet
 
     def _look_back(self, packet: bytes, hash_: bytes) -> Finding:
         """A packet that nothing expects: one that we hold, a fork of one that we hold, or an orphan."""
-        for feed, seq in self._store.find_entries(packet[: limits.DMX_SIZE]):
-            finding = self._compare(feed, seq, packet)
-            if finding is not None:
-                return finding
+        dmx = packet[: limits.DMX_SIZE]
+        for feed, seq in self._store.find_entries(dmx):
+            return self._compare(feed, seq, packet)
+        if dmx in self._other_firsts:
+            return self._compare(self._other_firsts[dmx], 1, packet)
         for feed, seq, chunk in self._store.find_chunks(hash_):
             return Finding(PacketKind.CHUNK, Verdict.DUPLICATE, None, feed, seq, chunk)
         reason = None if self.orphans.put(hash_, packet) else ORPHANS_FULL
         return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS, reason)
 
-    def _compare(self, feed: FeedId, seq: int, packet: bytes) -> Finding | None:
+    def _compare(self, feed: FeedId, seq: int, packet: bytes) -> Finding:
         held = self._held(feed, seq)
         outcome = extend(self._network, self._tips[feed], seq, packet, held)
         if isinstance(outcome, Duplicate):
@@ -307,6 +321,12 @@ class Replica:
         return [event for event in events if isinstance(event, EntryAppended | ChunkAppended)]
 
     # --- expecting
+
+    def _watch_other_first(self, tip: Tip) -> None:
+        if tip.seq and tip.dialect is not None:
+            other = Dialect.DEPLOYED if tip.dialect is Dialect.SPEC else Dialect.SPEC
+            name = entry_name(self._network, tip.feed, 1, first_prev(tip.feed, other))
+            self._other_firsts[dmx_of(name)] = tip.feed
 
     def _expect_entries(self, feed: FeedId) -> None:
         places = expectations(self._network, self._tips[feed]) if self._is_open(feed) else ()
