@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = Parser(
+    parser: argparse.ArgumentParser = Parser(
         prog="tinyssb",
         description="A node of a tinySSB mesh: publish, read, and keep signed feeds that travel over thin air.",
         epilog="Manual: docs/reference/cli.md. Exit codes are those of sysexits(3).",

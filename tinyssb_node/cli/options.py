@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name
 else:
     Subparsers = object
+"""What ``ArgumentParser.add_subparsers`` returns."""
 
 Run = Callable[[argparse.Namespace], int]
 

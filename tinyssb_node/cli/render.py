@@ -12,6 +12,9 @@ from tinyssb_node.codec import bipf
 SHORT_ID = 12
 """Digits of a feed id shown in tables: enough to name one among 255, and to type."""
 
+LINE_TEXT = 120
+"""Characters of content in a line of a listing."""
+
 
 class Form(StrEnum):
     """How content was read."""
@@ -52,6 +55,11 @@ def one_line(decoded: Decoded) -> str:
     """*decoded* for a table: a text as it is, anything else as JSON."""
     value = decoded.value
     return printable(value if isinstance(value, str) else json.dumps(to_json(value), ensure_ascii=False))
+
+
+def shortened(text: str) -> str:
+    """*text* cut to what fits behind a number and a time on a wide terminal."""
+    return text if len(text) <= LINE_TEXT else text[:LINE_TEXT] + "…"
 
 
 def to_json(value: bipf.Value) -> object:

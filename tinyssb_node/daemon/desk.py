@@ -10,12 +10,8 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.arguments import Arguments
 from tinyssb_node.daemon.clock import Clock
-from tinyssb_node.daemon.problems import (
-    AmbiguousFeedError,
-    UnknownCommandError,
-    UnknownEntryError,
-    UnknownFeedError,
-)
+from tinyssb_node.daemon.naming import find_feed
+from tinyssb_node.daemon.problems import UnknownCommandError, UnknownEntryError
 from tinyssb_node.daemon.protocol import Request
 from tinyssb_node.daemon.rows import (
     CountRow,
@@ -39,9 +35,6 @@ from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect, FeedId, Verdict
 from tinyssb_node.node import Node
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
-
-OWN_FEED = "me"
-"""What the node's own feed may be called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,23 +240,8 @@ class Desk:
         return self._runtime.do(lambda node, now_us: import_packets(node, feed, packets, now_us))
 
     def _find(self, name: str) -> FeedRecord:
-        """The one feed of the set that *name* names. Raises UnknownFeedError, AmbiguousFeedError."""
-        prefix = self._about.feed.hex() if name == OWN_FEED else name.lower()
-        found = [
-            record for record in self._runtime.node.feeds() if prefix and record.feed.hex().startswith(prefix)
-        ]
-        shown = name[: 2 * limits.FEED_ID_SIZE]
-        if not found:
-            raise UnknownFeedError(
-                f"No feed of this node's set begins with '{shown}'.",
-                "`tinyssb feeds` lists them; `tinyssb follow` adds one.",
-            )
-        if len(found) > 1:
-            raise AmbiguousFeedError(
-                f"{len(found)} feeds begin with '{shown}'.",
-                "Add digits until only one is left; `tinyssb feeds` lists them.",
-            )
-        return found[0]
+        """The feed of the set that *name* names. Raises UnknownFeedError, AmbiguousFeedError."""
+        return find_feed(self._runtime.node.feeds(), name, self._about.feed)
 
     def _entry_row(self, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> EntryRow:
         assert dialect is not None, "a feed with entries has a dialect"

@@ -1,6 +1,7 @@
 """Making a node's home, and reading who it is."""
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 from tinyssb_node import limits
@@ -12,6 +13,7 @@ from tinyssb_node.errors import IdentityExistsError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.store.secrets import create_identity, generate_identity, load_identity
+from tinyssb_node.store.sqlite import SqliteStore
 
 
 def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...]) -> FeedId:
@@ -32,6 +34,8 @@ def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...])
         _create(home.config, initial_config(name, faces or DEFAULT_FACES))
         # Last, since it is what makes a folder a node's home.
         create_identity(home.identity, identity)
+        with closing(SqliteStore.open(home.store)):
+            pass  # So that what reads stores finds one.
     except OSError as error:
         raise _refused(home, error) from error
     return SigningKey(identity.seed).feed_id
@@ -46,9 +50,9 @@ def read_identity(home: Home) -> tuple[SigningKey, Dialect]:
     return SigningKey(identity.seed), identity.dialect
 
 
-def event_folder(home: Home, feed: FeedId) -> Path:
-    """Where the event log of the node with *feed* is (docs/formats/events.md)."""
-    return home.events / feed[: limits.NODE_ID_SIZE].hex()
+def node_name(feed: FeedId) -> str:
+    """What the event log calls the node that owns *feed* (docs/formats/events.md)."""
+    return feed[: limits.NODE_NAME_SIZE].hex()
 
 
 def _create(path: Path, text: str) -> None:

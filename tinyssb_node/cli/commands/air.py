@@ -1,14 +1,50 @@
 """`faces`, `ether`: links to the outside, and a modelled channel to try them on."""
 
+from __future__ import annotations
+
 import argparse
 import json
+import sys
+from typing import TYPE_CHECKING
 
+from tinyssb_node import limits
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
+
+if TYPE_CHECKING:
+    from tinyssb_node.faces.ether_protocol import Command, Status
+
+_HOST = "127.0.0.1"
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     """Describe the commands."""
     add_json(add_command(subparsers, common, "faces", faces, "list the links that are up"))
+    parser = add_command(
+        subparsers,
+        common,
+        "ether",
+        ether,
+        "run a modelled LoRa channel for several nodes on one machine",
+        more="Nodes join it with the face ether:HOST:PORT?name=NAME. With an action: speak with one that runs.",
+    )
+    parser.add_argument("--host", default=_HOST, help=f"its address (default: {_HOST})")
+    parser.add_argument(
+        "--port", type=_port, default=limits.ETHER_PORT, help=f"its port (default: {limits.ETHER_PORT})"
+    )
+    parser.add_argument(
+        "--sf", type=int, choices=range(7, 13), default=7, help="spreading factor (default: 7)"
+    )
+    parser.add_argument("--loss", type=_share, default=0.0, help="share of packets lost, 0 to 1 (default: 0)")
+    parser.add_argument(
+        "--time-scale", type=_scale, default=1.0, help="how much quicker than real (default: 1)"
+    )
+    parser.add_argument("--json", action="store_true", help="with an action: print the ether's state as JSON")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action")
+    cut = actions.add_parser("cut", help="let nobody of LEFT and nobody of RIGHT hear each other")
+    cut.add_argument("left", metavar="LEFT", type=_names, help="names, joined by commas")
+    cut.add_argument("right", metavar="RIGHT", type=_names, help="names, joined by commas")
+    actions.add_parser("heal", help="undo all cuts")
+    actions.add_parser("status", help="show the nodes on it, and the cuts")
 
 
 def faces(arguments: argparse.Namespace) -> int:
@@ -22,13 +58,15 @@ def faces(arguments: argparse.Namespace) -> int:
         for row in rows:
             print(json.dumps(row))
         return 0
-    header = ("FACE", "MEDIUM", "SENT", "RECEIVED", "WAITING", "HEARD")
+    header = ("FACE", "MEDIUM", "SENT", "RECEIVED", "NEW", "INVALID", "WAITING", "HEARD")
     listed = [
         (
             row["face"],
             row["medium"],
             row["sent"],
             row["received"],
+            row["new"],
+            row["invalid"],
             row["queued"] + row["outstanding"],
             "never" if row["heard_us"] is None else duration(row["heard_us"]) + " ago",
         )
@@ -36,3 +74,107 @@ def faces(arguments: argparse.Namespace) -> int:
     ]
     print(table(header, listed))
     return 0
+
+
+def ether(arguments: argparse.Namespace) -> int:
+    """Run an ether, or speak with one."""
+    import asyncio
+
+    from tinyssb_node.sim.ether import ether_command
+
+    if arguments.action is None:
+        return _run_ether(arguments)
+    status = asyncio.run(ether_command(arguments.host, arguments.port, _command(arguments)))
+    print(_as_json(status) if arguments.json else _as_table(status))
+    return 0
+
+
+def _run_ether(arguments: argparse.Namespace) -> int:
+    import asyncio
+    import signal
+
+    from firmware_bridge.lora import LoraSettings
+    from tinyssb_node.sim.ether import EtherConfig, serve_ether
+    from tinyssb_node.sim.medium import MediumOptions
+
+    medium = MediumOptions(lora=LoraSettings(spreading_factor=arguments.sf), default_loss=arguments.loss)
+    config = EtherConfig(
+        host=arguments.host, port=arguments.port, medium=medium, time_scale=arguments.time_scale
+    )
+
+    def ready(port: int) -> None:
+        print(f"The ether listens at {arguments.host}:{port}; Ctrl-C ends it.", flush=True)
+        sys.stdout.flush()
+
+    async def serve() -> None:
+        serving = asyncio.ensure_future(serve_ether(config, ready=ready))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
+        await asyncio.wait([serving])
+        if not serving.cancelled():
+            serving.result()
+
+    asyncio.run(serve())
+    return 0
+
+
+def _command(arguments: argparse.Namespace) -> Command:
+    from tinyssb_node.faces.ether_protocol import Cut, GetStatus, Heal
+
+    if arguments.action == "cut":
+        return Cut(left=arguments.left, right=arguments.right)
+    return Heal() if arguments.action == "heal" else GetStatus()
+
+
+def _as_json(status: Status) -> str:
+    import msgspec
+
+    return msgspec.json.encode(status).decode()
+
+
+def _as_table(status: Status) -> str:
+    from tinyssb_node.cli.render import duration, table
+
+    header = ("NODE", "HERE", "SENT", "AIRTIME", "HEARD", "COLLIDED", "LOST")
+    nodes = [
+        (
+            node.name,
+            node.connected,
+            node.sent,
+            duration(node.airtime_us),
+            node.heard,
+            node.collided,
+            node.lost,
+        )
+        for node in status.nodes
+    ]
+    cuts = [f"cut: {', '.join(left)} | {', '.join(right)}" for left, right in status.cuts]
+    return "\n".join([table(header, nodes), *cuts])
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"'{text}' is no port, which is 0 to 65535")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    return _number(text, 0.0, 1.0)
+
+
+def _scale(text: str) -> float:
+    return _number(text, 0.001, 10_000.0)
+
+
+def _number(text: str, low: float, high: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not low <= number <= high:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from {low:g} to {high:g}")
+    return number

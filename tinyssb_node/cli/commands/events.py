@@ -54,12 +54,12 @@ def events(arguments: argparse.Namespace) -> int:
 def event_folder(given: str | None) -> Path:
     """The folder of the node's segments. Raises HomeMissingError, NoEventsError."""
     from tinyssb_node.daemon.home import Home
-    from tinyssb_node.daemon.setup import read_identity
+    from tinyssb_node.daemon.setup import node_name, read_identity
 
     home = Home.find(given, os.environ)
     home.require()
     key, _ = read_identity(home)
-    folder = home.events / key.feed_id[:8].hex()
+    folder = home.events / node_name(key.feed_id)
     if not folder.is_dir():
         raise NoEventsError(
             "This node has not run yet, so nothing has happened.", "Start it with `tinyssb run`."

@@ -150,13 +150,13 @@ def _missing(row: EntryRow) -> str:
 
 
 def _log_line(row: EntryRow) -> str:
-    from tinyssb_node.cli.render import decode_content, local_time, one_line
+    from tinyssb_node.cli.render import decode_content, local_time, one_line, shortened
 
     if row["content"] is None:
         shown = _missing(row)
     else:
         decoded = decode_content(bytes.fromhex(row["content"]))
-        shown = f"{decoded.form.value:<4}  {one_line(decoded)}"
+        shown = f"{decoded.form.value:<4}  {shortened(one_line(decoded))}"
     return f"{row['seq']:>6}  {local_time(row['committed_us'])}  {shown}"
 
 

@@ -1,0 +1,159 @@
+"""What `doctor` looks at. Each check says what it found, and what to do where that is not well."""
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+
+from tinyssb_node import __version__, limits
+from tinyssb_node.cli.client import Client, DaemonUnreachableError
+from tinyssb_node.daemon.config import Config, read_config
+from tinyssb_node.daemon.explain import explain
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.setup import read_identity
+from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.spec import parse_spec
+from tinyssb_node.store.sqlite import SqliteStore
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check's result."""
+
+    check: str
+    """What was looked at."""
+    ok: bool
+    """Whether it is well."""
+    found: str
+    """What it is like."""
+    advice: str = ""
+    """What to do, where there is something to do."""
+
+
+def examine(home: Home) -> list[Finding]:
+    """Look at everything a node needs, the most basic things first."""
+    checks: tuple[tuple[str, Callable[[Home], Finding]], ...] = (
+        ("home", _check_home),
+        ("identity", _check_identity),
+        ("config", _check_config),
+        ("store", _check_store),
+        ("disk", _check_disk),
+        ("clock", _check_clock),
+        ("daemon", _check_daemon),
+    )
+    findings: list[Finding] = []
+    for name, check in checks:
+        try:
+            findings.append(check(home))
+        except LocalError as error:
+            told = explain(error)
+            findings.append(Finding(name, ok=False, found=told.message, advice=told.hint))
+        if name == "home" and not findings[-1].ok:
+            break
+    return findings
+
+
+def _check_home(home: Home) -> Finding:
+    home.require()
+    mode = home.root.stat().st_mode & 0o777
+    if mode & 0o022:
+        return Finding(
+            "home",
+            ok=False,
+            found=f"others may change what is in {home.root} (mode {mode:04o})",
+            advice=f"Type: chmod go-w '{home.root}'",
+        )
+    return Finding("home", ok=True, found=str(home.root))
+
+
+def _check_identity(home: Home) -> Finding:
+    key, dialect = read_identity(home)
+    return Finding("identity", ok=True, found=f"feed {key.feed_id.hex()}, dialect {dialect.value}")
+
+
+def _check_config(home: Home) -> Finding:
+    config = read_config(home)
+    for face in config.faces:
+        parse_spec(face)
+    if not config.faces:
+        return Finding(
+            "config",
+            ok=False,
+            found="it lists no faces, so the node hears nobody",
+            advice=f"Add one to `faces` in {home.config}; docs/reference/faces.md has examples.",
+        )
+    return Finding("config", ok=True, found=f"name '{config.name}', faces {', '.join(config.faces)}")
+
+
+def _check_store(home: Home) -> Finding:
+    if not home.store.exists():
+        return Finding("store", ok=True, found="none yet; it is made when the node first runs")
+    with closing(SqliteStore.open_readonly(home.store)) as store:
+        records = store.feeds()
+        forked = [record.feed.hex() for record in records if record.own and record.forked_at is not None]
+        entries = sum(record.seq for record in records)
+    if forked:
+        return Finding(
+            "store",
+            ok=False,
+            found=f"the node's own feed {forked[0]} is forked: two programs wrote it with one key",
+            advice="Nobody can repair that. Make a new node with `tinyssb init` in another home, and tell its feed id.",
+        )
+    return Finding("store", ok=True, found=f"{len(records)} feeds, {entries:,} entries")
+
+
+def _check_disk(home: Home) -> Finding:
+    free = shutil.disk_usage(home.root).free
+    found = f"{free // 2**20:,} MiB free"
+    if free < limits.DISK_ROOM_MIN:
+        return Finding(
+            "disk",
+            ok=False,
+            found=found,
+            advice="Make room, or lower `events.keep_mib` in config.toml: a full disk keeps the node from writing.",
+        )
+    return Finding("disk", ok=True, found=found)
+
+
+def _check_clock(home: Home) -> Finding:
+    now_s = time.time()
+    made_s = home.identity.stat().st_mtime
+    found = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(now_s))
+    if now_s < made_s - limits.CLOCK_STEP_US / 1e6:
+        return Finding(
+            "clock",
+            ok=False,
+            found=f"{found}, which is before this node was made",
+            advice="Set the clock. Nothing is refused for its date, but logs and lists show wrong times.",
+        )
+    return Finding("clock", ok=True, found=found)
+
+
+def _check_daemon(home: Home) -> Finding:
+    config: Config = read_config(home)
+    try:
+        with Client(config.control_socket) as node:
+            status = node.status()
+    except DaemonUnreachableError as error:
+        return Finding("daemon", ok=False, found=error.message, advice=error.hint)
+    broken = [end for end in status["endpoints"] if end["problem"]]
+    if status["read_only"]:
+        return Finding(
+            "daemon", ok=False, found=status["read_only"], advice="Make room on the disk; it then goes on."
+        )
+    if broken:
+        return Finding(
+            "daemon",
+            ok=False,
+            found=f"the face {broken[0]['spec']} is not open: {broken[0]['problem']}",
+            advice="It is tried again every half minute; change `faces` in config.toml if it can never work.",
+        )
+    if status["version"] != __version__:
+        return Finding(
+            "daemon",
+            ok=False,
+            found=f"it is version {status['version']}, this command {__version__}",
+            advice="Restart the daemon: tinyssb run, or systemctl restart tinyssb.",
+        )
+    return Finding("daemon", ok=True, found=f"running, {status['faces']} faces up")

@@ -1,0 +1,56 @@
+"""The sending side of a face that is up: packets wait here while the face is busy with those before."""
+
+import asyncio
+from collections.abc import Callable
+
+from tinyssb_node.daemon.logs import Logger
+from tinyssb_node.faces.face import Face
+
+
+class Port:
+    """Gives a face its packets, in order, and tells when they have left."""
+
+    def __init__(
+        self, face: Face, spec: str, left: Callable[["Port", int, int], None], logger: Logger
+    ) -> None:
+        """*left* is told the port, its generation when packets were handed over, and how many have left since."""
+        self.face = face
+        self.spec = spec
+        self.generation = 0
+        """Changes when packets handed over before are no longer anybody's concern."""
+        self._left = left
+        self._logger = logger
+        self._waiting: list[bytes] = []
+        """The node keeps them within the face's window."""
+        self._ready = asyncio.Event()
+        self._sender = asyncio.get_running_loop().create_task(self._send())
+
+    def give(self, packet: bytes) -> None:
+        """Send *packet* behind those given before."""
+        self._waiting.append(packet)
+        self._ready.set()
+
+    def forget(self) -> None:
+        """Drop what waits, and report nothing of what was handed over."""
+        self._waiting.clear()
+        self.generation += 1
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self._sender.cancel()
+
+    async def _send(self) -> None:
+        while True:
+            await self._ready.wait()
+            self._ready.clear()
+            packets, self._waiting = self._waiting, []
+            generation = self.generation
+            if not packets:
+                continue
+            try:
+                await self.face.send(packets)
+            except OSError as error:
+                # Its endpoint takes the face down; what was under way is lost, as packets may be.
+                self._logger.debug("sending failed", face=self.face.name, error=str(error))
+                return
+            self._left(self, generation, len(packets))

@@ -1,0 +1,197 @@
+"""The daemon as a process: what it needs is opened in order, works together, and is closed in the opposite order."""
+
+import asyncio
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+
+from tinyssb_node import __version__, limits
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.clock import SystemClock
+from tinyssb_node.daemon.config import Config, ConfigError, read_config
+from tinyssb_node.daemon.control import ControlServer
+from tinyssb_node.daemon.desk import About, Desk
+from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.links import Links
+from tinyssb_node.daemon.logs import Logger, start_logging
+from tinyssb_node.daemon.notify import Notifier
+from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.daemon.runtime import Runtime
+from tinyssb_node.daemon.setup import node_name, read_identity
+from tinyssb_node.errors import LocalError
+from tinyssb_node.events import DaemonStarted, DaemonStopped
+from tinyssb_node.faces.errors import FaceSpecError
+from tinyssb_node.faces.spec import WsListenSpec, parse_spec
+from tinyssb_node.ids import Dialect
+from tinyssb_node.node import Node
+from tinyssb_node.store.sqlite import SqliteStore
+
+
+def run_daemon(home: Home) -> int:
+    """Run the node in *home* until it is told to stop. Returns an exit code.
+
+    Raises LocalError for what keeps it from starting or going on, SystemExit after a bug, which is logged.
+    """
+    home.require()
+    config = read_config(home)
+    check_faces(home, config)
+    key, dialect = read_identity(home)
+    logger = start_logging(config.log_level, config.log_format)
+    try:
+        asyncio.run(Daemon(home, config, key, dialect, logger).run())
+    except Exception as error:
+        first = _first(error)
+        if isinstance(first, LocalError):
+            raise first from error
+        logger.critical("stopping for a fault of this program; please report it", exc_info=first)
+        raise SystemExit(Exit.SOFTWARE) from error
+    return Exit.OK
+
+
+def check_faces(home: Home, config: Config) -> None:
+    """Raise ConfigError for a face that says nothing we can open, or has the name of another one."""
+    names: dict[str, str] = {}
+    for face in config.faces:
+        try:
+            spec = parse_spec(face)
+        except FaceSpecError as error:
+            raise ConfigError(
+                home.config, "faces", face, f"{error.what}. Possible: {error.allowed}"
+            ) from error
+        name = f"ws:{spec.port}" if isinstance(spec, WsListenSpec) else spec.face_name
+        other = names.setdefault(spec.name or name, face)
+        if other != face:
+            raise ConfigError(
+                home.config, "faces", face, f"{other} has the same name; give one another by ?name="
+            )
+
+
+class Daemon:
+    """One run of a node."""
+
+    def __init__(self, home: Home, config: Config, key: SigningKey, dialect: Dialect, logger: Logger) -> None:
+        self._home = home
+        self._config = config
+        self._key = key
+        self._dialect = dialect
+        self._logger = logger
+        self._clock = SystemClock()
+        self._network = Network(config.network_key)
+        self._notifier = Notifier(os.environ, os.getpid())
+        self._stop_reason = ""
+
+    async def run(self) -> None:
+        """Work until a signal. Raises LocalError."""
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._told_to_stop, number, stop)
+        with ExitStack() as stack:
+            store = stack.enter_context(closing(SqliteStore.open(self._home.store)))
+            events = stack.enter_context(closing(self._open_events(store)))
+            runtime = Runtime(
+                make_node=self._node_maker(store),
+                store=store,
+                events=events,
+                clock=self._clock,
+                logger=self._logger,
+                has_room=self._has_room,
+            )
+            self._begin_events(events)
+            await self._work(runtime, store, events.boot, stop)
+            runtime.note(DaemonStopped(reason=self._stop_reason))
+        self._logger.info("stopped", reason=self._stop_reason)
+
+    async def _work(self, runtime: Runtime, store: SqliteStore, boot: int, stop: asyncio.Event) -> None:
+        links = Links(self._config.faces, runtime, self._logger)
+        about = About(
+            name=self._config.name,
+            feed=self._key.feed_id,
+            dialect=self._dialect,
+            network=self._network,
+            home=str(self._home.root),
+            pid=os.getpid(),
+            boot=boot,
+        )
+        desk = Desk(about=about, runtime=runtime, store=store, clock=self._clock, endpoints=links.rows)
+        listening = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            working = group.create_task(runtime.run())
+            around = [
+                group.create_task(work)
+                for work in (
+                    ControlServer(desk, self._config.control_socket).run(listening),
+                    links.run(),
+                    self._show_life(),
+                )
+            ]
+            await listening.wait()
+            self._logger.info("ready", feed=self._key.feed_id.hex(), home=about.home, version=__version__)
+            self._notifier.ready(f"{len(runtime.node.feeds())} feeds")
+            await stop.wait()
+            self._notifier.stopping()
+            for task in around:
+                task.cancel()
+            await asyncio.wait(around)
+            runtime.stop()
+            await working
+
+    async def _show_life(self) -> None:
+        """Tell the service manager, if it wants to know, that the loop turns."""
+        if self._notifier.watchdog_s is None:
+            return
+        while True:
+            self._notifier.alive()
+            await asyncio.sleep(self._notifier.watchdog_s)
+
+    def _told_to_stop(self, number: signal.Signals, stop: asyncio.Event) -> None:
+        self._stop_reason = signal.Signals(number).name
+        stop.set()
+
+    def _node_maker(self, store: SqliteStore) -> Callable[[bool], Node]:
+        entropy = random.SystemRandom()
+
+        def make_node(read_only: bool) -> Node:
+            return Node(
+                store=store,
+                network=self._network,
+                entropy=entropy,
+                key=self._key,
+                dialect=self._dialect,
+                read_only=read_only,
+            )
+
+        return make_node
+
+    def _open_events(self, store: SqliteStore) -> EventLog:
+        config = self._config
+        options = EventLogOptions(
+            segment_bytes=config.events_segment_bytes,
+            segment_age_us=config.events_segment_age_s * 1_000_000,
+            retention_bytes=config.events_keep_bytes,
+            retention_age_us=config.events_keep_age_s * 1_000_000,
+        )
+        name = node_name(self._key.feed_id)
+        return EventLog.open(self._home.events, name, store, self._clock.wall_us(), options=options)
+
+    def _begin_events(self, events: EventLog) -> None:
+        started = DaemonStarted(
+            name=self._config.name,
+            feed=self._key.feed_id,
+            dialect=self._dialect,
+            version=__version__,
+            clean=events.clean,
+        )
+        events.begin(started, self._clock.wall_us(), self._clock.now_us())
+
+    def _has_room(self) -> bool:
+        return shutil.disk_usage(self._home.root).free >= limits.DISK_ROOM_MIN
+
+
+def _first(error: Exception) -> Exception:
+    """What went wrong first, where *error* is a group: the others are of tasks it took down with it."""
+    return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
