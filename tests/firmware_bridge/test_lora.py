@@ -56,7 +56,13 @@ def test_an_implicit_header_saves_its_bits() -> None:
 
 @pytest.mark.parametrize(
     ("spreading_factor", "bandwidth_hz", "on"),
-    [(10, 125_000, False), (11, 125_000, True), (11, 250_000, False), (12, 250_000, True), (12, 500_000, False)],
+    [
+        (10, 125_000, False),
+        (11, 125_000, True),
+        (11, 250_000, False),
+        (12, 250_000, True),
+        (12, 500_000, False),
+    ],
 )
 def test_low_data_rate_from_16_ms_a_symbol(spreading_factor: int, bandwidth_hz: int, on: bool) -> None:
     assert LoraSettings(spreading_factor=spreading_factor, bandwidth_hz=bandwidth_hz).low_data_rate is on
@@ -108,4 +114,7 @@ def test_symbols_are_rounded_up() -> None:
 def test_noise_and_sensitivity() -> None:
     assert round(noise_floor_dbm(LoraSettings()), 1) == -117.0
     assert round(noise_floor_dbm(LoraSettings(bandwidth_hz=250_000)), 1) == -114.0
-    assert [round(sensitivity_dbm(LoraSettings(spreading_factor=sf)), 1) for sf in (7, 12)] == [-124.5, -137.0]
+    assert [round(sensitivity_dbm(LoraSettings(spreading_factor=sf)), 1) for sf in (7, 12)] == [
+        -124.5,
+        -137.0,
+    ]

@@ -76,14 +76,16 @@ class UdpFace:
             self._break(error)
 
     def _take(self, frame: bytes, address: str, sink: FaceSink) -> None:
-        now_s = self._loop.time()
-        own_host = address == self.own_address
-        if own_host and self._echoes.is_echo(frame, now_s):
-            return
         packet = parse_crc_frame(frame)
         if isinstance(packet, Junk):
             sink.junk(self.name, packet, len(frame))
-        elif own_host or self._peers.heard(address, frame, now_s):
+            return
+        now_s = self._loop.time()
+        if not self._peers.knows(address) and _is_of_this_host(address):
+            fresh = not self._echoes.is_echo(frame, now_s)
+        else:
+            fresh = self._peers.heard(address, frame, now_s)
+        if fresh:
             sink.frame(self.name, packet, WIRED)
 
     def _break(self, error: OSError) -> None:
@@ -155,6 +157,16 @@ class UdpEndpoint:
             raise FaceOpenError(
                 self.spec, f"there is no network interface '{name}'", f"This machine has: {', '.join(known)}."
             )
+
+
+def _is_of_this_host(address: str) -> bool:
+    """Whether *address* is ours: whoever sends from it shares our port, and hears multicast as well as we do."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return False
+    return True
 
 
 def _is_address(interface: str) -> bool:

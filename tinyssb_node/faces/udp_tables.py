@@ -54,6 +54,10 @@ class Peers:
             self._frames_s.popitem(last=False)
         return True
 
+    def knows(self, address: str) -> bool:
+        """Whether *address* was heard and not forgotten since."""
+        return address in self._heard_s
+
     def recent(self, now_s: float) -> tuple[str, ...]:
         """Addresses that get a copy of what is sent now; those silent for too long are forgotten."""
         while self._heard_s:

@@ -30,6 +30,9 @@ _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
 _QUIET.setLevel(logging.CRITICAL)
 
+HUNG_UP = "this node closed it"
+"""Why a face went down that nothing was wrong with."""
+
 
 class WsFace:
     """One WebSocket connection that is open."""
@@ -38,6 +41,7 @@ class WsFace:
         self.name = name
         self.profile: LinkProfile = stream_profile()
         self._connection = connection
+        self._hung_up = False
 
     async def send(self, packets: list[bytes]) -> None:
         """Write *packets*, waiting whenever the peer reads slower than we write. Raises ConnectionResetError."""
@@ -49,7 +53,7 @@ class WsFace:
 
     async def serve(self, sink: FaceSink, spec: str) -> None:
         """Be up until the connection ends, and hand what comes in to *sink*."""
-        reason = "this node closed it"
+        reason = HUNG_UP
         sink.up(self, spec)
         try:
             while True:
@@ -60,10 +64,15 @@ class WsFace:
                 elif not sink.frame(self.name, packet, WIRED):
                     await sink.room()
         except ConnectionClosed as closed:
-            reason = _reason(closed)
+            reason = HUNG_UP if self._hung_up else _reason(closed)
         finally:
             self._connection.transport.abort()
             sink.down(self.name, reason)
+
+    def hang_up(self) -> None:
+        """Drop the connection at once, without the closing handshake after which phones would not come back."""
+        self._hung_up = True
+        self._connection.transport.abort()
 
 
 def _reason(closed: ConnectionClosed) -> str:
@@ -82,7 +91,7 @@ class WsServerEndpoint:
         self.spec = text
         self._listen = spec
         self._numbers = count(1)
-        self._faces = 0
+        self._faces: set[WsFace] = set()
         self._transports: set[asyncio.Transport] = set()
         self.port = spec.port
         """The port listened on; with a spec of port 0 the real one is here once ``listening`` is set."""
@@ -94,11 +103,12 @@ class WsServerEndpoint:
 
         async def serve_peer(connection: ServerConnection) -> None:
             base = self._listen.name or f"ws:{self.port}"
-            self._faces += 1
+            face = WsFace(FaceName(f"{base}#{next(self._numbers)}"), connection)
+            self._faces.add(face)
             try:
-                await WsFace(FaceName(f"{base}#{next(self._numbers)}"), connection).serve(sink, self.spec)
+                await face.serve(sink, self.spec)
             finally:
-                self._faces -= 1
+                self._faces.discard(face)
 
         server = await self._open(serve_peer)
         self.port = server.sockets[0].getsockname()[1]
@@ -107,6 +117,8 @@ class WsServerEndpoint:
             await asyncio.get_running_loop().create_future()
         finally:
             self.listening.clear()
+            for face in self._faces:
+                face.hang_up()
             for transport in self._transports:
                 transport.abort()
             server.close(close_connections=False)
@@ -138,7 +150,7 @@ class WsServerEndpoint:
             ) from error
 
     def _refuse_when_full(self, connection: ServerConnection, _request: Request) -> Response | None:
-        if self._faces < self._listen.peers:
+        if len(self._faces) < self._listen.peers:
             return None
         return connection.respond(
             HTTPStatus.SERVICE_UNAVAILABLE, "This node has all the peers it can serve.\n"

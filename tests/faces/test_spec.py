@@ -1,0 +1,160 @@
+"""Spec strings: each form, its defaults, its errors, and the way back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinyssb_node.faces.errors import FaceSpecError
+from tinyssb_node.faces.spec import (
+    EtherSpec,
+    FaceSpec,
+    UdpSpec,
+    WsConnectSpec,
+    WsListenSpec,
+    open_endpoint,
+    parse_spec,
+    serialize_spec,
+)
+
+EXAMPLES: dict[str, FaceSpec] = {
+    "udp:239.5.5.8:1558": UdpSpec(),
+    "udp:239.5.5.8:1558?interface=lo": UdpSpec(interface="lo"),
+    "udp:239.5.5.8:1558?interface=192.168.1.7&ttl=4&copies=off&name=home": UdpSpec(
+        interface="192.168.1.7", ttl=4, copies=False, name="home"
+    ),
+    "ws:listen:0.0.0.0:8080": WsListenSpec(host="0.0.0.0", port=8080),
+    "ws:listen:[::]:0?peers=8&name=pub": WsListenSpec(host="::", port=0, peers=8, name="pub"),
+    "ws:connect:pub.example.org:8989": WsConnectSpec(host="pub.example.org", port=8989),
+    "ws:connect:[2001:db8::1]:443?path=/gossip&tls=on": WsConnectSpec(
+        host="2001:db8::1", port=443, path="/gossip", tls=True
+    ),
+    "ether:127.0.0.1:7777?name=ana": EtherSpec(host="127.0.0.1", port=7777, name="ana"),
+}
+
+
+@pytest.mark.parametrize(("text", "spec"), EXAMPLES.items())
+def test_examples_both_ways(text: str, spec: FaceSpec) -> None:
+    assert parse_spec(text) == spec
+    assert serialize_spec(spec) == text
+
+
+names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", fullmatch=True)
+hosts = st.from_regex(r"[A-Za-z0-9._-]{1,40}", fullmatch=True) | st.ip_addresses(v=6).map(str)
+ports = st.integers(1, 65_535)
+specs: st.SearchStrategy[FaceSpec] = st.one_of(
+    st.builds(
+        UdpSpec,
+        group=st.ip_addresses(network="224.0.0.0/4").map(str),
+        port=ports,
+        interface=st.none() | st.from_regex(r"[A-Za-z0-9._-]{1,15}", fullmatch=True),
+        ttl=st.integers(0, 255),
+        copies=st.booleans(),
+        name=st.none() | names,
+    ),
+    st.builds(
+        WsListenSpec,
+        host=hosts,
+        port=st.integers(0, 65_535),
+        peers=st.integers(1, 64),
+        name=st.none() | names,
+    ),
+    st.builds(
+        WsConnectSpec,
+        host=hosts,
+        port=ports,
+        path=st.from_regex(r"/[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{0,50}", fullmatch=True),
+        tls=st.booleans(),
+        name=st.none() | names,
+    ),
+    st.builds(EtherSpec, host=hosts, port=ports, name=names),
+)
+
+
+@given(specs)
+def test_what_is_written_is_read_back(spec: FaceSpec) -> None:
+    assert parse_spec(serialize_spec(spec)) == spec
+
+
+@given(st.text(max_size=80) | st.text("udp:wslistenconetr.?=&[]%0123456789/", max_size=80))
+def test_any_text_is_a_spec_or_a_spec_error(text: str) -> None:
+    try:
+        spec = parse_spec(text)
+    except FaceSpecError:
+        return
+    assert parse_spec(serialize_spec(spec)) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "allowed"),
+    [
+        ("", "begins with nothing known", "ws:listen:HOST:PORT"),
+        ("tcp:127.0.0.1:80", "begins with nothing known", "udp:GROUP:PORT"),
+        ("udp:239.5.5.8", "'239.5.5.8' is no address", "HOST:PORT"),
+        ("udp:192.168.1.1:1558", "no multicast group", "224.0.0.0"),
+        ("udp:group:1558", "no multicast group", "239.5.5.8"),
+        ("udp:239.5.5.8:70000", "port is 70000", "1 to 65535"),
+        ("udp:239.5.5.8:0", "port is 0", "1 to 65535"),
+        ("udp:239.5.5.8:1558?ttl=256", "ttl is '256'", "0 to 255"),
+        ("udp:239.5.5.8:1558?copies=maybe", "copies is 'maybe'", "on, off"),
+        ("udp:239.5.5.8:1558?interface=", "interface is ''", "interface"),
+        ("udp:239.5.5.8:1558?colour=red", "no option 'colour'", "interface, ttl, copies, name"),
+        ("udp:239.5.5.8:1558?ttl", "'ttl' has no value", "key=value"),
+        ("udp:239.5.5.8:1558?ttl=1&ttl=2", "'ttl' is given twice", "once"),
+        ("ws:listen:localhost:8080?peers=65", "peers is '65'", "1 to 64"),
+        ("ws:listen::8080", "'' is no host", "host name"),
+        ("ws:listen:[::g]:8080", "no IPv6 address", "[::1]"),
+        ("ws:listen:::1:8080", "is no address", "brackets"),
+        ("ws:connect:localhost:8080?path=gossip", "path is 'gossip'", "begins with '/'"),
+        ("ws:connect:localhost:8080?tls=1", "tls is '1'", "on, off"),
+        ("ether:127.0.0.1:7777", "gives no name", "?name="),
+        ("ether:127.0.0.1:7777?name=-x", "name is '-x'", "letters"),
+        ("ether:127.0.0.1:7777?name=" + "x" * 33, "name is", "1 to 32"),
+        ("udp:" + "x" * 600, "604 characters", "512"),
+    ],
+)
+def test_errors_name_what_is_wrong_and_what_is_allowed(text: str, what: str, allowed: str) -> None:
+    with pytest.raises(FaceSpecError) as caught:
+        parse_spec(text)
+    assert caught.value.spec in (text, text[:40] + "…")
+    assert what in caught.value.what
+    assert allowed in caught.value.allowed
+    assert caught.value.what in str(caught.value)
+    assert caught.value.allowed in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("udp:239.5.5.8:1558", "udp"),
+        ("udp:239.5.5.8:1558?interface=wlan0", "udp:wlan0"),
+        ("udp:239.5.5.8:1558?name=home", "home"),
+        ("ws:connect:[::1]:8080", "ws:[::1]:8080"),
+        ("ws:connect:pub:8080?name=pub", "pub"),
+        ("ether:127.0.0.1:7777?name=ana", "ether:ana"),
+    ],
+)
+def test_faces_are_named_after_their_spec(text: str, name: str) -> None:
+    spec = parse_spec(text)
+    assert not isinstance(spec, WsListenSpec)
+    assert spec.face_name == name
+
+
+def test_urls() -> None:
+    assert WsConnectSpec(host="::1", port=8080, path="/x?y=1").url == "ws://[::1]:8080/x?y=1"
+    assert WsConnectSpec(host="pub", port=443, tls=True).url == "wss://pub:443/"
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_every_form_opens(text: str) -> None:
+    assert open_endpoint(text).spec == text
+
+
+def test_back_ends_are_loaded_only_when_opened() -> None:
+    import subprocess
+    import sys
+
+    program = (
+        "import sys; from tinyssb_node.faces.spec import parse_spec; parse_spec('ws:listen:localhost:1');"
+        "sys.exit('websockets' in sys.modules or 'tinyssb_node.faces.udp' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
