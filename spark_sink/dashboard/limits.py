@@ -16,14 +16,14 @@ RECENT_PER_FEED_MAX: Final = 40
 """Entries of one feed that are looked at for that list and for the delays."""
 UNKNOWN_PER_FEED_MAX: Final = 3
 """The same for a feed whose publisher wrote no log: each costs one look-up per node."""
-DELAY_ENTRIES_MAX: Final = 100
+DELAY_ENTRIES_MAX: Final = 50
 """Latest entries the delays are taken over: enough for a 95th percentile, few enough to stay current."""
 CONVERGENCE_WINDOW_US: Final = 3_600_000_000
 """The convergence line goes back so far: a partition of an afternoon's test with its repair."""
 CONVERGENCE_POINTS_MAX: Final = 240
 """Steps of the convergence line: one every two pixels of a phone's width."""
-TRAFFIC_WINDOW_US: Final = 900_000_000
-"""Packets and airtime are summed over so long: 15 rows per node, kind and face of the table by minutes."""
+TRAFFIC_WINDOW_US: Final = 600_000_000
+"""Packets and airtime are summed over so long: ten rows per node, kind and face of the table by minutes."""
 CLOCK_AHEAD_MAX_US: Final = 60_000_000
 """A record this much later than the job's own clock comes from a clock that is wrong: it does not set "now"."""
 BAD_LINES_COUNTED_MAX: Final = 1_000

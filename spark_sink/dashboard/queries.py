@@ -258,28 +258,23 @@ def traffic(db: sqlite3.Connection, as_of_us: int) -> Air:
     The window begins with a full minute, and not before the first packet: shares of a short run are of its own time.
     """
     since_us = as_of_us - as_of_us % _MINUTE_US + _MINUTE_US - limits.TRAFFIC_WINDOW_US
-    packets: Counter[tuple[str, str]] = Counter()
-    sizes: Counter[tuple[str, str]] = Counter()
-    airtime_us: Counter[str] = Counter()
-    began_us = as_of_us
-    rows = db.execute(
-        "SELECT t.node, t.packet, t.verdict, sum(t.packets), sum(t.bytes), sum(t.airtime_us), min(t.minute_us)"
+    counts = db.execute(
+        "SELECT t.packet, t.verdict, sum(t.packets), sum(t.bytes)"
         " FROM nodes n CROSS JOIN traffic t ON t.node = n.node AND t.minute_us >= ?"
-        " GROUP BY t.node, t.packet, t.verdict",
+        " GROUP BY t.packet, t.verdict ORDER BY t.packet, t.verdict",
         (since_us,),
     )
-    for node, packet, verdict, count, size, sent_us, first_us in rows:
-        packets[packet, verdict] += count
-        sizes[packet, verdict] += size
-        airtime_us[node] += sent_us if verdict == "sent" else 0
-        began_us = min(began_us, first_us)
-    counts = tuple(
-        PacketCount(
-            packet=packet, verdict=verdict, packets=packets[packet, verdict], bytes=sizes[packet, verdict]
-        )
-        for packet, verdict in sorted(packets)
-    )
-    return Air(traffic=Traffic(since_us=began_us, until_us=as_of_us, packets=counts), airtime_us=airtime_us)
+    packets = tuple(PacketCount(*row) for row in counts)
+    # Apart from the counts: in the order of the key no sorting is needed, which is ten times as fast.
+    sums = db.execute(
+        "SELECT n.node, min(t.minute_us), coalesce(sum(t.airtime_us) FILTER (WHERE t.direction = 'tx'), 0)"
+        " FROM nodes n CROSS JOIN traffic t ON t.node = n.node AND t.minute_us >= ? GROUP BY n.node",
+        (since_us,),
+    ).fetchall()
+    began_us = min((first_us for _node, first_us, _airtime_us in sums), default=as_of_us)
+    airtime_us = {node: sent_us for node, _first_us, sent_us in sums}
+    window = Traffic(since_us=min(began_us, as_of_us), until_us=as_of_us, packets=packets)
+    return Air(traffic=window, airtime_us=airtime_us)
 
 
 # --- Links -----------------------------------------------------------------------------------------------------------
@@ -343,12 +338,15 @@ def latest_entries(db: sqlite3.Connection) -> tuple[Entry, ...]:
 
 
 def delays(db: sqlite3.Connection, latest: Iterable[Entry]) -> dict[str, list[int]]:
-    """Replication delays by node, of the copies it has of the latest entries."""
+    """Replication delays by node: arrival minus publication, of the copies it got of the latest entries."""
+    published = [[entry.feed, entry.seq, entry.t_us] for entry in latest if entry.publisher is not None]
     delays_us: dict[str, list[int]] = defaultdict(list)
     rows = db.execute(
-        "SELECT d.node, d.delay_us FROM json_each(?) k CROSS JOIN nodes n"
-        " JOIN delays d ON d.node = n.node AND d.feed = k.value ->> 0 AND d.seq = k.value ->> 1",
-        (_keys(latest),),
+        "WITH k AS MATERIALIZED ("
+        " SELECT value ->> 0 AS feed, value ->> 1 AS seq, value ->> 2 AS published_us FROM json_each(?))"
+        " SELECT c.node, c.t_us - k.published_us FROM k CROSS JOIN nodes n"
+        " CROSS JOIN copies c ON c.node = n.node AND c.feed = k.feed AND c.seq = k.seq WHERE c.origin <> 'own'",
+        (json.dumps(published),),
     )
     for node, delay_us in rows:
         delays_us[node].append(delay_us)
@@ -364,9 +362,10 @@ def recent(db: sqlite3.Connection, latest: Sequence[Entry], nodes: Sequence[str]
     holders: dict[int, set[str]] = defaultdict(set)
     reached_us: dict[int, int] = {}
     rows = db.execute(
-        "SELECT k.key, f.node, c.t_us FROM json_each(?) k CROSS JOIN json_each(?) n"
-        " CROSS JOIN frontier f ON f.node = n.value AND f.feed = k.value ->> 0 AND f.seq >= k.value ->> 1"
-        " LEFT JOIN copies c ON c.node = f.node AND c.feed = f.feed AND c.seq = k.value ->> 1",
+        "WITH k AS MATERIALIZED (SELECT key AS place, value ->> 0 AS feed, value ->> 1 AS seq FROM json_each(?))"
+        " SELECT k.place, f.node, c.t_us FROM k CROSS JOIN json_each(?) n"
+        " CROSS JOIN frontier f ON f.node = n.value AND f.feed = k.feed AND f.seq >= k.seq"
+        " LEFT JOIN copies c ON c.node = f.node AND c.feed = f.feed AND c.seq = k.seq",
         (_keys(shown), json.dumps(nodes)),
     )
     for place, node, t_us in rows:

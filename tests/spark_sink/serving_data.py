@@ -9,7 +9,7 @@ from typing import Self
 
 from spark_sink import tables
 
-T0_US = 1_760_000_000_000_000
+T0_US = 1_760_000_040_000_000
 """Where the stories begin; a full minute."""
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
@@ -31,12 +31,13 @@ class Mesh:
     def __init__(self, path: Path) -> None:
         self.db = tables.open_for_writing(path)
         self.db.execute("BEGIN")
+        self._committed = self.db.total_changes
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        if kind is None:
+        if kind is None and self.db.total_changes != self._committed:
             self.commit()
         self.db.close()
 
@@ -51,6 +52,7 @@ class Mesh:
         )
         self.db.execute("COMMIT")
         self.db.execute("BEGIN")
+        self._committed = self.db.total_changes
 
     def node(self, name: str, *, t_us: int = T0_US, running: bool = True, shown: str | None = "") -> str:
         """A node whose log was read; ``shown`` is its name in the log if that is not ``name``."""
@@ -59,7 +61,9 @@ class Mesh:
         self.db.execute("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?, ?)", row)
         return node_of(name)
 
-    def publish(self, name: str, seq: int, t_us: int, *, size: int = 40, chunks: int = 0, logged: bool = True) -> None:
+    def publish(
+        self, name: str, seq: int, t_us: int, *, size: int = 40, chunks: int = 0, logged: bool = True
+    ) -> None:
         """An entry; where the publisher's log was read (``logged``), with its own copy of it."""
         feed, publisher = feed_of(name), node_of(name)
         identity = hashlib.sha256(f"{feed} {seq}".encode()).hexdigest()[:40]
@@ -93,7 +97,15 @@ class Mesh:
         )
 
     def packets(
-        self, name: str, t_us: int, packet: str, verdict: str, count: int, *, length: int = 120, airtime_us: int = 0
+        self,
+        name: str,
+        t_us: int,
+        packet: str,
+        verdict: str,
+        count: int,
+        *,
+        length: int = 120,
+        airtime_us: int = 0,
     ) -> None:
         """Packets of one kind, heard or (verdict "sent") sent in one minute; ``airtime_us`` of each."""
         direction = "tx" if verdict == "sent" else "rx"
@@ -105,7 +117,14 @@ class Mesh:
         )
 
     def link(
-        self, sender: str, receiver: str, packets: int, t_us: int, *, rssi_dbm: int | None = None, snr_db: float = 0.0
+        self,
+        sender: str,
+        receiver: str,
+        packets: int,
+        t_us: int,
+        *,
+        rssi_dbm: int | None = None,
+        snr_db: float = 0.0,
     ) -> None:
         """``receiver`` heard ``sender`` so often, last at ``t_us``; without RSSI no signal figures at all."""
         heard = 0 if rssi_dbm is None else packets
@@ -117,7 +136,7 @@ class Mesh:
 
 
 def partition(path: Path, *, now_us: int = T0_US + 14 * MINUTE_US) -> None:
-    """Five nodes on a shared channel, apart for the last three minutes: ana, ben and chloé here, dora and emil there."""
+    """Five nodes on a shared channel, three minutes into a partition: ana, ben, chloé here; dora, emil there."""
     chance = random.Random(7)
     names = ["ana", "ben", "chloé", "dora", "emil"]
     cut_us = now_us - 190 * SECOND_US
@@ -167,7 +186,14 @@ def _air(
     cut_us: int,
     now_us: int,
 ) -> None:
-    airtimes_us = {"entry": 231_000, "chunk": 231_000, "claim": 205_000, "novelty": 98_000, "want": 82_000, "chnk": 72_000}
+    airtimes_us = {
+        "entry": 231_000,
+        "chunk": 231_000,
+        "claim": 205_000,
+        "novelty": 98_000,
+        "want": 82_000,
+        "chnk": 72_000,
+    }
     for minute_us in range(start_us - start_us % MINUTE_US, now_us, MINUTE_US):
         for name in names:
             listeners = len(names if minute_us < cut_us else _side(sides, name)) - 1
@@ -182,16 +208,29 @@ def _air(
     for sender in names:
         for receiver in set(names) - {sender}:
             apart = receiver not in _side(sides, sender)
-            last_us = cut_us - chance.randrange(20) * SECOND_US if apart else now_us - chance.randrange(9) * SECOND_US
+            last_us = (
+                cut_us - chance.randrange(20) * SECOND_US
+                if apart
+                else now_us - chance.randrange(9) * SECOND_US
+            )
             distance = abs(names.index(sender) - names.index(receiver))
             rssi = -78 - 9 * distance - chance.randrange(6)
-            mesh.link(sender, receiver, chance.randrange(90, 330) // distance, last_us, rssi_dbm=rssi, snr_db=12.5 - 4 * distance + chance.random())
+            mesh.link(
+                sender,
+                receiver,
+                chance.randrange(90, 330) // distance,
+                last_us,
+                rssi_dbm=rssi,
+                snr_db=12.5 - 4 * distance + chance.random(),
+            )
 
 
 def read_cells(path: Path) -> dict[tuple[str, str], int]:
     """Entries behind by (feed, node), straight from the tables."""
     db = sqlite3.connect(path)
     try:
-        return {(feed, node): behind for feed, node, behind in db.execute("SELECT feed, node, behind FROM behind")}
+        return {
+            (feed, node): behind for feed, node, behind in db.execute("SELECT feed, node, behind FROM behind")
+        }
     finally:
         db.close()

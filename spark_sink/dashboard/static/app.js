@@ -4,15 +4,15 @@
 import { Connection } from "./connection.js";
 import { Convergence } from "./convergence.js";
 import { byId, h } from "./dom.js";
-import { age, clock, count, many, percent } from "./format.js";
+import { age, clock, count, many, percent, wholeSpan } from "./format.js";
 import { renderHeatmap } from "./heatmap.js";
 import { Links } from "./links.js";
 import { renderNodes, renderRecent } from "./lists.js";
-import { renderTraffic } from "./traffic.js";
+import { renderAirtime, renderTraffic } from "./traffic.js";
 
 const OLD_NEWS_US = 60e6;
 
-const convergence = new Convergence(byId("convergence"), byId("convergence-summary"), byId("tip"));
+const convergence = new Convergence(byId("convergence"), byId("convergence-summary"));
 const links = new Links(byId("links"), byId("links-legend"));
 const drawn = new Map();
 let latest = null;
@@ -99,7 +99,8 @@ function renderCards(snapshot) {
   card("heat", [who, feeds, behind, hidden], () => renderHeatmap(byId("heat"), byId("heat-legend"), byId("heat-card"), snapshot));
   card("convergence", snapshot.convergence, () => convergence.update(snapshot.convergence));
   card("links", [who, snapshot.links, as_of_us], () => links.update(snapshot));
-  card("traffic", [nodes, traffic], () => renderTraffic(byId("traffic"), byId("traffic-legend"), byId("traffic-window"), snapshot));
+  card("traffic", traffic, () => renderTraffic(byId("traffic"), byId("traffic-legend"), byId("traffic-window"), traffic));
+  card("airtime", [nodes, traffic.since_us, traffic.until_us], () => renderAirtime(byId("airtime"), nodes, traffic));
   card("nodes", [nodes, as_of_us], () => renderNodes(byId("nodes"), snapshot));
   card("recent", [who, recent], () => renderRecent(byId("recent"), snapshot));
 }
@@ -113,7 +114,7 @@ function tick() {
     const newsUs = latest?.committed_us ?? latest?.as_of_us ?? null;
     const old = newsUs !== null && stream.ageOf(newsUs) > OLD_NEWS_US;
     state = old ? "quiet" : "live";
-    text = newsUs === null ? "Live, no data yet" : old ? `No news for ${age(stream.ageOf(newsUs)).replace(" ago", "")}` : `Live, updated ${age(stream.ageOf(newsUs))}`;
+    text = newsUs === null ? "Live, no data yet" : old ? `No news for ${wholeSpan(stream.ageOf(newsUs))}` : `Live, updated ${age(stream.ageOf(newsUs))}`;
   }
   if (pill.dataset.state !== state) pill.dataset.state = state;
   if (byId("connection-text").textContent !== text) byId("connection-text").textContent = text;

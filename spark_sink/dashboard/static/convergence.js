@@ -1,9 +1,9 @@
 // Missing copies over time: a step line with its area, drawn to the size of its box.
 
 import { s } from "./dom.js";
-import { clock, count, many, moment, span } from "./format.js";
+import { clock, count, many, span } from "./format.js";
+import { hideTip, showTip } from "./tip.js";
 
-const HEIGHT = 232;
 const MARGIN = { top: 14, right: 14, bottom: 26, left: 40 };
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
 const VALUE_TICKS = 4;
@@ -37,10 +37,9 @@ function stepPath(points, x, y) {
 }
 
 export class Convergence {
-  constructor(target, summary, tip) {
+  constructor(target, summary) {
     this.target = target;
     this.summary = summary;
-    this.tip = tip;
     this.points = [];
     this.chosen = null;
     new ResizeObserver(() => this.draw()).observe(target);
@@ -52,8 +51,7 @@ export class Convergence {
 
   update(points) {
     this.points = points;
-    this.chosen = null;
-    this.tip.hidden = true;
+    this.choose(null);
     const most = Math.max(0, ...points.map((point) => point.missing));
     const now = points.length ? points[points.length - 1].missing : 0;
     this.summary.textContent = points.length < 2 ? "" : this.sentence(most, now);
@@ -68,7 +66,7 @@ export class Convergence {
   }
 
   draw() {
-    const width = this.target.clientWidth;
+    const { clientWidth: width, clientHeight: height } = this.target;
     if (this.points.length < 2 || width === 0) {
       this.target.replaceChildren();
       return;
@@ -79,16 +77,16 @@ export class Convergence {
     const top = values[values.length - 1];
     const round = (n) => Math.round(n * 10) / 10;
     this.x = (us) => round(MARGIN.left + ((us - first) / (last - first)) * (width - MARGIN.left - MARGIN.right));
-    this.y = (value) => round(HEIGHT - MARGIN.bottom - (value / top) * (HEIGHT - MARGIN.top - MARGIN.bottom));
+    this.y = (value) => round(height - MARGIN.bottom - (value / top) * (height - MARGIN.top - MARGIN.bottom));
     const end = this.points[this.points.length - 1];
     const line = stepPath(this.points, this.x, this.y);
-    this.cursor = s("g", { class: "cursor", visibility: "hidden" }, s("line", { y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom }), s("circle", { r: 4 }));
+    this.cursor = s("g", { class: "cursor", visibility: "hidden" }, s("line", { y1: MARGIN.top, y2: height - MARGIN.bottom }), s("circle", { r: 4 }));
     this.target.replaceChildren(
       s(
         "svg",
-        { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, "aria-hidden": "true" },
+        { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
         this.grid(values, width),
-        this.axis(first, last, width),
+        this.axis(first, last, width, height),
         s("path", { class: "area", d: `${line}V${this.y(0)}H${this.x(first)}Z` }),
         s("path", { class: "line", d: line }),
         s("circle", { class: "end", cx: this.x(last), cy: this.y(end.missing), r: 4 }),
@@ -108,13 +106,13 @@ export class Convergence {
     );
   }
 
-  axis(first, last, width) {
+  axis(first, last, width, height) {
     const { ticks, withSeconds } = timeTicks(first, last, width - MARGIN.left - MARGIN.right);
     const inside = ticks.filter((at) => this.x(at) > MARGIN.left + 12 && this.x(at) < width - 24);
     return s(
       "g",
       { class: "axis" },
-      ...inside.map((at) => s("text", { x: this.x(at), y: HEIGHT - 6, "text-anchor": "middle", text: clock(at, withSeconds) })),
+      ...inside.map((at) => s("text", { x: this.x(at), y: height - 6, "text-anchor": "middle", text: clock(at, withSeconds) })),
     );
   }
 
@@ -134,27 +132,20 @@ export class Convergence {
   }
 
   choose(index) {
+    const from = this.chosen;
     this.chosen = index;
-    this.tip.hidden = index === null;
     if (this.cursor) this.cursor.setAttribute("visibility", index === null ? "hidden" : "visible");
-    if (index === null) return;
+    if (index === null) {
+      if (from !== null) hideTip();
+      return;
+    }
     const { t_us, missing } = this.points[index];
     const [line, dot] = this.cursor.children;
     line.setAttribute("x1", this.x(t_us));
     line.setAttribute("x2", this.x(t_us));
     dot.setAttribute("cx", this.x(t_us));
     dot.setAttribute("cy", this.y(missing));
-    this.tip.textContent = `${clock(t_us)} · ${many(missing, "copy", "copies")} missing`;
-    this.tip.title = moment(t_us);
-    this.place(t_us, missing);
-  }
-
-  place(t_us, missing) {
     const box = this.target.getBoundingClientRect();
-    const half = this.tip.offsetWidth / 2;
-    const middle = box.left + this.x(t_us);
-    const left = Math.min(document.documentElement.clientWidth - half - 8, Math.max(half + 8, middle));
-    this.tip.style.left = `${left + window.scrollX}px`;
-    this.tip.style.top = `${box.top + window.scrollY + this.y(missing) - 12}px`;
+    showTip(`${clock(t_us)} · ${many(missing, "copy", "copies")} missing`, box.left + this.x(t_us), box.top + this.y(missing) - 12);
   }
 }

@@ -33,9 +33,14 @@ function pair(us, big, bigName, small, smallName) {
   return rest === 0 ? head : `${head} ${rest} ${smallName}`;
 }
 
+/** A span in whole seconds: ages tick, so a decimal would only flicker. */
+export function wholeSpan(us) {
+  return us < MINUTE ? `${Math.floor(us / SECOND)} s` : span(us);
+}
+
 /** "just now", "12 s ago"; the future (a clock ahead) counts as now. */
 export function age(us) {
-  return us < 2 * SECOND ? "just now" : `${span(Math.floor(us / SECOND) * SECOND)} ago`;
+  return us < 2 * SECOND ? "just now" : `${wholeSpan(us)} ago`;
 }
 
 /** A share of one, as per cent with a sensible number of figures. */

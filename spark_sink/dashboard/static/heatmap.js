@@ -40,7 +40,7 @@ function row(feed, nodes, behind) {
     "tr",
     {},
     h("th", { scope: "row", title: `feed ${feed.feed}` }, h("span", { class: feed.owner ? "" : "mono", text: feed.label })),
-    h("td", { class: "side", title: `${many(feed.head, "entry", "entries")} published`, text: count(feed.head) }),
+    h("td", { class: "side", title: `${many(feed.newest, "entry", "entries")} published`, text: count(feed.newest) }),
     ...nodes.map((node, index) => cell(feed, node, behind[index])),
     h("td", { class: `side sum${sum ? " some" : ""}`, text: count(sum) }),
   );

@@ -57,10 +57,10 @@ function entryRow(entry, snapshot, labels) {
     "tr",
     {},
     h("th", { scope: "row", title: `feed ${entry.feed}\nmessage id ${entry.id}` }, known, h("span", { class: "seq", text: ` #${entry.seq}` })),
-    h("td", { class: "num", text: size }),
+    h("td", { class: "num size", text: size }),
     h("td", { class: "num", title: `${when} ${moment(entry.t_us)}`, text: clock(entry.t_us) }),
     dots(entry, snapshot.nodes),
-    h("td", { class: "num", title: everywhere ? "until the last node had it" : "", text: everywhere ? span(entry.reached_us - entry.t_us) : "…" }),
+    h("td", { class: "num", title: everywhere ? "until the last node had it" : "not everywhere yet", text: everywhere ? span(entry.reached_us - entry.t_us) : "–" }),
   );
 }
 
@@ -74,7 +74,7 @@ export function renderRecent(target, snapshot) {
     table({
       caption: "Latest entries",
       className: "plain",
-      head: heads(["entry"], ["size", "num"], ["published", "num"], ["arrived at"], ["took", "num", "until the last node had it"]),
+      head: heads(["entry"], ["size", "num size"], ["published", "num"], ["arrived at", "reach"], ["took", "num", "until the last node had it"]),
       rows: snapshot.recent.map((entry) => entryRow(entry, snapshot, labels)),
     }),
   );

@@ -1,11 +1,11 @@
 // Packets by kind (sent, and received by verdict) and each node's share of the air.
 
 import { h, swatch, table } from "./dom.js";
-import { bytes, clock, count, many, percent, span } from "./format.js";
+import { bytes, count, many, percent, span } from "./format.js";
 
 const VERDICTS = [
   { name: "sent", label: "sent" },
-  { name: "new", label: "received, new" },
+  { name: "new", label: "received new" },
   { name: "duplicate", label: "duplicate" },
   { name: "not_ours", label: "not ours" },
   { name: "invalid", label: "invalid" },
@@ -67,41 +67,49 @@ function airtimeRow(node, elapsedUs, most, total) {
 
 const heads = (...words) => words.map((word, index) => h("th", { scope: "col", class: index > 1 ? "num" : index ? "bars" : "", text: word }));
 
-function airtime(nodes, elapsedUs) {
+/** Each node's time on air, of the time that passed and of all time on air. */
+export function renderAirtime(target, nodes, traffic) {
   const total = nodes.reduce((sum, node) => sum + node.airtime_us, 0);
-  if (total === 0) return h("p", { class: "nothing", text: "No airtime used: these faces cost none." });
-  const most = Math.max(...nodes.map((node) => node.airtime_us));
-  const rows = [...nodes].sort((a, b) => b.airtime_us - a.airtime_us).map((node) => airtimeRow(node, elapsedUs, most, total));
-  return table({ caption: "Airtime by node", className: "plain bar-table", head: heads("node", "", "on air", "share"), rows });
-}
-
-export function renderTraffic(target, legend, windowLine, snapshot) {
-  const { traffic, nodes } = snapshot;
-  const kinds = byKind(traffic.packets);
-  if (kinds.size === 0) {
-    windowLine.textContent = "";
-    legend.replaceChildren();
-    target.replaceChildren(h("p", { class: "nothing", text: "No packets in the last quarter of an hour." }));
+  if (total === 0) {
+    target.replaceChildren(h("p", { class: "nothing", text: "No airtime used: these faces cost none." }));
     return;
   }
-  const elapsedUs = Math.max(traffic.until_us - traffic.since_us, 1e6);
-  windowLine.textContent = `All nodes, ${clock(traffic.since_us, false)} to ${clock(traffic.until_us, false)} (${span(elapsedUs)}).`;
+  const elapsedUs = elapsed(traffic);
+  const most = Math.max(...nodes.map((node) => node.airtime_us));
+  const rows = [...nodes].sort((a, b) => b.airtime_us - a.airtime_us).map((node) => airtimeRow(node, elapsedUs, most, total));
+  const caption = `Airtime by node, last ${span(elapsedUs)}`;
+  target.replaceChildren(
+    h("h3", { "aria-hidden": "true", text: `Airtime, last ${wholeMinutes(elapsedUs)}` }),
+    table({ caption, className: "plain bar-table", head: heads("node", "", "of the time", "of all"), rows }),
+  );
+}
+
+const elapsed = (traffic) => Math.max(traffic.until_us - traffic.since_us, 1e6);
+const wholeMinutes = (us) => (us < 60e6 ? span(us) : many(Math.round(us / 60e6), "minute"));
+
+export function renderTraffic(target, legend, windowLine, traffic) {
+  const kinds = byKind(traffic.packets);
+  if (kinds.size === 0) {
+    windowLine.textContent = "Sent and received by all nodes.";
+    legend.replaceChildren();
+    target.replaceChildren(h("p", { class: "nothing", text: "No packets in the last ten minutes." }));
+    return;
+  }
+  windowLine.textContent = `Sent and received by all nodes in the last ${wholeMinutes(elapsed(traffic))}.`;
   const most = Math.max(...[...kinds.values()].map((verdicts) => Math.max(sentOf(verdicts), received(verdicts))));
   const order = Object.keys(KIND_NAMES);
   const sorted = [...kinds].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
   target.replaceChildren(
-    table({ caption: "Packets by kind", className: "plain bar-table", head: heads("packets", "", "sent", "received"), rows: sorted.map(([kind, verdicts]) => kindRow(kind, verdicts, most)) }),
-    h("h3", { text: "Airtime" }),
-    airtime(nodes, elapsedUs),
+    table({ caption: "Packets by kind", className: "plain bar-table", head: heads("kind", "", "sent", "received"), rows: sorted.map(([kind, verdicts]) => kindRow(kind, verdicts, most)) }),
   );
+  renderLegend(legend, traffic.packets);
+}
+
+function renderLegend(legend, packets) {
   const totals = VERDICTS.map((verdict) => ({
     ...verdict,
-    packets: traffic.packets.filter((one) => one.verdict === verdict.name).reduce((sum, one) => sum + one.packets, 0),
+    packets: packets.filter((one) => one.verdict === verdict.name).reduce((sum, one) => sum + one.packets, 0),
   }));
-  const keys = totals.filter((verdict) => verdict.packets > 0 || verdict.name === "invalid");
-  legend.replaceChildren(...keys.map((verdict) => {
-    const key = swatch(`v-${verdict.name}`, `${verdict.label} ${count(verdict.packets)}`);
-    key.title = many(verdict.packets, "packet");
-    return key;
-  }));
+  const keys = totals.filter((verdict) => verdict.packets > 0);
+  legend.replaceChildren(...keys.map((verdict) => swatch(`v-${verdict.name}`, `${verdict.label} ${count(verdict.packets)}`)));
 }
