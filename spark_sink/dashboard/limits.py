@@ -14,8 +14,6 @@ RECENT_SHOWN_MAX: Final = 12
 """Rows in the list of latest entries: one screen."""
 RECENT_PER_FEED_MAX: Final = 40
 """Entries of one feed that are looked at for that list and for the delays."""
-UNKNOWN_PER_FEED_MAX: Final = 3
-"""The same for a feed whose publisher wrote no log: each costs one look-up per node."""
 DELAY_ENTRIES_MAX: Final = 50
 """Latest entries the delays are taken over: enough for a 95th percentile, few enough to stay current."""
 CONVERGENCE_WINDOW_US: Final = 3_600_000_000

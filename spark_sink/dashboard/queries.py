@@ -319,22 +319,13 @@ class Entry:
 def latest_entries(db: sqlite3.Connection) -> tuple[Entry, ...]:
     """The latest entries of all feeds, newest first: as many as the delays are taken over."""
     rows = db.execute(
-        "SELECT e.feed, e.seq, e.id, e.size, e.chunks, e.publisher, e.published_us AS t_us"
+        "SELECT e.feed, e.seq, e.id, e.size, e.chunks, e.publisher, coalesce(e.published_us, e.first_us) AS t_us"
         " FROM (SELECT feed, max(seq) AS newest FROM frontier GROUP BY feed) f"
         " CROSS JOIN entries e ON e.feed = f.feed AND e.seq > f.newest - ?"
-        " WHERE e.published_us IS NOT NULL ORDER BY t_us DESC, e.feed, e.seq DESC LIMIT ?",
+        " ORDER BY t_us DESC, e.feed, e.seq DESC LIMIT ?",
         (limits.RECENT_PER_FEED_MAX, limits.DELAY_ENTRIES_MAX),
-    ).fetchall()
-    rows += db.execute(
-        "SELECT e.feed, e.seq, e.id, e.size, e.chunks, e.publisher, min(c.t_us) AS t_us"
-        " FROM (SELECT feed, max(seq) AS newest FROM frontier GROUP BY feed) f"
-        " CROSS JOIN entries e ON e.feed = f.feed AND e.seq > f.newest - ?"
-        " CROSS JOIN nodes n CROSS JOIN copies c ON c.node = n.node AND c.feed = e.feed AND c.seq = e.seq"
-        " WHERE e.published_us IS NULL GROUP BY e.feed, e.seq ORDER BY t_us DESC LIMIT ?",
-        (limits.UNKNOWN_PER_FEED_MAX, limits.RECENT_SHOWN_MAX),
-    ).fetchall()
-    entries = (Entry(*row) for row in rows)
-    return tuple(sorted(entries, key=lambda entry: (-entry.t_us, entry.feed, -entry.seq)))
+    )
+    return tuple(Entry(*row) for row in rows)
 
 
 def delays(db: sqlite3.Connection, latest: Iterable[Entry]) -> dict[str, list[int]]:

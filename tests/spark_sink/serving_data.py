@@ -64,15 +64,17 @@ class Mesh:
     def publish(
         self, name: str, seq: int, t_us: int, *, size: int = 40, chunks: int = 0, logged: bool = True
     ) -> None:
-        """An entry; where the publisher's log was read (``logged``), with its own copy of it."""
+        """An entry; where the publisher's log was not read (``logged``), ``t_us`` is when it was first seen."""
         feed, publisher = feed_of(name), node_of(name)
         identity = hashlib.sha256(f"{feed} {seq}".encode()).hexdigest()[:40]
         known = (publisher, t_us) if logged else (None, None)
         self.db.execute(
-            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", (feed, seq, identity, size, chunks, *known)
+            "INSERT INTO entries (feed, seq, id, size, chunks, publisher, published_us, first_us)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (feed, seq, identity, size, chunks, *known, t_us),
         )
+        self._progress(t_us, published=1)
         if logged:
-            self._progress(t_us, published=1)
             self._copy(publisher, feed, seq, t_us, "own", None)
 
     def arrive(self, name: str, feed: str, seq: int, t_us: int) -> None:

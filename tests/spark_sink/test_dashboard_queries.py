@@ -257,7 +257,7 @@ def test_an_entry_of_a_stranger_is_listed_by_when_it_was_first_seen(path: Path) 
     with Mesh(path) as mesh:
         for name in ("ana", "ben"):
             mesh.node(name)
-        mesh.publish("phone", 1, 0, logged=False)
+        mesh.publish("phone", 1, T0_US + 5 * SECOND_US, logged=False)
         mesh.arrive("ben", "phone", 1, T0_US + 7 * SECOND_US)
         mesh.arrive("ana", "phone", 1, T0_US + 5 * SECOND_US)
         mesh.publish("ana", 1, T0_US + 6 * SECOND_US)
