@@ -86,3 +86,53 @@ class OptionError(SinkError):
 
     def __init__(self, option: str, value: str, allowed: str) -> None:
         super().__init__(f"{option} is {value!r}, but must be {allowed}.")
+
+
+class BatchGapError(SinkError):
+    """The stream is further than the database."""
+
+    def __init__(self, expected: int, found: int) -> None:
+        super().__init__(
+            f"The database waits for batch {expected} of the stream, but the checkpoint is at batch {found} already; "
+            "nothing was added. The database is older than the checkpoint: delete both, or name new ones with --db "
+            "and --checkpoint, and everything is counted again from the logs."
+        )
+
+
+class ForeignCheckpointError(SinkError):
+    """The database was filled by another stream: counting again would double it."""
+
+    def __init__(self, database: Path, checkpoint: Path) -> None:
+        super().__init__(
+            f"{database} was not filled from the checkpoint {checkpoint}; both were left as they are. Name the "
+            "checkpoint that belongs to it with --checkpoint, or a new database with --db."
+        )
+
+
+class BusyError(SinkError):
+    """Another job writes this database."""
+
+    exit_code = 75
+
+    def __init__(self, database: Path) -> None:
+        super().__init__(f"Another tinyssb-sink is filling {database}; nothing was done. Stop it first.")
+
+
+class NoJavaError(SinkError):
+    """Spark runs on Java."""
+
+    exit_code = 69
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Spark needs Java 17 or newer. Install it with: apt-get install openjdk-17-jre-headless"
+        )
+
+
+class NoSparkError(SinkError):
+    """The Python side of Spark is not installed."""
+
+    exit_code = 69
+
+    def __init__(self) -> None:
+        super().__init__("Spark is not installed. Install it with: pip install 'tinyssb-node[spark]'")

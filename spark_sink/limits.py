@@ -32,11 +32,12 @@ BAD_TEXT_MAX: Final = 200
 """Characters of a bad line that are kept: enough to see what it is."""
 LINK_WINDOW_US: Final = 60_000_000
 """Farthest apart sending and hearing of one packet may be: the longest takes 7 s of air, and clocks differ."""
-SIGHTING_AGE_US: Final = 900_000_000
-"""Single packets are kept until all running nodes are this far past them: a log shipped late still matches."""
-SILENT_AGE_US: Final = 86_400_000_000
-"""A node that is this far behind the newest record does not hold back the forgetting of single packets."""
-SIGHTINGS_MAX: Final = 1_000_000
-"""Most single packets kept: about 150 MB."""
+SIGHTINGS_MAX: Final = 500_000
+"""Most single packets kept: about 150 MB, a day of ten busy LoRa nodes."""
 BUSY_TIMEOUT_S: Final = 10.0
 """How long a statement waits for another connection's lock; a batch's transaction takes under one second."""
+
+# --- Spark
+
+MEMORY_MIN_MB: Final = 512
+"""Least heap: Spark itself refuses less than 450 MiB."""

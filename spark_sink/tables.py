@@ -18,7 +18,7 @@ CREATE TABLE frontier (
 CREATE TABLE entries (
     feed TEXT NOT NULL, seq INTEGER NOT NULL,
     id TEXT NOT NULL, size INTEGER NOT NULL, chunks INTEGER NOT NULL,
-    publisher TEXT, published_us INTEGER,
+    publisher TEXT, published_us INTEGER, first_us INTEGER NOT NULL,
     PRIMARY KEY (feed, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE copies (
@@ -46,7 +46,6 @@ CREATE TABLE sightings (
     t_us INTEGER NOT NULL, rssi_dbm INTEGER, snr_db REAL, sender TEXT
 ) STRICT;
 CREATE INDEX sightings_by_hash ON sightings (hash, direction, t_us);
-CREATE INDEX sightings_by_time ON sightings (t_us);
 CREATE INDEX sightings_by_link ON sightings (sender, node, t_us) WHERE sender IS NOT NULL;
 CREATE TABLE events_count (
     kind TEXT NOT NULL, node TEXT NOT NULL, n INTEGER NOT NULL,
@@ -69,6 +68,18 @@ CREATE TABLE batches (
     committed_us INTEGER NOT NULL, newest_t_us INTEGER
 ) STRICT, WITHOUT ROWID;
 """
+
+STAGING: Final = """
+CREATE TEMP TABLE new_copies (
+    node TEXT, feed TEXT, seq INTEGER, id TEXT, size INTEGER, chunks INTEGER, t_us INTEGER, origin TEXT, face TEXT,
+    PRIMARY KEY (node, feed, seq)
+) WITHOUT ROWID;
+CREATE TEMP TABLE new_firsts (
+    feed TEXT, seq INTEGER, first_us INTEGER, known_us INTEGER, PRIMARY KEY (feed, seq)
+) WITHOUT ROWID;
+CREATE TEMP TABLE touched (hash TEXT PRIMARY KEY, low_us INTEGER, high_us INTEGER) WITHOUT ROWID;
+"""
+"""Where a batch's rows are put side by side with what is there, in the writer's connection only."""
 
 VIEWS: Final = """
 CREATE VIEW behind AS
@@ -98,14 +109,19 @@ CREATE VIEW links AS
 def open_for_writing(path: Path) -> sqlite3.Connection:
     """Open the serving database, make it if there is none. The caller manages transactions (autocommit).
 
+    Any thread may use the connection, one at a time: Spark calls back in threads of its own.
+
     Raises NotServingDatabaseError, NewerDatabaseError; sqlite3.OperationalError if the disk refuses.
     """
-    connection = sqlite3.connect(path, timeout=limits.BUSY_TIMEOUT_S, isolation_level=None)
+    connection = sqlite3.connect(
+        path, timeout=limits.BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+    )
     try:
         if _is_new(connection):
             _create(connection)
         _check(connection, path)
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA synchronous = FULL")  # Spark's checkpoint must not be ahead of us
+        connection.executescript(STAGING)
     except BaseException:
         connection.close()
         raise
