@@ -1,0 +1,103 @@
+"""What the frozen event log in ``tests/vectors/events`` holds, as calls."""
+
+from pathlib import Path
+
+from tests.store.frozen import FORKED, OWN, PEER, UNWANTED, fill
+from tinyssb_node import events
+from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
+from tinyssb_node.daemon.eventlog_rederive import rederive
+from tinyssb_node.daemon.eventlog_segments import segments
+from tinyssb_node.ids import Dialect, Direction, FaceName, MessageId, PacketKind, Verdict
+from tinyssb_node.store.memory import MemoryStore
+
+FOLDER = Path(__file__).parents[1] / "vectors" / "events"
+NODE = OWN.feed_id.hex()[:16]
+UDP, RADIO = FaceName("udp"), FaceName("ether:ana")
+STATE = bytes(range(32))
+FIRST_US, SECOND_US = 1_700_000_000_000_000, 1_700_000_900_000_000
+"""When the two boots began."""
+
+HAPPENINGS: list[events.Event] = [
+    events.FaceUp(face=UDP, spec="udp:239.5.5.8:1558?interface=lo"),
+    events.FaceUp(face=RADIO, spec="ether:127.0.0.1:7777?name=ana"),
+    events.SetChanged(feed=PEER.feed_id, count=2, state=STATE, face=RADIO),
+    events.SetChanged(feed=UNWANTED.feed_id, count=3, state=STATE, face=None),
+    events.PacketReceived(
+        face=RADIO,
+        packet=PacketKind.ENTRY,
+        length=120,
+        hash=b"\x01" * 8,
+        verdict=Verdict.NEW,
+        rssi_dbm=-97,
+        snr_db=-3.25,
+        airtime_us=205_056,
+        feed=PEER.feed_id,
+        seq=1,
+    ),
+    events.PacketReceived(
+        face=UDP,
+        packet=PacketKind.CHUNK,
+        length=120,
+        hash=b"\x02" * 8,
+        verdict=Verdict.DUPLICATE,
+        feed=PEER.feed_id,
+        seq=3,
+        chunk=0,
+    ),
+    events.PacketReceived(
+        face=UDP,
+        packet=PacketKind.WANT,
+        length=9,
+        hash=b"\x03" * 8,
+        verdict=Verdict.INVALID,
+        reason="VectorShapeError",
+    ),
+    events.PacketReceived(
+        face=UDP, packet=PacketKind.UNKNOWN, length=120, hash=b"\x04" * 8, verdict=Verdict.NOT_OURS
+    ),
+    events.PacketSent(face=RADIO, packet=PacketKind.CLAIM, length=105, hash=b"\x05" * 8, airtime_us=184_576),
+    events.WantSeen(direction=Direction.TX, face=RADIO, state=STATE, offset_index=1, seqs=(4, 0, 2)),
+    events.ChnkSeen(direction=Direction.RX, face=UDP, state=STATE, chunks_wanted=((0, 3, 2), (1, 3, 0))),
+    events.ClaimSeen(
+        direction=Direction.TX, face=RADIO, low=OWN.feed_id, high=PEER.feed_id, xor=STATE, count=2
+    ),
+    events.NoveltySeen(direction=Direction.RX, face=RADIO, feed=PEER.feed_id),
+    events.ForkFound(feed=FORKED.feed_id, seq=1, held=MessageId(b"\x06" * 20), other=MessageId(b"\x07" * 20)),
+    events.Refused(rule="queue", face=RADIO, count=12),
+    events.Refused(rule="side_chains", face=None, count=1),
+    events.ClockSet(step_us=-3_600_000_000),
+    events.FaceDown(face=RADIO, reason="the ether closed the connection"),
+    events.FaceUp(face=RADIO, spec="this line is torn by a crash"),
+]
+"""One or more of every kind but those that begin and end a boot, entries and chunks."""
+
+
+def write(folder: Path) -> None:
+    """Two boots: the first ends in a torn line after two of its three commits, the second has two segments."""
+    store = MemoryStore()
+    log = EventLog.open(folder, NODE, store, FIRST_US)
+    log.begin(_start(log), FIRST_US, 1_000)
+    fill(store)
+    for number, (event, _) in enumerate(rederive(store, 0)):
+        if number < 6:
+            log.append(event, FIRST_US + 2_000, 2_000)
+    for number, happening in enumerate(HAPPENINGS, start=3):
+        log.append(happening, FIRST_US + 1_000 * number, 1_000 * number)
+    log.close()
+    _tear(segments(folder / NODE)[-1].path)
+    log = EventLog.open(folder, NODE, store, SECOND_US, options=EventLogOptions(segment_bytes=2_000))
+    log.begin(_start(log), SECOND_US, 1_500)
+    log.append(HAPPENINGS[0], SECOND_US + 2_500, 2_500)
+    log.append(events.DaemonStopped(reason="SIGTERM"), SECOND_US + 9_000, 9_000)
+    log.close()
+
+
+def _start(log: EventLog) -> events.DaemonStarted:
+    return events.DaemonStarted(
+        name="ana", feed=OWN.feed_id, dialect=Dialect.SPEC, version="0.1.0", clean=log.clean
+    )
+
+
+def _tear(path: Path) -> None:
+    """Cut the last line short, as a crash may."""
+    path.write_bytes(path.read_bytes()[:-20])

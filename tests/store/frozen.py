@@ -1,0 +1,76 @@
+"""What the frozen stores in ``tests/vectors/store`` hold, as calls."""
+
+from pathlib import Path
+
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.feeds.author import compose
+from tinyssb_node.feeds.chain import Tip
+from tinyssb_node.feeds.fork import ForkProof
+from tinyssb_node.feeds.layout import layout_of
+from tinyssb_node.feeds.sidechain import Advanced, advance, begin
+from tinyssb_node.ids import Dialect, FaceName, Origin
+from tinyssb_node.store.port import FeedRecord, Store
+
+FOLDER = Path(__file__).parents[1] / "vectors" / "store"
+NETWORK = Network()
+OWN, PEER, FORKED, UNWANTED = (SigningKey(bytes((n,)) * 32) for n in (1, 2, 3, 4))
+
+
+def fill(store: Store) -> None:
+    """An own feed with a side chain, a peer's with one under way, one that forked, one that is not wanted."""
+    _write(store, OWN, Dialect.SPEC, Origin.OWN, None, chunks_max=99)
+    store.commit(1_700_000_000_000_000)
+    _write(store, PEER, Dialect.DEPLOYED, Origin.PEER, FaceName("ws:8080#3"), chunks_max=2)
+    store.put_meta("boot", "1")
+    store.commit(1_700_000_001_000_000)
+    _fork(store, FORKED)
+    record = FeedRecord(
+        feed=UNWANTED.feed_id, dialect=None, seq=0, tip=None, own=False, wanted=False, forked_at=None
+    )
+    store.put_feed(record)
+    store.commit(1_700_000_002_000_000)
+
+
+def _put(store: Store, key: SigningKey, dialect: Dialect, forked_at: int | None = None) -> Tip:
+    record = FeedRecord(
+        feed=key.feed_id,
+        dialect=dialect,
+        seq=0,
+        tip=None,
+        own=key.feed_id == OWN.feed_id,
+        wanted=True,
+        forked_at=forked_at,
+    )
+    store.put_feed(record)
+    return Tip(key.feed_id, dialect, 0, None)
+
+
+def _write(
+    store: Store, key: SigningKey, dialect: Dialect, origin: Origin, face: FaceName | None, chunks_max: int
+) -> None:
+    tip = _put(store, key, dialect)
+    for content in (b"short", b"f" * 48, b"long" * 100):
+        composed = compose(NETWORK, key, tip, content)
+        tip = composed.extended.tip
+        assert tip.id is not None
+        store.append_entry(key.feed_id, tip.seq, composed.packet, tip.id, origin, face)
+        layout = layout_of(composed.packet[7], composed.packet[8:56], dialect)
+        chain = begin(key.feed_id, tip.seq, layout)
+        for number, packet in enumerate(composed.chunks[:chunks_max]):
+            assert chain is not None
+            store.append_chunk(key.feed_id, tip.seq, number, packet, origin, face)
+            advanced = advance(chain, packet)
+            assert isinstance(advanced, Advanced)
+            chain = advanced.chain
+        if chain is not None:
+            store.put_side_chain(chain)
+
+
+def _fork(store: Store, key: SigningKey) -> None:
+    tip = _put(store, key, Dialect.SPEC, forked_at=1)
+    one, two = (compose(NETWORK, key, tip, content) for content in (b"one", b"two"))
+    assert one.extended.tip.id is not None
+    store.append_entry(key.feed_id, 1, one.packet, one.extended.tip.id, Origin.IMPORT, None)
+    proof = ForkProof(key.feed_id, 1, Dialect.SPEC, one.extended.prev, one.packet, two.packet)
+    store.put_fork(proof)
