@@ -121,6 +121,8 @@ EXPORT_VERSION: Final = 1
 TURN_US: Final = 100_000
 """Longest time that received frames are taken into one transaction: commits are dear (5 to 50 ms on an SD card), yet timers and
 clients must get their turn."""
+COLLECTOR_THRESHOLD: Final = 20_000
+"""New objects between two looks for garbage cycles among the young: about one a thousand packets."""
 TURN_CHECK_FRAMES: Final = 32
 """Frames between two looks at the clock: about 2 ms of signature checks on a PC, 20 ms on a Pi Zero."""
 CLOCK_STEP_US: Final = 1_000_000
@@ -245,6 +247,8 @@ ETHER_VERSION: Final = 1
 """Version of the protocol between ether faces and the ether (docs/formats/ether.md)."""
 ETHER_PORT: Final = 7_777
 """TCP port of an ether, unless told otherwise."""
+ETHER_TIME_SCALE_MAX: Final = 10_000.0
+"""Most modelled seconds in a second: beyond it a packet is shorter than the machine's scheduler can tell."""
 ETHER_LINE_MAX: Final = 16_384
 """Most bytes of a line to the ether: a cut that names ETHER_NODES_MAX nodes has 7 kB."""
 ETHER_STATUS_MAX: Final = 2**20
