@@ -365,3 +365,9 @@ def test_a_copy_made_while_closed_is_a_backup(store, path, tmp_path):
         assert snapshot(reader) == before
     finally:
         reader.close()
+
+
+def test_the_serving_database_of_the_analytics_is_not_taken_for_a_store(path):
+    tamper(path, "PRAGMA application_id = 0x74535342", "PRAGMA user_version = 1", "CREATE TABLE events (x)")
+    with pytest.raises(StoreDamagedError, match="another program"):
+        SqliteStore.open(path)

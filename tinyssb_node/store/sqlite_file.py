@@ -11,8 +11,8 @@ from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullEr
 
 STORE_VERSION: Final = 1
 """The schema written, and the newest read (``PRAGMA user_version``)."""
-APPLICATION_ID: Final = int.from_bytes(b"tSSB", "big")
-"""Tells our files from other programs' (``PRAGMA application_id``)."""
+APPLICATION_ID: Final = int.from_bytes(b"tSSn", "big")
+"""Tells a node's store from other databases, the analytics' own among them (``PRAGMA application_id``)."""
 
 _SCHEMA: Final = """
 CREATE TABLE feeds (
