@@ -136,3 +136,26 @@ class NoSparkError(SinkError):
 
     def __init__(self) -> None:
         super().__init__("Spark is not installed. Install it with: pip install 'tinyssb-node[spark]'")
+
+
+class DatabaseFailedError(SinkError):
+    """SQLite, or the disk under it, refused an operation."""
+
+    exit_code = 74
+
+    def __init__(self, database: Path, reason: str) -> None:
+        super().__init__(
+            f"Writing {database} failed: {reason}. What was counted before is kept; see to it and start again."
+        )
+
+
+class JobFailedError(SinkError):
+    """Spark stopped for a reason of its own."""
+
+    exit_code = 70
+
+    def __init__(self, details: Path) -> None:
+        super().__init__(
+            f"Spark stopped; its own report is in {details}. What was counted is kept; starting again goes on from "
+            "there."
+        )

@@ -142,6 +142,16 @@ def advance(listing: Listing, places: Offset, bytes_max: int | None = None) -> d
     return {node: _advance(listing[node], place, shares[node]) for node, place in places.items()}
 
 
+def size_before(listing: Listing, offset: Offset) -> int:
+    """Bytes of *listing* that lie before *offset*."""
+    total = sum(segment.size for segments in listing.values() for segment in segments)
+    after = sum(
+        max(0, _size_after(listing[node], place)) for node, place in offset.items() if node in listing
+    )
+    unread = sum(segment.size for node in listing.keys() - offset.keys() for segment in listing[node])
+    return total - after - unread
+
+
 def fair_shares(wants: Mapping[str, int], total: int) -> dict[str, int]:
     """Deal *total* out so that nobody gets more than wanted and nobody with less than wanted gets less than others."""
     shares: dict[str, int] = {}

@@ -1,0 +1,111 @@
+"""``tinyssb-sink``: from the nodes' event logs to a database, a report and a page."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from spark_sink import limits
+from spark_sink.errors import SinkError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except SinkError as error:
+        print(f"tinyssb-sink: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tinyssb-sink",
+        description="Replication analytics: reads the nodes' event logs with Spark, fills a database, shows it.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="read the logs as they are written, until stopped")
+    backfill = commands.add_parser("backfill", help="read all there is, then end")
+    for command, once in ((run, False), (backfill, True)):
+        _add_job_options(command)
+        command.set_defaults(command=_stream, once=once)
+    report = commands.add_parser("report", help="show the database as tables")
+    report.add_argument("--db", type=Path, required=True, metavar="FILE", help="the database to show")
+    report.add_argument("--json", action="store_true", help="one JSON object, in microseconds and full ids")
+    report.set_defaults(command=_report)
+    serve = commands.add_parser("serve", help="show the database as a live page", add_help=False)
+    serve.add_argument("rest", nargs=argparse.REMAINDER)
+    serve.set_defaults(command=_serve)
+    return parser
+
+
+def _add_job_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("logs", type=Path, metavar="LOGS", help="folder with the logs of one or many nodes")
+    parser.add_argument("--db", type=Path, required=True, metavar="FILE", help="the database to fill")
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="DIR",
+        help="where Spark keeps its place (default: FILE.checkpoint)",
+    )
+    parser.add_argument(
+        "--batch-bytes",
+        type=int,
+        default=limits.BATCH_SIZE,
+        metavar="N",
+        help="most bytes read at a time (%(default)s)",
+    )
+    parser.add_argument(
+        "--skip-lost", action="store_true", help="go on if records were deleted before they were read"
+    )
+    parser.add_argument("--threads", type=int, default=2, metavar="N", help="tasks at a time (%(default)s)")
+    parser.add_argument("--memory-mb", type=int, default=1024, metavar="N", help="Java's heap (%(default)s)")
+
+
+def _stream(options: argparse.Namespace) -> int:
+    from spark_sink import runner
+    from spark_sink.settings import Settings, default_checkpoint
+
+    settings = Settings(
+        logs=options.logs,
+        database=options.db,
+        checkpoint=options.checkpoint or default_checkpoint(options.db),
+        bytes_per_batch=options.batch_bytes,
+        skip_lost=options.skip_lost,
+        threads=options.threads,
+        memory_mb=options.memory_mb,
+    )
+    return runner.run(settings, once=options.once, tell=_tell)
+
+
+def _tell(text: str) -> None:
+    print(text, flush=True)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from spark_sink import report, tables
+
+    connection = tables.open_for_reading(options.db)
+    try:
+        found = report.make(connection)
+    finally:
+        connection.close()
+    if options.json:
+        print(json.dumps({name: table.records() for name, table in found.items()}, indent=2))
+    else:
+        print(report.render(found))
+    return 0
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from spark_sink.dashboard import app
+
+    return int(app.main(options.rest) or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

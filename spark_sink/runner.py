@@ -1,0 +1,107 @@
+"""Runs a job in this process: tells how far it is, ends it in order, puts its failures into plain words."""
+
+import json
+import re
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+from spark_sink import errors, session
+from spark_sink.folders import Folders
+from spark_sink.segments import parse_offset, size_before
+from spark_sink.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_POLL_S: Final = 0.5
+_OURS: Final = re.compile(r"spark_sink\.errors\.[A-Za-z]+Error: ([^\n]+)")
+_DISK: Final = re.compile(r"sqlite3\.[A-Za-z]+Error: ([^\n]+)")
+
+
+def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
+    """Fill the database: with all there is (*once*), or until SIGINT or SIGTERM. Returns the exit code.
+
+    Raises SinkError.
+    """
+    settings.check()
+    Folders(str(settings.logs)).listing()  # what is wrong with the folders is better said before Java starts
+    if session.java() is None:
+        raise errors.NoJavaError
+    tell(f"Starting Spark to read {settings.logs} into {settings.database} …")
+    spark = session.make_session(threads=settings.threads, memory_mb=settings.memory_mb)
+    try:
+        from spark_sink import job  # noqa: PLC0415 - needs pyspark, which may be missing
+
+        with job.open_database(settings) as connection:
+            query = job.start(spark, settings, connection, once=once)
+            tell("Reading what there is." if once else "Reading. Stop with Ctrl-C.")
+            _watch(query, settings, tell)
+            return 0
+    finally:
+        spark.stop()
+
+
+def _watch(query: "StreamingQuery", settings: Settings, tell: Callable[[str], None]) -> None:
+    """Wait until the query ends or a signal asks to end it. Raises SinkError."""
+    from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
+
+    told = -1
+    with _stop_signals() as stopped:
+        try:
+            while not query.awaitTermination(_POLL_S):  # type: ignore[arg-type] # seconds may be a fraction
+                told = _tell_progress(query, settings, told, tell)
+                if stopped:
+                    query.stop()
+            _tell_progress(query, settings, told, tell)
+        except StreamingQueryException as error:
+            raise _plain(str(error), settings) from error
+    tell("Stopped. What was counted is kept; the next run goes on from there." if stopped else "All read.")
+
+
+@contextmanager
+def _stop_signals() -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM instead of dying of them: a batch is better finished than done again."""
+    stopped: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        stopped.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell_progress(
+    query: "StreamingQuery", settings: Settings, told: int, tell: Callable[[str], None]
+) -> int:
+    """Say how far reading has come, if it has come further. Returns the batch that was told of."""
+    progress = query.lastProgress
+    if progress is None or progress["batchId"] <= told or progress["numInputRows"] == 0:
+        return told
+    read, total = _bytes_read(settings, progress["sources"][0]["endOffset"])
+    tell(f"{read / 2**20:8.1f} of {total / 2**20:.1f} MB read, {100 * read // max(total, 1):3d} %")
+    return int(progress["batchId"])
+
+
+def _bytes_read(settings: Settings, end: str) -> tuple[int, int]:
+    """Bytes before the offset *end* among all that are there."""
+    listing = Folders(str(settings.logs)).listing()
+    total = sum(segment.size for segments in listing.values() for segment in segments)
+    return size_before(listing, parse_offset(json.loads(end))), total
+
+
+def _plain(text: str, settings: Settings) -> errors.SinkError:
+    """What stopped the stream, in one sentence; Spark's own report of it goes into a file."""
+    if ours := _OURS.search(text):
+        return errors.SinkError(ours.group(1))
+    if refused := _DISK.search(text):
+        return errors.DatabaseFailedError(settings.database, refused.group(1))
+    details = settings.database.with_name(settings.database.name + ".failure.txt")
+    details.write_text(text)
+    return errors.JobFailedError(details)
