@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from websockets.uri import parse_uri
 
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.spec import (
@@ -39,14 +40,17 @@ def test_examples_both_ways(text: str, spec: FaceSpec) -> None:
 
 
 names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", fullmatch=True)
-hosts = st.from_regex(r"[A-Za-z0-9._-]{1,40}", fullmatch=True) | st.ip_addresses(v=6).map(str)
+hosts = st.from_regex(
+    r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,20}){0,3}\.?", fullmatch=True
+) | st.ip_addresses(v=6).map(str)
+interfaces = st.from_regex(r"[a-z][A-Za-z0-9._-]{0,14}", fullmatch=True) | st.ip_addresses(v=4).map(str)
 ports = st.integers(1, 65_535)
 specs: st.SearchStrategy[FaceSpec] = st.one_of(
     st.builds(
         UdpSpec,
         group=st.ip_addresses(network="224.0.0.0/4").map(str),
         port=ports,
-        interface=st.none() | st.from_regex(r"[A-Za-z0-9._-]{1,15}", fullmatch=True),
+        interface=st.none() | interfaces,
         ttl=st.integers(0, 255),
         copies=st.booleans(),
         name=st.none() | names,
@@ -97,11 +101,15 @@ def test_any_text_is_a_spec_or_a_spec_error(text: str) -> None:
         ("udp:239.5.5.8:1558?ttl=256", "ttl is '256'", "0 to 255"),
         ("udp:239.5.5.8:1558?copies=maybe", "copies is 'maybe'", "on, off"),
         ("udp:239.5.5.8:1558?interface=", "interface is ''", "interface"),
+        ("udp:239.5.5.8:1558?interface=192.168.1.999", "interface is '192.168.1.999'", "IPv4 address"),
+        ("udp:239.5.5.8:1558?interface=a/b", "interface is 'a/b'", "IPv4 address"),
         ("udp:239.5.5.8:1558?colour=red", "no option 'colour'", "interface, ttl, copies, name"),
         ("udp:239.5.5.8:1558?ttl", "'ttl' has no value", "key=value"),
         ("udp:239.5.5.8:1558?ttl=1&ttl=2", "'ttl' is given twice", "once"),
         ("ws:listen:localhost:8080?peers=65", "peers is '65'", "1 to 64"),
         ("ws:listen::8080", "'' is no host", "host name"),
+        ("ws:connect:a..b:8080", "'a..b' is no host", "host name"),
+        ("ws:connect:" + "a" * 64 + ":8080", "is no host", "host name"),
         ("ws:listen:[::g]:8080", "no IPv6 address", "[::1]"),
         ("ws:listen:::1:8080", "is no address", "brackets"),
         ("ws:connect:localhost:8080?path=gossip", "path is 'gossip'", "begins with '/'"),
@@ -137,6 +145,13 @@ def test_faces_are_named_after_their_spec(text: str, name: str) -> None:
     spec = parse_spec(text)
     assert not isinstance(spec, WsListenSpec)
     assert spec.face_name == name
+
+
+@given(specs)
+def test_the_library_can_use_every_url(spec: FaceSpec) -> None:
+    if isinstance(spec, WsConnectSpec):
+        url = parse_uri(spec.url)
+        assert (url.host, url.port, url.secure) == (spec.host.lower(), spec.port, spec.tls)
 
 
 def test_urls() -> None:

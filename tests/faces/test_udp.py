@@ -161,17 +161,94 @@ async def test_a_network_that_fails_under_a_send_brings_the_face_down(port: int)
         assert ana.downs[0][1].startswith("the network failed: ")
 
 
+async def test_a_network_that_goes_brings_the_face_down(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[str | OSError] = ["10.0.0.1", OSError(errno.ENETUNREACH, "Network is unreachable")]
+
+    def changing(_: UdpSpec) -> str:
+        answer = answers.pop(0) if answers else "10.0.0.1"
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(udp, "_own_address", changing)
+    monkeypatch.setattr(limits, "UDP_CHECK_S", 0.001)
+    async with running(endpoint(port)) as ana:
+        await ana.until(lambda: len(ana.ups) == 2)
+        assert ana.downs == [("udp:lo", "the network is gone: Network is unreachable")]
+
+
+async def test_a_socket_that_fails_under_a_read_brings_the_face_down(
+    port: int, monkeypatch: pytest.MonkeyPatch, stranger: socket.socket
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(errno.ENETDOWN, "Network is down")
+
+    async with running(endpoint(port)) as ana:
+        await ana.until(lambda: bool(ana.ups))
+        monkeypatch.setattr(asyncio.get_running_loop(), "sock_recvfrom", fails)
+        stranger.sendto(serialize_crc_frame(PACKET), ("127.0.0.1", port))
+        await ana.until(lambda: bool(ana.downs))
+        assert ana.downs[0] == ("udp:lo", "the network failed: Network is down")
+
+
+async def test_a_peer_that_cannot_be_reached_costs_the_others_nothing(
+    port: int, phone: socket.socket
+) -> None:
+    async with running(endpoint(port)) as ana, running(endpoint(port)) as bob:
+        await ana.until(lambda: bool(ana.ups) and bool(bob.ups))
+        face = ana.face()
+        assert isinstance(face, UdpFace)
+        face._peers.heard("255.255.255.255", b"", asyncio.get_running_loop().time())
+        await face.send([PACKET])
+        await bob.until(lambda: bob.packets == [PACKET])
+        assert not face._peers.knows("255.255.255.255")
+
+
+async def test_an_interface_may_be_named_by_its_address(port: int) -> None:
+    async with running(endpoint(port, interface="127.0.0.1")) as ana, running(endpoint(port)) as bob:
+        await ana.until(lambda: bool(ana.ups) and bool(bob.ups))
+        await ana.face().send([PACKET])
+        await bob.until(lambda: bob.packets == [PACKET])
+        assert ana.face().name == "udp:127.0.0.1"
+
+
+def test_addresses_of_this_host() -> None:
+    assert udp._is_of_this_host("127.0.0.1")
+    assert not udp._is_of_this_host("203.0.113.77")
+
+
+async def test_a_stream_of_datagrams_does_not_starve_the_rest(port: int, stranger: socket.socket) -> None:
+    async with running(endpoint(port)) as ana:
+        await ana.until(lambda: bool(ana.ups))
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while len(ana.frames) < 200:
+                turns += 1
+                await asyncio.sleep(0)
+
+        for number in range(200):  # as many as a socket's buffer surely holds
+            stranger.sendto(serialize_crc_frame(number.to_bytes(8, "big")), ("127.0.0.1", port))
+        async with asyncio.timeout(10):
+            await other()
+        assert turns >= 200 // limits.UDP_READS_IN_A_ROW
+
+
 async def test_no_network_yet_is_waited_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     real, failures = udp._group_socket, iter([OSError(errno.ENODEV, "No such device")])
 
     def failing_once(spec: UdpSpec) -> socket.socket:
         for failure in failures:
             raise failure
+        assert made.problem == "there is no network for it: No such device"
         return real(spec)
 
     monkeypatch.setattr(udp, "_group_socket", failing_once)
-    async with running(endpoint(port)) as ana:
+    made = endpoint(port)
+    async with running(made) as ana:
         await ana.until(lambda: bool(ana.ups))
+        assert made.problem is None
 
 
 async def test_an_interface_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:

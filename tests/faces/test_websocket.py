@@ -230,8 +230,22 @@ async def test_a_client_waits_for_a_server_that_begins_later() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    async with running(client(port)) as ana, server(port=port):
-        await ana.until(lambda: bool(ana.ups))
+    tries = asyncio.Semaphore(0)
+
+    def counting() -> float:
+        tries.release()
+        return 0.0
+
+    endpoint = client(port)
+    endpoint._backoff = Backoff(counting, min_s=0.001)
+    async with running(endpoint) as ana, asyncio.timeout(PATIENCE_S):
+        await tries.acquire()
+        problem = endpoint.problem
+        async with server(port=port):
+            await ana.until(lambda: bool(ana.ups))
+            assert endpoint.problem is None
+    assert problem is not None
+    assert problem.startswith(f"no connection to ws://127.0.0.1:{port}/: ")
 
 
 async def test_sending_into_a_lost_connection_is_an_oserror() -> None:

@@ -1,6 +1,7 @@
 """The ether over real sockets, its clock sped up: nodes hear each other, are cut apart, and say what they like."""
 
 import asyncio
+import contextlib
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -156,19 +157,19 @@ async def test_links_and_places_from_the_configuration() -> None:
         assert far.frames == []
 
 
-async def test_neighbours_who_listen_take_turns() -> None:
+async def test_who_hears_somebody_waits_until_he_is_done() -> None:
     async with (
-        an_ether(replace(QUICK, time_scale=20.0)) as port,
+        an_ether(replace(QUICK, time_scale=4.0)) as port,
         running(node(port, "ana")) as ana,
         running(node(port, "bob")) as bob,
     ):
         await up(ana, bob)
-        await asyncio.gather(
-            ana.face().send([bytes([number]) * 120 for number in range(5)]),
-            bob.face().send([bytes([number]) * 120 for number in range(5)]),
-        )
-        heard = [one.heard for one in (await status(port)).nodes]
-        assert sum(heard) >= 8  # without carrier sense: none
+        first = asyncio.create_task(ana.face().send([PACKET]))
+        await asyncio.sleep(0.02)  # 0.08 s on the channel: the packet has begun and is not over
+        await bob.face().send([PACKET[:8]])
+        assert first.done()
+        await ana.until(lambda: ana.packets == [PACKET[:8]])
+        await bob.until(lambda: bob.packets == [PACKET])
 
 
 async def test_a_node_comes_back_when_the_ether_does() -> None:
@@ -182,8 +183,10 @@ async def test_a_node_comes_back_when_the_ether_does() -> None:
     assert sink.downs == [("ether:ana", "the ether is gone")]
     with pytest.raises(ConnectionResetError):
         await face.send([PACKET])
+    assert endpoint.problem == "the ether is gone"
     async with an_ether(replace(QUICK, port=port)):
         await up(sink)
+        assert endpoint.problem != "the ether is gone"
         task.cancel()
         await asyncio.wait([task])
     assert sink.downs[1:] == [("ether:ana", "this node closed it")]
@@ -334,6 +337,45 @@ async def test_a_node_survives_ethers_that_are_none(answer: bytes) -> None:
             for _ in range(3):
                 await visits.acquire()
         assert ana.ups == []
+
+
+async def test_a_node_leaves_an_ether_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "ETHER_HELLO_S", 0.01)
+    left = asyncio.Semaphore(0)
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionResetError):
+            await reader.read()
+        writer.close()
+        left.release()
+
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as other:
+        endpoint = node(other.sockets[0].getsockname()[1], "ana")
+        async with running(endpoint), asyncio.timeout(PATIENCE_S):
+            await left.acquire()
+            await left.acquire()
+        assert endpoint.problem is not None
+        assert endpoint.problem.endswith("too slow")
+
+
+async def test_who_waits_too_long_for_silence_sends_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "ETHER_SENSE_TRIES", 1)
+    async with (
+        an_ether(replace(QUICK, time_scale=1.5)) as port,
+        running(node(port, "ana")) as ana,
+        running(node(port, "bob")) as bob,
+    ):
+        await up(ana, bob)
+        first = asyncio.create_task(ana.face().send([PACKET]))
+        await asyncio.sleep(0.05)  # 0.08 s on the channel: the packet has begun and is not over
+        await bob.face().send([PACKET[:8]])
+        await first
+        assert [one.collided for one in (await status(port)).nodes] == [1, 1]
+
+
+def test_a_time_scale_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"time_scale is 0\.0; possible: above 0"):
+        EtherConfig(time_scale=0.0)
 
 
 async def test_any_bytes_from_an_ether_are_junk() -> None:

@@ -75,8 +75,8 @@ class EtherFace:
         finally:
             del self._waiting[number]
 
-    async def serve(self, sink: FaceSink, spec: str) -> None:
-        """Be up until the ether is gone, and hand what it brings to *sink*."""
+    async def serve(self, sink: FaceSink, spec: str) -> str:
+        """Be up until the ether is gone, and hand what it brings to *sink*. Returns why it ended."""
         reason = "this node closed it"
         sink.up(self, spec)
         try:
@@ -89,6 +89,7 @@ class EtherFace:
                 if not over.done():
                     over.set_exception(ConnectionResetError("the ether is gone"))
             sink.down(self.name, reason)
+        return reason
 
     def _take(self, line: bytes, sink: FaceSink) -> None:
         match parse_from_ether(line):
@@ -116,6 +117,7 @@ class EtherEndpoint:
 
     def __init__(self, text: str, spec: EtherSpec, entropy: Callable[[], float] = random.random) -> None:
         self.spec = text
+        self.problem: str | None = None
         self._ether = spec
         self._backoff = Backoff(entropy)
 
@@ -131,27 +133,34 @@ class EtherEndpoint:
             if isinstance(answer, _Connection):
                 welcomed = True
                 begun_s = clock()
-                await EtherFace(self._ether.face_name, answer).serve(sink, self.spec)
+                self.problem = None
+                self.problem = await EtherFace(self._ether.face_name, answer).serve(sink, self.spec)
                 self._backoff.held(clock() - begun_s)
-            elif isinstance(answer, Refused) and not welcomed:
-                raise FaceOpenError(
-                    self.spec, f"the ether refuses it: {answer.reason}", "Change the spec string."
-                )
+            elif isinstance(answer, Refused):
+                self.problem = f"the ether refuses it: {answer.reason}"
+                if not welcomed:
+                    raise FaceOpenError(self.spec, self.problem, "Change the spec string.")
+            else:
+                self.problem = answer
             await asyncio.sleep(self._backoff.next_s())
 
-    async def _connect(self) -> _Connection | Refused | None:
-        """One attempt. None if there is nobody, or nobody who makes sense."""
+    async def _connect(self) -> _Connection | Refused | str:
+        """One attempt. A string says why there is nobody, or nobody who makes sense."""
+        place = f"{self._ether.host} port {self._ether.port}"
+        answer: _Connection | Refused | None = None
         try:
             async with asyncio.timeout(limits.ETHER_HELLO_S):
                 reader, writer = await asyncio.open_connection(
                     self._ether.host, self._ether.port, limit=limits.ETHER_STATUS_MAX
                 )
-                answer = await self._greet(reader, writer)
-        except OSError:
-            return None
-        if not isinstance(answer, _Connection):
-            writer.transport.abort()
-        return answer
+                try:
+                    answer = await self._greet(reader, writer)
+                finally:
+                    if not isinstance(answer, _Connection):
+                        writer.transport.abort()
+        except OSError as error:
+            return f"no ether answers at {place}: {error.strerror or 'too slow'}"
+        return answer or f"what answers at {place} is no ether, or of another version"
 
     async def _greet(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

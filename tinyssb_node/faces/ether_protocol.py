@@ -95,7 +95,7 @@ class Welcome(msgspec.Struct, frozen=True, tag_field="t", tag="welcome", kw_only
     preamble_symbols: int
     sync_word: int
     crc: bool
-    time_scale: Annotated[float, Meta(gt=0.0, le=10_000.0)]
+    time_scale: Annotated[float, Meta(gt=0.0, le=limits.ETHER_TIME_SCALE_MAX)]
     """Modelled seconds in a second: airtime on the clock is airtime by the formula divided by this."""
 
     def lora(self) -> LoraSettings:

@@ -66,6 +66,11 @@ class Endpoint(Protocol):
         """The spec string, as given."""
         ...
 
+    @property
+    def problem(self) -> str | None:
+        """Why it has no face up although it tries, in plain words; None while all is well."""
+        ...
+
     async def run(self, sink: FaceSink) -> None:
         """Bring faces up and keep them up until cancelled, reconnecting with back-off.
 

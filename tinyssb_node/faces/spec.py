@@ -25,7 +25,7 @@ TTL_MAX: Final = 255
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{limits.FACE_NAME_MAX - 1}}}")
 _NAME_RULE = f"1 to {limits.FACE_NAME_MAX} letters, digits, '.', '_' or '-', beginning with a letter or digit"
 _INTERFACE = re.compile(r"[A-Za-z0-9._-]{1,15}")
-_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}")
+_HOST = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
 _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{0,199}")
 _PLACE = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
 
@@ -190,6 +190,25 @@ def _matching(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
     return lambda text: text if pattern.fullmatch(text) else None
 
 
+def _read_interface(text: str) -> str | None:
+    if is_ipv4_shaped(text) and not _is_ipv4(text):
+        return None
+    return text if _INTERFACE.fullmatch(text) else None
+
+
+def is_ipv4_shaped(interface: str) -> bool:
+    """Whether *interface* is written as an address, not as a name."""
+    return interface.count(".") == 3 and interface.replace(".", "").isdigit()
+
+
+def _is_ipv4(text: str) -> bool:
+    try:
+        ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_ipv6(host: str) -> bool:
     try:
         ipaddress.IPv6Address(host)
@@ -237,7 +256,7 @@ def _parse_udp(reader: _Reader) -> UdpSpec:
         group=group,
         port=port,
         interface=reader.option(
-            "interface", None, _matching(_INTERFACE), "the name or IPv4 address of an interface"
+            "interface", None, _read_interface, "the name or IPv4 address of an interface"
         ),
         ttl=reader.number("ttl", limits.UDP_TTL_DEFAULT, 0, TTL_MAX),
         copies=reader.switch("copies", default=True),

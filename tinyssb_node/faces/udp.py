@@ -18,7 +18,7 @@ from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.framing import Junk, parse_crc_frame, serialize_crc_frame
-from tinyssb_node.faces.spec import UdpSpec
+from tinyssb_node.faces.spec import UdpSpec, is_ipv4_shaped
 from tinyssb_node.faces.udp_tables import Echoes, Peers
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, lan_profile
 
@@ -98,6 +98,7 @@ class UdpEndpoint:
 
     def __init__(self, text: str, spec: UdpSpec, entropy: Callable[[], float] = random.random) -> None:
         self.spec = text
+        self.problem: str | None = None
         self._udp = spec
         self._backoff = Backoff(entropy)
 
@@ -109,12 +110,14 @@ class UdpEndpoint:
             opened = self._open()
             if opened is not None:
                 begun_s = clock()
+                self.problem = None
                 with opened[0] as sock:
-                    await self._serve(UdpFace(self._udp, sock, opened[1]), sink)
+                    self.problem = await self._serve(UdpFace(self._udp, sock, opened[1]), sink)
                 self._backoff.held(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
 
-    async def _serve(self, face: UdpFace, sink: FaceSink) -> None:
+    async def _serve(self, face: UdpFace, sink: FaceSink) -> str:
+        """Have *face* up while it is of use. Returns why it is not any more."""
         reason = "this node closed it"
         sink.up(face, self.spec)
         reading = asyncio.create_task(face.read(sink))
@@ -124,6 +127,7 @@ class UdpEndpoint:
             reading.cancel()
             await asyncio.wait([reading])
             sink.down(face.name, reason)
+        return reason
 
     async def _until_useless(self, face: UdpFace) -> str:
         """Return when the face is broken or its interface has another address, and say which."""
@@ -148,12 +152,13 @@ class UdpEndpoint:
                     f"port {self._udp.port} is refused: {error.strerror}",
                     "Stop the program that holds it for itself alone, or choose another port.",
                 ) from error
+            self.problem = f"there is no network for it: {error.strerror}"
             return None
 
     def _check_interface(self) -> None:
         name = self._udp.interface
         known = [interface for _, interface in socket.if_nameindex()]
-        if name is not None and not _is_address(name) and name not in known:
+        if name is not None and not is_ipv4_shaped(name) and name not in known:
             raise FaceOpenError(
                 self.spec, f"there is no network interface '{name}'", f"This machine has: {', '.join(known)}."
             )
@@ -169,14 +174,10 @@ def _is_of_this_host(address: str) -> bool:
     return True
 
 
-def _is_address(interface: str) -> bool:
-    return interface.count(".") == 3 and interface.replace(".", "").isdigit()
-
-
 def _interface_option(spec: UdpSpec) -> bytes:
     """struct ip_mreqn (ip(7)): which group on which interface. Index 0 and address 0.0.0.0 let the system choose."""
     address, index = bytes(4), 0
-    if spec.interface is not None and _is_address(spec.interface):
+    if spec.interface is not None and is_ipv4_shaped(spec.interface):
         address = socket.inet_aton(spec.interface)
     elif spec.interface is not None:
         index = socket.if_nametoindex(spec.interface)
@@ -201,6 +202,8 @@ def _group_socket(spec: UdpSpec) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, spec.ttl)
+        # Copies must not go farther: a forged source address would make us send to somebody who never asked.
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, max(spec.ttl, 1))
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 1)
         if sys.platform == "linux":
             # Otherwise every socket bound to all addresses hears groups that other sockets joined elsewhere.

@@ -51,8 +51,8 @@ class WsFace:
         except ConnectionClosed as closed:
             raise ConnectionResetError(_reason(closed)) from closed
 
-    async def serve(self, sink: FaceSink, spec: str) -> None:
-        """Be up until the connection ends, and hand what comes in to *sink*."""
+    async def serve(self, sink: FaceSink, spec: str) -> str:
+        """Be up until the connection ends, and hand what comes in to *sink*. Returns why it ended."""
         reason = HUNG_UP
         sink.up(self, spec)
         try:
@@ -68,6 +68,7 @@ class WsFace:
         finally:
             self._connection.transport.abort()
             sink.down(self.name, reason)
+        return reason
 
     def hang_up(self) -> None:
         """Drop the connection at once, without the closing handshake after which phones would not come back."""
@@ -93,6 +94,7 @@ class WsServerEndpoint:
         self._numbers = count(1)
         self._faces: set[WsFace] = set()
         self._transports: set[asyncio.Transport] = set()
+        self.problem: str | None = None
         self.port = spec.port
         """The port listened on; with a spec of port 0 the real one is here once ``listening`` is set."""
         self.listening = asyncio.Event()
@@ -189,6 +191,7 @@ class WsClientEndpoint:
 
     def __init__(self, text: str, spec: WsConnectSpec, entropy: Callable[[], float] = random.random) -> None:
         self.spec = text
+        self.problem: str | None = None
         self._connect = spec
         self._backoff = Backoff(entropy)
 
@@ -199,7 +202,8 @@ class WsClientEndpoint:
             connection = await self._open()
             if connection is not None:
                 begun_s = clock()
-                await WsFace(self._connect.face_name, connection).serve(sink, self.spec)
+                self.problem = None
+                self.problem = await WsFace(self._connect.face_name, connection).serve(sink, self.spec)
                 self._backoff.held(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
 
@@ -219,5 +223,6 @@ class WsClientEndpoint:
                 write_limit=limits.WS_WRITE_BUFFER,
                 logger=_QUIET,
             )
-        except (OSError, WebSocketException):
+        except (OSError, WebSocketException) as error:
+            self.problem = f"no connection to {self._connect.url}: {str(error) or 'no answer in time'}"
             return None

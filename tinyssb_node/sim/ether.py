@@ -47,7 +47,13 @@ class EtherConfig:
     links: Mapping[tuple[str, str], Link] = field(default_factory=dict)
     """Pairs of nodes of which it is known how they hear each other."""
     time_scale: float = 1.0
-    """Modelled seconds in a second."""
+    """Modelled seconds in a second, above 0 and up to ETHER_TIME_SCALE_MAX. Raises ValueError for others."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.time_scale <= limits.ETHER_TIME_SCALE_MAX:
+            raise ValueError(
+                f"time_scale is {self.time_scale}; possible: above 0, up to {limits.ETHER_TIME_SCALE_MAX}"
+            )
 
 
 @dataclass(slots=True)
@@ -97,19 +103,21 @@ class Ether:
         self._clock = asyncio.get_running_loop().time
         self._begun_s = self._clock()
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection to its end."""
-        task = asyncio.current_task()
-        if task is None or len(self._connections) >= limits.ETHER_NODES_MAX + limits.ETHER_CONTROLS_MAX:
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Begin to serve a new connection, if there is room for it."""
+        if len(self._connections) >= limits.ETHER_NODES_MAX + limits.ETHER_CONTROLS_MAX:
             writer.transport.abort()
             return
-        self._connections.add(task)
+        connection = asyncio.create_task(self._serve(reader, writer))
+        self._connections.add(connection)
+        connection.add_done_callback(self._connections.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             refused = await self._converse(reader, writer)
             if refused is not None:
                 await _tell(writer, refused)
         finally:
-            self._connections.discard(task)
             writer.close()
 
     async def close(self) -> None:
@@ -141,7 +149,7 @@ class Ether:
         while (line := await read_line(reader)) is not None:
             command = parse_from_client(line)
             if command is None or isinstance(command, Hello | Send):
-                return Refused(reason="that is no command")
+                return Refused(reason="that is no command, or a name or number in it is out of bounds")
             if not await _tell(writer, self._obey(command)):
                 break
         return None
@@ -280,7 +288,7 @@ async def serve_ether(
     ether = Ether(config, entropy if entropy is not None else random.SystemRandom())
     try:
         server = await asyncio.start_server(
-            ether.serve, config.host, config.port, limit=limits.ETHER_LINE_MAX
+            ether.accept, config.host, config.port, limit=limits.ETHER_LINE_MAX
         )
     except OSError as error:
         raise EtherOpenError(config.host, config.port, error.strerror or str(error)) from error
