@@ -9,7 +9,8 @@ from spark_sink import cli as sink_cli
 from tests.docs import pages
 from tinyssb_node.cli.main import build_parser
 
-PARSERS = {"tinyssb": build_parser, "tinyssb-sink": sink_cli.build_parser}
+PARSERS = {"tinyssb": build_parser, "tinyssb-sink": sink_cli._parser}
+PAGES = {"tinyssb": "docs/reference/cli.md", "tinyssb-sink": "docs/reference/sink.md"}
 
 
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -56,7 +57,7 @@ def test_every_command_named_in_a_sentence_exists(program: str) -> None:
 
 @pytest.mark.parametrize("program", PARSERS)
 def test_every_command_and_option_is_documented(program: str) -> None:
-    page = pages.read("docs/reference/cli.md")
+    page = pages.read(PAGES[program])
     missing = []
     for name, command in subcommands(PARSERS[program]()).items():
         wanted = re.escape(f"{program} {name}")
