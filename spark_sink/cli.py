@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spark_sink import limits
+from spark_sink.dashboard.limits import PORT
 from spark_sink.errors import SinkError
 
 
@@ -37,8 +38,16 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--db", type=Path, required=True, metavar="FILE", help="the database to show")
     report.add_argument("--json", action="store_true", help="one JSON object, in microseconds and full ids")
     report.set_defaults(command=_report)
-    serve = commands.add_parser("serve", help="show the database as a live page", add_help=False)
-    serve.add_argument("rest", nargs=argparse.REMAINDER)
+    serve = commands.add_parser("serve", help="show the database as a live page")
+    serve.add_argument(
+        "--db", type=Path, required=True, metavar="FILE", help="the database; it may come later"
+    )
+    serve.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)"
+    )
+    serve.add_argument(
+        "--port", type=int, default=PORT, help="port to listen on, 0 for a free one (%(default)s)"
+    )
     serve.set_defaults(command=_serve)
     return parser
 
@@ -104,7 +113,13 @@ def _report(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     from spark_sink.dashboard import app
 
-    return int(app.main(options.rest) or 0)
+    app.serve(
+        options.db,
+        host=options.host,
+        port=options.port,
+        announce=lambda page: _tell(f"The page is at {page}"),
+    )
+    return 0
 
 
 if __name__ == "__main__":

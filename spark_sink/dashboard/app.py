@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from ipaddress import ip_address
+from os import EX_UNAVAILABLE
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from spark_sink import errors
 from spark_sink.dashboard import limits
 from spark_sink.dashboard.watch import TooManyPagesError, Watcher
 
@@ -41,6 +43,18 @@ HEADERS: Final = {
 }
 """What every answer carries. Names of nodes come from strangers: one that became markup would still run nothing."""
 LOCAL_NAMES: Final = ("localhost", "127.0.0.1", "[::1]", "::1")
+
+
+class CannotListenError(errors.SinkError):
+    """The address of the page cannot be had."""
+
+    exit_code = EX_UNAVAILABLE
+
+    def __init__(self, host: str, port: int, cause: OSError) -> None:
+        super().__init__(
+            f"Cannot listen on {host}, port {port}: {cause.strerror or cause}. "
+            "Is another page running there? Name a free port with --port, or an address of this machine with --host."
+        )
 
 
 class FixedHeaders:
@@ -180,9 +194,13 @@ def page_address(listener: socket.socket) -> str:
 def serve(database: Path, *, host: str, port: int, announce: Callable[[str], None]) -> None:
     """Serve the page over ``database`` until SIGINT or SIGTERM; ``announce`` is given its address.
 
-    The database may be made later: the page says so until then. Raises OSError if the address cannot be had.
+    The database may be made later: the page says so until then. Raises CannotListenError.
     """
-    with bind(host, port) as listener:
+    try:
+        listener = bind(host, port)
+    except OSError as error:
+        raise CannotListenError(host, port, error) from error
+    with listener:
         announce(page_address(listener))
         # uvicorn ends in order at the first SIGINT and then lets it through, as a shell expects of a program.
         with contextlib.suppress(KeyboardInterrupt):

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from spark_sink import cli
 from spark_sink.dashboard import app, limits
 from tests.spark_sink.dashboard_server import serving
 from tests.spark_sink.serving_data import T0_US, Mesh, partition
@@ -196,21 +197,22 @@ def test_the_address_to_type_is_one_of_this_machine() -> None:
         assert app.page_address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}/"
 
 
-def test_a_taken_port_is_an_error_of_ours() -> None:
-    with app.bind("127.0.0.1", 0) as listener, pytest.raises(OSError, match="in use"):
-        app.bind("127.0.0.1", listener.getsockname()[1])
+def test_a_taken_port_is_said_with_what_to_do(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with app.bind("127.0.0.1", 0) as listener:
+        port = str(listener.getsockname()[1])
+        assert cli.main(["serve", "--db", str(path), "--port", port]) == 69
+    told = capsys.readouterr().err
+    assert f"127.0.0.1, port {port}: Address already in use" in told
+    assert "--port" in told
 
 
 def test_serve_announces_its_address_and_ends_in_order_at_an_interrupt(path: Path) -> None:
     partition(path)
-    program = (
-        "import sys; from pathlib import Path; from spark_sink.dashboard.app import serve;"
-        "serve(Path(sys.argv[1]), host='127.0.0.1', port=0, announce=lambda text: print(text, flush=True))"
-    )
-    running = subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "spark_sink.cli", "serve", "--db", str(path), "--port", "0"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     with running:
-        address = running.stdout.readline().strip()
+        address = running.stdout.readline().split()[-1]
         page = Events(address.rstrip("/"))
         page.next("snapshot")
         running.send_signal(signal.SIGINT)
