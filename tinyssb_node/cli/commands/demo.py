@@ -1,0 +1,68 @@
+"""`demo`: the whole thing with no hardware."""
+
+import argparse
+
+from tinyssb_node.cli.options import Subparsers, add_command, positive
+
+_PAGE_PORT = 8765
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "demo",
+        demo,
+        "show five nodes, a modelled channel and live analytics, without any hardware",
+        more="Needs the extras spark and dashboard, and Java 17. Ctrl-C ends it.",
+    )
+    parser.add_argument("--seconds", type=positive, metavar="N", help="end by itself after about N seconds")
+    parser.add_argument(
+        "--folder", default=".demo", help="where it keeps its files (default: .demo, made anew)"
+    )
+    parser.add_argument(
+        "--port", type=positive, default=_PAGE_PORT, help=f"the page's port (default: {_PAGE_PORT})"
+    )
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON, and nothing else")
+
+
+def demo(arguments: argparse.Namespace) -> int:
+    """Run it. Exit code 1 if nodes or tables disagree at the end."""
+    import json
+    import signal
+    import sys
+    import time
+    from contextlib import suppress
+    from pathlib import Path
+
+    from tinyssb_node.cli.demo.mesh import Mesh, free_port
+    from tinyssb_node.cli.demo.story import Story
+
+    begun_s = time.monotonic()
+
+    def tell(line: str) -> None:
+        print(
+            f"[{time.monotonic() - begun_s:4.0f} s] {line}",
+            file=sys.stderr if arguments.json else sys.stdout,
+            flush=True,
+        )
+
+    mesh = Mesh(Path(arguments.folder).absolute(), free_port(arguments.port))
+    deadline_s = None if arguments.seconds is None else begun_s + arguments.seconds
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        tell(
+            f"Starting five daemons, a modelled LoRa channel, Spark and the page. Files are in {arguments.folder}/."
+        )
+        mesh.start()
+        tell(f"The page: {mesh.page}  (Spark needs some seconds more; Ctrl-C ends the demonstration)")
+        story = Story(mesh, tell, deadline_s)
+        with suppress(KeyboardInterrupt):
+            story.run()
+        tell("Ending: the channel is made whole, nodes and tables settle.")
+        summary = story.end()
+    finally:
+        mesh.stop()
+    print(json.dumps(summary.json()) if arguments.json else f"\n{summary.text()}")
+    return 0 if summary.nodes_agree and summary.tables_agree else 1

@@ -1,0 +1,191 @@
+"""The processes of the demonstration, each one that a user could start by hand."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node.cli.client import Client, DaemonUnreachableError
+from tinyssb_node.codec.bipf import encode
+from tinyssb_node.daemon.config import read_config
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.daemon.setup import create_home
+from tinyssb_node.ids import Dialect, FeedId
+
+NAMES: Final = ("ana", "ben", "cyd", "dan", "eve")
+"""The nodes."""
+_START_S: Final = 20.0
+"""How long a process may take until it answers."""
+_STOP_S: Final = 10.0
+"""How long a process may take to end before it is killed."""
+_POLL_S: Final = 0.1
+
+
+class DemoFailedError(ProblemError):
+    """A part of the demonstration did not start, or ended on its own."""
+
+    exit_code = Exit.SOFTWARE
+
+
+@dataclass(slots=True)
+class Member:
+    """One node of the mesh, and what it published."""
+
+    name: str
+    home: Home
+    feed: FeedId
+    published: int = 0
+
+    def client(self) -> Client:
+        """A connection to its daemon."""
+        return Client(read_config(self.home).control_socket)
+
+
+@dataclass(slots=True)
+class _Process:
+    name: str
+    popen: subprocess.Popen[bytes]
+    log: Path
+
+
+@dataclass(slots=True)
+class Mesh:
+    """Everything that runs. ``start`` it, and ``stop`` it whatever happens."""
+
+    folder: Path
+    page_port: int
+    ether_port: int = field(default_factory=lambda: free_port(0))
+    members: dict[str, Member] = field(default_factory=dict)
+    _processes: list[_Process] = field(default_factory=list)
+
+    @property
+    def tables(self) -> Path:
+        """The serving database."""
+        return self.folder / "tables.sqlite"
+
+    @property
+    def page(self) -> str:
+        """Where the page is."""
+        return f"http://127.0.0.1:{self.page_port}"
+
+    def start(self) -> None:
+        """Start all of it, Spark first because it takes longest. Raises DemoFailedError."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        (self.folder / "logs").mkdir(parents=True)
+        (self.folder / "nodes").mkdir()
+        tool = _beside_us("tinyssb-sink")
+        logs, tables, checkpoint = self.folder / "nodes", self.tables, self.folder / "checkpoint"
+        self._run("spark", [tool, "run", logs, "--db", tables, "--checkpoint", checkpoint])
+        self._run("page", [tool, "serve", "--db", tables, "--port", str(self.page_port)])
+        us = _beside_us("tinyssb")
+        self._run("ether", [us, "ether", "--port", str(self.ether_port)])
+        self._wait("the ether", lambda: _answers(self.ether_port))
+        for name in NAMES:
+            home = Home(self.folder / "nodes" / name)
+            face = f"ether:127.0.0.1:{self.ether_port}?name={name}"
+            self.members[name] = Member(name, home, create_home(home, name, Dialect.SPEC, (face,)))
+            self._run(name, [us, "--home", home.root, "run"])
+        for member in self.members.values():
+            self._wait(f"the node {member.name}", partial(_is_up, member))
+        self._wait("the page", lambda: _answers(self.page_port))
+
+    def _run(self, name: str, command: list[str | Path]) -> None:
+        log = self.folder / "logs" / f"{name}.log"
+        with log.open("wb") as output:
+            popen = subprocess.Popen(  # noqa: S603 - our own programs, arguments of ours
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                # A group of its own: Ctrl-C in the terminal is for us, who end the others in order.
+                start_new_session=True,
+            )
+        self._processes.append(_Process(name, popen, log))
+
+    def _wait(self, what: str, ready: Callable[[], bool]) -> None:
+        deadline_s = time.monotonic() + _START_S
+        while not ready():
+            self.check()
+            if time.monotonic() > deadline_s:
+                raise DemoFailedError(
+                    f"{what[:1].upper()}{what[1:]} did not answer within {_START_S:.0f} seconds.",
+                    f"See the logs in {self.folder / 'logs'}.",
+                )
+            time.sleep(_POLL_S)
+
+    def check(self) -> None:
+        """Raises DemoFailedError if something ended that should run."""
+        for process in self._processes:
+            if process.popen.poll() is not None:
+                tail = process.log.read_text("utf-8", "replace").strip().splitlines()[-3:]
+                raise DemoFailedError(
+                    f"The process {process.name} ended on its own: {' / '.join(tail) or 'it said nothing'}",
+                    f"See {process.log}.",
+                )
+
+    def ether(self, *words: str) -> None:
+        """Say something to the channel: cut, heal."""
+        command = [str(_beside_us("tinyssb")), "ether", "--port", str(self.ether_port), *words]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own program
+
+    def publish(self, name: str, text: str) -> None:
+        """Let a node publish *text*; it is on its disk when this returns."""
+        member = self.members[name]
+        with member.client() as client:
+            client.publish(encode(text))
+        member.published += 1
+
+    def stop(self) -> None:
+        """End everything, last started first."""
+        for process in reversed(self._processes):
+            process.popen.terminate()
+        for process in reversed(self._processes):
+            try:
+                process.popen.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                process.popen.kill()
+                process.popen.wait()
+        self._processes.clear()
+
+
+def free_port(wanted: int) -> int:
+    """*wanted* if nobody listens there, else any port that is free."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError:
+            probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _is_up(member: Member) -> bool:
+    try:
+        with member.client() as client:
+            return client.status()["faces"] > 0
+    except DaemonUnreachableError:
+        return False
+
+
+def _beside_us(tool: str) -> Path:
+    """A program installed with this one. Raises DemoFailedError."""
+    path = Path(sys.executable).with_name(tool)
+    if not os.access(path, os.X_OK):
+        raise DemoFailedError(
+            f"{tool} is not installed.", "Install it: pip install 'tinyssb-node[spark,dashboard]'."
+        )
+    return path

@@ -1,0 +1,121 @@
+"""What the demonstration comes to: what was published, where it arrived, whether nodes and tables agree."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinyssb_node.cli.demo.mesh import Mesh
+from tinyssb_node.cli.render import table
+from tinyssb_node.daemon.rows import EntryRow
+
+View = Mapping[str, int]
+"""Feed id (64 digits) to the number of entries held, whole side chains included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The state of everything at one moment."""
+
+    published: Mapping[str, int]
+    """Entries by node name."""
+    held: Mapping[str, View]
+    """What each node's store holds, by node name."""
+    tips: Mapping[str, Mapping[str, str | None]]
+    """Message id of each node's last entry of each feed."""
+    tabled: Mapping[str, View]
+    """What the serving database says that each node holds."""
+    expected: View
+    """What every node should hold."""
+
+    @property
+    def arrived(self) -> Mapping[str, int]:
+        """Entries that each node holds, its own included."""
+        return {name: sum(view.values()) for name, view in self.held.items()}
+
+    @property
+    def total(self) -> int:
+        """Entries published by all."""
+        return sum(self.published.values())
+
+    @property
+    def nodes_agree(self) -> bool:
+        """True if every node holds everything, and the same of it."""
+        tips = list(self.tips.values())
+        return all(view == self.expected for view in self.held.values()) and all(
+            tip == tips[0] for tip in tips
+        )
+
+    @property
+    def tables_agree(self) -> bool:
+        """True if the serving database says of every node what the node itself says."""
+        return self.tabled == self.held
+
+    def text(self) -> str:
+        """For people."""
+        rows = [
+            (name, self.published[name], f"{count} of {self.total}", f"{self._in_tables(name)} of {count}")
+            for name, count in self.arrived.items()
+        ]
+        verdicts = f"Nodes agree: {_yes(self.nodes_agree)}. Tables say what the nodes say: {_yes(self.tables_agree)}."
+        return f"{table(('NODE', 'PUBLISHED', 'HOLDS', 'IN THE TABLES'), rows)}\n{verdicts}"
+
+    def _in_tables(self, name: str) -> int:
+        return sum(self.tabled.get(name, {}).values())
+
+    def json(self) -> dict[str, object]:
+        """For scripts."""
+        return {
+            "published": dict(self.published),
+            "holds": dict(self.arrived),
+            "tables": {name: self._in_tables(name) for name in self.held},
+            "nodes_agree": self.nodes_agree,
+            "tables_agree": self.tables_agree,
+        }
+
+
+def _yes(truth: object) -> str:
+    return "yes" if truth else "NO"
+
+
+def summarize(mesh: Mesh) -> Summary:
+    """Ask every node and the tables."""
+    held: dict[str, View] = {}
+    tips: dict[str, Mapping[str, str | None]] = {}
+    for member in mesh.members.values():
+        with member.client() as client:
+            rows = list(client.feeds())
+            whole = {row["feed"]: row["seq"] - _open(client.log(row["feed"], first=1)) for row in rows}
+        held[member.name] = {feed: count for feed, count in whole.items() if count}
+        tips[member.name] = {row["feed"]: row["tip"] for row in rows}
+    members = mesh.members.values()
+    return Summary(
+        published={member.name: member.published for member in members},
+        held=held,
+        tips=tips,
+        tabled=read_tables(mesh.tables),
+        expected={member.feed.hex(): member.published for member in members if member.published},
+    )
+
+
+def _open(entries: Iterable[EntryRow]) -> int:
+    """How many of a feed's entries lack packets of their side chain."""
+    return sum(row["chunks_held"] < row["chunks"] for row in entries)
+
+
+def read_tables(path: Path) -> dict[str, View]:
+    """What the serving database (docs/formats/serving.md) says that each node holds; nothing while it is not there."""
+    if not path.exists():
+        return {}
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as tables:
+        try:
+            rows = tables.execute(
+                "SELECT nodes.name, copies.feed, count(*) FROM copies JOIN nodes USING (node) GROUP BY 1, 2"
+            ).fetchall()
+        except sqlite3.OperationalError:
+            return {}  # Spark has not made its tables yet.
+    found: dict[str, dict[str, int]] = {}
+    for name, feed, count in rows:
+        found.setdefault(name, {})[feed] = count
+    return dict(found)
