@@ -164,9 +164,11 @@ class Gossip:
             if claims.covers(goset, claim):
                 line.claim_timer.agree()
             return effects
-        line.claim_timer.disagree(now_us)
+        repairs = claims.repairs(goset, claim, can_learn=not (goset.full or self._replica.read_only))
+        if repairs:
+            line.claim_timer.disagree(now_us)
         due_us = line.answer_due_us(now_us)
-        for repair in claims.repairs(goset, claim):
+        for repair in repairs:
             effects += self._repair(line, repair, due_us, now_us)
         return effects
 

@@ -286,6 +286,9 @@ JUNK_BURST: Final = 100
 """Records of invalid or unknown packets that a face may cause at once."""
 JUNK_PER_S: Final = 5
 """Records of invalid or unknown packets that a face may cause for long: 430,000 a day, 100 MB at most."""
+SHARED_CHUNKS_MAX: Final = 64
+"""Chunks taken over from another side chain for one received packet: 120 bytes that point to somebody's long side chain
+must not cost us a megabyte."""
 GIVEN_RANGES_MAX: Final = 4
 """Ranges of a feed remembered as just given on a face: two askers at different places, and what is pushed meanwhile."""
 PUSH_CHUNKS_MAX: Final = 16

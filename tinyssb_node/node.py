@@ -77,7 +77,8 @@ class Node:
     ) -> None:
         """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
 
-        May write to the store (our own feed, the first time): commit before anything else.
+        May write to the store (our own feed, the first time): commit before anything else. Raises SetFullError if there
+        is no room for our own feed.
         """
         self._store = store
         self._key = key
@@ -178,10 +179,11 @@ class Node:
         dmx = packet[: limits.DMX_SIZE]
         hash_ = digest[: limits.MESSAGE_ID_SIZE]
         kind = self._vector_kind(dmx, packet)
-        if kind is None or self._replica.expectations.chunks(hash_):
-            if len(packet) != limits.PACKET_SIZE:
-                return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS)
-            return self._replica.offer(packet, hash_, Origin.PEER, line.name)
+        if len(packet) == limits.PACKET_SIZE:
+            if kind is None or self._replica.expectations.chunks(hash_):
+                return self._replica.offer(packet, hash_, Origin.PEER, line.name)
+        elif kind is None:
+            return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS)
         again = line.heard_vector(hash_, now_us)
         finding = Finding(kind, Verdict.DUPLICATE if again else Verdict.NEW)
         try:

@@ -3,13 +3,12 @@
 Everything is written to the store at once and made durable by the shell's next commit. No time, no faces' schedules.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev
-from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError
+from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Duplicate, Extended, Forked, Held, Tip, accept, expectations, extend
@@ -41,6 +40,8 @@ READ_ONLY = "read_only"
 """Reason of a finding that would have been new, had it been possible to keep it."""
 ORPHANS_FULL = "orphans"
 """Reason of a finding for which an older orphan had to go."""
+FORKED = "Forked"
+"""Reason of a finding that is a second entry for one place."""
 
 
 class Replica:
@@ -103,8 +104,10 @@ class Replica:
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
 
     def own_feed(self, feed: FeedId, dialect: Dialect) -> list[Event]:
-        """Make *feed* ours, to be written in *dialect* if it has no entry yet."""
+        """Make *feed* ours, to be written in *dialect* if it has no entry yet. Raises SetFullError."""
         events = self.add_feed(feed, None)
+        if feed not in self.goset:
+            raise SetFullError(len(self.goset))
         tip = self._tips[feed]
         if not self._records[feed].own or tip.dialect is None:
             self._tips[feed] = replace(tip, dialect=tip.dialect or dialect)
@@ -121,6 +124,8 @@ class Replica:
         if wanted:
             self._expect_entries(feed)
             self._expect_stored_chains()
+        else:
+            self._expect_left_out_chains()
 
     def _keep(self, record: FeedRecord) -> None:
         self._records[record.feed] = record
@@ -205,9 +210,9 @@ class Replica:
         self._store.put_side_chain(chain)
         if grown.complete:
             self.expectations.forget_chain(chain.feed, chain.seq)
-            self._expect_left_out_chains()
         else:
             self._expect_chain(chain)
+        self._expect_left_out_chains()
         finding.events.append(
             ChunkAppended(
                 feed=chain.feed,
@@ -226,41 +231,57 @@ class Replica:
         """Append what had come too early for what *finding* appended, and chunks that another side chain has in
         common with this one; and so on while anything fits."""
         unread: list[Event] = list(finding.events)
+        shared = 0
         while unread:
             event = unread.pop(0)
             assert isinstance(event, EntryAppended | ChunkAppended)
-            for hash_, packet in self._known_next(event.feed, event.seq):
+            known = self._orphans_next(event.feed, event.seq)
+            if shared < limits.SHARED_CHUNKS_MAX:
+                held = self._shared_next(event.feed, event.seq)
+                shared += len(held)
+                known += held
+            for hash_, packet in known:
                 adopted = self._match(packet, hash_, origin, face)
                 if adopted is not None:
                     finding.events += adopted.events
                     unread += adopted.events
 
-    def _known_next(self, feed: FeedId, seq: int) -> Iterator[tuple[bytes, bytes]]:
-        """Packets, with their hashes, that we have already and that are expected now."""
-        if len(self.orphans):
-            for expectation in self.expectations.of_feed(feed):
-                for hash_ in self.orphans.with_dmx(expectation.dmx):
-                    yield hash_, self.orphans.take(hash_)
+    def _orphans_next(self, feed: FeedId, seq: int) -> list[tuple[bytes, bytes]]:
+        """Orphans that are expected now, with their hashes: they are orphans no more."""
+        if not len(self.orphans):
+            return []
+        hashes = [
+            hash_
+            for expectation in self.expectations.of_feed(feed)
+            for hash_ in self.orphans.with_dmx(expectation.dmx)
+        ]
+        chain = self.expectations.of_chain(feed, seq)
+        if chain is not None and chain.next_hash in self.orphans and chain.next_hash not in hashes:
+            hashes.append(chain.next_hash)
+        return [(hash_, self.orphans.take(hash_)) for hash_ in hashes]
+
+    def _shared_next(self, feed: FeedId, seq: int) -> list[tuple[bytes, bytes]]:
+        """The next chunk of a side chain, with its hash, if another side chain has it too."""
         chain = self.expectations.of_chain(feed, seq)
         if chain is None:
-            return
-        if chain.next_hash in self.orphans:
-            yield chain.next_hash, self.orphans.take(chain.next_hash)
-        else:
-            for place in self._store.find_chunks(chain.next_hash)[:1]:
-                packet = self._store.chunk(*place)
-                assert packet is not None
-                yield chain.next_hash, packet
+            return []
+        packets = [self._store.chunk(*place) for place in self._store.find_chunks(chain.next_hash)[:1]]
+        return [(chain.next_hash, packet) for packet in packets if packet is not None]
 
     def _look_back(self, packet: bytes, hash_: bytes) -> Finding:
         """A packet that nothing expects: one that we hold, a fork of one that we hold, or an orphan."""
         dmx = packet[: limits.DMX_SIZE]
-        for feed, seq in self._store.find_entries(dmx):
-            return self._compare(feed, seq, packet)
+        places = [*self._store.find_entries(dmx)]
         if dmx in self._other_firsts:
-            return self._compare(self._other_firsts[dmx], 1, packet)
+            places.append((self._other_firsts[dmx], 1))
+        findings = [self._compare(feed, seq, packet) for feed, seq in places]
+        for finding in findings:
+            if finding.verdict is Verdict.DUPLICATE or finding.reason == FORKED:
+                return finding
         for feed, seq, chunk in self._store.find_chunks(hash_):
             return Finding(PacketKind.CHUNK, Verdict.DUPLICATE, None, feed, seq, chunk)
+        if findings:
+            return findings[0]
         reason = None if self.orphans.put(hash_, packet) else ORPHANS_FULL
         return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS, reason)
 
@@ -271,7 +292,7 @@ class Replica:
             return Finding(PacketKind.ENTRY, Verdict.DUPLICATE, None, feed, seq)
         if isinstance(outcome, Forked):
             events = self._freeze(outcome.proof)
-            return Finding(PacketKind.ENTRY, Verdict.INVALID, "Forked", feed, seq, events=events)
+            return Finding(PacketKind.ENTRY, Verdict.INVALID, FORKED, feed, seq, events=events)
         return Finding(PacketKind.ENTRY, Verdict.INVALID, type(outcome).__name__, feed, seq)
 
     def _held(self, feed: FeedId, seq: int) -> Held:
@@ -303,10 +324,10 @@ class Replica:
 
         Raises ContentTooLongError, FeedFullError, FeedForkedError, NodeReadOnlyError.
         """
-        feed = key.feed_id
-        record = self._records[feed]
         if self.read_only:
             raise NodeReadOnlyError
+        feed = key.feed_id
+        record = self._records[feed]
         if record.forked_at is not None:
             raise FeedForkedError(feed, record.forked_at)
         composed = compose(self._network, key, self._tips[feed], content)

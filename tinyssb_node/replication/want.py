@@ -49,7 +49,7 @@ def read_want(goset: Goset, want: Want, next_wanted: Callable[[FeedId], int]) ->
     """Compare a WANT that speaks of our very set with what we hold. The set is not empty."""
     wanted: list[tuple[FeedId, int]] = []
     behind = False
-    same = True
+    same = len(want.seqs) > 0
     for number, seq in enumerate(want.seqs[: len(goset)]):
         feed = goset[(want.offset + number) % len(goset)]
         ours = next_wanted(feed)

@@ -1,0 +1,582 @@
+"""Our copy of the feeds: what comes in any order is held in the end, and what must not be taken is not."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.codec import vectors
+from tests.nodes import feed_of, key_of, packets_of, written
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network, chunk_hash
+from tinyssb_node.errors import (
+    ContentTooLongError,
+    FeedForkedError,
+    NodeReadOnlyError,
+    SetFullError,
+)
+from tinyssb_node.events import ChunkAppended, EntryAppended, ForkFound, SetChanged
+from tinyssb_node.feeds.author import Composed, compose, compose_fixed, sign_entry
+from tinyssb_node.feeds.chain import Tip, expectations
+from tinyssb_node.feeds.fork import verify_proof
+from tinyssb_node.feeds.layout import VARIABLE_TYPE, layout_of
+from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
+from tinyssb_node.replication.replica import FORKED, ORPHANS_FULL, READ_ONLY, Finding, Replica
+from tinyssb_node.replication.want import NOT_WANTED
+from tinyssb_node.store.memory import MemoryStore
+from tinyssb_node.store.port import FeedRecord
+
+NETWORK = Network()
+FACE = FaceName("air")
+ANA = key_of("ana")
+BEN = key_of("ben")
+
+
+def replica_of(store: MemoryStore, *feeds: FeedId, read_only: bool = False) -> Replica:
+    replica = Replica(store, NETWORK, read_only=read_only)
+    for feed in feeds:
+        replica.add_feed(feed, FACE)
+    return replica
+
+
+def offer(replica: Replica, packet: bytes) -> Finding:
+    return replica.offer(packet, chunk_hash(packet), Origin.PEER, FACE)
+
+
+def offer_all(replica: Replica, packets: list[bytes]) -> list[Finding]:
+    return [offer(replica, packet) for packet in packets]
+
+
+def contents(store: MemoryStore, feed: FeedId) -> list[bytes]:
+    record = next(record for record in store.feeds() if record.feed == feed)
+    found = []
+    for entry in store.entries(feed, 1, record.seq):
+        assert record.dialect is not None
+        layout = layout_of(entry.packet[7], entry.packet[8:56], record.dialect)
+        found.append(reassemble(layout, store.chunks(feed, entry.seq, 0, layout.chunks)))
+    return found
+
+
+def vector_feed(dialect: Dialect) -> tuple[FeedId, list[bytes], list[str]]:
+    vector = vectors.load(f"feed_{dialect}.json")
+    packets = [
+        bytes.fromhex(packet)
+        for message in vector["messages"]
+        for packet in (message["packet"], *message["chunks"])
+    ]
+    return (
+        FeedId.from_hex(vector["feed_id"]),
+        packets,
+        [message["msg_id"] for message in vector["messages"]],
+    )
+
+
+# --- any order
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_feeds_of_other_programs_are_taken_whole(dialect: Dialect) -> None:
+    feed, packets, ids = vector_feed(dialect)
+    store = MemoryStore()
+    replica = replica_of(store, feed)
+    findings = offer_all(replica, packets)
+    assert {finding.verdict for finding in findings} == {Verdict.NEW}
+    assert [entry.id.hex() for entry in store.entries(feed, 1, 100)] == ids
+    assert replica.record(feed).dialect is dialect
+    assert store.side_chains() == []
+    assert {finding.verdict for finding in offer_all(replica, packets)} == {Verdict.DUPLICATE}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(list(Dialect)), st.randoms(use_true_random=False))
+def test_packets_in_any_order_are_all_held_in_the_end(dialect: Dialect, chance) -> None:
+    feed, packets, ids = vector_feed(dialect)
+    assert len(packets) <= limits.ORPHANS_MAX
+    shuffled = list(packets)
+    chance.shuffle(shuffled)
+    store = MemoryStore()
+    replica = replica_of(store, feed)
+    appended = [event for finding in offer_all(replica, shuffled) for event in finding.events]
+    assert [entry.id.hex() for entry in store.entries(feed, 1, 100)] == ids
+    assert store.side_chains() == []
+    assert len(replica.orphans) == 0
+    assert len(appended) == len(packets) == store.last_arrival()
+    assert [event.arrival for event in appended] == list(range(1, len(packets) + 1))  # type: ignore[union-attr]
+
+
+def test_a_packet_that_overtook_its_predecessor_is_kept_for_it() -> None:
+    first, second = packets_of(written(ANA, [b"one", b"two"]))
+    replica = replica_of(MemoryStore(), ANA.feed_id)
+    early = offer(replica, second)
+    assert (early.kind, early.verdict, early.events) == (PacketKind.UNKNOWN, Verdict.NOT_OURS, [])
+    late = offer(replica, first)
+    assert [event.seq for event in late.events if isinstance(event, EntryAppended)] == [1, 2]
+    assert replica.frontier(ANA.feed_id) == 2
+
+
+def test_a_forgery_under_the_right_dmx_does_not_displace_the_orphan() -> None:
+    first, second = packets_of(written(ANA, [b"one", b"two"]))
+    for last_byte in range(4):
+        forged = second[:-1] + bytes((second[-1] ^ (1 + last_byte),))
+        replica = replica_of(MemoryStore(), ANA.feed_id)
+        offer_all(replica, [forged, second, first])
+        assert replica.frontier(ANA.feed_id) == 2
+
+
+def test_too_many_early_packets_push_the_oldest_out() -> None:
+    replica = replica_of(MemoryStore(), ANA.feed_id)
+    junk = [number.to_bytes(limits.PACKET_SIZE, "big") for number in range(1, limits.ORPHANS_MAX + 2)]
+    findings = offer_all(replica, junk)
+    assert {finding.reason for finding in findings[:-1]} == {None}
+    assert findings[-1].reason == ORPHANS_FULL
+    assert len(replica.orphans) == limits.ORPHANS_MAX
+
+
+# --- side chains
+
+
+def test_side_chains_go_on_after_a_restart() -> None:
+    entry, *chunks = packets_of(written(ANA, [b"x" * 500]))
+    store = MemoryStore()
+    offer_all(replica_of(store, ANA.feed_id), [entry, *chunks[:2]])
+    store.commit(0)
+    replica = replica_of(store)
+    assert [chain.held for chain in replica.expectations.side_chains] == [2]
+    finding = offer(replica, chunks[2])
+    assert (finding.kind, finding.verdict, finding.chunk) == (PacketKind.CHUNK, Verdict.NEW, 2)
+    offer_all(replica, chunks[3:])
+    assert contents(store, ANA.feed_id) == [b"x" * 500]
+    assert store.side_chains() == []
+
+
+def test_two_side_chains_that_expect_the_same_chunk_both_get_it() -> None:
+    content = b"y" * 300
+    (left, *chunks), (right, *same) = packets_of(written(ANA, [content])), packets_of(written(BEN, [content]))
+    assert chunks == same
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id, BEN.feed_id)
+    offer_all(replica, [left, right])
+    finding = offer(replica, chunks[0])
+    assert {event.feed for event in finding.events if isinstance(event, ChunkAppended)} == {
+        ANA.feed_id,
+        BEN.feed_id,
+    }
+    offer_all(replica, chunks[1:])
+    assert contents(store, ANA.feed_id) == contents(store, BEN.feed_id) == [content]
+
+
+def test_chunks_that_another_side_chain_brought_are_not_asked_for_again() -> None:
+    content = b"z" * 500
+    feed = packets_of(written(ANA, [content]))
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id, BEN.feed_id)
+    offer_all(replica, feed)
+    finding = offer(replica, packets_of(written(BEN, [content]))[0])
+    assert [type(event) for event in finding.events] == [EntryAppended, *[ChunkAppended] * (len(feed) - 1)]
+    assert contents(store, BEN.feed_id) == [content]
+    assert replica.expectations.side_chains == ()
+
+
+def test_one_entry_makes_us_copy_a_bounded_many_chunks() -> None:
+    """120 bytes that point to a long side chain of somebody else must not cost us all of it at once."""
+    content = b"".join(bytes((65 + number,)) * 100 for number in range(100)) * 2
+    feed = packets_of(written(ANA, [content]))
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id, BEN.feed_id)
+    offer_all(replica, feed)
+    entry, *chunks = packets_of(written(BEN, [content]))
+    assert len(offer(replica, entry).events) == 1 + limits.SHARED_CHUNKS_MAX
+    held = limits.SHARED_CHUNKS_MAX
+    while held < len(chunks):
+        held += len(offer(replica, chunks[held]).events)
+    assert contents(store, BEN.feed_id) == [content]
+
+
+def test_a_side_chain_whose_end_came_before_its_begin_is_completed_by_what_is_held() -> None:
+    tail = b"t" * 100
+    feed = written(ANA, [b"a" * 27 + tail, b"b" * 26 + b"c" * 100 + tail])
+    (first, last), (second, middle, same) = (packets_of(feed[:1]), packets_of(feed[1:]))
+    assert last == same
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    offer_all(replica, [first, last, second, middle])
+    assert store.side_chains() == []
+
+
+def test_side_chains_beyond_the_bound_get_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SIDE_CHAINS_MAX", 4)
+    feed = written(ANA, [bytes((65 + number,)) * 100 for number in range(10)])
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    offer_all(replica, [entry.packet for entry in feed])
+    chunk_of = {entry.extended.tip.seq: entry.chunks[0] for entry in feed}
+    turns = 0
+    while replica.expectations.side_chains:
+        assert len(replica.expectations.side_chains) <= 4
+        offer(replica, chunk_of[replica.expectations.side_chains[0].seq])
+        turns += 1
+    assert turns == 10
+    assert store.side_chains() == []
+
+
+def test_unfollowing_makes_room_for_side_chains_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SIDE_CHAINS_MAX", 2)
+    replica = replica_of(MemoryStore(), ANA.feed_id, BEN.feed_id)
+    offer_all(replica, [entry.packet for entry in written(ANA, [b"a" * 100, b"b" * 100])])
+    offer_all(replica, [entry.packet for entry in written(BEN, [b"c" * 100])])
+    assert {chain.feed for chain in replica.expectations.side_chains} == {ANA.feed_id}
+    replica.set_wanted(ANA.feed_id, wanted=False)
+    assert {chain.feed for chain in replica.expectations.side_chains} == {BEN.feed_id}
+
+
+def broken_chain(key=ANA) -> tuple[bytes, bytes]:
+    """An entry that declares two chunks, and a first chunk that points nowhere."""
+    chunk = b"q" * limits.CHUNK_CONTENT_SIZE + bytes(limits.MESSAGE_ID_SIZE)
+    place = expectations(NETWORK, Tip(key.feed_id, Dialect.SPEC, 0, None))[0]
+    head = b"\xc8\x01".ljust(limits.HEAD_SIZE, b"q")
+    return sign_entry(key, place, VARIABLE_TYPE, head + chunk_hash(chunk), ()).packet, chunk
+
+
+def test_a_side_chain_that_breaks_off_is_not_asked_for() -> None:
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    entry, chunk = broken_chain()
+    offer_all(replica, [entry, chunk])
+    assert replica.expectations.side_chains == ()
+    store.commit(0)
+    assert replica_of(store).expectations.side_chains == ()
+
+
+def test_a_side_chain_that_breaks_off_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SIDE_CHAINS_MAX", 1)
+    entry, chunk = broken_chain()
+    replica = replica_of(MemoryStore(), ANA.feed_id, BEN.feed_id)
+    offer_all(replica, [entry, written(BEN, [b"c" * 100])[0].packet])
+    offer(replica, chunk)
+    assert {chain.feed for chain in replica.expectations.side_chains} == {BEN.feed_id}
+
+
+def test_a_packet_may_be_an_entry_and_a_chunk() -> None:
+    """An author may hang any bytes on an entry, another feed's next entry too."""
+    entry = written(BEN, [b"two in one"])[0].packet
+    place = expectations(NETWORK, Tip(ANA.feed_id, Dialect.SPEC, 0, None))[0]
+    head = bytes((100,)).ljust(limits.HEAD_SIZE, b"q")
+    pointer = sign_entry(ANA, place, VARIABLE_TYPE, head + chunk_hash(entry), ()).packet
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id, BEN.feed_id)
+    offer(replica, pointer)
+    finding = offer(replica, entry)
+    assert [type(event) for event in finding.events] == [EntryAppended, ChunkAppended]
+    assert (finding.kind, finding.verdict) == (PacketKind.ENTRY, Verdict.NEW)
+    assert store.side_chains() == []
+
+
+def test_a_chunk_that_begins_like_an_expected_entry_is_taken_as_the_chunk() -> None:
+    dmx = expectations(NETWORK, Tip(BEN.feed_id, Dialect.SPEC, 0, None))[0].dmx
+    entry, chunk = packets_of(written(ANA, [b"h" * 27 + dmx + b"the rest of it" * 2]))
+    assert chunk.startswith(dmx)
+    replica = replica_of(MemoryStore(), ANA.feed_id, BEN.feed_id)
+    offer(replica, entry)
+    finding = offer(replica, chunk)
+    assert (finding.kind, finding.verdict) == (PacketKind.CHUNK, Verdict.NEW)
+    assert replica.frontier(BEN.feed_id) == 0
+
+
+def test_a_chunk_held_that_begins_like_an_entry_held_is_a_duplicate() -> None:
+    held = written(BEN, [b"first"])[0].packet
+    entry, chunk = packets_of(written(ANA, [b"h" * 27 + held[:7] + b"the rest of it" * 2]))
+    replica = replica_of(MemoryStore(), ANA.feed_id, BEN.feed_id)
+    offer_all(replica, [held, entry, chunk])
+    again = offer(replica, chunk)
+    assert (again.kind, again.verdict, again.feed) == (PacketKind.CHUNK, Verdict.DUPLICATE, ANA.feed_id)
+
+
+# --- types, dialects, signatures
+
+
+@pytest.mark.parametrize("type_", [2, 3, 7, 255])
+def test_entries_of_unknown_types_are_kept_as_they_are(type_: int) -> None:
+    first = compose_fixed(NETWORK, ANA, Tip(ANA.feed_id, Dialect.SPEC, 0, None), b"opaque" * 8, type_=type_)
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    finding = offer(replica, first.packet)
+    event = finding.events[0]
+    assert isinstance(event, EntryAppended)
+    assert (event.type, event.size, event.chunks) == (type_, 48, 0)
+    assert contents(store, ANA.feed_id) == [b"opaque" * 8]
+    following = compose(NETWORK, ANA, first.extended.tip, b"and so on")
+    assert offer(replica, following.packet).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_the_first_entry_fixes_the_dialect(dialect: Dialect) -> None:
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    assert replica.record(ANA.feed_id).dialect is None
+    offer(replica, written(ANA, [b"first"], dialect)[0].packet)
+    assert replica.record(ANA.feed_id).dialect is dialect
+    store.commit(0)
+    assert replica_of(store).record(ANA.feed_id).dialect is dialect
+
+
+def test_a_broken_signature_is_refused_and_the_place_stays_open() -> None:
+    packet = written(ANA, [b"first"])[0].packet
+    replica = replica_of(MemoryStore(), ANA.feed_id)
+    finding = offer(replica, packet[:-1] + bytes((packet[-1] ^ 1,)))
+    assert (finding.verdict, finding.reason) == (Verdict.INVALID, "WrongSignature")
+    assert (finding.feed, finding.seq) == (ANA.feed_id, 1)
+    assert offer(replica, packet).verdict is Verdict.NEW
+
+
+def test_a_held_entry_with_a_broken_signature_is_invalid() -> None:
+    packet = written(ANA, [b"first"])[0].packet
+    replica = replica_of(MemoryStore(), ANA.feed_id)
+    offer(replica, packet)
+    finding = offer(replica, packet[:-1] + bytes((packet[-1] ^ 1,)))
+    assert (finding.verdict, finding.reason, finding.events) == (Verdict.INVALID, "WrongSignature", [])
+    assert len(replica.orphans) == 0
+
+
+# --- forks
+
+
+def forked(at: int, key=ANA) -> tuple[tuple[Composed, ...], Composed]:
+    """A feed, and another entry for one of its places."""
+    feed = written(key, [b"entry %d" % number for number in range(1, 6)])
+    tip = feed[at - 2].extended.tip if at > 1 else Tip(key.feed_id, Dialect.SPEC, 0, None)
+    return feed, compose(NETWORK, key, tip, b"another one")
+
+
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_a_fork_is_proved_and_freezes_the_feed(at: int) -> None:
+    feed, other = forked(at)
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    offer_all(replica, packets_of(feed[:4] if at < 5 else feed))
+    finding = offer(replica, other.packet)
+    assert (finding.verdict, finding.reason, finding.seq) == (Verdict.INVALID, FORKED, at)
+    assert finding.events == [
+        ForkFound(
+            feed=ANA.feed_id,
+            seq=at,
+            held=feed[at - 1].extended.tip.id,  # type: ignore[arg-type]
+            other=other.extended.tip.id,  # type: ignore[arg-type]
+        )
+    ]
+    (proof,) = store.forks()
+    assert verify_proof(NETWORK, proof)
+    assert {proof.held, proof.other} == {feed[at - 1].packet, other.packet}
+    assert replica.next_wanted(ANA.feed_id) == NOT_WANTED
+    assert replica.record(ANA.feed_id).forked_at == at
+    if at < 5:
+        assert offer(replica, feed[4].packet).verdict is Verdict.NOT_OURS
+        assert replica.frontier(ANA.feed_id) == 4
+
+
+def test_a_first_entry_in_each_dialect_is_a_fork() -> None:
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    offer(replica, written(ANA, [b"first"], Dialect.DEPLOYED)[0].packet)
+    finding = offer(replica, written(ANA, [b"first"], Dialect.SPEC)[0].packet)
+    assert finding.reason == FORKED
+    assert verify_proof(NETWORK, store.forks()[0])
+
+
+def test_a_first_entry_in_each_dialect_is_a_fork_after_a_restart_too() -> None:
+    store = MemoryStore()
+    offer(replica_of(store, ANA.feed_id), written(ANA, [b"first"])[0].packet)
+    store.commit(0)
+    finding = offer(replica_of(store), written(ANA, [b"first"], Dialect.DEPLOYED)[0].packet)
+    assert finding.reason == FORKED
+
+
+def test_a_second_fork_changes_nothing() -> None:
+    feed, other = forked(2)
+    another = compose(NETWORK, ANA, feed[2].extended.tip, b"a third one")
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    offer_all(replica, [*packets_of(feed), other.packet])
+    finding = offer(replica, another.packet)
+    assert (finding.reason, finding.events) == (FORKED, [])
+    assert [proof.seq for proof in store.forks()] == [2]
+
+
+def test_a_forked_feed_stays_frozen_after_a_restart_and_when_followed_again() -> None:
+    feed, other = forked(2)
+    store = MemoryStore()
+    offer_all(replica_of(store, ANA.feed_id), [*packets_of(feed[:4]), other.packet])
+    store.commit(0)
+    replica = replica_of(store)
+    replica.set_wanted(ANA.feed_id, wanted=False)
+    replica.set_wanted(ANA.feed_id, wanted=True)
+    assert replica.next_wanted(ANA.feed_id) == NOT_WANTED
+    assert offer(replica, feed[4].packet).verdict is Verdict.NOT_OURS
+
+
+def test_side_chains_of_a_forked_feed_are_still_completed() -> None:
+    first = written(ANA, [b"l" * 300])
+    other = compose(NETWORK, ANA, Tip(ANA.feed_id, Dialect.SPEC, 0, None), b"another one")
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    entry, *chunks = packets_of(first)
+    offer_all(replica, [entry, other.packet, *chunks])
+    assert contents(store, ANA.feed_id) == [b"l" * 300]
+
+
+def test_our_own_fork_stops_us_from_publishing() -> None:
+    store = MemoryStore()
+    replica = replica_of(store)
+    replica.own_feed(ANA.feed_id, Dialect.SPEC)
+    replica.publish(ANA, b"entry 1")
+    offer(replica, written(ANA, [b"written elsewhere"])[0].packet)
+    with pytest.raises(FeedForkedError) as raised:
+        replica.publish(ANA, b"entry 2")
+    assert (raised.value.feed, raised.value.seq) == (ANA.feed_id, 1)
+    assert replica.frontier(ANA.feed_id) == 1
+
+
+# --- the set
+
+
+def test_a_new_feed_is_told_with_the_state_it_makes() -> None:
+    replica = replica_of(MemoryStore())
+    (event,) = replica.add_feed(feed_of(1), FACE)
+    assert event == SetChanged(feed=feed_of(1), count=1, state=feed_of(1), face=FACE)
+    assert replica.add_feed(feed_of(1), FACE) == []
+
+
+def test_a_full_set_takes_no_feed() -> None:
+    store = MemoryStore()
+    replica = replica_of(store, *(feed_of(number) for number in range(limits.SET_MAX)))
+    assert replica.add_feed(feed_of(999), FACE) == []
+    assert len(store.feeds()) == limits.SET_MAX
+    with pytest.raises(SetFullError):
+        replica.own_feed(ANA.feed_id, Dialect.SPEC)
+
+
+def test_feeds_are_asked_for_from_their_frontier_on_unless_unfollowed() -> None:
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    packets = packets_of(written(ANA, [b"one", b"t" * 200, b"three"]))
+    offer_all(replica, packets[:2])
+    assert replica.next_wanted(ANA.feed_id) == 3
+    replica.set_wanted(ANA.feed_id, wanted=False)
+    assert replica.next_wanted(ANA.feed_id) == NOT_WANTED
+    assert replica.expectations.side_chains == ()
+    assert {finding.verdict for finding in offer_all(replica, packets[2:])} == {Verdict.NOT_OURS}
+    store.commit(0)
+    restarted = replica_of(store)
+    assert restarted.next_wanted(ANA.feed_id) == NOT_WANTED
+    assert restarted.expectations.side_chains == ()
+    restarted.set_wanted(ANA.feed_id, wanted=True)
+    assert restarted.next_wanted(ANA.feed_id) == 3
+    offer_all(restarted, packets[2:])
+    assert restarted.frontier(ANA.feed_id) == 3
+    assert store.side_chains() == []
+
+
+def test_wanting_what_is_wanted_changes_nothing() -> None:
+    replica = replica_of(MemoryStore(), ANA.feed_id)
+    replica.set_wanted(ANA.feed_id, wanted=True)
+    assert replica.next_wanted(ANA.feed_id) == 1
+
+
+def test_a_feed_that_is_not_in_the_set_is_an_error() -> None:
+    replica = replica_of(MemoryStore())
+    with pytest.raises(KeyError):
+        replica.set_wanted(ANA.feed_id, wanted=False)
+    with pytest.raises(KeyError):
+        replica.record(ANA.feed_id)
+
+
+def test_records_are_sorted_and_up_to_date() -> None:
+    replica = replica_of(MemoryStore(), BEN.feed_id, ANA.feed_id)
+    feed = written(ANA, [b"one", b"two"])
+    offer_all(replica, packets_of(feed))
+    records = replica.records()
+    assert [record.feed for record in records] == sorted((ANA.feed_id, BEN.feed_id))
+    assert replica.record(ANA.feed_id) == FeedRecord(
+        feed=ANA.feed_id,
+        dialect=Dialect.SPEC,
+        seq=2,
+        tip=feed[1].extended.tip.id,
+        own=False,
+        wanted=True,
+        forked_at=None,
+    )
+
+
+# --- our own feed
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_what_we_publish_is_held_whole_and_readable_by_others(dialect: Dialect) -> None:
+    ours = [b"", b"short", b"m" * 48, b"n" * 29, b"o" * 5_000]
+    store, their_store = MemoryStore(), MemoryStore()
+    replica = replica_of(store)
+    replica.own_feed(ANA.feed_id, dialect)
+    for content in ours:
+        events = replica.publish(ANA, content)
+        assert {event.origin for event in events} == {Origin.OWN}
+    assert contents(store, ANA.feed_id) == ours
+    assert store.side_chains() == []
+    assert replica.expectations.side_chains == ()
+    theirs = replica_of(their_store, ANA.feed_id)
+    offer_all(theirs, [append.packet for append in store.after(0, 1_000)])
+    assert contents(their_store, ANA.feed_id) == ours
+    assert theirs.record(ANA.feed_id).dialect is dialect
+
+
+def test_our_feed_keeps_the_dialect_it_began_in() -> None:
+    store = MemoryStore()
+    replica = replica_of(store)
+    replica.own_feed(ANA.feed_id, Dialect.DEPLOYED)
+    store.commit(0)
+    restarted = replica_of(store)
+    assert restarted.own_feed(ANA.feed_id, Dialect.SPEC) == []
+    assert restarted.record(ANA.feed_id).dialect is Dialect.DEPLOYED
+    assert restarted.record(ANA.feed_id).own
+
+
+def test_a_feed_that_came_from_peers_becomes_ours_as_it_is() -> None:
+    replica = replica_of(MemoryStore(), ANA.feed_id)
+    offer(replica, written(ANA, [b"before the move"], Dialect.DEPLOYED)[0].packet)
+    replica.own_feed(ANA.feed_id, Dialect.SPEC)
+    (event,) = replica.publish(ANA, b"after the move")
+    assert event.seq == 2
+    assert replica.record(ANA.feed_id).dialect is Dialect.DEPLOYED
+
+
+def test_too_much_content_changes_nothing() -> None:
+    store = MemoryStore()
+    replica = replica_of(store)
+    replica.own_feed(ANA.feed_id, Dialect.SPEC)
+    with pytest.raises(ContentTooLongError):
+        replica.publish(ANA, bytes(limits.CONTENT_PUBLISH_MAX + 1))
+    assert replica.frontier(ANA.feed_id) == 0 == store.last_arrival()
+
+
+# --- read-only
+
+
+def test_read_only_judges_and_keeps_nothing() -> None:
+    entry, chunk, following = packets_of(written(ANA, [b"l" * 100, b"two"]))
+    store = MemoryStore()
+    writable = replica_of(store, ANA.feed_id)
+    offer(writable, entry)
+    other = compose(NETWORK, ANA, Tip(ANA.feed_id, Dialect.SPEC, 0, None), b"another one")
+    store.commit(0)
+    replica = replica_of(store, read_only=True)
+    for packet in (chunk, following):
+        finding = offer(replica, packet)
+        assert (finding.verdict, finding.reason, finding.events) == (Verdict.NOT_OURS, READ_ONLY, [])
+    assert offer(replica, entry).verdict is Verdict.DUPLICATE
+    assert offer(replica, other.packet).events == []
+    assert replica.add_feed(BEN.feed_id, FACE) == []
+    assert (store.last_arrival(), len(store.feeds()), store.forks()) == (1, 1, [])
+    assert replica.frontier(ANA.feed_id) == 1
+
+
+def test_read_only_signs_nothing_known_or_not() -> None:
+    with pytest.raises(NodeReadOnlyError):
+        replica_of(MemoryStore(), read_only=True).publish(ANA, b"no")
