@@ -92,7 +92,7 @@ def printable(text: str) -> str:
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Aligned columns under *header*: numbers to the right, everything else to the left, no trailing spaces."""
     cells = [[_cell(value) for value in row] for row in rows]
-    numeric = [all(isinstance(row[i], int | None) for row in rows) for i in range(len(header))]
+    numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(header))]
     widths = [max(len(title), *(len(row[i]) for row in cells), 0) for i, title in enumerate(header)]
     return "\n".join(
         "  ".join(
@@ -101,6 +101,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         ).rstrip()
         for line in [list(header), *cells]
     )
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def fields(pairs: Sequence[tuple[str, object]]) -> str:

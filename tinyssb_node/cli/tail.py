@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 SEGMENTS = "[0-9]*-[0-9]*.jsonl"
@@ -33,24 +34,29 @@ class Place:
 
 
 def follow_lines(folder: Path, place: Place | None, wait: Callable[[], None]) -> Iterator[bytes]:
-    """Whole lines behind *place*, for ever; calls *wait* whenever there is none. A line torn by a crash is left out."""
+    """Whole lines behind *place*, for ever; calls *wait* where there is none. A line torn by a crash is left out."""
     while True:
+        # Looked for before the segment is read: only then is the end that is found its last one.
+        following = _next_segment(folder, place)
         found = False
-        if place is not None:
-            with place.path.open("rb") as segment:
-                segment.seek(place.offset)
-                for line in segment:
-                    if not line.endswith(b"\n"):
-                        break
-                    place.offset += len(line)
-                    found = True
-                    yield line.rstrip(b"\n")
-        if not found:
-            following = _next_segment(folder, place)
-            if following is None:
-                wait()
-            else:
-                place = Place(following, 0)
+        for line in () if place is None else _lines_behind(place):
+            found = True
+            yield line
+        if following is not None:
+            place = Place(following, 0)
+        elif not found:
+            wait()
+
+
+def _lines_behind(place: Place) -> Iterator[bytes]:
+    """Whole lines of a segment behind *place*, which moves with them; none if it was deleted."""
+    with suppress(FileNotFoundError), place.path.open("rb") as segment:
+        segment.seek(place.offset)
+        for line in segment:
+            if not line.endswith(b"\n"):
+                return
+            place.offset += len(line)
+            yield line.rstrip(b"\n")
 
 
 def _next_segment(folder: Path, place: Place | None) -> Path | None:

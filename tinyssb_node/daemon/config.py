@@ -59,14 +59,14 @@ class Config:
 
 
 class ConfigError(ProblemError):
-    """config.toml says something we cannot do."""
+    """config.toml says something we cannot do, at *key*, or as a whole where that is empty."""
 
     exit_code = Exit.CONFIG
 
     def __init__(self, file: Path, key: str, value: object, allowed: str) -> None:
-        said = f"{key} = {_as_toml(value)}" if key else str(value)
+        told = f": {key} = {_as_toml(value)} is not possible" if key else " cannot be used"
         super().__init__(
-            f"{file}: {said} is not possible: {allowed}.",
+            f"{file}{told}: {allowed}.",
             f"Change it in {file}; docs/reference/config.md says what each key means.",
         )
         self.file = file
@@ -141,9 +141,9 @@ def read_config(home: Home) -> Config:
     except FileNotFoundError:
         document = {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(home.config, "", "what it says", f"it is not TOML ({error})") from error
+        raise ConfigError(home.config, "", None, f"it is not TOML ({error})") from error
     except OSError as error:
-        raise ConfigError(home.config, "", "reading it", f"the system says: {error.strerror}") from error
+        raise ConfigError(home.config, "", None, f"the system says: {error.strerror}") from error
     return parse_config(home, document)
 
 

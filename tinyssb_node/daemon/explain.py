@@ -8,6 +8,9 @@ from tinyssb_node.faces.errors import FaceOpenError, FaceSpecError
 
 _CODES: dict[type[errors.LocalError], str] = {
     errors.ContentTooLongError: "too_long",
+    errors.FeedForkedError: "feed_forked",
+    errors.SetFullError: "set_full",
+    errors.NodeReadOnlyError: "read_only",
     errors.StoreFullError: "read_only",
     errors.EventLogFullError: "read_only",
 }
@@ -48,4 +51,5 @@ def explain(error: errors.LocalError) -> Explanation:
     code = _CODES.get(type(error), "failed")
     exit_code = _EXITS.get(type(error), EXITS[code])
     text = str(error) or type(error).__name__
+    text = text[:1].upper() + text[1:]
     return Explanation(code, text if text.endswith((".", "!", "?")) else text + ".", "", exit_code)

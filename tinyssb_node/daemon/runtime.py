@@ -16,7 +16,13 @@ from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.logs import EventLines, Logger
 from tinyssb_node.daemon.ports import Port
 from tinyssb_node.effects import Effect, Send
-from tinyssb_node.errors import EventLogFullError, LocalError, StoreFullError
+from tinyssb_node.errors import (
+    EventLogFullError,
+    LocalError,
+    StoreDamagedError,
+    StoreFailedError,
+    StoreFullError,
+)
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.faces.face import Face
 from tinyssb_node.ids import FaceName
@@ -195,10 +201,13 @@ class Runtime:
             item = self._inbox.popleft()
             try:
                 effects += node.receive(*item, now_us) if isinstance(item, tuple) else item(node, now_us)
-            except LocalError:
+            except (StoreFullError, StoreFailedError, StoreDamagedError):
                 raise
             except Exception:
-                self._logger.critical("a packet broke the node, which is a bug of it", item=repr(item))
+                packet, face = (item[0].hex(), item[1]) if isinstance(item, tuple) else (None, None)
+                self._logger.critical(
+                    "what came in broke the node, which is a bug of it", packet=packet, face=face
+                )
                 raise
         wake_us = node.next_wake_us()
         if wake_us is not None and wake_us <= now_us:

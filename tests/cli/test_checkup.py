@@ -1,0 +1,84 @@
+"""`doctor` finds what keeps a node from working."""
+
+import json
+import os
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.processes import daemon, make_home, tinyssb
+from tinyssb_node.cli.checkup import Finding, examine
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.problems import Exit
+
+Usage = namedtuple("Usage", ["total", "used", "free"])  # noqa: PYI024 - what shutil.disk_usage returns
+
+
+def bad(root: Path) -> dict[str, Finding]:
+    """The checks that found something, but for the daemon, which does not run here."""
+    return {
+        finding.check: finding
+        for finding in examine(Home(root))
+        if not finding.ok and finding.check != "daemon"
+    }
+
+
+def test_a_node_that_runs_is_well(tmp_path: Path) -> None:
+    make_home(tmp_path / "a", "ws:listen:127.0.0.1:0")
+    with daemon(tmp_path / "a"):
+        well = tinyssb(tmp_path / "a", "doctor")
+        assert well.returncode == 0, well.stdout.decode()
+        assert well.stdout.decode().count("ok ") == 7
+
+
+def test_a_node_that_does_not_run_is_told_how_to(tmp_path: Path) -> None:
+    make_home(tmp_path / "a", "ws:listen:127.0.0.1:0")
+    ended = tinyssb(tmp_path / "a", "doctor", "--json")
+    assert ended.returncode == Exit.ATTENTION
+    rows = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [row["check"] for row in rows if not row["ok"]] == ["daemon"]
+    assert "tinyssb run" in rows[-1]["advice"]
+
+
+def test_without_a_home_there_is_one_thing_to_say(tmp_path: Path) -> None:
+    (finding,) = examine(Home(tmp_path / "nothing"))
+    assert not finding.ok
+    assert "tinyssb init" in finding.advice
+
+
+def test_each_fault_is_found_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_home(tmp_path / "a", "ws:listen:127.0.0.1:0")
+    root = tmp_path / "a"
+    assert bad(root) == {}
+    root.chmod(0o777)
+    assert "chmod" in bad(root)["home"].advice
+    root.chmod(0o700)
+    (root / "identity").chmod(0o644)
+    assert "chmod 600" in bad(root)["identity"].found
+    (root / "identity").chmod(0o600)
+    (root / "config.toml").write_text("faces = []")
+    assert "hears nobody" in bad(root)["config"].found
+    (root / "config.toml").write_text("faces = [7]")
+    assert "faces = [7]" in bad(root)["config"].found
+    (root / "config.toml").write_text('faces = ["ws:listen:127.0.0.1:0"]')
+    (root / "store.sqlite").write_bytes(b"not a store at all, whatever it says" * 100)
+    assert "store" in bad(root)
+    (root / "store.sqlite").unlink()
+    os.utime(root / "identity", (2**32, 2**32))
+    assert "before this node was made" in bad(root)["clock"].found
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(10, 9, 1))
+    assert "Make room" in bad(root)["disk"].advice
+
+
+def test_a_face_that_is_not_open_is_named(tmp_path: Path) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        make_home(tmp_path / "a", f"ws:listen:127.0.0.1:{taken.getsockname()[1]}")
+        with daemon(tmp_path / "a"):
+            (finding,) = [finding for finding in examine(Home(tmp_path / "a")) if not finding.ok]
+    assert "is not open" in finding.found

@@ -1,0 +1,103 @@
+"""The Python client, against a daemon that says what a test wants."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.docs import pages
+from tinyssb_node import limits
+from tinyssb_node.cli.client import Client, DaemonError, DaemonUnreachableError
+from tinyssb_node.daemon.problems import BadRequestError, Exit, VersionError
+from tinyssb_node.errors import ContentTooLongError
+
+
+@contextmanager
+def answering(folder: Path, *lines: bytes) -> Iterator[tuple[Client, list[dict[str, object]]]]:
+    """A client whose every request is answered by *lines*; and the requests."""
+    asked: list[dict[str, object]] = []
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(folder / "s"))
+        server.listen()
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rb") as requests:
+                for line in requests:
+                    asked.append(json.loads(line))
+                    connection.sendall(b"".join(lines))
+                    if not lines:
+                        return
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with Client(folder / "s", timeout_s=5) as client:
+            yield client, asked
+        thread.join(5)
+
+
+def reply(**fields: object) -> bytes:
+    return json.dumps({"v": 1, "id": 1, **fields}).encode() + b"\n"
+
+
+def test_items_come_before_the_result(tmp_path: Path) -> None:
+    with answering(tmp_path, reply(item={"seq": 1}), reply(item={"seq": 2}), reply(result={"count": 2})) as (
+        client,
+        asked,
+    ):
+        listing = client.log("me", last=2)
+        assert [row["seq"] for row in listing] == [1, 2]
+        assert listing.result == {"count": 2}
+        assert asked == [
+            {"v": 1, "id": 1, "command": "log", "arguments": {"feed": "me", "follow": False, "last": 2}}
+        ]
+
+
+def test_an_error_is_raised_with_what_to_do(tmp_path: Path) -> None:
+    error = {"code": "unknown_feed", "message": "No.", "hint": "Look."}
+    with answering(tmp_path, reply(error=error)) as (client, _):
+        with pytest.raises(DaemonError, match=r"No\.") as caught:
+            client.show("ff", 1)
+        assert (caught.value.code, caught.value.hint, caught.value.exit_code) == (
+            "unknown_feed",
+            "Look.",
+            Exit.MISSING,
+        )
+
+
+def test_too_much_content_is_refused_before_it_is_sent(tmp_path: Path) -> None:
+    with answering(tmp_path) as (client, asked):
+        with pytest.raises(ContentTooLongError, match="65536"):
+            client.publish(bytes(limits.CONTENT_PUBLISH_MAX + 1))
+        assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (b"hello\n", BadRequestError),
+        (b'{"v":2,"id":1,"result":{}}\n', VersionError),
+        (reply(item={}), DaemonError),
+    ],
+)
+def test_a_daemon_that_talks_nonsense_is_an_error(
+    tmp_path: Path, line: bytes, error: type[Exception]
+) -> None:
+    with answering(tmp_path, line) as (client, _), pytest.raises(error):
+        client.status()
+
+
+def test_a_daemon_that_hangs_up_or_is_not_there_is_told(tmp_path: Path) -> None:
+    with answering(tmp_path) as (client, _), pytest.raises(DaemonUnreachableError, match="does not answer"):
+        client.status()
+    with pytest.raises(DaemonUnreachableError, match="not running"):
+        Client(tmp_path / "nobody")
+
+
+def test_the_example_in_the_manual_is_python() -> None:
+    page = pages.read("docs/howto/python-client.md")
+    compile(page.partition("```python\n")[2].partition("```")[0], "python-client.md", "exec")

@@ -1,0 +1,221 @@
+"""Commands from end to end, against real daemons."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, make_home, tinyssb
+from tinyssb_node import limits
+from tinyssb_node.daemon.problems import Exit
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDaemon]:
+    """One daemon for all tests that only add to it."""
+    home = tmp_path_factory.mktemp("node")
+    make_home(home, "ws:listen:127.0.0.1:0", name="ana")
+    with daemon(home) as running:
+        yield running
+
+
+def said(home: Path, *arguments: str, stdin: bytes = b"") -> str:
+    """What a command that must succeed prints."""
+    ended = tinyssb(home, *arguments, stdin=stdin)
+    assert ended.returncode == 0, ended.stderr.decode()
+    return ended.stdout.decode()
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def publish(home: Path, *arguments: str, stdin: bytes = b"") -> dict[str, Any]:
+    (row,) = objects(said(home, "publish", "--json", *arguments, stdin=stdin))
+    return row
+
+
+def test_init_says_what_to_do_next_and_is_not_repeated(tmp_path: Path) -> None:
+    first = said(tmp_path / "n", "init", "--name", "ana", "--dialect", "deployed")
+    assert "tinyssb run" in first
+    (row,) = objects(said(tmp_path / "n", "id", "--json"))
+    assert row["feed"] in first
+    assert (row["dialect"], row["name"]) == ("deployed", "ana")
+    again = tinyssb(tmp_path / "n", "init")
+    assert again.returncode == Exit.CREATE
+    assert tinyssb(tmp_path / "m", "init", "--name", "x" * 99).returncode == Exit.CONFIG
+    assert tinyssb(tmp_path / "m", "init", "--face", "carrier:pigeon").returncode == Exit.CONFIG
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "content", "form", "decoded"),
+    [
+        (["grüezi"], b"", "386772c3bc657a69", "bipf", "grüezi"),
+        (
+            ["--bipf", '["TAV", [], null, 1.5, {"a": true}]'],
+            b"",
+            None,
+            "bipf",
+            ["TAV", [], None, 1.5, {"a": True}],
+        ),
+        (["-"], b"\xff\x00", "ff00", "hex", "ff00"),
+        (["-"], b"plain words", "706c61696e20776f726473", "text", "plain words"),
+        (["-"], b"", "", "text", ""),
+    ],
+)
+def test_what_is_published_is_shown(
+    running: RunningDaemon,
+    arguments: list[str],
+    stdin: bytes,
+    content: str | None,
+    form: str,
+    decoded: object,
+) -> None:
+    row = publish(running.home, *arguments, stdin=stdin)
+    (shown,) = objects(said(running.home, "show", "me", str(row["seq"]), "--json"))
+    assert (shown["form"], shown["decoded"]) == (form, decoded)
+    assert content is None or shown["content"] == content
+    assert shown["signature"] == "good"
+    page = said(running.home, "show", str(row["feed"])[:9], str(row["seq"]))
+    assert f"read as:    {form}" in page
+    (last,) = objects(said(running.home, "log", "me", "--limit", "1", "--json"))
+    assert last["seq"] == row["seq"]
+
+
+def test_a_file_becomes_a_side_chain(running: RunningDaemon, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(range(256)) * 40)
+    told = said(running.home, "publish", "--file", str(tmp_path / "file"))
+    assert "10240 bytes in 1 entry and 103 chunks" in told
+    (row,) = objects(said(running.home, "log", "me", "--limit", "1", "--json"))
+    assert row["content"] is None
+    assert "see `tinyssb show`" in said(running.home, "log", "me", "--limit", "1")
+    (shown,) = objects(said(running.home, "show", "me", str(row["seq"]), "--json"))
+    assert bytes.fromhex(str(shown["content"])) == bytes(range(256)) * 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "words"),
+    [
+        (["publish", "-"], bytes(limits.CONTENT_PUBLISH_MAX + 1), Exit.DATA, ["65536", "packets"]),
+        (["publish", "--bipf", "{"], b"", Exit.DATA, ["not JSON"]),
+        (["publish", "--bipf", "NaN"], b"", Exit.DATA, ["NaN"]),
+        (["publish", "--bipf", str(2**80)], b"", Exit.DATA, ["BIPF"]),
+        (["publish", "--file", "/no/such/file"], b"", Exit.MISSING, ["/no/such/file"]),
+        (["show", "me", "9999"], b"", Exit.MISSING, ["9999"]),
+        (["log", "77"], b"", Exit.MISSING, ["tinyssb feeds"]),
+        (["follow", "abcd"], b"", Exit.USAGE, ["64 digits"]),
+        (["import", "/no/such/file"], b"", Exit.MISSING, ["/no/such/file"]),
+        (["export", "/no/such/folder/file"], b"", Exit.MISSING, ["/no/such/folder/file"]),
+        (["export", "-", "77"], b"", Exit.MISSING, ["tinyssb feeds"]),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_words(
+    running: RunningDaemon, arguments: list[str], stdin: bytes, code: Exit, words: list[str]
+) -> None:
+    ended = tinyssb(running.home, *arguments, stdin=stdin)
+    assert ended.returncode == code
+    told = ended.stderr.decode()
+    assert [word for word in words if word not in told] == []
+    assert "Traceback" not in told
+
+
+def test_listings_are_tables_and_json(running: RunningDaemon) -> None:
+    publish(running.home, "x")
+    (status,) = objects(said(running.home, "status", "--json"))
+    assert status["name"] == "ana"
+    assert "ana" in said(running.home, "status")
+    (feed,) = [row for row in objects(said(running.home, "feeds", "--json")) if row["own"]]
+    assert feed["feed"] == status["feed"]
+    assert str(feed["feed"])[:12] in said(running.home, "feeds")
+    (goset,) = objects(said(running.home, "goset", "--json"))
+    assert feed["feed"] in goset["feeds"]
+    assert str(feed["feed"]) in said(running.home, "goset")
+    assert objects(said(running.home, "faces", "--json")) == []
+    assert said(running.home, "faces").startswith("FACE")
+
+
+def test_feeds_are_followed_and_no_longer(running: RunningDaemon) -> None:
+    feed = "ee" * 32
+    assert said(running.home, "follow", feed) == f"Now following {feed}.\n"
+    assert said(running.home, "follow", feed) == f"Already following {feed}.\n"
+    assert "not followed" not in said(running.home, "feeds")
+    assert said(running.home, "unfollow", "eeee") == f"No longer following {feed}.\n"
+    assert said(running.home, "unfollow", "eeee") == f"Was not following {feed}.\n"
+    assert "not followed" in said(running.home, "feeds")
+
+
+def test_log_and_events_follow_what_happens(running: RunningDaemon) -> None:
+    publish(running.home, "before")
+    commands = [
+        ["log", "me", "--limit", "1", "--follow"],
+        ["events", "--kind", "entry", "--limit", "1", "--follow"],
+    ]
+    for command in commands:
+        following = [*PROGRAM, "--home", str(running.home), *command, "--json"]
+        with subprocess.Popen(following, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            before = json.loads(process.stdout.readline())
+            published = publish(running.home, "after")
+            after = json.loads(process.stdout.readline())
+            process.terminate()
+            process.wait(PATIENCE_S)
+        assert before["seq"] < after["seq"] == published["seq"]
+
+
+def test_events_are_shown_for_people(running: RunningDaemon) -> None:
+    publish(running.home, "x")
+    (line,) = said(running.home, "events", "--limit", "1").splitlines()
+    assert "entry" in line
+    assert "seq=" in line
+
+
+def test_an_export_travels_to_another_node(running: RunningDaemon, tmp_path: Path) -> None:
+    row = publish(running.home, "-", stdin=bytes(range(256)) * 200)
+    file = tmp_path / "feeds.tssb"
+    said(running.home, "export", str(file), "me")
+    assert tinyssb(running.home, "export", str(file)).returncode == Exit.CREATE
+    assert tinyssb(running.home, "export", "-", "me").stdout == file.read_bytes()
+    make_home(tmp_path / "other")
+    with daemon(tmp_path / "other") as other:
+        (counts,) = objects(said(other.home, "import", str(file), "--json"))
+        assert counts["entries"] == row["seq"]
+        (shown,) = objects(said(other.home, "show", str(row["feed"])[:8], str(row["seq"]), "--json"))
+        assert bytes.fromhex(str(shown["content"])) == bytes(range(256)) * 200
+        assert shown["origin"] == "import"
+        assert f"{row['seq']} entries" not in said(other.home, "import", str(file))
+        file.write_bytes(file.read_bytes()[:-1])
+        assert tinyssb(other.home, "import", str(file)).returncode == Exit.DATA
+        assert "all is well" in said(other.home, "verify")
+
+
+def test_a_forged_export_is_refused(running: RunningDaemon, tmp_path: Path) -> None:
+    from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, write_export
+    from tinyssb_node.ids import Dialect, FeedId, Seq
+
+    with (tmp_path / "forged").open("wb") as file:
+        header = FeedHeader(FeedId(b"\xdd" * 32), Dialect.SPEC, Seq(1))
+        write_export(iter([header, ExportedEntry(b"\x42" * 120)]), file)
+    ended = tinyssb(running.home, "import", str(tmp_path / "forged"))
+    assert ended.returncode == Exit.DATA
+    assert "dddd" in ended.stderr.decode()
+
+
+def test_verify_finds_damage(tmp_path: Path) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    make_home(tmp_path / "a")
+    with daemon(tmp_path / "a") as running:
+        publish(running.home, "one")
+        publish(running.home, "two")
+        (counts,) = objects(said(running.home, "verify", "--json"))
+        assert (counts["entries"], counts["problems"]) == (2, 0)
+        running.stop()
+    with closing(sqlite3.connect(tmp_path / "a" / "store.sqlite")) as raw, raw:
+        raw.execute("UPDATE entries SET packet = zeroblob(120) WHERE seq = 2")
+    ended = tinyssb(tmp_path / "a", "verify")
+    assert ended.returncode == Exit.DATA
+    assert "entry 2: it does not follow the entry before it" in ended.stdout.decode()

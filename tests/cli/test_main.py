@@ -1,0 +1,118 @@
+"""The command line: quick, in sentences, with exit codes."""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.processes import PROGRAM, make_home, tinyssb
+from tinyssb_node.cli.main import build_parser, main
+from tinyssb_node.daemon.problems import Exit
+
+HEAVY = ("asyncio", "nacl", "msgspec", "websockets", "structlog", "sqlite3", "socket", "shtab")
+"""What `--help` has no use for."""
+
+
+def test_help_imports_nothing_it_does_not_need() -> None:
+    code = "import sys; from tinyssb_node.cli import main; main.build_parser().format_help(); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    ).stdout.split()
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_help_answers_at_once() -> None:
+    taken = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        subprocess.run([*PROGRAM, "--help"], capture_output=True, check=True)
+        taken.append(time.perf_counter() - begun)
+    # The quickest of five: how long it takes, not how busy the machine is.
+    assert min(taken) < 0.2
+
+
+def test_every_command_has_help_that_names_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = build_parser()
+    (action,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    assert len(action.choices) == 20
+    for name in action.choices:
+        with pytest.raises(SystemExit, match="0"):
+            main([name, "--help"])
+        assert f"tinyssb {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "COMMAND"),
+        (["dance"], "dance"),
+        (["publish"], "TEXT"),
+        (["publish", "a", "--file", "b"], "not allowed with"),
+        (["show", "me", "0"], "'0' is no whole number"),
+        (["log", "me", "--limit", "-3"], "--limit"),
+        (["ether", "--loss", "2"], "'2' is no number from 0 to 1"),
+        (["ether", "--port", "70000"], "'70000' is no port"),
+        (["completion", "fish"], "fish"),
+    ],
+)
+def test_what_was_typed_wrong_ends_with_64_and_a_way_to_help(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == Exit.USAGE
+    told = capsys.readouterr().err
+    assert words in told
+    assert "--help" in told
+
+
+def test_home_may_stand_before_or_behind_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    feed = make_home(tmp_path / "a")
+    for arguments in (["--home", str(tmp_path / "a"), "id"], ["id", "--home", str(tmp_path / "a")]):
+        assert main(arguments) == 0
+        assert capsys.readouterr().out == feed.hex() + "\n"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    make_home(tmp_path / "a")
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [*PROGRAM, "--home", str(tmp_path / "a"), "id"]
+    process = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, check=False)
+    os.close(write_end)
+    assert (process.returncode, process.stderr) == (0, b"")
+
+
+def test_completion_knows_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "bash"]) == 0
+    assert "unfollow" in capsys.readouterr().out
+
+
+def test_a_missing_library_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completion", "bash"]) == Exit.UNAVAILABLE
+    assert "pip install 'tinyssb-node[completion]'" in capsys.readouterr().err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("tinyssb 0.")
+
+
+@pytest.mark.parametrize(
+    "command", [["status"], ["feeds"], ["publish", "x"], ["log", "me"], ["goset"], ["faces"]]
+)
+def test_without_a_daemon_it_says_how_to_start_one(tmp_path: Path, command: list[str]) -> None:
+    make_home(tmp_path / "a")
+    ended = tinyssb(tmp_path / "a", *command)
+    assert ended.returncode == Exit.UNAVAILABLE
+    assert "tinyssb run" in ended.stderr.decode()

@@ -1,0 +1,132 @@
+"""Stand-ins for what surrounds a runtime."""
+
+import asyncio
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.eventlog import EventLog
+from tinyssb_node.daemon.runtime import Runtime
+from tinyssb_node.errors import StoreFullError
+from tinyssb_node.events import DaemonStarted
+from tinyssb_node.ids import Dialect, FaceName
+from tinyssb_node.node import Node
+from tinyssb_node.scheduling.link import LinkProfile, stream_profile
+from tinyssb_node.store.memory import MemoryStore
+
+KEY = SigningKey(bytes(32))
+OTHER = SigningKey(b"\x01" * 32)
+NETWORK = Network()
+
+
+WIRE = FaceName("wire")
+"""What a fake face is called."""
+
+
+class FakeClock:
+    """Time stands still until somebody moves it."""
+
+    def __init__(self) -> None:
+        self.mono_us = 0
+        self.set_us = 1_700_000_000_000_000
+        """What the wall clock shows when the other one shows 0."""
+
+    def now_us(self) -> int:
+        return self.mono_us
+
+    def wall_us(self) -> int:
+        return self.set_us + self.mono_us
+
+
+class FullableStore(MemoryStore):
+    """A store on a disk that can be full."""
+
+    full = False
+
+    def commit(self, wall_us: int) -> None:
+        if self.full:
+            raise StoreFullError("no room")
+        super().commit(wall_us)
+
+
+@dataclass
+class FakeFace:
+    """A face that keeps what it is given."""
+
+    name: FaceName = WIRE
+    profile: LinkProfile = field(default_factory=stream_profile)
+    packets: list[bytes] = field(default_factory=list)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    broken: bool = False
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    async def send(self, packets: list[bytes]) -> None:
+        if self.broken:
+            raise OSError("unplugged")
+        await self.gate.wait()
+        self.packets += packets
+        self.arrived.set()
+
+
+@dataclass
+class Bench:
+    """A runtime with everything around it in reach."""
+
+    runtime: Runtime
+    store: FullableStore
+    events: EventLog
+    clock: FakeClock
+    folder: Path
+    lines: list[structlog.typing.EventDict]
+    room: bool = True
+
+    def records(self) -> str:
+        """All of the event log, as it is on the disk."""
+        return "".join(path.read_text() for path in sorted(self.folder.rglob("*.jsonl")))
+
+
+def make_node(store: MemoryStore, key: SigningKey = KEY, *, read_only: bool = False) -> Node:
+    """A node of the open network."""
+    return Node(
+        store=store,
+        network=NETWORK,
+        entropy=random.Random(1),
+        key=key,
+        dialect=Dialect.SPEC,
+        read_only=read_only,
+    )
+
+
+def make_bench(folder: Path) -> Bench:
+    """A runtime in *folder*, not yet running."""
+    store, clock = FullableStore(), FakeClock()
+    events = EventLog.open(folder, KEY.feed_id[:8].hex(), store, clock.wall_us())
+    started = DaemonStarted(
+        name="test", feed=KEY.feed_id, dialect=Dialect.SPEC, version="0", clean=events.clean
+    )
+    events.begin(started, clock.wall_us(), clock.now_us())
+    lines: list[structlog.typing.EventDict] = []
+
+    def keep(_logger: object, _method: str, line: structlog.typing.EventDict) -> str:
+        lines.append(line)
+        raise structlog.DropEvent
+
+    logger = structlog.wrap_logger(None, processors=[keep])
+    bench: Bench
+    runtime = Runtime(
+        make_node=lambda read_only: make_node(store, read_only=read_only),
+        store=store,
+        events=events,
+        clock=clock,
+        logger=logger,
+        has_room=lambda: bench.room,
+    )
+    bench = Bench(runtime, store, events, clock, folder, lines)
+    return bench

@@ -1,0 +1,140 @@
+"""What config.toml may say, and how it is told where it says something else."""
+
+import dataclasses
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.docs import pages
+from tinyssb_node import limits
+from tinyssb_node.daemon.config import (
+    DEFAULT_FACES,
+    Config,
+    ConfigError,
+    LogFormat,
+    LogLevel,
+    initial_config,
+    parse_config,
+    read_config,
+)
+from tinyssb_node.daemon.home import Home
+
+HOME = Home(Path("/home/ana/.tinyssb"))
+
+
+def parse(text: str) -> Config:
+    return parse_config(HOME, tomllib.loads(text))
+
+
+def test_an_empty_file_means_all_defaults(tmp_path: Path) -> None:
+    config = parse("")
+    assert config.name == "node"
+    assert config.network_key == b""
+    assert config.faces == DEFAULT_FACES
+    assert config.events_segment_bytes == limits.EVENT_SEGMENT_BYTES
+    assert config.events_segment_age_s * 1_000_000 == limits.EVENT_SEGMENT_AGE_US
+    assert config.events_keep_bytes == limits.EVENT_RETENTION_BYTES
+    assert config.events_keep_age_s * 1_000_000 == limits.EVENT_RETENTION_AGE_US
+    assert (config.log_level, config.log_format) == (LogLevel.INFO, LogFormat.CONSOLE)
+    assert config.control_socket == HOME.root / "control.sock"
+    assert read_config(Home(tmp_path)).name == "node"
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("""
+        name = "Kamm"
+        network_key = "00ff"
+        faces = ["ws:listen:0.0.0.0:8080"]
+        events.segment_mib = 2
+        events.segment_hours = 3
+        events.keep_days = 4
+        events.keep_mib = 50
+        [log]
+        level = "debug"
+        format = "json"
+        [control]
+        socket = "/run/tinyssb/sock"
+    """)
+    assert dataclasses.asdict(read_config(Home(tmp_path))) == {
+        "name": "Kamm",
+        "network_key": b"\x00\xff",
+        "faces": ("ws:listen:0.0.0.0:8080",),
+        "events_segment_bytes": 2 * 2**20,
+        "events_segment_age_s": 3 * 3600,
+        "events_keep_age_s": 4 * 86_400,
+        "events_keep_bytes": 50 * 2**20,
+        "log_level": LogLevel.DEBUG,
+        "log_format": LogFormat.JSON,
+        "control_socket": Path("/run/tinyssb/sock"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "said", "allowed"),
+    [
+        ("name = 7", "name", "name = 7", "text"),
+        ('name = ""', "name", 'name = ""', "1 to 32"),
+        ('name = " x"', "name", 'name = " x"', "no space around"),
+        (r'name = "a\u0007"', "name", "name = ", "printable"),
+        ('network_key = "xyz"', "network_key", 'network_key = "xyz"', "hexadecimal"),
+        (f'network_key = "{"00" * 65}"', "network_key", "0000", "64 bytes"),
+        ('faces = "udp:239.5.5.8:1558"', "faces", "faces = ", "a list"),
+        ("faces = [1]", "faces", "faces = [1]", "a list"),
+        ('faces = ["a", "a"]', "faces", 'faces = ["a", "a"]', "a is there twice"),
+        ("events.keep_days = 0", "events.keep_days", "events.keep_days = 0", "1 to 3650"),
+        ("events.keep_days = true", "events.keep_days", "events.keep_days = true", "whole number"),
+        ("events.keep_days = 1.5", "events.keep_days", "events.keep_days = 1.5", "whole number"),
+        ('log.level = "loud"', "log.level", 'log.level = "loud"', '"debug", "info", "warning", "error"'),
+        ("log = 3", "log", "log = 3", "there is no such key"),
+        ('control.socket = ""', "control.socket", "control.socket = ", "a path"),
+        (f'control.socket = "{"x" * 120}"', "control.socket", "xxx", "107 bytes"),
+        ("nmae = 1", "nmae", "nmae = 1", "did you mean name?"),
+        (
+            "[event]\nkeep_days = 1",
+            "event.keep_days",
+            "event.keep_days = 1",
+            "did you mean events.keep_days?",
+        ),
+        ("zzz = 1", "zzz", "zzz = 1", "there are control.socket, events."),
+    ],
+)
+def test_an_error_names_file_key_value_and_what_is_allowed(
+    text: str, key: str, said: str, allowed: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(text)
+    assert caught.value.file == HOME.config
+    assert caught.value.key == key
+    for word in (str(HOME.config), said, allowed):
+        assert word in caught.value.message
+
+
+def test_what_is_not_toml_says_where(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("name = [")
+    with pytest.raises(ConfigError, match=r"cannot be used: it is not TOML .*at end"):
+        read_config(Home(tmp_path))
+    (tmp_path / "config.toml").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match="not TOML"):
+        read_config(Home(tmp_path))
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").mkdir()
+    with pytest.raises(ConfigError, match="directory"):
+        read_config(Home(tmp_path))
+
+
+def test_what_init_writes_is_read_back() -> None:
+    config = parse(initial_config('a "quoted" \\ name', ("udp:239.5.5.8:1558", "ws:listen:[::]:80")))
+    assert config.name == 'a "quoted" \\ name'
+    assert config.faces == ("udp:239.5.5.8:1558", "ws:listen:[::]:80")
+
+
+def test_every_key_is_documented() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse("zzz = 1")
+    keys = caught.value.allowed.partition("there are ")[2].split(", ")
+    assert len(keys) == len(dataclasses.fields(Config))
+    page = pages.read("docs/reference/config.md")
+    assert [key for key in keys if f"| `{key}` |" not in page] == []

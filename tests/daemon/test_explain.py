@@ -1,0 +1,50 @@
+"""Every error of ours ends in a sentence, a code of the protocol and an exit code."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs import pages
+from tinyssb_node import errors
+from tinyssb_node.daemon import problems
+from tinyssb_node.daemon.explain import explain
+from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
+from tinyssb_node.faces.errors import FaceSpecError
+from tinyssb_node.ids import FeedId
+
+FEED = FeedId(bytes(32))
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "exit_code"),
+    [
+        (errors.ContentTooLongError(70_000, 65_536, 701), "too_long", Exit.DATA),
+        (errors.FeedForkedError(FEED, 3), "feed_forked", Exit.DATA),
+        (errors.SetFullError(255), "set_full", Exit.DATA),
+        (errors.NodeReadOnlyError(), "read_only", Exit.STORAGE),
+        (errors.StoreFullError("no room"), "read_only", Exit.STORAGE),
+        (errors.StoreFailedError("input/output error"), "failed", Exit.STORAGE),
+        (errors.StoreLockedError(Path("/h"), 7), "failed", Exit.BUSY),
+        (errors.IdentityExposedError(Path("/h/identity"), 0o644), "failed", Exit.PERMISSION),
+        (errors.IdentityMissingError(Path("/h/identity")), "failed", Exit.MISSING),
+        (FaceSpecError("x", "y", "z"), "failed", Exit.CONFIG),
+        (problems.UnknownFeedError("No such feed.", "Look."), "unknown_feed", Exit.MISSING),
+        (errors.LocalError(), "failed", Exit.SOFTWARE),
+    ],
+)
+def test_an_error_is_explained(error: errors.LocalError, code: str, exit_code: Exit) -> None:
+    explanation = explain(error)
+    assert (explanation.code, explanation.exit_code) == (code, exit_code)
+    assert explanation.message.endswith((".", "identity", "init"))
+
+
+def test_every_code_is_documented_and_has_an_exit_code() -> None:
+    page = pages.read("docs/formats/control.md")
+    codes = {kind.code for kind in ProblemError.__subclasses__()} | set(EXITS)
+    assert [code for code in sorted(codes) if f"| `{code}` |" not in page] == []
+    assert codes <= EXITS.keys()
+
+
+def test_every_exit_code_is_documented() -> None:
+    page = pages.read("docs/reference/cli.md")
+    assert [code for code in Exit if f"| {code.value} |" not in page] == []

@@ -1,0 +1,33 @@
+"""Faces are kept open; those that cannot be opened say why."""
+
+import asyncio
+import socket
+
+import structlog
+
+from tests.faces.recording_sink import RecordingSink
+from tinyssb_node.daemon.links import Links
+
+
+async def test_one_that_fails_stops_no_other_and_is_told_once() -> None:
+    said, told = list[str](), asyncio.Event()
+
+    def keep(_logger: object, _method: str, line: structlog.typing.EventDict) -> str:
+        said.append(str(line["spec"]))
+        told.set()
+        raise structlog.DropEvent
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        bad, good = f"ws:listen:127.0.0.1:{taken.getsockname()[1]}", "ws:listen:127.0.0.1:0?name=good"
+        links = Links([bad, good], RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
+        running = asyncio.create_task(links.run())
+        async with asyncio.timeout(10):
+            await told.wait()
+        await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.wait([running])
+    assert links.rows()[0]["problem"] is not None
+    assert links.rows()[1] == {"spec": good, "problem": None}
+    assert said == [bad]

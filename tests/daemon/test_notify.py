@@ -1,0 +1,47 @@
+"""What the service manager hears."""
+
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from tinyssb_node.daemon.notify import Notifier
+
+
+@pytest.fixture
+def manager() -> Iterator[tuple[str, socket.socket]]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+        name = f"tinyssb-notify-{os.getpid()}"
+        sock.bind("\0" + name)
+        sock.settimeout(5)
+        yield "@" + name, sock
+
+
+def test_it_hears_of_everything(manager: tuple[str, socket.socket]) -> None:
+    address, sock = manager
+    notifier = Notifier({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "3000000"}, 7)
+    notifier.ready("3 feeds")
+    notifier.alive()
+    notifier.stopping()
+    assert [sock.recv(99) for _ in range(3)] == [b"READY=1\nSTATUS=3 feeds", b"WATCHDOG=1", b"STOPPING=1"]
+    assert notifier.watchdog_s == 1.5
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"WATCHDOG_USEC": "0"},
+        {"WATCHDOG_USEC": "soon"},
+        {"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "8"},
+    ],
+)
+def test_without_a_watchdog_of_ours_no_life_is_shown(environ: dict[str, str]) -> None:
+    assert Notifier(environ, 7).watchdog_s is None
+
+
+def test_a_manager_that_is_gone_is_no_reason_to_stop() -> None:
+    notifier = Notifier({"NOTIFY_SOCKET": "/nowhere/at/all"}, 7)
+    notifier.ready("")
+    notifier.alive()

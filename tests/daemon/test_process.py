@@ -1,0 +1,166 @@
+"""The daemon as a process: started, refused, stopped, met by others."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
+from tinyssb_node.cli.client import Client
+from tinyssb_node.daemon.problems import Exit
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def records(home: Path) -> list[dict[str, object]]:
+    lines = [line for path in sorted(home.glob("events/*/*.jsonl")) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in lines]
+
+
+def test_sigterm_ends_a_boot_in_order(tmp_path: Path) -> None:
+    make_home(tmp_path / "a")
+    with daemon(tmp_path / "a") as running:
+        with running.client() as node:
+            node.publish(b"kept")
+        code, logged = running.stop()
+        assert b"STOPPING=1" in running.notifications.recv(4096)
+    assert code == 0, logged
+    kinds = [record["kind"] for record in records(tmp_path / "a")]
+    assert kinds[0] == "start"
+    assert kinds[-1] == "stop"
+    assert "entry" in kinds
+    assert not (tmp_path / "a" / "control.sock").exists()
+    with daemon(tmp_path / "a") as running:
+        with running.client() as node:
+            assert [row["content"] for row in node.log("me")] == [b"kept".hex()]
+            assert node.status()["boot"] == 2
+        assert running.stop(signal.SIGINT)[0] == 0
+    starts = [record for record in records(tmp_path / "a") if record["kind"] == "start"]
+    assert [record["clean"] for record in starts] == [True, True]
+
+
+def test_what_was_published_survives_a_kill_and_is_in_the_log(tmp_path: Path) -> None:
+    make_home(tmp_path / "a")
+    with daemon(tmp_path / "a") as running:
+        with running.client() as node:
+            node.publish(b"kept")
+        assert running.stop(signal.SIGKILL)[0] == -signal.SIGKILL
+    with daemon(tmp_path / "a") as running, running.client() as node:
+        assert [row["content"] for row in node.log("me")] == [b"kept".hex()]
+    entries = {record["arrival"] for record in records(tmp_path / "a") if record["kind"] == "entry"}
+    assert entries == {1}
+    assert [record["clean"] for record in records(tmp_path / "a") if record["kind"] == "start"] == [
+        True,
+        False,
+    ]
+
+
+def test_two_daemons_exchange_what_is_published(tmp_path: Path) -> None:
+    port = free_port()
+    make_home(tmp_path / "a", f"ws:listen:127.0.0.1:{port}")
+    make_home(tmp_path / "b", f"ws:connect:127.0.0.1:{port}")
+    with daemon(tmp_path / "a") as first, daemon(tmp_path / "b") as second:
+        with first.client() as ana, second.client() as ben:
+            small = ana.publish(b"hello")
+            ben.follow(small["feed"])
+            rows = iter(ben.log(small["feed"], follow=True))
+            assert next(rows)["content"] == b"hello".hex()
+            large = ana.publish(bytes(range(256)) * 4)
+            assert large["chunks"] == 10
+            assert next(rows)["seq"] == large["seq"]
+        with second.client() as ben:
+            faces = list(ben.faces())
+            assert faces[0]["new"] > 0
+            seen = wait_for_content(ben, small["feed"], large["seq"])
+            assert seen == bytes(range(256)) * 4
+        assert first.stop()[0] == 0
+        assert second.stop()[0] == 0
+
+
+def wait_for_content(node: Client, feed: str, seq: int) -> bytes:
+    """The content of an entry, once its side chain is whole. Each question waits for the daemon's next turn."""
+    for _ in range(100_000):
+        row = node.show(feed, seq)
+        if row["content"] is not None:
+            assert row["signature"] == "good"
+            return bytes.fromhex(row["content"])
+    raise AssertionError("the side chain never became whole")
+
+
+def test_a_second_daemon_is_refused_and_says_who_is_there(tmp_path: Path) -> None:
+    make_home(tmp_path / "a")
+    with daemon(tmp_path / "a") as running:
+        refused = tinyssb(tmp_path / "a", "run")
+        assert refused.returncode == Exit.BUSY
+        assert str(running.process.pid) in refused.stderr.decode()
+        assert running.stop()[0] == 0
+
+
+def test_an_identity_others_can_read_is_refused(tmp_path: Path) -> None:
+    make_home(tmp_path / "a")
+    (tmp_path / "a" / "identity").chmod(0o640)
+    refused = tinyssb(tmp_path / "a", "run")
+    assert refused.returncode == Exit.PERMISSION
+    assert "chmod 600" in refused.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ('nmae = "x"', ["nmae", "name"]),
+        ("faces = 7", ["faces", "7", "list"]),
+        ('faces = ["upd:239.5.5.8:1558"]', ["upd:239.5.5.8:1558", "udp:GROUP:PORT"]),
+        ('faces = ["ether:h:1?name=a", "ether:g:1?name=a"]', ["ether:g:1?name=a", "same name"]),
+        ("name = [", ["TOML"]),
+    ],
+)
+def test_a_wrong_configuration_stops_it_with_78(tmp_path: Path, config: str, words: list[str]) -> None:
+    make_home(tmp_path / "a")
+    (tmp_path / "a" / "config.toml").write_text(config)
+    refused = tinyssb(tmp_path / "a", "run")
+    assert refused.returncode == Exit.CONFIG
+    told = refused.stderr.decode()
+    assert str(tmp_path / "a" / "config.toml") in told
+    assert [word for word in words if word not in told] == []
+
+
+def test_a_face_that_cannot_be_opened_leaves_the_others_alone(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        spec = f"ws:listen:127.0.0.1:{taken.getsockname()[1]}"
+        make_home(tmp_path / "a", spec, "ws:listen:127.0.0.1:0?name=free")
+        with daemon(tmp_path / "a") as running, running.client() as node:
+            problems = {row["spec"]: row["problem"] for row in node.status()["endpoints"]}
+    assert problems[spec] is not None
+    assert problems["ws:listen:127.0.0.1:0?name=free"] is None
+
+
+def test_a_home_that_is_none_is_named(tmp_path: Path) -> None:
+    refused = tinyssb(tmp_path / "nothing", "run")
+    assert refused.returncode == Exit.MISSING
+    assert "tinyssb init" in refused.stderr.decode()
+
+
+def test_the_service_manager_gets_signs_of_life(tmp_path: Path) -> None:
+    make_home(tmp_path / "a")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:
+        address = f"tinyssb-test-life-{os.getpid()}"
+        notifications.bind("\0" + address)
+        notifications.settimeout(PATIENCE_S)
+        environ = {**os.environ, "NOTIFY_SOCKET": "@" + address, "WATCHDOG_USEC": "20000"}
+        command = [*PROGRAM, "--home", str(tmp_path / "a"), "run"]
+        with subprocess.Popen(command, env=environ, stderr=subprocess.DEVNULL) as process:
+            said = [notifications.recv(4096) for _ in range(5)]
+            process.terminate()
+            assert process.wait(PATIENCE_S) == 0
+    assert said.count(b"WATCHDOG=1") >= 3
