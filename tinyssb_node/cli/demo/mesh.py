@@ -27,6 +27,8 @@ _START_S: Final = 20.0
 _STOP_S: Final = 10.0
 """How long a process may take to end before it is killed."""
 _POLL_S: Final = 0.1
+_MARKER: Final = ".tinyssb-demo"
+"""A file that says: made by a demonstration, may be deleted by the next."""
 
 
 class DemoFailedError(ProblemError):
@@ -78,8 +80,8 @@ class Mesh:
 
     def start(self) -> None:
         """Start all of it, Spark first because it takes longest. Raises DemoFailedError."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        (self.folder / "logs").mkdir(parents=True)
+        _empty(self.folder)
+        (self.folder / "logs").mkdir()
         (self.folder / "nodes").mkdir()
         tool = _beside_us("tinyssb-sink")
         logs, tables, checkpoint = self.folder / "nodes", self.tables, self.folder / "checkpoint"
@@ -154,6 +156,20 @@ class Mesh:
                 process.popen.kill()
                 process.popen.wait()
         self._processes.clear()
+
+
+def _empty(folder: Path) -> None:
+    """Make *folder* anew if an earlier demonstration left it. Raises DemoFailedError for anybody else's."""
+    marker = folder / _MARKER
+    if folder.exists():
+        if not marker.exists() and any(folder.iterdir()):
+            raise DemoFailedError(
+                f"{folder} holds files that no demonstration made. Nothing was changed.",
+                "Name another folder with --folder.",
+            )
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    marker.touch()
 
 
 def free_port(wanted: int) -> int:

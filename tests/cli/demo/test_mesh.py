@@ -1,0 +1,42 @@
+"""The demonstration's own care: what it deletes, what it says when a part of it fails."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tinyssb_node.cli.demo import mesh
+from tinyssb_node.cli.demo.mesh import DemoFailedError, Mesh, free_port
+
+
+def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear", "utf-8")
+    with pytest.raises(DemoFailedError, match="Nothing was changed"):
+        Mesh(tmp_path, 0).start()
+    assert (tmp_path / "letter.txt").read_text("utf-8") == "dear"
+
+
+def test_what_an_earlier_demonstration_left_is_deleted(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    mesh._empty(folder)
+    (folder / "old").touch()
+    mesh._empty(folder)
+    assert [path.name for path in folder.iterdir()] == [".tinyssb-demo"]
+
+
+def test_a_process_that_ends_on_its_own_is_reported_with_its_last_words(tmp_path: Path) -> None:
+    running = Mesh(tmp_path, 0)
+    (tmp_path / "logs").mkdir()
+    running._run("spark", ["/bin/sh", "-c", "echo no Java here; exit 3"])
+    running._processes[0].popen.wait(10)
+    with pytest.raises(DemoFailedError, match="spark ended on its own: no Java here"):
+        running.check()
+    running.stop()
+
+
+def test_a_port_in_use_is_replaced_by_a_free_one() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert free_port(port) != port

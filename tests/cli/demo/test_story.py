@@ -1,0 +1,82 @@
+"""The story told without its processes: time passes when it sleeps."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tinyssb_node.cli.demo import story as telling
+from tinyssb_node.cli.demo.mesh import NAMES, Mesh
+from tinyssb_node.cli.demo.story import Story
+from tinyssb_node.cli.demo.summary import Summary
+
+
+class FakeMesh:
+    """Counts what it is told; its nodes hold everything unless it is cut."""
+
+    page = "http://127.0.0.1:1"
+    tables = Path("/nowhere")
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, ...]] = []
+        self.published: dict[str, int] = dict.fromkeys(NAMES, 0)
+        self.is_cut = False
+
+    def check(self) -> None:
+        pass
+
+    def ether(self, *words: str) -> None:
+        self.said.append(words)
+        self.is_cut = words[0] == "cut"
+
+    def publish(self, name: str, text: str) -> None:
+        assert 0 < len(text.encode()) < 65_536
+        self.published[name] += 1
+
+    def summary(self) -> Summary:
+        whole = {name: count for name, count in self.published.items() if count}
+        held = {name: {name: whole.get(name, 0)} if self.is_cut else whole for name in map(str, NAMES)}
+        tips: dict[str, dict[str, str | None]] = {name: {} for name in NAMES}
+        return Summary(published=self.published, held=held, tips=tips, tabled=held, expected=whole)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    monkeypatch.setattr(telling, "summarize", lambda mesh: mesh.summary())
+    return now
+
+
+def test_rounds_go_on_until_time_is_up_and_leave_the_mesh_whole(clock: list[float]) -> None:
+    mesh = FakeMesh()
+    lines: list[str] = []
+    story = Story(cast("Mesh", mesh), lines.append, deadline_s=90.0)
+    story.run()
+    assert clock[0] <= 90.0
+    assert [words[0] for words in mesh.said] == ["cut", "heal"] * (len(mesh.said) // 2)
+    assert len(mesh.said) >= 4
+    for words in mesh.said[::2]:
+        assert sorted(",".join(words[1:]).split(",")) == sorted(NAMES)
+    assert any("copies are missing" in line for line in lines)
+    summary = story.end()
+    assert summary.nodes_agree
+    assert mesh.said[-1] == ("heal",)
+
+
+def test_a_mesh_that_does_not_agree_is_waited_for_and_told_of(clock: list[float]) -> None:
+    mesh = FakeMesh()
+    lines: list[str] = []
+    mesh.is_cut = True
+    story = Story(cast("Mesh", mesh), lines.append, deadline_s=30.0)
+    story.run()
+    assert any(line.startswith("Not yet") for line in lines)
+
+
+def test_the_first_figures_are_told_once(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    mesh = FakeMesh()
+    lines: list[str] = []
+    monkeypatch.setattr(telling, "read_tables", lambda _path: {"ana": {}} if clock[0] > 20 else {})
+    Story(cast("Mesh", mesh), lines.append, deadline_s=60.0).run()
+    assert sum("first figures" in line for line in lines) == 1
