@@ -119,8 +119,8 @@ assert (2 * PACKET_SIZE + 3) * IMPORT_PACKETS_MAX < CONTROL_REQUEST_MAX
 EXPORT_VERSION: Final = 1
 """Version of export files (docs/formats/export.md)."""
 TURN_US: Final = 100_000
-"""Longest time that received frames are taken into one transaction: commits are dear (5 to 50 ms on an SD card), yet timers and
-clients must get their turn."""
+"""Longest time that received frames are taken into one transaction: commits are dear (5 to 50 ms on an SD card), yet
+timers and clients must get their turn."""
 COLLECTOR_THRESHOLD: Final = 20_000
 """New objects between two looks for garbage cycles among the young: about one a thousand packets."""
 TURN_CHECK_FRAMES: Final = 32

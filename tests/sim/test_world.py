@@ -23,6 +23,10 @@ def mesh(count: int, seed: int, loss: float = 0.0) -> World:
     return world
 
 
+def follow(world: World, name: str, feed: FeedId) -> None:
+    world.act(name, lambda node, now_us: node.follow(feed, now_us))
+
+
 def all_hold(world: World, feeds: int):
     return lambda: (
         world.agreed() and all(len(each.node.feeds()) == feeds for each in world.inhabitants.values())
@@ -113,7 +117,7 @@ def test_large_sets_that_overlap_in_part_grow_together() -> None:
     for number, id_ in enumerate(ids):
         for name, mine in (("a", number < 100), ("b", number >= 50)):
             if mine:
-                world.act(name, lambda node, now_us, id_=id_: node.follow(FeedId(id_), now_us))
+                follow(world, name, FeedId(id_))
     world.connect("a", "b")
     assert world.run(all_hold(world, 152), 2 * MINUTE_US)
 
