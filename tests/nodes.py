@@ -121,7 +121,7 @@ class Bench:
         for feed in feeds:
             self.perform(self.node.follow(feed, self.now_us))
 
-    def pass_time(self, span_us: int, heard_meanwhile: Callable[[], None] | None = None) -> None:
+    def pass_time(self, span_us: int, heard_meanwhile: Callable[[], object] | None = None) -> None:
         """Wake the node whenever it wants to be woken for *span_us*."""
         end_us = self.now_us + span_us
         while (due_us := self.node.next_wake_us()) is not None and due_us <= end_us:

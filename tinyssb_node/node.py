@@ -125,6 +125,11 @@ class Node:
         effects: list[Effect] = []
         finding = self._find(line, packet, digest, now_us, effects)
         received = self._received(line, len(packet), digest, finding, reception, now_us)
+        if finding.verdict is Verdict.DUPLICATE and finding.feed is not None and finding.seq is not None:
+            if finding.chunk is None:
+                line.entry_given(finding.feed, finding.seq, now_us)
+            else:
+                line.chunk_given(finding.feed, finding.seq, finding.chunk, now_us)
         if finding.events:
             effects += finding.events
             self._spread(line, finding.events, now_us, effects)

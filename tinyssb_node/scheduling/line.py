@@ -94,8 +94,7 @@ class Line:
 
     def took_entry(self, feed: FeedId, seq: int, now_us: int, *, chained: bool) -> bool:
         """A new entry came from here. True if it is time to WANT more at once."""
-        if self._shared:
-            self.given_entries.give(feed, seq, seq, now_us)
+        self.entry_given(feed, seq, now_us)
         self.peer_next[feed] = seq + 1
         self.want_timer.disagree(now_us)
         if chained:
@@ -105,10 +104,19 @@ class Line:
 
     def took_chunk(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> bool:
         """A new chunk came from here. True if it is time to ask for more chunks at once."""
-        if self._shared:
-            self.given_chunks.give((feed, seq), chunk, chunk, now_us)
+        self.chunk_given(feed, seq, chunk, now_us)
         self.chnk_timer.disagree(now_us)
         return not self._on_air and self._chunks_requester.got()
+
+    def entry_given(self, feed: FeedId, seq: int, now_us: int) -> None:
+        """An entry was heard from here, new or not: on a shared medium whoever lacks it heard it too."""
+        if self._shared:
+            self.given_entries.give(feed, seq, seq, now_us)
+
+    def chunk_given(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> None:
+        """A chunk was heard from here, likewise."""
+        if self._shared:
+            self.given_chunks.give((feed, seq), chunk, chunk, now_us)
 
     # --- saying
 

@@ -1,0 +1,74 @@
+"""What was turned away is told, at a bounded rate."""
+
+from tinyssb_node import limits
+from tinyssb_node.events import Refused
+from tinyssb_node.ids import FaceName
+from tinyssb_node.scheduling.refusals import JunkMeter, Refusals
+
+AIR = FaceName("air")
+LAN = FaceName("lan")
+SECOND_US = 1_000_000
+
+
+def test_nothing_refused_nothing_told() -> None:
+    assert Refusals().due(0) == []
+
+
+def test_rules_and_faces_are_counted_apart() -> None:
+    refusals = Refusals()
+    before = refusals.any
+    for rule, face in (("queue", AIR), ("queue", AIR), ("queue", LAN), ("faces", None)):
+        refusals.refuse(rule, face)
+    assert (before, refusals.any) == (False, True)
+    told = refusals.due(0)
+    assert len(told) == 3
+    assert Refused(rule="queue", face=AIR, count=2) in told
+    assert Refused(rule="queue", face=LAN, count=1) in told
+    assert Refused(rule="faces", face=None, count=1) in told
+    assert refusals.due(limits.REFUSED_EVERY_US) == []
+
+
+def test_a_rule_is_told_at_most_once_a_minute_with_all_since() -> None:
+    refusals = Refusals()
+    told = []
+    for second in range(121):
+        refusals.refuse("set", AIR)
+        told += [(second, record.count) for record in refusals.due(second * SECOND_US)]
+    assert told == [(0, 1), (60, 60), (120, 60)]
+
+
+def test_a_face_that_went_is_forgotten_alone() -> None:
+    refusals = Refusals()
+    refusals.refuse("set", AIR)
+    refusals.refuse("set", LAN)
+    refusals.due(0)
+    refusals.refuse("set", AIR)
+    refusals.refuse("set", LAN)
+    refusals.forget(AIR)
+    assert refusals.due(limits.REFUSED_EVERY_US) == [Refused(rule="set", face=LAN, count=1)]
+    refusals.refuse("set", AIR)
+    assert refusals.due(limits.REFUSED_EVERY_US) == [Refused(rule="set", face=AIR, count=1)]
+
+
+def test_flapping_faces_leave_nothing_behind() -> None:
+    refusals = Refusals()
+    for number in range(100):
+        face = FaceName(f"ws#{number}")
+        refusals.refuse("rate", face)
+        refusals.due(0)
+        refusals.refuse("rate", face)
+        refusals.forget(face)
+    assert refusals._counts == {}
+    assert refusals._told_us == {}
+
+
+def test_junk_gets_a_burst_and_then_its_rate() -> None:
+    meter = JunkMeter(0)
+    assert sum(meter.allow(0) for _ in range(1_000)) == limits.JUNK_BURST
+    allowed = sum(meter.allow(now_us) for now_us in range(0, 60 * SECOND_US, SECOND_US // 100))
+    assert abs(allowed - 60 * limits.JUNK_PER_S) <= limits.JUNK_PER_S
+
+
+def test_quiet_time_fills_the_burst_and_no_more() -> None:
+    meter = JunkMeter(0)
+    assert sum(meter.allow(3_600 * SECOND_US) for _ in range(1_000)) == limits.JUNK_BURST
