@@ -125,6 +125,22 @@ def test_an_answer_is_spread_over_feeds() -> None:
     assert sorted(bench.take()) == sorted(entry.packet for entry in (*FEED[:3], *others[2:]))
 
 
+def test_feeds_that_an_asker_cannot_use_do_not_keep_others_from_it() -> None:
+    """Who reads another dialect only, or holds another branch of a fork, asks for the same entry for ever."""
+    names = [f"author {number}" for number in range(20)]
+    bench = Bench()
+    bench.follow(*(key_of(name).feed_id for name in names))
+    for name in names:
+        bench.perform(bench.node.import_packet(written(key_of(name), [b"first"])[0].packet, 0)[1])
+    packet = want(bench, **dict.fromkeys(names, 1))
+    given = set()
+    for _ in range(20):
+        bench.hear(packet)
+        given.update(bench.take(PacketKind.ENTRY))
+        bench.now_us += stream_profile().hold_us
+    assert len(given) == len(names)
+
+
 def test_an_unfollowed_feed_is_still_served() -> None:
     bench = holding(FEED)
     bench.perform(bench.node.unfollow(ANA.feed_id, 0))

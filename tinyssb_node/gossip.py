@@ -120,7 +120,11 @@ class Gossip:
 
     def _give_entries(self, line: Line, asked: dict[FeedId, int], now_us: int) -> None:
         room = line.room(line.entry_credit.grant(asked))
-        feeds = list(asked)
+        # Each answer begins with another feed: who reads another dialect only, or holds another branch of a fork, asks
+        # for entries that it cannot use for ever, and they must not be all it ever gets.
+        turn = line.give_start % len(asked)
+        line.give_start += room
+        feeds = [*asked][turn:] + [*asked][:turn]
         firsts = [line.given_entries.first_to_give(feed, asked[feed], now_us) for feed in feeds]
         shares = share_out(
             room,

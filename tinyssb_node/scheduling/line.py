@@ -55,6 +55,7 @@ class Line:
         self.chunk_credit: Credit[tuple[FeedId, int]] = Credit(profile.burst, profile.burst_max)
         self.refused_told = 0
         """Of ``counters.refused``, how many were reported."""
+        self.give_start = 0
         self.want_start = 0
         self.chnk_start = 0
         self._on_air = profile.medium is Medium.AIR
