@@ -1,16 +1,18 @@
 """Real daemons in processes of their own. They say when they are ready, so nobody has to guess how long that takes."""
 
+import contextlib
+import io
 import os
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tinyssb_node.cli.client import Client
+from tinyssb_node.cli.main import main
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.setup import create_home
 from tinyssb_node.ids import Dialect, FeedId
@@ -20,10 +22,35 @@ PATIENCE_S = 20.0
 PROGRAM = [sys.executable, "-c", "import sys; from tinyssb_node.cli.main import main; sys.exit(main())"]
 
 
-def tinyssb(home: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run one command to its end."""
-    command = [*PROGRAM, "--home", str(home), *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, timeout=PATIENCE_S, check=False)
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
+def tinyssb(home: Path, *arguments: str, stdin: bytes = b"") -> Ended:
+    """Run one command to its end, in this process: ten times as quick as in one of its own."""
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin))
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code: object = main(["--home", str(home), *arguments])
+    except SystemExit as end:
+        code = end.code
+    finally:
+        sys.stdin = before
+    assert isinstance(code, int)
+    return Ended(code, _written(out), _written(err))
+
+
+def _written(file: io.TextIOWrapper) -> bytes:
+    file.flush()
+    buffer = file.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue()
 
 
 @dataclass
@@ -53,7 +80,7 @@ def make_home(root: Path, *faces: str, name: str = "test", dialect: Dialect = Di
     return feed
 
 
-@contextmanager
+@contextlib.contextmanager
 def daemon(home: Path) -> Iterator[RunningDaemon]:
     """Run the node in *home*; kill it if the test did not stop it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:

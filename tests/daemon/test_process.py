@@ -5,13 +5,19 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
 from tinyssb_node.cli.client import Client
+from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.daemon.process import run_daemon
+from tinyssb_node.daemon.rows import StatusRow
+from tinyssb_node.daemon.runtime import Runtime
+from tinyssb_node.errors import StoreFailedError
 
 
 def free_port() -> int:
@@ -143,6 +149,58 @@ def test_a_face_that_cannot_be_opened_leaves_the_others_alone(tmp_path: Path) ->
             problems = {row["spec"]: row["problem"] for row in node.status()["endpoints"]}
     assert problems[spec] is not None
     assert problems["ws:listen:127.0.0.1:0?name=free"] is None
+
+
+def test_a_whole_life_in_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_home(tmp_path / "a", "ws:listen:127.0.0.1:0")
+    status: list[StatusRow] = []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:
+        address = f"tinyssb-test-whole-{os.getpid()}"
+        notifications.bind("\0" + address)
+        notifications.settimeout(PATIENCE_S)
+        monkeypatch.setenv("NOTIFY_SOCKET", "@" + address)
+
+        def use_and_stop() -> None:
+            notifications.recv(4096)
+            with Client(tmp_path / "a" / "control.sock") as node:
+                node.publish(b"x")
+                status.append(node.status())
+            signal.raise_signal(signal.SIGTERM)
+
+        user = threading.Thread(target=use_and_stop)
+        user.start()
+        assert run_daemon(Home(tmp_path / "a")) == Exit.OK
+        user.join(PATIENCE_S)
+    (row,) = status
+    assert (row["entries"], row["arrivals"], row["boot"], row["read_only"]) == (1, 1, 1, None)
+    assert row["endpoints"] == [{"spec": "ws:listen:127.0.0.1:0", "problem": None}]
+    assert records(tmp_path / "a")[-1]["reason"] == "SIGTERM"
+
+
+def test_a_fault_of_the_program_is_logged_and_ends_with_70(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def broken(_runtime: Runtime) -> None:
+        raise ZeroDivisionError("a bug")
+
+    make_home(tmp_path / "a")
+    monkeypatch.setattr(Runtime, "run", broken)
+    with pytest.raises(SystemExit) as end:
+        run_daemon(Home(tmp_path / "a"))
+    assert end.value.code == Exit.SOFTWARE
+    told = capsys.readouterr().err
+    assert "please report it" in told
+    assert "a bug" in told
+
+
+def test_a_disk_that_fails_ends_it_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(_runtime: Runtime) -> None:
+        raise StoreFailedError("input/output error")
+
+    make_home(tmp_path / "a")
+    monkeypatch.setattr(Runtime, "run", broken)
+    with pytest.raises(StoreFailedError, match="input/output"):
+        run_daemon(Home(tmp_path / "a"))
 
 
 def test_a_home_that_is_none_is_named(tmp_path: Path) -> None:

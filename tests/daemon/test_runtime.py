@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import errno
 import json
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -193,6 +195,31 @@ async def test_writing_goes_on_when_there_is_room_again(bench: Bench) -> None:
         assert reason(bench) is None
         bench.runtime.do(lambda node, now_us: node.publish(b"kept", now_us))
     assert [entry.seq for entry in bench.store.entries(KEY.feed_id, 1, 9)] == [1]
+
+
+async def test_a_full_event_log_stops_writing_but_loses_nothing_that_was_stored(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def full(_file: int, _data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        published = bench.runtime.do(lambda node, now_us: node.publish(b"stored", now_us))
+        assert published.seq == 1
+        assert reason(bench) is not None
+        with pytest.raises(NodeReadOnlyError):
+            bench.runtime.do(lambda node, now_us: node.publish(b"refused", now_us))
+        assert bench.runtime.do(lambda node, now_us: ("still served", node.wake(now_us))) == "still served"
+    assert os.write is write
+    async with running(bench):
+        bench.clock.mono_us += limits.RETRY_US
+        bench.runtime.junk(FaceName("nobody"), "wake", 1)
+        await settle(bench)
+    assert reason(bench) is None
+    assert bench.records().count('"kind":"entry"') == 1
 
 
 async def test_a_long_turn_is_cut_so_that_others_get_theirs(

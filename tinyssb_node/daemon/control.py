@@ -39,6 +39,7 @@ class ControlServer:
                     listening.set()
                     await server.serve_forever()
         finally:
+            sock.close()
             self._path.unlink(missing_ok=True)
 
     def _bind(self) -> socket.socket:

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 
 from tinyssb_node import errors
 from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
-from tinyssb_node.faces.errors import FaceOpenError, FaceSpecError
+from tinyssb_node.faces.errors import (
+    EtherOpenError,
+    EtherRefusedError,
+    EtherUnreachableError,
+    FaceOpenError,
+    FaceSpecError,
+)
 
 _CODES: dict[type[errors.LocalError], str] = {
     errors.ContentTooLongError: "too_long",
@@ -28,6 +34,9 @@ _EXITS: dict[type[errors.LocalError], Exit] = {
     errors.IdentityTooNewError: Exit.DATA,
     FaceSpecError: Exit.CONFIG,
     FaceOpenError: Exit.UNAVAILABLE,
+    EtherOpenError: Exit.UNAVAILABLE,
+    EtherUnreachableError: Exit.UNAVAILABLE,
+    EtherRefusedError: Exit.DATA,
 }
 
 

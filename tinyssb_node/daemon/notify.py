@@ -21,10 +21,6 @@ class Notifier:
         """We serve."""
         self._say(f"READY=1\nSTATUS={status}")
 
-    def status(self, status: str) -> None:
-        """One line for `systemctl status`."""
-        self._say(f"STATUS={status}")
-
     def alive(self) -> None:
         """A sign of life."""
         self._say("WATCHDOG=1")
