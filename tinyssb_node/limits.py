@@ -129,8 +129,9 @@ CLOCK_STEP_US: Final = 1_000_000
 """A wall clock that moved this much against the monotonic clock was set (docs/formats/events.md)."""
 RETRY_US: Final = 30_000_000
 """Wait before a full disk, or a face that could not be opened, is tried again."""
-DISK_ROOM_MIN: Final = 16_777_216
-"""Free bytes below which we wait for more room before writing again, and `doctor` warns: a few segments of the log."""
+DISK_ROOM_MIN: Final = 1_048_576
+"""Free bytes below which a node whose disk was full waits on, and `doctor` warns: room for a thousand entries, with what
+is said of them in the event log."""
 TICK_US: Final = 1_000_000
 """The daemon looks at the clock and the age of its files this often: as finely as CLOCK_STEP_US asks."""
 LOG_REPEAT_US: Final = 60_000_000
