@@ -31,3 +31,16 @@ async def test_one_that_fails_stops_no_other_and_is_told_once() -> None:
     assert links.rows()[0]["problem"] is not None
     assert links.rows()[1] == {"spec": good, "problem": None}
     assert said == [bad]
+
+
+async def test_an_open_face_that_reaches_nobody_says_so() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        spec = f"ws:connect:127.0.0.1:{nobody.getsockname()[1]}"
+        links = Links([spec], RecordingSink(), structlog.wrap_logger(None, processors=[]))
+        running = asyncio.create_task(links.run())
+        async with asyncio.timeout(10):
+            while links.rows()[0]["problem"] is None:  # noqa: ASYNC110 - an endpoint has no event for this
+                await asyncio.sleep(0.01)
+        running.cancel()
+        await asyncio.wait([running])
