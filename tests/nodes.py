@@ -4,12 +4,14 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import Event, PacketReceived
-from tinyssb_node.feeds.author import Composed, compose
-from tinyssb_node.feeds.chain import Tip
+from tinyssb_node.feeds.author import Composed, compose, sign_entry
+from tinyssb_node.feeds.chain import Tip, expectations
+from tinyssb_node.feeds.layout import VARIABLE_TYPE
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.node import Node
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, air_profile, stream_profile
@@ -53,6 +55,13 @@ def written(
 def packets_of(feed: Sequence[Composed]) -> list[bytes]:
     """Every packet of a feed, in order: each entry, then its chunks."""
     return [packet for entry in feed for packet in (entry.packet, *entry.chunks)]
+
+
+def pointing_to(key: SigningKey, packet: bytes) -> bytes:
+    """A first entry of *key*'s that names any bytes at all as its only chunk."""
+    place = expectations(Network(), Tip(key.feed_id, Dialect.SPEC, 0, None))[0]
+    head = bytes((100,)).ljust(limits.HEAD_SIZE, b"q")
+    return sign_entry(key, place, VARIABLE_TYPE, head + chunk_hash(packet), ()).packet
 
 
 class Bench:

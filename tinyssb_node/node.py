@@ -329,8 +329,8 @@ class Node:
         while (first := line.pop(now_us)) is not None:
             effects.append(Send(line.name, *first))
         if line.counters.refused > line.refused_told:
+            self._refusals.refuse("queue", line.name, line.counters.refused - line.refused_told)
             line.refused_told = line.counters.refused
-            self._refusals.refuse("queue", line.name)
 
     # --- the user
 

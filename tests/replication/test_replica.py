@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.codec import vectors
-from tests.nodes import feed_of, key_of, packets_of, written
+from tests.nodes import feed_of, key_of, packets_of, pointing_to, written
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.errors import (
@@ -259,12 +259,9 @@ def test_a_side_chain_that_breaks_off_makes_room(monkeypatch: pytest.MonkeyPatch
 def test_a_packet_may_be_an_entry_and_a_chunk() -> None:
     """An author may hang any bytes on an entry, another feed's next entry too."""
     entry = written(BEN, [b"two in one"])[0].packet
-    place = expectations(NETWORK, Tip(ANA.feed_id, Dialect.SPEC, 0, None))[0]
-    head = bytes((100,)).ljust(limits.HEAD_SIZE, b"q")
-    pointer = sign_entry(ANA, place, VARIABLE_TYPE, head + chunk_hash(entry), ()).packet
     store = MemoryStore()
     replica = replica_of(store, ANA.feed_id, BEN.feed_id)
-    offer(replica, pointer)
+    offer(replica, pointing_to(ANA, entry))
     finding = offer(replica, entry)
     assert [type(event) for event in finding.events] == [EntryAppended, ChunkAppended]
     assert (finding.kind, finding.verdict) == (PacketKind.ENTRY, Verdict.NEW)

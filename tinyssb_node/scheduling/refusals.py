@@ -12,10 +12,10 @@ class Refusals:
         self._counts: dict[tuple[str, FaceName | None], int] = {}
         self._told_us: dict[tuple[str, FaceName | None], int] = {}
 
-    def refuse(self, rule: str, face: FaceName | None) -> None:
-        """Something was turned away by *rule*."""
+    def refuse(self, rule: str, face: FaceName | None, count: int = 1) -> None:
+        """*count* things were turned away by *rule*."""
         key = (rule, face)
-        self._counts[key] = self._counts.get(key, 0) + 1
+        self._counts[key] = self._counts.get(key, 0) + count
 
     @property
     def any(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a node answers, when, and what it does not say twice."""
+"""The conversation of a node: what it answers and when, what it does not say twice, what it passes on."""
 
 import pytest
 
