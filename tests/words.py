@@ -1,0 +1,54 @@
+"""What other nodes say to a node on a bench."""
+
+from tests.nodes import Bench, key_of, packets_of
+from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
+from tinyssb_node.codec.packets import (
+    Chnk,
+    Claim,
+    Novelty,
+    Want,
+    serialize_chnk,
+    serialize_claim,
+    serialize_novelty,
+    serialize_want,
+)
+from tinyssb_node.feeds.author import Composed
+from tinyssb_node.ids import FeedId
+from tinyssb_node.scheduling.link import LinkProfile
+
+NETWORK = Network()
+ANA = key_of("ana")
+
+
+def want(bench: Bench, **seqs: int) -> bytes:
+    """A WANT that asks for the feeds of these names from these numbers on."""
+    wanted = {key_of(name).feed_id: seq for name, seq in seqs.items()}
+    numbers = tuple(wanted.get(record.feed, 0) for record in bench.node.feeds())
+    return serialize_want(want_dmx(NETWORK, bench.node.set_state), Want(offset=0, seqs=numbers))
+
+
+def chnk(bench: Bench, *wanted: tuple[FeedId, int, int]) -> bytes:
+    """A CHNK for (feed, sequence number, first chunk)."""
+    feeds = [record.feed for record in bench.node.feeds()]
+    triples = tuple((feeds.index(feed), seq, chunk) for feed, seq, chunk in wanted)
+    return serialize_chnk(chnk_dmx(NETWORK, bench.node.set_state), Chnk(wanted=triples))
+
+
+def claim(said: Claim) -> bytes:
+    """A CLAIM."""
+    return serialize_claim(NETWORK.goset_dmx, said)
+
+
+def novelty(feed: FeedId) -> bytes:
+    """A NOVELTY."""
+    return serialize_novelty(NETWORK.goset_dmx, Novelty(feed=feed))
+
+
+def holding(feed: tuple[Composed, ...], profile: LinkProfile | None = None) -> Bench:
+    """A node that holds a feed of Ana's."""
+    bench = Bench(profile=profile)
+    bench.follow(ANA.feed_id)
+    for packet in packets_of(feed):
+        bench.perform(bench.node.import_packet(packet, bench.now_us)[1])
+    bench.take()
+    return bench
