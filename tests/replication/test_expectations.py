@@ -106,6 +106,19 @@ def test_room_for_side_chains_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not table.has_chunk_room
 
 
+def test_in_a_full_table_the_feed_with_the_most_side_chains_makes_room() -> None:
+    table = Expectations()
+    for seq in (1, 2, 3):
+        table.expect_chunk(chain(1, seq))
+    table.expect_chunk(chain(1, 1, OTHER_HASH, held=1))
+    assert table.make_chunk_room(feed_of(2))
+    assert [(old.feed, old.seq) for old in table.side_chains] == [(feed_of(1), 3), (feed_of(1), 1)]
+    table.expect_chunk(chain(2))
+    assert not table.make_chunk_room(feed_of(2))
+    assert not table.make_chunk_room(feed_of(1))
+    assert len(table.side_chains) == 3
+
+
 def early(number: int, dmx: bytes = ALIKE) -> bytes:
     return dmx + number.to_bytes(limits.PACKET_SIZE - limits.DMX_SIZE, "big")
 

@@ -101,11 +101,21 @@ def test_side_chains_beyond_the_bound_get_their_turn(monkeypatch: pytest.MonkeyP
     assert store.side_chains() == []
 
 
+def test_side_chains_that_nobody_has_do_not_stop_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SIDE_CHAINS_MAX", 4)
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id, BEN.feed_id)
+    offer_all(replica, [entry.packet for entry in written(ANA, [b"%03d" % post * 50 for post in range(10)])])
+    offer_all(replica, packets_of(written(BEN, [b"c" * 300])))
+    assert contents(store, BEN.feed_id) == [b"c" * 300]
+    store.commit(0)
+    assert len(replica_of(store).expectations.side_chains) == 4
+
+
 def test_unfollowing_makes_room_for_side_chains_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SIDE_CHAINS_MAX", 2)
+    monkeypatch.setattr(limits, "SIDE_CHAINS_MAX", 1)
     replica = replica_of(MemoryStore(), ANA.feed_id, BEN.feed_id)
-    offer_all(replica, [entry.packet for entry in written(ANA, [b"a" * 100, b"b" * 100])])
-    offer_all(replica, [entry.packet for entry in written(BEN, [b"c" * 100])])
+    offer_all(replica, [written(author, [b"a" * 100])[0].packet for author in (ANA, BEN)])
     assert {chain.feed for chain in replica.expectations.side_chains} == {ANA.feed_id}
     replica.set_wanted(ANA.feed_id, wanted=False)
     assert {chain.feed for chain in replica.expectations.side_chains} == {BEN.feed_id}

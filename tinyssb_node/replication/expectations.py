@@ -1,6 +1,6 @@
 """What the next packet may be: the tables a received packet is looked up in, by DMX and by hash."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 
 from tinyssb_node import limits
@@ -18,6 +18,7 @@ class Expectations:
         self._of_feed: dict[FeedId, tuple[Expectation, ...]] = {}
         self._chunks: dict[bytes, dict[tuple[FeedId, int], SideChain]] = {}
         self._of_chain: dict[tuple[FeedId, int], SideChain] = {}
+        self._chain_counts: Counter[FeedId] = Counter()
 
     def entries(self, dmx: bytes) -> Sequence[Expectation]:
         """The entries that a packet with this DMX may be."""
@@ -58,11 +59,21 @@ class Expectations:
         """True if a further side chain can be expected (limits.SIDE_CHAINS_MAX)."""
         return len(self._of_chain) < limits.SIDE_CHAINS_MAX
 
+    def make_chunk_room(self, feed: FeedId) -> bool:
+        """In a full table, make room for a side chain of *feed*: the feed that has the most gives the one that made no
+        progress for longest. False if *feed* has its share: chunks that nobody has must not stop all others."""
+        greediest = max(self._chain_counts, key=self._chain_counts.__getitem__)
+        if self._chain_counts[greediest] <= self._chain_counts[feed] + 1:
+            return False
+        self.forget_chain(*next(key for key in self._of_chain if key[0] == greediest))
+        return True
+
     def expect_chunk(self, chain: SideChain) -> None:
         """Wait for the next packet of *chain*, in place of an earlier one of the same side chain."""
         key = (chain.feed, chain.seq)
         self.forget_chain(*key)
         self._of_chain[key] = chain
+        self._chain_counts[chain.feed] += 1
         self._chunks.setdefault(chain.next_hash, {})[key] = chain
 
     def forget_chain(self, feed: FeedId, seq: int) -> None:
@@ -70,6 +81,7 @@ class Expectations:
         old = self._of_chain.pop((feed, seq), None)
         if old is None:
             return
+        self._chain_counts[feed] -= 1
         waiting = self._chunks[old.next_hash]
         del waiting[(feed, seq)]
         if not waiting:

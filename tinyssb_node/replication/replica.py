@@ -357,10 +357,11 @@ class Replica:
         self.expectations.forget_chain(chain.feed, chain.seq)
         if chain.broken:
             return
-        if self.expectations.has_chunk_room:
-            self.expectations.expect_chunk(chain)
-        else:
+        if not self.expectations.has_chunk_room:
             self._chains_left_out = True
+            if not self.expectations.make_chunk_room(chain.feed):
+                return
+        self.expectations.expect_chunk(chain)
 
     def _expect_stored_chains(self) -> None:
         self._chains_left_out = False
