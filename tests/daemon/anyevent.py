@@ -21,7 +21,7 @@ BY_TYPE = {
     bool: st.booleans(),
     float: st.floats(allow_nan=False, allow_infinity=False),
     bytes: st.binary(min_size=32, max_size=32),
-    tuple[int, ...]: st.lists(numbers, max_size=limits.VECTOR_ITEMS_MAX).map(tuple),
+    tuple[int, ...]: st.lists(numbers, max_size=limits.VECTOR_SIZE // 2).map(tuple),
     tuple[tuple[int, int, int], ...]: st.lists(st.tuples(numbers, numbers, numbers), max_size=28).map(tuple),
 }
 

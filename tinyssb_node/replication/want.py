@@ -36,7 +36,7 @@ def build_want(goset: Goset, next_wanted: Callable[[FeedId], int], start: int) -
     seqs: list[int] = []
     # A list's tag takes up to two bytes in a packet; the offset is the first item.
     size = 2 + encoded_size(start)
-    while len(seqs) < min(len(goset), limits.VECTOR_ITEMS_MAX - 1):
+    while len(seqs) < len(goset):
         seq = next_wanted(goset[(start + len(seqs)) % len(goset)])
         size += encoded_size(seq)
         if size > limits.VECTOR_SIZE:
