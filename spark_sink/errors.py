@@ -129,6 +129,17 @@ class NoJavaError(SinkError):
         )
 
 
+class JavaFailedError(SinkError):
+    """Java is there but did not start Spark."""
+
+    exit_code = 69
+
+    def __init__(self, words: str) -> None:
+        super().__init__(
+            f"Java could not start Spark, which needs Java 17 or newer and some free memory. Its last words: {words}"
+        )
+
+
 class NoSparkError(SinkError):
     """The Python side of Spark is not installed."""
 

@@ -5,13 +5,14 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as f
 
-from spark_sink import schema, tables, upserts
+from spark_sink import limits, schema, tables, upserts
 from spark_sink.errors import BusyError, ForeignCheckpointError
 from spark_sink.settings import Settings
 from spark_sink.transforms import air, nodes, replication
@@ -27,16 +28,16 @@ COLUMNS: Final = (
 )  # fmt: skip
 """What the transforms look at."""
 
-_TRANSFORMS: Final[dict[str, Callable[["DataFrame"], "DataFrame"]]] = {
-    "nodes": nodes.nodes,
-    "frontier": replication.frontier,
-    "appended": replication.appended,
-    "traffic": air.traffic,
-    "sightings": air.sightings,
-    "events_count": nodes.events_count,
-    "sets": nodes.sets,
-    "forks": nodes.forks,
+_TRANSFORMS: Final[dict[str, tuple[frozenset[str], Callable[["DataFrame"], "DataFrame"]]]] = {
+    "nodes": (frozenset(), nodes.nodes),
+    "frontier": (frozenset({"entry"}), replication.frontier),
+    "appended": (frozenset({"entry"}), replication.appended),
+    "traffic": (frozenset(air.PACKET_KINDS), air.traffic),
+    "sightings": (frozenset(air.PACKET_KINDS), air.sightings),
+    "sets": (frozenset({"set"}), nodes.sets),
+    "forks": (frozenset({"fork"}), nodes.forks),
 }
+"""By table: the kinds of records that it is made of (none: of any), and how."""
 
 
 @contextmanager
@@ -83,28 +84,43 @@ def start(
         .load(str(settings.logs))
     )
 
+    threads = ThreadPoolExecutor(limits.JOBS_AT_A_TIME)
+
     def add(batch: "DataFrame", batch_id: int) -> None:
         query = query_id(settings.checkpoint)
         assert query is not None  # Spark writes it before the first batch
         last = upserts.last_batch(connection, query)
         if last is None or batch_id > last:
-            found = collect(batch)
+            # One partition needs no shuffles, which is what a small batch spends its time on.
+            found = collect(batch if once else batch.coalesce(1), threads)
             upserts.add(connection, upserts.Batch(query, batch_id, found, time.time_ns() // 1000))
 
     writer = stream.writeStream.foreachBatch(add).option("checkpointLocation", str(settings.checkpoint))
     return (writer.trigger(availableNow=True) if once else writer.trigger(processingTime="0 seconds")).start()
 
 
-def collect(rows: "DataFrame") -> dict[str, upserts.Rows]:
-    """Run all transforms over one micro-batch, which is read once."""
+def collect(rows: "DataFrame", threads: ThreadPoolExecutor) -> dict[str, upserts.Rows]:
+    """Run the transforms over one micro-batch, which is read once.
+
+    First which kinds of records there are, then side by side what those kinds need: each is a short job of its own,
+    and most batches have nothing for half of them.
+    """
     cached = rows.persist()
     try:
+        counted = _rows(nodes.events_count(cached))
+        kinds = {kind for kind, _, _ in counted}
         records = cached.where(f.col("bad_path").isNull())
-        found = {name: _rows(transform(records)) for name, transform in _TRANSFORMS.items()}
-        found["bad_lines"] = _rows(nodes.bad_lines(cached))
+        frames = {
+            name: transform(records)
+            for name, (needed, transform) in _TRANSFORMS.items()
+            if not needed or needed & kinds
+        }
+        if None in kinds:
+            frames["bad_lines"] = nodes.bad_lines(cached)
+        found = dict(zip(frames, threads.map(_rows, frames.values()), strict=True))
+        return {**found, "events_count": [row for row in counted if row[0] is not None]}
     finally:
         cached.unpersist()
-    return found
 
 
 def _rows(frame: "DataFrame") -> upserts.Rows:

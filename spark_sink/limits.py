@@ -41,3 +41,7 @@ BUSY_TIMEOUT_S: Final = 10.0
 
 MEMORY_MIN_MB: Final = 512
 """Least heap: Spark itself refuses less than 450 MiB."""
+JOBS_AT_A_TIME: Final = 4
+"""Transforms that run side by side: planning one overlaps with running another; more do not help two cores."""
+JAVA_WORDS_MAX: Final = 500
+"""Characters shown of what Java says when it does not start: its last lines name the reason."""

@@ -3,10 +3,12 @@
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from spark_sink.errors import NoJavaError, NoSparkError
+from spark_sink import limits
+from spark_sink.errors import JavaFailedError, NoJavaError, NoSparkError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +25,7 @@ def java() -> str | None:
 
 
 def make_session(*, threads: int, memory_mb: int) -> "SparkSession":
-    """Start Java and Spark in this process, or give what already runs. Raises NoJavaError, NoSparkError."""
+    """Start Java and Spark in this process, or give what already runs. Raises NoJavaError, JavaFailedError, NoSparkError."""
     if java() is None:
         raise NoJavaError
     try:
@@ -34,11 +36,31 @@ def make_session(*, threads: int, memory_mb: int) -> "SparkSession":
     builder = SparkSession.builder.master(f"local[{threads}]").appName("tinyssb-sink")
     for name, value in _config(threads, memory_mb).items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    session = _start(builder)
     from spark_sink.source import TinyssbDataSource  # noqa: PLC0415 - as above
 
     session.dataSource.register(TinyssbDataSource)
     return session
+
+
+def _start(builder: "SparkSession.Builder") -> "SparkSession":
+    """Start Java with its standard error in a file: it greets with warnings that are nobody's business.
+
+    What fails later comes as an exception; what keeps Java from starting is in the file. Raises JavaFailedError.
+    """
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - as above
+
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as greetings:
+        kept = os.dup(2)
+        os.dup2(greetings.fileno(), 2)
+        try:
+            return builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            greetings.seek(0)
+            raise JavaFailedError(greetings.read().strip()[-limits.JAVA_WORDS_MAX :]) from error
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _config(threads: int, memory_mb: int) -> dict[str, str]:

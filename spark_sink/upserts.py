@@ -85,7 +85,7 @@ class Batch:
     batch_id: int
     """Counts the query's batches from 0."""
     tables: Mapping[str, Rows]
-    """By transform, its rows."""
+    """By transform, its rows; what brought nothing may be missing."""
     now_us: int
     """When it is added, by this machine's clock."""
 
@@ -120,11 +120,11 @@ def _add(connection: sqlite3.Connection, batch: Batch) -> bool:
     if batch.batch_id > expected:
         raise BatchGapError(expected, batch.batch_id)
     for table, statement in _SIMPLE.items():
-        connection.executemany(statement, batch.tables[table])
-    _add_copies(connection, batch.tables["appended"])
-    _add_sightings(connection, batch.tables["sightings"])
-    rows = sum(row[2] for row in batch.tables["events_count"] if isinstance(row[2], int))
-    newest = max((row[4] for row in batch.tables["nodes"] if isinstance(row[4], int)), default=None)
+        connection.executemany(statement, batch.tables.get(table, ()))
+    _add_copies(connection, batch.tables.get("appended", ()))
+    _add_sightings(connection, batch.tables.get("sightings", ()))
+    rows = sum(row[2] for row in batch.tables.get("events_count", ()) if isinstance(row[2], int))
+    newest = max((row[4] for row in batch.tables.get("nodes", ()) if isinstance(row[4], int)), default=None)
     connection.execute(
         """
         INSERT INTO batches VALUES (?, ?, ?, ?, ?)

@@ -133,7 +133,7 @@ def write_bulk(root: Path, *, events: int, nodes: int, segment_bytes: int) -> in
         log = NodeLog(root, node_name(number))
         log.start(number)
         buffer = bytearray()
-        for record in _bulk_records(log, events // nodes - 1, number):
+        for record in bulk_records(log, events // nodes - 1, number):
             buffer += line(record)
             if len(buffer) >= segment_bytes:
                 log.raw(bytes(buffer))
@@ -145,7 +145,7 @@ def write_bulk(root: Path, *, events: int, nodes: int, segment_bytes: int) -> in
     return total
 
 
-def _bulk_records(log: NodeLog, count: int, number: int) -> Iterator[Record]:
+def bulk_records(log: NodeLog, count: int, number: int) -> Iterator[Record]:
     chance = random.Random(number)
     for index in range(count):
         packet = {"face": "ether", "packet": "entry", "length": 120, "hash": f"{chance.getrandbits(64):016x}"}

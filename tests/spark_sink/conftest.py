@@ -1,0 +1,26 @@
+"""One Spark session for all tests that need one: starting Java takes longer than most of them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_sink.session import make_session
+from tests.requirements import require_java
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    require_java()
+    session = make_session(threads=2, memory_mb=768)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """An empty folder for nodes' logs."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    return folder
