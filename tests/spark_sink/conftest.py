@@ -9,9 +9,19 @@ import pytest
 from spark_sink.session import make_session
 from tests.requirements import require_java
 
+HASTY_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Java that starts in half the time and never gets fast: tests are over before that would pay."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hasty_java() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", HASTY_JAVA)
+        yield
+
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def spark(hasty_java: None) -> Iterator[Any]:
     require_java()
     session = make_session(threads=2, memory_mb=768)
     yield session

@@ -92,7 +92,10 @@ def test_every_byte_is_read_once_and_in_order(steps: Any) -> None:
         assert [segment for segment, _, _ in read[node]] == sorted(segment for segment, _, _ in read[node])
 
 
-@given(st.dictionaries(st.text("abcdef", min_size=1, max_size=3), st.integers(0, 1000), min_size=1), st.integers(1, 2000))
+@given(
+    st.dictionaries(st.text("abcdef", min_size=1, max_size=3), st.integers(0, 1000), min_size=1),
+    st.integers(1, 2000),
+)
 def test_shares_are_fair(wants: dict[str, int], total: int) -> None:
     shares = fair_shares(wants, total)
     assert sum(shares.values()) == min(total, sum(wants.values()))
@@ -109,7 +112,9 @@ def test_tasks_hold_all_ranges_in_order(sizes: list[int], size_max: int) -> None
     assert all(sum(part.size for part in task) == size_max for task in tasks[:-1])
     assert not tasks or 0 < sum(part.size for part in tasks[-1]) <= size_max
     bytes_in = [(part.segment, byte) for part in parts for byte in range(part.low, part.high)]
-    bytes_out = [(part.segment, byte) for task in tasks for part in task for byte in range(part.low, part.high)]
+    bytes_out = [
+        (part.segment, byte) for task in tasks for part in task for byte in range(part.low, part.high)
+    ]
     assert bytes_in == bytes_out
 
 

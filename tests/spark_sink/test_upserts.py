@@ -56,8 +56,12 @@ def logs(draw: st.DrawFn) -> list[Record]:
             entry = {"feed": feed_name(0), "seq": seq, "id": f"{seq:040x}", "size": 1, "chunks": 0}
             origin = "own" if number == 0 else "peer"
             t_us = draw(TIMES)
-            found.append({"kind": "entry", "node": node_name(number), "t_us": t_us, "origin": origin, **entry})
-    packets = st.tuples(NODES, st.sampled_from(["rx", "tx"]), TIMES, st.integers(0, 1), st.integers(-120, -60))
+            found.append(
+                {"kind": "entry", "node": node_name(number), "t_us": t_us, "origin": origin, **entry}
+            )
+    packets = st.tuples(
+        NODES, st.sampled_from(["rx", "tx"]), TIMES, st.integers(0, 1), st.integers(-120, -60)
+    )
     for number, kind, t_us, packet, signal in draw(st.lists(packets, max_size=12)):
         heard = {"verdict": "new", "rssi_dbm": signal, "snr_db": signal / 4} if kind == "rx" else {}
         place = {"kind": kind, "node": node_name(number), "t_us": t_us, "face": "ether", "packet": "want"}
@@ -81,13 +85,22 @@ def test_any_order_and_any_cut_give_the_same_figures(
     assert rows(connection, "SELECT * FROM traffic") == oracle.traffic(records)
     assert rows(connection, "SELECT * FROM links") == oracle.links(records)
     assert rows(connection, "SELECT * FROM events_count") == oracle.events_count(records)
-    changes = "SELECT * FROM convergence WHERE t_us IN (SELECT second_us FROM progress WHERE published OR copied)"
+    changes = (
+        "SELECT * FROM convergence WHERE t_us IN (SELECT second_us FROM progress WHERE published OR copied)"
+    )
     assert rows(connection, changes) == oracle.convergence(records)
     connection.close()
 
 
 def packet(kind: str, number: int, t_us: int, hash_: int = 1) -> Record:
-    place = {"kind": kind, "node": node_name(number), "t_us": t_us, "face": "f", "packet": "want", "length": 9}
+    place = {
+        "kind": kind,
+        "node": node_name(number),
+        "t_us": t_us,
+        "face": "f",
+        "packet": "want",
+        "length": 9,
+    }
     return {**place, "hash": f"{hash_:016x}", **({"verdict": "new"} if kind == "rx" else {})}
 
 
@@ -98,11 +111,16 @@ def test_a_packet_moves_to_a_better_sender_that_is_read_later(database: sqlite3.
     assert rows(database, "SELECT sender, packets, last_us FROM links") == {(node_name(2), 1, 900)}
 
 
-def test_forgotten_packets_stay_counted(database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgotten_packets_stay_counted(
+    database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "SIGHTINGS_MAX", 2)
     for batch_id in range(4):
         t_us = 1_000 * batch_id
-        upserts.add(database, batch_of([packet("tx", 1, t_us, batch_id), packet("rx", 0, t_us + 9, batch_id)], batch_id))
+        upserts.add(
+            database,
+            batch_of([packet("tx", 1, t_us, batch_id), packet("rx", 0, t_us + 9, batch_id)], batch_id),
+        )
     assert rows(database, "SELECT count(*) FROM sightings") == {(2,)}
     assert rows(database, "SELECT sender, packets, last_us FROM links") == {(node_name(1), 4, 3_009)}
     upserts.add(database, batch_of([packet("tx", 3, 1, 77), packet("rx", 2, 2, 77)], 4))
@@ -120,7 +138,7 @@ def test_a_batch_that_comes_again_changes_nothing(database: sqlite3.Connection) 
 
 
 def test_a_missing_batch_is_refused(database: sqlite3.Connection) -> None:
-    with pytest.raises(BatchGapError, match="waits for batch 0 .* is at batch 3"):
+    with pytest.raises(BatchGapError, match=r"waits for batch 0 .* is at batch 3"):
         upserts.add(database, batch_of([], 3))
     assert not database.in_transaction
 
