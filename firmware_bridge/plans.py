@@ -1,0 +1,249 @@
+"""From a region and a plan's name, or modem settings, to what a radio is set to; or why that would be against the law.
+
+Pure. The names are those of the deployed tinySSB firmware. Between its vintages the same names changed their meaning,
+so that a name alone tells nobody how to be heard: what counts is the settings it stands for.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from firmware_bridge.lora import SPREADING_FACTORS, LoraSettings, airtime_us
+from firmware_bridge.regions import DIPOLE_GAIN_CDBI, FRAME_SIZE, SUB_BANDS, Region, SubBand
+
+TINYSSB_SYNC_WORD: Final = 0x58
+"""Sync word of tinySSB boards (their config-tSSB.cpp)."""
+E22_SYNC_WORD: Final = 0x12
+"""Sync word of EBYTE's E22 modules, and LoRa's own for private networks."""
+TINYSSB_POWER_DBM: Final = 20
+"""Power tinySSB boards ask their radio for, in every plan."""
+COMMON_BANDWIDTHS_HZ: Final = (125_000, 250_000, 500_000)
+"""Bandwidths proposed instead of an illegal one: those all LoRa firmware knows."""
+
+
+class Vintage(StrEnum):
+    """Which firmware's names are meant."""
+
+    FW2025 = "fw2025"
+    """tinySSB/esp32-firmware of 2025."""
+    FW2023 = "fw2023"
+    """loramesh-TBeam in the repository of the app, 2023."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPlan:
+    """A plan of the deployed firmware."""
+
+    lora: LoraSettings
+    """All that two radios must agree on. tinySSB boards send without the chip's CRC and with 8 preamble symbols."""
+    power_dbm: int
+    """What the firmware asks its radio for, lawful or not."""
+
+
+def _plan(
+    frequency_hz: int,
+    bandwidth_hz: int,
+    spreading_factor: int,
+    coding_rate: int = 5,
+    sync_word: int = TINYSSB_SYNC_WORD,
+) -> NamedPlan:
+    settings = LoraSettings(
+        frequency_hz=frequency_hz,
+        bandwidth_hz=bandwidth_hz,
+        spreading_factor=spreading_factor,
+        coding_rate=coding_rate,
+        sync_word=sync_word,
+    )
+    return NamedPlan(settings, TINYSSB_POWER_DBM)
+
+
+NAMED_PLANS: Final[Mapping[Vintage, Mapping[str, NamedPlan]]] = {
+    Vintage.FW2025: {
+        "US915.a": _plan(904_600_000, 125_000, 7),
+        "US915.b": _plan(904_600_000, 250_000, 7),
+        "US915.c": _plan(904_600_000, 500_000, 7),
+        "AU915.a": _plan(917_500_000, 125_000, 7),
+        "AU915.b": _plan(917_500_000, 250_000, 7),
+        "EU868.a": _plan(868_300_000, 125_000, 7),
+        "EU868.b": _plan(868_300_000, 250_000, 7),
+        "EU868.c": _plan(868_300_000, 500_000, 7),
+        "EU433.a": _plan(433_300_000, 125_000, 7),
+        "E22-868": _plan(868_200_000, 125_000, 9, 7, E22_SYNC_WORD),
+    },
+    Vintage.FW2023: {
+        "AU915.a": _plan(917_500_000, 500_000, 8),
+        "AU915.b": _plan(917_500_000, 125_000, 7),
+        "EU868.a": _plan(868_300_000, 250_000, 7),
+        "EU868.b": _plan(868_300_000, 125_000, 7),
+        "US915.a": _plan(904_600_000, 500_000, 8),
+        "US915.b": _plan(904_600_000, 125_000, 7),
+    },
+}
+"""The tables of config-tSSB.cpp and of loramesh-TBeam/config.cpp."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RadioPlan:
+    """What a radio may be set to in its region."""
+
+    region: Region
+    """Whose law."""
+    sub_band: SubBand
+    """Where its channel lies; its name is the account airtime is charged to."""
+    lora: LoraSettings
+    """How the modem is set."""
+    power_dbm: int
+    """What the radio is told to send with: as asked, or less where the law says so."""
+    frame_us: int
+    """Airtime of the longest frame."""
+
+
+class UnknownPlanError(ValueError):
+    """No plan of that vintage has this name."""
+
+    def __init__(self, name: str, vintage: Vintage) -> None:
+        super().__init__(f"{vintage} has no plan '{name}'; it has {', '.join(NAMED_PLANS[vintage])}")
+        self.name = name
+        """As given."""
+        self.vintage = vintage
+        """Where it was looked for."""
+
+
+class IllegalPlanError(ValueError):
+    """A radio set so would break the law of its region."""
+
+    def __init__(self, region: Region, settings: LoraSettings, reason: str, nearest: LoraSettings) -> None:
+        super().__init__(
+            f"{describe(settings)} is not legal in {region}: {reason}. "
+            f"The nearest legal choice is {describe(nearest)}{_also_known_as(nearest)}"
+        )
+        self.region = region
+        """Whose law."""
+        self.settings = settings
+        """What was asked for."""
+        self.reason = reason
+        """The rule it breaks, in plain words."""
+        self.nearest = nearest
+        """What comes closest and is legal."""
+
+
+def named_plan(name: str, vintage: Vintage = Vintage.FW2025) -> NamedPlan:
+    """The plan *name* of a *vintage*. Raises UnknownPlanError."""
+    plan = NAMED_PLANS[vintage].get(name)
+    if plan is None:
+        raise UnknownPlanError(name, vintage)
+    return plan
+
+
+def resolve(
+    region: Region,
+    settings: LoraSettings,
+    power_dbm: int = TINYSSB_POWER_DBM,
+    antenna_gain_cdbi: int = DIPOLE_GAIN_CDBI,
+) -> RadioPlan:
+    """Find the sub-band of *settings* and hold *power_dbm* to its limit, for an antenna of so many hundredths of dBi.
+
+    Power above the limit is lowered, since receivers need not know. All else would change who hears whom and is
+    refused: raises IllegalPlanError with the nearest legal choice.
+    """
+    judged = _judge(region, settings)
+    if isinstance(judged, str):
+        raise IllegalPlanError(region, settings, judged, _nearest(region, settings))
+    return RadioPlan(
+        region=region,
+        sub_band=judged,
+        lora=settings,
+        power_dbm=min(power_dbm, judged.conducted_cdbm(antenna_gain_cdbi) // 100),
+        frame_us=airtime_us(settings, FRAME_SIZE),
+    )
+
+
+def describe(settings: LoraSettings) -> str:
+    """What matters to the law, for people: ``868.3 MHz, 125 kHz, SF7``."""
+    return f"{_mhz(settings.frequency_hz)} MHz, {_khz(settings)} kHz, SF{settings.spreading_factor}"
+
+
+def _mhz(frequency_hz: int) -> str:
+    return f"{frequency_hz / 1e6:.6f}".rstrip("0").rstrip(".")
+
+
+def _khz(settings: LoraSettings) -> str:
+    return f"{settings.bandwidth_hz / 1e3:g}"
+
+
+def _judge(region: Region, settings: LoraSettings) -> SubBand | str:
+    """The sub-band that allows *settings*, or what speaks against them."""
+    half_hz = -(-settings.bandwidth_hz // 2)
+    low_hz, high_hz = settings.frequency_hz - half_hz, settings.frequency_hz + half_hz
+    for band in SUB_BANDS[region]:
+        if band.low_hz <= low_hz and high_hz <= band.high_hz:
+            return _objection(band, settings) or band
+    edges = ", ".join(band.name.removeprefix(f"{region} ") for band in SUB_BANDS[region])
+    return f"its channel, {_mhz(low_hz)} to {_mhz(high_hz)} MHz, lies in none of the sub-bands, which are {edges} MHz"
+
+
+def _objection(band: SubBand, settings: LoraSettings) -> str | None:
+    """What the rule of *band* has against *settings*, whose channel lies inside it."""
+    width = f"{_khz(settings)} kHz"
+    if settings.bandwidth_hz < band.bandwidth_min_hz:
+        return (
+            f"a channel of {width} that stays where it is counts neither as frequency hopping nor as digital "
+            f"modulation, which needs {band.bandwidth_min_hz // 1_000} kHz ({band.source})"
+        )
+    if settings.bandwidth_hz > band.bandwidth_max_hz:
+        return f"a channel of {width} is wider than {band.bandwidth_max_hz // 1_000} kHz ({band.source})"
+    frame_us = airtime_us(settings, FRAME_SIZE)
+    if band.dwell_us is not None and frame_us > band.dwell_us:
+        return (
+            f"a frame of {FRAME_SIZE} bytes takes {frame_us / 1e3:.0f} ms, and {band.dwell_us // 1_000} ms is the "
+            f"longest transmission ({band.source})"
+        )
+    return None
+
+
+def _nearest(region: Region, wanted: LoraSettings) -> LoraSettings:
+    """The legal settings that differ least: in the same sub-band if they can, then in bandwidth, then in spreading
+    factor, then in frequency."""
+
+    def apart(choice: LoraSettings) -> tuple[bool, float, int, int]:
+        band = _judge(region, choice)
+        assert isinstance(band, SubBand)
+        return (
+            not band.low_hz <= wanted.frequency_hz <= band.high_hz,
+            max(choice.bandwidth_hz, wanted.bandwidth_hz) / min(choice.bandwidth_hz, wanted.bandwidth_hz),
+            abs(choice.spreading_factor - wanted.spreading_factor),
+            abs(choice.frequency_hz - wanted.frequency_hz),
+        )
+
+    return min(
+        (choice for choice in _choices(region, wanted) if isinstance(_judge(region, choice), SubBand)),
+        key=apart,
+    )
+
+
+def _choices(region: Region, wanted: LoraSettings) -> Iterator[LoraSettings]:
+    """Settings near *wanted*, legal or not: a hundred or so."""
+    for band in SUB_BANDS[region]:
+        for bandwidth_hz in {wanted.bandwidth_hz, *COMMON_BANDWIDTHS_HZ}:
+            half_hz = -(-bandwidth_hz // 2)
+            # Pushed inside the band; where it does not fit at all, the judge says so.
+            frequency_hz = max(band.low_hz + half_hz, min(wanted.frequency_hz, band.high_hz - half_hz))
+            for spreading_factor in SPREADING_FACTORS:
+                yield replace(
+                    wanted,
+                    frequency_hz=frequency_hz,
+                    bandwidth_hz=bandwidth_hz,
+                    spreading_factor=spreading_factor,
+                )
+
+
+def _also_known_as(settings: LoraSettings) -> str:
+    """Names of plans that are just so."""
+    names = [
+        f"{name} of {vintage}"
+        for vintage, plans in NAMED_PLANS.items()
+        for name, plan in plans.items()
+        if plan.lora == settings
+    ]
+    return f" ({', '.join(names)})" if names else ""

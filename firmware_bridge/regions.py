@@ -1,0 +1,173 @@
+"""What the law of each region allows a LoRa radio to do, as tables. Pure.
+
+These are the rules a program can keep by itself: place and width of the channel, power, length of one transmission,
+share of time. They are no legal advice: a country may add its own, and an antenna's gain is for its owner to state.
+
+Sources, by the short names used below:
+
+- **ETSI**: EN 300 220-2 V3.1.1 (2017), annex B, in line with **CEPT** ERC/REC 70-03 annex 1 and Commission Decision
+  2006/771/EC as last amended. A *band letter* is that of the table in annex B.
+- **FCC**: 47 CFR 15.247, for 902 to 928 MHz.
+- **LIPD**: the Australian Radiocommunications (Low Interference Potential Devices) Class Licence 2015, schedule 1.
+- **RP002**: LoRaWAN Regional Parameters RP002-1.0.5 (LoRa Alliance), which collects what countries ask for.
+- **GSR**: the Indian rules G.S.R. 564(E) of 2005, for 865 to 867 MHz.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+WINDOW_US: Final = 3_600 * 1_000_000
+"""Duty is counted over any hour (EN 300 220-1 V3.1.1, 5.4.2)."""
+FRAME_SIZE: Final = 124
+"""Bytes of the longest tinySSB frame on LoRa: a packet of 120 and its CRC-32. What may be sent must be sendable."""
+DIPOLE_GAIN_CDBI: Final = 215
+"""Gain of a half-wave dipole over an isotropic antenna, in hundredths of a decibel: what ERP and EIRP differ by."""
+FREE_GAIN_CDBI: Final = 600
+"""Antenna gain that costs no conducted power in the United States, in hundredths of dBi (FCC 15.247(b)(4))."""
+DWELL_US: Final = 400_000
+"""Longest transmission where dwell time is limited (RP002, and FCC 15.247(a)(1)(i) for hopping)."""
+
+
+class Region(StrEnum):
+    """A set of rules, under the name LoRaWAN made known."""
+
+    EU868 = "EU868"
+    """Europe and who follows CEPT, 863 to 870 MHz."""
+    EU433 = "EU433"
+    """The same, 433 MHz."""
+    US915 = "US915"
+    """United States and Canada."""
+    AU915 = "AU915"
+    """Australia, New Zealand and much of South America."""
+    AS923 = "AS923"
+    """Japan and much of South-East Asia."""
+    IN865 = "IN865"
+    """India."""
+
+
+class PowerBasis(StrEnum):
+    """What a limit of power speaks of."""
+
+    ERP = "erp"
+    """Radiated, against a half-wave dipole."""
+    EIRP = "eirp"
+    """Radiated, against an isotropic antenna."""
+    CONDUCTED = "conducted"
+    """At the antenna's socket, for antennas up to 6 dBi; what these have more is taken off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubBand:
+    """A stretch of spectrum under one rule."""
+
+    name: str
+    """Region and edges in MHz; names the account that airtime is charged to."""
+    low_hz: int
+    """Lower edge, which a channel's lower edge may touch."""
+    high_hz: int
+    """Upper edge, likewise."""
+    power_cdbm: int
+    """Most power, in hundredths of dBm. 25 mW, which is 13.98 dBm, counts as 14 as it does everywhere."""
+    power_basis: PowerBasis
+    """What that is measured as."""
+    duty_permille: int | None = None
+    """Most time on the air in any hour; None: no limit."""
+    dwell_us: int | None = None
+    """Longest transmission; None: no limit."""
+    bandwidth_min_hz: int = 0
+    """Narrowest channel that needs no hopping."""
+    bandwidth_max_hz: int = 500_000
+    """Widest channel; the widest a LoRa chip knows unless the law says less."""
+    source: str
+    """Where the rule stands."""
+
+    @property
+    def airtime_limit_us(self) -> int | None:
+        """Microseconds on the air in any ``WINDOW_US``; None: no limit."""
+        return None if self.duty_permille is None else WINDOW_US * self.duty_permille // 1_000
+
+    def conducted_cdbm(self, antenna_gain_cdbi: int) -> int:
+        """Most power at the socket of an antenna of that gain, in hundredths of dBm."""
+        if self.power_basis is PowerBasis.ERP:
+            return self.power_cdbm + DIPOLE_GAIN_CDBI - antenna_gain_cdbi
+        if self.power_basis is PowerBasis.EIRP:
+            return self.power_cdbm - antenna_gain_cdbi
+        return self.power_cdbm - max(0, antenna_gain_cdbi - FREE_GAIN_CDBI)
+
+
+def _europe(
+    name: str, low_hz: int, high_hz: int, duty_permille: int, power_cdbm: int, letter: str
+) -> SubBand:
+    return SubBand(
+        name=name,
+        low_hz=low_hz,
+        high_hz=high_hz,
+        duty_permille=duty_permille,
+        power_cdbm=power_cdbm,
+        power_basis=PowerBasis.ERP,
+        source=f"EN 300 220-2 annex B, band {letter}; ERC/REC 70-03 annex 1",
+    )
+
+
+SUB_BANDS: Final[Mapping[Region, tuple[SubBand, ...]]] = {
+    Region.EU868: (
+        _europe("EU868 863-865", 863_000_000, 865_000_000, 1, 1_400, "K"),
+        _europe("EU868 865-868", 865_000_000, 868_000_000, 10, 1_400, "L"),
+        _europe("EU868 868.0-868.6", 868_000_000, 868_600_000, 10, 1_400, "M"),
+        _europe("EU868 868.7-869.2", 868_700_000, 869_200_000, 1, 1_400, "N"),
+        _europe("EU868 869.4-869.65", 869_400_000, 869_650_000, 100, 2_700, "P"),
+        _europe("EU868 869.7-870", 869_700_000, 870_000_000, 10, 1_400, "R"),
+    ),
+    Region.EU433: (_europe("EU433 433.05-434.79", 433_050_000, 434_790_000, 100, 1_000, "H"),),
+    Region.US915: (
+        SubBand(
+            name="US915 902-928",
+            low_hz=902_000_000,
+            high_hz=928_000_000,
+            power_cdbm=3_000,
+            power_basis=PowerBasis.CONDUCTED,
+            # 30 dBm over 500 kHz is 7.8 dBm in 3 kHz: within the 8 dBm of 15.247(e).
+            bandwidth_min_hz=500_000,
+            source="47 CFR 15.247(a)(2), (b)(3), (b)(4), (e)",
+        ),
+    ),
+    Region.AU915: (
+        SubBand(
+            name="AU915 915-928",
+            low_hz=915_000_000,
+            high_hz=928_000_000,
+            power_cdbm=3_000,
+            power_basis=PowerBasis.EIRP,
+            # Australia has no limit of dwell time; other countries of this plan have, and a node may be carried there.
+            dwell_us=DWELL_US,
+            bandwidth_min_hz=500_000,
+            source="LIPD Class Licence 2015, digital modulation transmitters; dwell time: RP002, AU915",
+        ),
+    ),
+    Region.AS923: (
+        SubBand(
+            name="AS923 920-925",
+            low_hz=920_000_000,
+            high_hz=925_000_000,
+            power_cdbm=1_600,
+            power_basis=PowerBasis.EIRP,
+            duty_permille=10,
+            dwell_us=DWELL_US,
+            source="RP002, AS923: 16 dBm EIRP, 400 ms, duty below 1 % on the default channels",
+        ),
+    ),
+    Region.IN865: (
+        SubBand(
+            name="IN865 865-867",
+            low_hz=865_000_000,
+            high_hz=867_000_000,
+            power_cdbm=3_000,
+            power_basis=PowerBasis.EIRP,
+            bandwidth_max_hz=200_000,
+            source="G.S.R. 564(E): 1 W, 4 W ERP, 200 kHz carrier; 30 dBm EIRP as in RP002, IN865",
+        ),
+    ),
+}
+"""Every sub-band, by region, from the lowest up."""
