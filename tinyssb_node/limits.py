@@ -294,3 +294,17 @@ GIVEN_RANGES_MAX: Final = 4
 """Ranges of a feed remembered as just given on a face: two askers at different places, and what is pushed meanwhile."""
 PUSH_CHUNKS_MAX: Final = 16
 """Packets of a side chain sent unasked behind a new entry of ours; the rest is asked for."""
+
+# --- Air (docs/decisions/0008) --------------------------------------------------------------------------------------
+
+LEDGER_RECORDS_MAX: Final = 4_096
+"""Transmissions told apart in one window. Full packets at SF7 and 125 kHz in the widest allowance, 10 % of an hour, are
+1,755; beyond the bound neighbours are put together, so that air is freed a few seconds late."""
+AIR_ADVERT_PERMILLE: Final = 500
+"""Share of an allowance that adverts and requests may use: news always finds the other half."""
+AIR_CONTENT_PERMILLE: Final = 900
+"""Share that entries and chunks may use: a node that gives to others for an hour can still ask and be asked."""
+AIR_CLOCK_KEEP_US: Final = 60_000_000
+"""How often the ledger's clock is written while nothing is sent: what a power cut may cost of time already waited."""
+AIR_BANDS_MAX: Final = 16
+"""Sub-bands with an account at a time: more than any region has."""
