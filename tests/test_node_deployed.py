@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.nodes import Bench, key_of, packets_of, written
-from tests.peers.simplepub import ASK_US, KEYS_MAX, SimplePub
+from tests.peers.simplepub import ASK_US, KEYS_MAX, ROUND_US, SimplePub
 from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.feeds.author import Composed
 from tinyssb_node.feeds.layout import layout_of
@@ -167,6 +167,25 @@ def test_a_pub_and_a_node_with_many_feeds_give_each_other_all(seed: int) -> None
     for name in spec:
         assert pub.logs[key_of(name).feed_id].entries == []
     assert pub.vetoed == []
+
+
+def test_with_one_set_a_pub_that_gives_three_packets_at_a_time_is_soon_read_to_its_end() -> None:
+    bench, pub = Bench(), SimplePub()
+    long = feed_called("long", 250)
+    key = key_of("long").feed_id
+    give_pub(pub, long, key)
+    bench.follow(key)
+    converse(bench, pub, 10_000_000)
+    assert bench.seq_of(key) == len(long)
+    assert bench.store.side_chains() == []
+
+
+def test_a_pub_learns_all_our_ids_within_its_first_round() -> None:
+    bench, pub = Bench(), SimplePub()
+    bench.follow(*(key_of(f"ours {number}").feed_id for number in range(60)))
+    pub.add(key_of("theirs").feed_id)
+    converse(bench, pub, ROUND_US - STEP_US)
+    assert len(pub.logs) == 61
 
 
 def test_what_either_publishes_reaches_the_other() -> None:

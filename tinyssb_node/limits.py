@@ -55,6 +55,8 @@ CRC_SIZE: Final = 4
 
 # --- Sets and vectors ----------------------------------------------------------------------------------------------
 
+NAMES_MAX: Final = 100
+"""Ids named one by one in answer to a claim: as many as deployed peers hold."""
 SET_MAX: Final = 255
 """Most feed ids in a set: a CLAIM counts in one byte (spec 3.6.1)."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE

@@ -142,6 +142,19 @@ def test_the_timers_requests_count_as_requests(stream: Line) -> None:
     assert not stream.took_chunk(FEED, 1, 3, 0)
 
 
+def test_the_silence_behind_an_answer_makes_a_stream_ask_for_the_next(stream: Line) -> None:
+    quiet_us = stream.profile.quiet_us
+    assert quiet_us is not None
+    for now_us in (0, quiet_us // 2):
+        stream.took_entry(FEED, 1, now_us, chained=False)
+        stream.took_chunk(FEED, 1, 1, now_us)
+    due_us = quiet_us // 2 + quiet_us
+    assert not stream.want_timer.wake(due_us - 1)
+    assert not stream.chnk_timer.wake(due_us - 1)
+    assert stream.want_timer.wake(due_us)
+    assert stream.chnk_timer.wake(due_us)
+
+
 def settle(line: Line) -> int:
     """Let all three timers reach their longest interval, and return the time."""
     now_us = 0

@@ -27,6 +27,16 @@ def test_when_the_timer_had_to_ask_what_came_was_a_whole_answer() -> None:
     assert asked_after(requester, 5) == [5]
 
 
+def test_after_a_failed_attempt_at_more_it_stays_with_what_came_for_a_while() -> None:
+    requester = Requester()
+    asked_after(requester, 3 + 3)
+    requester.timer_asked()
+    asked = [0, *asked_after(requester, 3 * Requester.STEADY + 3 + 6)]
+    assert [later - earlier for earlier, later in itertools.pairwise(asked)] == [3] * (
+        Requester.STEADY + 1
+    ) + [6]
+
+
 def test_silence_falls_back_to_the_least() -> None:
     requester = Requester()
     asked_after(requester, 500)

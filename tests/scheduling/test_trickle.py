@@ -78,6 +78,16 @@ def test_disagreement_in_the_shortest_interval_changes_nothing() -> None:
     assert trickle.next_us == before
 
 
+def test_it_may_be_told_when_to_speak_and_told_again() -> None:
+    trickle = timer()
+    fired_at(trickle, 7_000)
+    trickle.agree()
+    trickle.speak_at(7_200, 7_100)
+    trickle.speak_at(7_250, 7_150)
+    assert fired_at(trickle, 7_300) == [7_250]
+    assert trickle.next_us == 8_150
+
+
 def test_it_does_not_fire_early() -> None:
     trickle = timer()
     assert not trickle.wake(499)

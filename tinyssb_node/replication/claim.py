@@ -52,12 +52,13 @@ def covers(goset: Goset, claim: Claim) -> bool:
     return len(goset) > 0 and claim.low <= goset[0] and claim.high >= goset[len(goset) - 1]
 
 
-def repairs(goset: Goset, claim: Claim, *, can_learn: bool) -> list[Claim | Novelty]:
+def repairs(goset: Goset, claim: Claim, *, can_learn: bool, helping: bool = True) -> list[Claim | Novelty]:
     """What to say to somebody whose *claim* does not agree with our set, its named ids being in ours if there was room.
 
     Who holds no more than the claimant asks, by claiming the same region; who holds no less helps, by claiming what
     lies between the bounds in two halves. With equal counts both know something: both are said. Who cannot learn
-    (a full set, a disk that cannot be written) does not ask, nor help a set that is full too: it would never end.
+    (a full set, a disk that cannot be written) does not ask, nor help a set that is full too: it would never end. Not
+    *helping* is for who helps otherwise.
     """
     if not can_learn and claim.count >= limits.SET_MAX:
         return []
@@ -65,7 +66,7 @@ def repairs(goset: Goset, claim: Claim, *, can_learn: bool) -> list[Claim | Nove
     said: list[Claim | Novelty] = []
     if can_learn and held and len(held) <= claim.count:
         said.append(claim_of(held))
-    if len(held) >= claim.count:
+    if helping and len(held) >= claim.count:
         between = [feed for feed in held if claim.low < feed < claim.high]
         half = len(between) // 2
         if len(between) == 1:

@@ -53,6 +53,8 @@ class Line:
         """Next chunk the peer of a stream takes, likewise."""
         self.entry_credit: Credit[FeedId] = Credit(profile.burst, profile.burst_max)
         self.chunk_credit: Credit[tuple[FeedId, int]] = Credit(profile.burst, profile.burst_max)
+        self.named: set[FeedId] = set()
+        """Ids of our set that were said by name here: once is enough for whoever takes them."""
         self.refused_told = 0
         """Of ``counters.refused``, how many were reported."""
         self.give_start = 0
@@ -97,7 +99,7 @@ class Line:
         """A new entry came from here. True if it is time to WANT more at once."""
         self.entry_given(feed, seq, now_us)
         self.peer_next[feed] = seq + 1
-        self.want_timer.disagree(now_us)
+        self._ask_when_quiet(self.want_timer, now_us)
         if chained:
             self.chnk_timer.disagree(now_us)
         # On the air the timer asks: a request after every few packets would cost more than it gains.
@@ -106,8 +108,15 @@ class Line:
     def took_chunk(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> bool:
         """A new chunk came from here. True if it is time to ask for more chunks at once."""
         self.chunk_given(feed, seq, chunk, now_us)
-        self.chnk_timer.disagree(now_us)
+        self._ask_when_quiet(self.chnk_timer, now_us)
         return not self._on_air and self._chunks_requester.got()
+
+    def _ask_when_quiet(self, timer: Trickle, now_us: int) -> None:
+        """Something asked for came: let *timer* ask for more when no more comes."""
+        if self.profile.quiet_us is None:
+            timer.disagree(now_us)
+        else:
+            timer.speak_at(now_us + self.profile.quiet_us, now_us)
 
     def entry_given(self, feed: FeedId, seq: int, now_us: int) -> None:
         """An entry was heard from here, new or not: on a shared medium whoever lacks it heard it too."""

@@ -38,6 +38,8 @@ class LinkProfile:
     """Answers wait a random time up to this, and are dropped if somebody else gives them meanwhile."""
     hold_us: int
     """What was given (by anybody heard) is not given again for this long: it may still be on its way."""
+    quiet_us: int | None
+    """Silence that ends an answer to a request of ours; None where packets come at anybody's pace."""
     advert_min_us: int
     """Shortest interval between adverts of one kind (Trickle's Imin, RFC 6206)."""
     advert_max_us: int
@@ -58,6 +60,7 @@ def stream_profile() -> LinkProfile:
         burst_max=512,
         answer_delay_us=0,
         hold_us=2_000_000,
+        quiet_us=100_000,
         advert_min_us=500_000,
         advert_max_us=15_000_000,
     )
@@ -74,6 +77,7 @@ def lan_profile() -> LinkProfile:
         burst_max=64,
         answer_delay_us=50_000,
         hold_us=300_000,
+        quiet_us=None,
         advert_min_us=500_000,
         advert_max_us=15_000_000,
     )
@@ -93,6 +97,7 @@ def air_profile(airtime_us: Sequence[int]) -> LinkProfile:
         burst_max=8,
         answer_delay_us=6 * packet_us,
         hold_us=16 * packet_us,
+        quiet_us=None,
         advert_min_us=8 * packet_us,
         advert_max_us=256 * packet_us,
     )

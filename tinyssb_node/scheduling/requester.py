@@ -11,7 +11,7 @@ class Requester:
 
     How much an answer holds is not known beforehand: a deployed pub gives three packets, a node of ours on a stream
     up to hundreds. So the count that triggers doubles with each request it triggers, and falls back to what really
-    came when the timer had to do it.
+    came when the timer had to do it. Then it stays for some requests: each failed attempt at more costs a wait.
     """
 
     LEAST = 3
@@ -19,8 +19,12 @@ class Requester:
     MOST = 256
     """Half of the longest answer (scheduling.link.stream_profile)."""
 
+    STEADY = 8
+    """Requests without an attempt at more, after one failed."""
+
     def __init__(self) -> None:
         self._trigger = self.LEAST
+        self._steady = 0
         self._fresh = 0
 
     def got(self) -> bool:
@@ -28,13 +32,17 @@ class Requester:
         self._fresh += 1
         if self._fresh < self._trigger:
             return False
-        self._trigger = min(2 * self._trigger, self.MOST)
+        if self._steady:
+            self._steady -= 1
+        else:
+            self._trigger = min(2 * self._trigger, self.MOST)
         self._fresh = 0
         return True
 
     def timer_asked(self) -> None:
         """The timer asked: whatever came since was a whole answer."""
         self._trigger = max(self.LEAST, self._fresh)
+        self._steady = self.STEADY if self._fresh else 0
         self._fresh = 0
 
 

@@ -47,6 +47,11 @@ class Trickle:
         if self._interval_us > self._shortest_us:
             self._begin(self._shortest_us, now_us)
 
+    def speak_at(self, at_us: int, now_us: int) -> None:
+        """Begin again with the shortest interval, in which to speak at *at_us*."""
+        self._begin(self._shortest_us, now_us)
+        self._fire_us = min(at_us, self._end_us)
+
     def wake(self, now_us: int) -> bool:
         """Move on to *now_us*. True if it is time to speak."""
         speak = False

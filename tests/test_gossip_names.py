@@ -1,0 +1,58 @@
+"""How a set is told by names where air costs nothing."""
+
+from tests.nodes import AIR_PACKET_US, FACE, Bench, feed_of, radio_profile
+from tests.words import claim
+from tinyssb_node import limits
+from tinyssb_node.codec.packets import parse_claim
+from tinyssb_node.ids import FeedId, PacketKind
+from tinyssb_node.replication.claim import claim_of
+from tinyssb_node.scheduling.link import LinkProfile, stream_profile
+
+MINUTE_US = 60_000_000
+
+
+def with_feeds(count: int, profile: LinkProfile) -> tuple[Bench, list[FeedId]]:
+    """A node with so many feeds in its set, on a face that just came up."""
+    feeds = sorted(feed_of(number) for number in range(count))
+    bench = Bench(profile=profile)
+    bench.follow(*feeds)
+    bench.node.face_down(FACE, "gone", bench.now_us)
+    bench.up(FACE, profile)
+    bench.take()
+    return bench, feeds
+
+
+def named(packets: list[bytes]) -> list[FeedId]:
+    """The feeds of claims of one id."""
+    return [said.low for said in map(parse_claim, packets) if said.count == 1]
+
+
+def test_who_knows_less_is_told_all_our_ids_and_once() -> None:
+    bench, feeds = with_feeds(40, stream_profile())
+    bench.hear(claim(claim_of([feed_of(99)])))
+    assert named(bench.take(PacketKind.CLAIM)) == feeds
+    bench.now_us += MINUTE_US
+    bench.hear(claim(claim_of(sorted([feed_of(98), feed_of(99)]))))
+    assert not set(named(bench.take(PacketKind.CLAIM))) & set(feeds)
+
+
+def test_names_are_told_a_bounded_many_at_a_time() -> None:
+    bench, _ = with_feeds(limits.NAMES_MAX + 20, stream_profile())
+    told = []
+    for number in (900, 901):
+        bench.hear(claim(claim_of([feed_of(number)])))
+        told.append(len(named(bench.take(PacketKind.CLAIM))))
+    assert told == [limits.NAMES_MAX, 20 + 1]
+
+
+def test_who_has_our_very_set_is_told_no_names() -> None:
+    bench, feeds = with_feeds(40, stream_profile())
+    bench.hear(claim(claim_of(feeds)))
+    assert bench.take() == []
+
+
+def test_on_the_air_nobody_is_told_all_ids() -> None:
+    bench, _ = with_feeds(40, radio_profile())
+    bench.hear(claim(claim_of([feed_of(99)])))
+    bench.pass_time(60 * AIR_PACKET_US)
+    assert len(bench.take()) < 20
