@@ -9,7 +9,7 @@ from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.port import FeedRecord, Store, StoredChunk, StoredEntry
+from tinyssb_node.store.port import Charge, FeedRecord, Store, StoredChunk, StoredEntry
 
 ANA, BOB, EVE = sorted(FeedId(sha256(name).digest()) for name in (b"ana", b"bob", b"eve"))
 UDP = FaceName("udp")
@@ -52,6 +52,10 @@ def fork_proof(feed: FeedId, seq: int, other: bytes = b"o" * 120) -> ForkProof:
     return ForkProof(feed, seq, Dialect.SPEC, id_of(feed, seq - 1), b"h" * 120, other)
 
 
+def charge(band: str, number: int, ended_us: int | None = None, *, advert: bool = False) -> Charge:
+    return Charge(band=band, number=number, advert=advert, airtime_us=205_056, ended_us=ended_us)
+
+
 class StoreContract:
     """Subclasses give a fixture ``store``: an empty store, open for writing."""
 
@@ -68,6 +72,39 @@ class StoreContract:
         put_entry(store, ANA, 3)
         store.commit(1_000)
         return store
+
+    # Airtime
+
+    def test_charges_are_kept_by_account_and_number(self, store):
+        assert store.charges() == []
+        charges = [charge("b", 1), charge("a", 2, advert=True), charge("a", 10, 7_000), charge("a", 1)]
+        for each in charges:
+            store.put_charge(each)
+        store.commit(1)
+        assert store.charges() == [charges[3], charges[1], charges[2], charges[0]]
+
+    def test_a_charge_put_again_takes_the_place_of_the_first(self, store):
+        store.put_charge(charge("a", 1))
+        store.commit(1)
+        store.put_charge(charge("a", 1, 9))
+        assert store.charges() == [charge("a", 1, 9)]
+        store.rollback()
+        assert store.charges() == [charge("a", 1)]
+
+    def test_old_charges_of_one_account_are_dropped(self, store):
+        for number in (1, 2, 3):
+            store.put_charge(charge("a", number))
+            store.put_charge(charge("b", number))
+        store.commit(1)
+        store.drop_charges("a", 2)
+        left = [charge("a", 3), charge("b", 1), charge("b", 2), charge("b", 3)]
+        assert store.charges() == left
+        store.rollback()
+        assert len(store.charges()) == 6
+        store.drop_charges("a", 2)
+        store.commit(2)
+        store.rollback()
+        assert store.charges() == left
 
     # Feeds
 
@@ -366,5 +403,6 @@ def snapshot(store: Store) -> tuple[object, ...]:
         list(store.side_chains()),
         list(store.forks()),
         store.last_arrival(),
+        list(store.charges()),
         store.get_meta("boot"),
     )

@@ -10,14 +10,33 @@ from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import Advanced, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, Origin
-from tinyssb_node.store.port import FeedRecord, Store
+from tinyssb_node.store.port import Charge, FeedRecord, Store
 
 FOLDER = Path(__file__).parents[1] / "vectors" / "store"
 NETWORK = Network()
 OWN, PEER, FORKED, UNWANTED = (SigningKey(bytes((n,)) * 32) for n in (1, 2, 3, 4))
 
 
-def fill(store: Store) -> None:
+def fill(store: Store, version: int) -> None:
+    """All that a store of *version* can hold."""
+    _fill(store)
+    if version >= 2:
+        _charge(store)
+
+
+def _charge(store: Store) -> None:
+    """A charge that has left, one that may not have, and one of another account."""
+    for band, number, advert, ended_us in (
+        ("EU868", 7, True, 500_000),
+        ("EU868", 8, False, None),
+        ("X", 1, False, 9),
+    ):
+        charge = Charge(band=band, number=number, advert=advert, airtime_us=205_056, ended_us=ended_us)
+        store.put_charge(charge)
+    store.commit(1_700_000_003_000_000)
+
+
+def _fill(store: Store) -> None:
     """An own feed with a side chain, a peer's with one under way, one that forked, one that is not wanted."""
     _write(store, OWN, Dialect.SPEC, Origin.OWN, None, chunks_max=99)
     store.commit(1_700_000_000_000_000)

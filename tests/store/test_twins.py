@@ -11,6 +11,7 @@ from tests.store.contract import (
     ANA,
     BOB,
     EVE,
+    charge,
     feed_record,
     fork_proof,
     id_of,
@@ -25,6 +26,8 @@ from tinyssb_node.store.sqlite import SqliteStore
 
 feeds = st.sampled_from([ANA, BOB, EVE])
 seqs = st.integers(0, 6)
+bands = st.sampled_from(["EU868 868.0-868.6", "EU433 433.05-434.79"])
+numbers = st.integers(1, 5)
 faces = st.none() | st.just(FaceName("udp"))
 # Few contents, so that DMX values and hashes collide.
 contents = st.integers(0, 5).map(packet_of)
@@ -75,6 +78,14 @@ class Twins(RuleBasedStateMachine):
     @rule(feed=feeds, seq=st.integers(1, 3), other=contents)
     def put_fork(self, feed, seq, other):
         self.both(lambda store: store.put_fork(fork_proof(feed, seq, other)))
+
+    @rule(band=bands, number=numbers, ended_us=st.none() | numbers, advert=st.booleans())
+    def put_charge(self, band, number, ended_us, advert):
+        self.both(lambda store: store.put_charge(charge(band, number, ended_us, advert=advert)))
+
+    @rule(band=bands, through=numbers)
+    def drop_charges(self, band, through):
+        self.both(lambda store: store.drop_charges(band, through))
 
     @rule(value=st.text(max_size=3))
     def put_meta(self, value):

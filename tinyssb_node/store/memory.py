@@ -9,7 +9,7 @@ from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.port import FeedRecord, StoredChunk, StoredEntry
+from tinyssb_node.store.port import Charge, FeedRecord, StoredChunk, StoredEntry
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -60,6 +60,7 @@ class MemoryStore:
         self._chunks_by_hash = _Table[bytes, tuple[int, ...]]()
         self._side_chains = _Table[tuple[FeedId, int], SideChain]()
         self._forks = _Table[tuple[FeedId, int], ForkProof]()
+        self._charges = _Table[tuple[str, int], Charge]()
         self._meta = _Table[str, str]()
         self._appends: list[StoredEntry | StoredChunk] = []
         """In order of arrival: number n at index n - 1."""
@@ -185,6 +186,19 @@ class MemoryStore:
         """The highest arrival number, 0 for none."""
         return len(self._appends)
 
+    def put_charge(self, charge: Charge) -> None:
+        """Add or replace a charge."""
+        self._charges.put((charge.band, charge.number), charge)
+
+    def drop_charges(self, band: str, through: int) -> None:
+        """Forget the account's charges up to and with number *through*."""
+        for key in [key for key in self._charges.rows if key[0] == band and key[1] <= through]:
+            self._charges.remove(key)
+
+    def charges(self) -> Sequence[Charge]:
+        """All charges, sorted by account and number."""
+        return [charge for _, charge in sorted(self._charges.rows.items())]
+
     def get_meta(self, key: str) -> str | None:
         """A small value kept by name."""
         return self._meta.rows.get(key)
@@ -225,5 +239,6 @@ class MemoryStore:
             self._chunks_by_hash,
             self._side_chains,
             self._forks,
+            self._charges,
             self._meta,
         )

@@ -62,6 +62,22 @@ class StoredChunk:
     committed_us: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """Airtime charged to a sub-band's account, written before the packet may leave."""
+
+    band: str
+    """Which account."""
+    number: int
+    """Counts the account's charges, upward."""
+    advert: bool
+    """True for adverts and requests, False for entries and chunks."""
+    airtime_us: int
+    """Microseconds on the air."""
+    ended_us: int | None
+    """Ledger time by which it had left; None: it may not have left yet."""
+
+
 class Store(Protocol):
     """Everything between two commits is one transaction: all of it is kept, or none.
 
@@ -141,8 +157,20 @@ class Store(Protocol):
         """The highest arrival number, 0 for none."""
         ...
 
+    def put_charge(self, charge: Charge) -> None:
+        """Add or replace a charge."""
+        ...
+
+    def drop_charges(self, band: str, through: int) -> None:
+        """Forget the account's charges up to and with number *through*."""
+        ...
+
+    def charges(self) -> Sequence[Charge]:
+        """All charges, sorted by account and number."""
+        ...
+
     def get_meta(self, key: str) -> str | None:
-        """A small value kept by name (boot counter, clean-stop marker)."""
+        """A small value kept by name (boot counter, ledger clock)."""
         ...
 
     def put_meta(self, key: str, value: str) -> None:

@@ -20,7 +20,7 @@ from tinyssb_node.feeds.fork import ForkProof, parse_proof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.lock import FolderLock
-from tinyssb_node.store.port import FeedRecord, StoredChunk, StoredEntry
+from tinyssb_node.store.port import Charge, FeedRecord, StoredChunk, StoredEntry
 from tinyssb_node.store.sqlite_file import open_for_reading, open_for_writing, store_faults
 
 _HASH_PREFIX: Final = 8
@@ -219,6 +219,23 @@ class SqliteStore:
     def last_arrival(self) -> int:
         """The highest arrival number, 0 for none."""
         return self._arrival
+
+    def put_charge(self, charge: Charge) -> None:
+        """Add or replace a charge."""
+        row = (charge.band, charge.number, charge.advert, charge.airtime_us, charge.ended_us)
+        self._write("INSERT OR REPLACE INTO charges VALUES (?, ?, ?, ?, ?)", [row])
+
+    def drop_charges(self, band: str, through: int) -> None:
+        """Forget the account's charges up to and with number *through*."""
+        self._write("DELETE FROM charges WHERE band = ? AND number <= ?", [(band, through)])
+
+    def charges(self) -> Sequence[Charge]:
+        """All charges, sorted by account and number."""
+        sql = "SELECT band, number, advert, airtime_us, ended_us FROM charges ORDER BY band, number"
+        return [
+            Charge(band=band, number=number, advert=bool(advert), airtime_us=airtime_us, ended_us=ended_us)
+            for band, number, advert, airtime_us, ended_us in self._select(sql, ())
+        ]
 
     def get_meta(self, key: str) -> str | None:
         """A small value kept by name."""

@@ -9,7 +9,7 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
 
-STORE_VERSION: Final = 1
+STORE_VERSION: Final = 2
 """The schema written, and the newest read (``PRAGMA user_version``)."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSn", "big")
 """Tells a node's store from other databases, the analytics' own among them (``PRAGMA application_id``)."""
@@ -80,6 +80,16 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 """
+_CHARGES: Final = """charges (
+    band TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    advert INTEGER NOT NULL,
+    airtime_us INTEGER NOT NULL,
+    ended_us INTEGER,
+    PRIMARY KEY (band, number)
+) WITHOUT ROWID;
+"""
+"""What version 2 added."""
 
 _FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
 """No room for the store, or for the index of its write-ahead log."""
@@ -113,8 +123,11 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(path, isolation_level=None, timeout=limits.STORE_BUSY_S)
         undo.callback(connection.close)
         # Asked before anything that writes, so that a file of somebody else's stays as it is.
-        if not _known_schema(connection, path):
+        version = _known_schema(connection, path)
+        if version is None:
             _create(connection)
+        elif version < STORE_VERSION:
+            _migrate(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA cache_size = -{limits.STORE_CACHE_KIB}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {limits.STORE_CHECKPOINT_PAGES}")
@@ -131,31 +144,43 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         uri = f"{path.absolute().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=limits.STORE_BUSY_S)
         undo.callback(connection.close)
+        connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("BEGIN")
-        if not _known_schema(connection, path):
+        version = _known_schema(connection, path)
+        if version is None:
             raise StoreDamagedError(path, "it is empty")
+        if version < STORE_VERSION:
+            # A reader may not migrate the file; what it lacks is there for this connection, empty.
+            connection.execute(f"CREATE TEMPORARY TABLE {_CHARGES}")
         undo.pop_all()
         return connection
 
 
-def _known_schema(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the file has our schema; False if it has nothing at all."""
+def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
+    """The version of the file's schema; None if it has nothing at all."""
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if not tables and not application and not version:
-        return False
+        return None
     if application != APPLICATION_ID:
         raise StoreDamagedError(path, "another program's database")
     if version > STORE_VERSION:
         raise StoreTooNewError(path, version, STORE_VERSION)
-    return True
+    return int(version)
 
 
 def _create(connection: sqlite3.Connection) -> None:
     """Write the schema, all of it or nothing."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.executescript(
-        f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; "
+        f"BEGIN IMMEDIATE; {_SCHEMA} CREATE TABLE {_CHARGES} PRAGMA application_id = {APPLICATION_ID}; "
         f"PRAGMA user_version = {STORE_VERSION}; COMMIT;"
+    )
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Bring version 1 to this version, all of it or nothing: a table is added, no row is touched."""
+    connection.executescript(
+        f"BEGIN IMMEDIATE; CREATE TABLE {_CHARGES} PRAGMA user_version = {STORE_VERSION}; COMMIT;"
     )
