@@ -56,37 +56,65 @@ class Shape:
 
 @dataclass(slots=True)
 class Place:
-    """Where lines come from, and the offset of the last record before them."""
+    """Whose lines are read, and the offset of the last record before them."""
 
-    path: str
     node: str
     boot: int
     last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Where a part of a block comes from."""
+
+    start: int
+    """Where in the block it begins."""
+    path: str
+    byte: int
+    """Where in the file it begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines, read off one or several files of one boot."""
+
+    data: bytes
+    pieces: tuple[Piece, ...]
+    skipped: int = 0
+    """Bytes left out before ``data``; what the pieces' starts count from."""
+
+    def cut(self, at: int) -> "tuple[Block, Block]":
+        """The *at* bytes at the beginning, and the rest."""
+        return (
+            Block(self.data[:at], self.pieces, self.skipped),
+            Block(self.data[at:], self.pieces, self.skipped + at),
+        )
+
+    def lines(self) -> Iterator[tuple[str, int, bytes]]:
+        """Each line with the file and the place in it where it lies."""
+        at = self.skipped
+        for line in io.BytesIO(self.data):
+            piece = max((piece for piece in self.pieces if piece.start <= at), key=lambda piece: piece.start)
+            yield piece.path, piece.byte + at - piece.start, line
+            at += len(line)
 
 
 class _NoRecordError(Exception):
     """A line is no record; the message is what `bad_reason` says."""
 
 
-def parse_block(block: bytes, byte: int, place: Place, shape: Shape) -> Iterator[pa.RecordBatch]:
-    """Yield the lines of *block*, which begins at *byte* of its file, in order. Moves ``place.last_offset`` on."""
-    feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == _LINE_FEED)
-    batch = _parse_fast(block, feeds, place, shape)
+def parse_block(block: Block, place: Place, shape: Shape) -> Iterator[pa.RecordBatch]:
+    """Yield the lines of *block* in order. Moves ``place.last_offset`` on."""
+    feeds = np.flatnonzero(np.frombuffer(block.data, np.uint8) == _LINE_FEED)
+    batch = _parse_fast(block.data, feeds, place, shape)
     if batch is not None:
         yield batch
     elif len(feeds) > limits.SLOW_LINES:
-        middle = int(feeds[len(feeds) // 2]) + 1
-        yield from parse_block(block[:middle], byte, place, shape)
-        yield from parse_block(block[middle:], byte + middle, place, shape)
+        for half in block.cut(int(feeds[len(feeds) // 2]) + 1):
+            yield from parse_block(half, place, shape)
     else:
-        rows = [_parse_slow(line, at, place, shape) for at, line in _lines(block, byte)]
+        rows = [_parse_slow(path, byte, line, place, shape) for path, byte, line in block.lines()]
         yield pa.RecordBatch.from_pylist(rows, schema=shape.schema)
-
-
-def _lines(block: bytes, byte: int) -> Iterator[tuple[int, bytes]]:
-    for line in io.BytesIO(block):
-        yield byte, line
-        byte += len(line)
 
 
 def _parse_fast(block: bytes, feeds: _Places, place: Place, shape: Shape) -> pa.RecordBatch | None:
@@ -173,14 +201,14 @@ def _has_fields(table: pa.Table, kind: str, names: tuple[str, ...]) -> bool:
     return not any(column.null_count for column in of_kind.columns)
 
 
-def _parse_slow(line: bytes, byte: int, place: Place, shape: Shape) -> dict[str, Any]:
+def _parse_slow(path: str, byte: int, line: bytes, place: Place, shape: Shape) -> dict[str, Any]:
     """One line as a row of the source: a record, or where and why there is none."""
     try:
         record = _parse_object(line, shape)
         _check(record, place, shape)
     except _NoRecordError as error:
         text = line[: limits.LINE_SIZE_MAX].decode(errors="replace").rstrip("\n")[: limits.BAD_TEXT_MAX]
-        return {"bad_path": place.path, "bad_byte": byte, "bad_reason": str(error), "bad_text": text}
+        return {"bad_path": path, "bad_byte": byte, "bad_reason": str(error), "bad_text": text}
     place.last_offset = record["offset"]
     return record
 

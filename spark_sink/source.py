@@ -10,7 +10,6 @@ Options: ``path`` (also the argument of ``load``), ``maxBytesPerBatch`` (bytes, 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +23,7 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from spark_sink import blocks, limits, lines, schema
-from spark_sink.errors import OptionError, SegmentVanishedError
+from spark_sink.errors import OptionError
 from spark_sink.folders import Folders
 from spark_sink.segments import (
     ByteRange,
@@ -136,12 +135,7 @@ class _Planner:
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Read a task's lines. Raises SegmentVanishedError, SegmentShrunkError."""
-        for part, path in task.parts:
-            try:
-                with Path(path).open("rb", buffering=0) as file:
-                    yield from blocks.read_range(file, part, path, self.shape)
-            except FileNotFoundError as error:
-                raise SegmentVanishedError(part.node, part.segment) from error
+        yield from blocks.read_parts(task.parts, self.shape)
         if task.lost:
             yield lines.bad_rows([(path, loss.byte, loss.reason) for loss, path in task.lost], self.shape)
 

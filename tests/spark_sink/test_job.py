@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +141,7 @@ def test_killed_and_restarted_each_event_is_counted_once(logs: Path) -> None:
 
 
 @pytest.fixture
-def settings(logs: Path) -> Iterator[Settings]:
+def settings(logs: Path) -> Settings:
     return settings_for(logs)
 
 

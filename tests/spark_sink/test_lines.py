@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink import limits, schema
-from spark_sink.lines import Place, Shape, parse_block
+from spark_sink.lines import Block, Piece, Place, Shape, parse_block
 from tests.spark_sink.logs import T0_US, line, node_name
 
 NODE = node_name(0)
@@ -16,7 +16,7 @@ ALL = Shape([field.name for field in schema.COLUMNS])
 
 
 def place() -> Place:
-    return Place("log.jsonl", NODE, 1, -1)
+    return Place(NODE, 1, -1)
 
 
 def record(offset: int = 0, kind: str = "stop", **fields: Any) -> dict[str, Any]:
@@ -30,7 +30,11 @@ def heard(offset: int = 0, **fields: Any) -> dict[str, Any]:
 
 
 def parse(block: bytes, shape: Shape = ALL) -> list[dict[str, Any]]:
-    rows = [row for batch in parse_block(block, 100, place(), shape) for row in batch.to_pylist()]
+    rows = [
+        row
+        for batch in parse_block(Block(block, (Piece(0, "log.jsonl", 100),)), place(), shape)
+        for row in batch.to_pylist()
+    ]
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
@@ -149,7 +153,9 @@ def lines(draw: st.DrawFn) -> bytes:
     text = bytearray(json.dumps(found, separators=(",", ":")).encode())
     if draw(st.integers(0, 3)) == 0:
         at = draw(st.integers(0, len(text) - 1))
-        text[at : at + 1] = draw(st.sampled_from([b"", b"{", b"}", b'"', b",", b"0", b" ", b"\\", b"\x00", b"\x80"]))
+        text[at : at + 1] = draw(
+            st.sampled_from([b"", b"{", b"}", b'"', b",", b"0", b" ", b"\\", b"\x00", b"\x80"])
+        )
     return bytes(text) + b"\n"
 
 
@@ -157,13 +163,15 @@ def lines(draw: st.DrawFn) -> bytes:
 @given(st.lists(lines(), min_size=1, max_size=8))
 def test_the_fast_way_and_the_slow_way_agree(texts: list[bytes]) -> None:
     block = b"".join(texts)
-    slow = Place("log.jsonl", NODE, 1, -1)
-    spaced = b"".join(b" " + text for text in texts)  # a leading space is JSON, but nothing the fast way takes
-    by_hand = [row for batch in parse_block(spaced, 0, slow, ALL) for row in batch.to_pylist()]
+    # A leading space is JSON, but nothing that the fast way takes.
+    spaced = Block(b"".join(b" " + text for text in texts), (Piece(0, "log.jsonl", 0),))
+    by_hand = [row for batch in parse_block(spaced, place(), ALL) for row in batch.to_pylist()]
     assert [_content(row) for row in parse(block)] == [_content(row) for row in by_hand]
 
 
 def _content(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if value is not None and name not in {"bad_byte", "bad_text"}}
-
-
+    return {
+        name: value
+        for name, value in row.items()
+        if value is not None and name not in {"bad_byte", "bad_text"}
+    }

@@ -59,7 +59,8 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_every_byte_is_read_once_and_in_order(steps: Any) -> None:
-    disk, offset = Disk(), {}
+    disk = Disk()
+    offset: dict[str, Position] = {}
     read: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
 
     def batch(bytes_max: int | None) -> int:

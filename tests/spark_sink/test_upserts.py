@@ -22,8 +22,8 @@ def batch_of(records: list[Record], batch_id: int = 0) -> upserts.Batch:
     for node in {record["node"] for record in records}:
         own = [record for record in records if record["node"] == node]
         found["nodes"].append((node, None, None, 1, max(record["t_us"] for record in own), None))
-    names = ("node", "feed", "seq", "id", "size", "chunks", "t_us", "origin", "face")
-    found["appended"] = [tuple(e.get(name) for name in names) for e in oracle.entries(records)]
+    fields = ("node", "feed", "seq", "id", "size", "chunks", "t_us", "origin", "face")
+    found["appended"] = [tuple(e.get(name) for name in fields) for e in oracle.entries(records)]
     names = ("hash", "node", "kind", "face", "t_us", "rssi_dbm", "snr_db")
     found["sightings"] = [tuple(p.get(name) for name in names) for p in oracle.packets(records)]
     for table in ("frontier", "traffic", "events_count"):

@@ -1,0 +1,210 @@
+"""The command: what it shows, what it says when something is wrong, and what it ends with."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_sink import cli, runner, session, tables, upserts
+from spark_sink.errors import DatabaseFailedError, JobFailedError
+from spark_sink.settings import Settings, default_checkpoint
+from tests.spark_sink import oracle
+from tests.spark_sink.logs import NodeLog, mesh, node_name
+from tests.spark_sink.test_upserts import batch_of
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "db.sqlite"
+    records = [record for log in mesh(tmp_path / "logs", nodes=3, posts=9) for record in log.records]
+    connection = tables.open_for_writing(path)
+    upserts.add(connection, batch_of(records))
+    connection.close()
+    return path
+
+
+def test_help_is_quick_and_names_the_commands() -> None:
+    started = time.perf_counter()
+    shown = subprocess.run(
+        [sys.executable, "-m", "spark_sink.cli", "--help"], capture_output=True, text=True, check=True
+    )
+    assert time.perf_counter() - started < 2
+    for command in ("run", "backfill", "report", "serve"):
+        assert command in shown.stdout
+
+
+def test_help_does_not_load_spark() -> None:
+    script = "import sys, spark_sink.cli as c; c._parser(); sys.exit(bool({'pyspark', 'pyarrow'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_report_for_machines_has_all_figures(
+    database: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert cli.main(["report", "--db", str(database), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    logs = mesh(tmp_path / "again", nodes=3, posts=9)
+    records = [record for log in logs for record in log.records]
+    assert {(row["node"], row["feed"], row["behind"]) for row in report["behind"]} == oracle.behind(records)
+    assert sum(row["packets"] for row in report["packets"]) == len(oracle.packets(records))
+    by_node: dict[str, list[int]] = {}
+    for node, _, _, delay_us in oracle.delays(records):
+        by_node.setdefault(node, []).append(delay_us)
+    for row in report["delays"]:
+        ordered = sorted(by_node[row["node"]])
+        assert row["copies"] == len(ordered)
+        assert row["median_us"] == ordered[(len(ordered) + 1) // 2 - 1]
+        assert row["p95_us"] == ordered[(len(ordered) * 95 + 99) // 100 - 1]
+
+
+def test_report_for_people_goes_by_names(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    connection = tables.open_for_writing(database)
+    connection.execute("UPDATE nodes SET name = 'ana' WHERE node = ?", (node_name(0),))
+    connection.close()
+    assert cli.main(["report", "--db", str(database)]) == 0
+    shown = capsys.readouterr().out
+    for title in (
+        "Nodes",
+        "Entries behind",
+        "Replication delay",
+        "Packets by kind",
+        "Airtime sent",
+        "Who hears whom",
+    ):
+        assert title in shown
+    header = shown.split("Entries behind")[1].splitlines()[1]
+    assert "ana" in header
+    assert "Forks" not in shown
+
+
+def test_an_empty_database_has_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables.open_for_writing(tmp_path / "db.sqlite").close()
+    assert cli.main(["report", "--db", str(tmp_path / "db.sqlite")]) == 0
+    assert "Nodes" in capsys.readouterr().out
+
+
+def test_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["report", "--db", str(tmp_path / "none")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "code"),
+    [
+        (["{logs}/nowhere", "--db", "{logs}/db"], "There is no folder", 1),
+        (["{logs}", "--db", "{logs}/nowhere/db"], "--db is", 78),
+        (["{logs}", "--db", "{logs}/db", "--batch-bytes", "0"], "--batch-bytes is '0'", 78),
+        (["{logs}", "--db", "{logs}/db", "--threads", "0"], "--threads is '0'", 78),
+        (["{logs}", "--db", "{logs}/db", "--memory-mb", "5"], "--memory-mb is '5'", 78),
+    ],
+)
+def test_what_is_wrong_is_said_before_java_starts(
+    logs: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+    code: int,
+) -> None:
+    monkeypatch.setattr(session, "make_session", lambda **_: pytest.fail("Java was started"))
+    assert cli.main(["backfill", *(argument.format(logs=logs) for argument in arguments)]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_one_node_in_two_folders_is_said_before_java_starts(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("one", "two"):
+        NodeLog(logs / folder, node_name(0))
+    assert cli.main(["run", str(logs), "--db", str(logs / "db")]) == 1
+    assert "is in two folders" in capsys.readouterr().err
+
+
+def test_missing_java_is_said_with_the_line_that_installs_it(
+    logs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(logs))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert cli.main(["backfill", str(logs), "--db", str(logs / "db")]) == 69
+    assert "apt-get install openjdk-17-jre-headless" in capsys.readouterr().err
+
+
+def test_java_is_looked_for_in_java_home_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    java = tmp_path / "bin/java"
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert session.java() is None
+    java.touch(mode=0o755)
+    assert session.java() == str(java)
+
+
+def test_failures_inside_spark_become_one_sentence(tmp_path: Path) -> None:
+    settings = Settings(
+        logs=tmp_path, database=tmp_path / "db", checkpoint=default_checkpoint(tmp_path / "db")
+    )
+    ours = "Traceback …\nspark_sink.errors.SegmentShrunkError: The log segment a/b shrank.\n at java…"
+    assert str(runner.plain(ours, settings)) == "The log segment a/b shrank."
+    disk = runner.plain("…\nsqlite3.OperationalError: database or disk is full\n at java…", settings)
+    assert isinstance(disk, DatabaseFailedError)
+    assert "database or disk is full" in str(disk)
+    other = runner.plain("java.lang.OutOfMemoryError", settings)
+    assert isinstance(other, JobFailedError)
+    assert (tmp_path / "db.failure.txt").read_text() == "java.lang.OutOfMemoryError"
+
+
+@pytest.mark.spark
+def test_backfill_tells_how_far_it_is_and_ends(
+    spark: Any, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = mesh(logs, nodes=2, posts=6)
+    told: list[str] = []
+    monkeypatch.setattr(session, "make_session", lambda **_: Unstoppable(spark))
+    settings = Settings(logs=logs, database=logs.parent / "db", checkpoint=logs.parent / "checkpoint")
+    assert runner.run(settings, once=True, tell=told.append) == 0
+    assert told[0].startswith("Starting Spark")
+    assert "100 %" in told[-2]
+    assert told[-1] == "All read."
+    connection = tables.open_for_reading(settings.database)
+    assert connection.execute("SELECT rows FROM batches").fetchone() == (
+        sum(len(log.records) for log in written),
+    )
+    connection.close()
+
+
+class Unstoppable:
+    """A session that outlives the job: other tests need it."""
+
+    def __init__(self, spark: Any) -> None:
+        self._spark = spark
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._spark, name)
+
+    def stop(self) -> None:
+        """Stay."""
+
+
+@pytest.mark.spark
+def test_run_ends_in_order_when_told_to(spark: Any, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = mesh(logs, nodes=2, posts=2)
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        if "100 %" in text:
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(session, "make_session", lambda **_: Unstoppable(spark))
+    settings = Settings(logs=logs, database=logs.parent / "db", checkpoint=logs.parent / "checkpoint")
+    assert runner.run(settings, once=False, tell=tell) == 0
+    assert told[-1].startswith("Stopped. What was counted is kept")
+    connection = tables.open_for_reading(settings.database)
+    assert connection.execute("SELECT rows FROM batches").fetchone() == (
+        sum(len(log.records) for log in written),
+    )
+    connection.close()
