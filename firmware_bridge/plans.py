@@ -199,6 +199,11 @@ def _objection(band: SubBand, settings: LoraSettings) -> str | None:
             f"a frame of {FRAME_SIZE} bytes takes {frame_us / 1e3:.0f} ms, and {band.dwell_us // 1_000} ms is the "
             f"longest transmission ({band.source})"
         )
+    if band.airtime_limit_us is not None and frame_us > band.airtime_limit_us:
+        return (
+            f"a frame of {FRAME_SIZE} bytes takes {frame_us / 1e3:.0f} ms, and an hour has "
+            f"{band.airtime_limit_us // 1_000} ms ({band.source})"
+        )
     return None
 
 

@@ -308,5 +308,3 @@ AIR_CONTENT_PERMILLE: Final = 900
 """Share that entries and chunks may use: a node that gives to others for an hour can still ask and be asked."""
 AIR_CLOCK_KEEP_US: Final = 60_000_000
 """How often the ledger's clock is written while nothing is sent: what a power cut may cost of time already waited."""
-AIR_BANDS_MAX: Final = 16
-"""Sub-bands with an account at a time: more than any region has."""

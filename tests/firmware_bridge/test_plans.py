@@ -101,6 +101,7 @@ def test_an_unknown_name_is_answered_by_those_there_are() -> None:
         (Region.EU868, channel(868.0), "lies in none", "867.9375 MHz, 125 kHz, SF7"),
         (Region.EU868, channel(869.525, 500), "lies in none", "869.525 MHz, 250 kHz, SF7"),
         (Region.EU868, channel(915.0), "lies in none", "869.9375 MHz, 125 kHz, SF7"),
+        (Region.EU868, channel(864.0, sf=12), "4760 ms, and an hour has 3600 ms", "864 MHz, 125 kHz, SF11"),
         (Region.EU433, channel(433.05), "lies in none", "433.1125 MHz, 125 kHz, SF7"),
         (Region.US915, channel(868.3), "lies in none", "902.25 MHz, 500 kHz, SF7"),
         (Region.AS923, channel(923.2, sf=9), "656 ms, and 400 ms", "923.2 MHz, 125 kHz, SF8"),

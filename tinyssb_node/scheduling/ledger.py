@@ -45,13 +45,17 @@ class Ledger:
 
     def settle(self, airtime_us: int, ended_us: int) -> None:
         """One that was held has left, at *ended_us* or before."""
-        assert 0 < airtime_us <= self._held_us
-        self._held_us -= airtime_us
+        self.release(airtime_us)
         if self._ends_us:
             ended_us = max(ended_us, self._ends_us[-1] + airtime_us)
         self._ends_us.append(ended_us)
         self._sums_us.append(self._total_us + airtime_us)
         self._forget(ended_us - airtime_us - self._window_us)
+
+    def release(self, airtime_us: int) -> None:
+        """One that was held will not be sent."""
+        assert 0 < airtime_us <= self._held_us
+        self._held_us -= airtime_us
 
     def charge(self, airtime_us: int, now_us: int) -> None:
         """A transmission of *airtime_us* begins now, or as soon as the one under way is over."""

@@ -19,6 +19,18 @@ class Medium(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """What the law lets a device spend in one sub-band (docs/reference/airtime.md)."""
+
+    band: str
+    """The sub-band's name. Faces in one sub-band share one account."""
+    limit_us: int
+    """Microseconds on the air that any window may hold."""
+    window_us: int
+    """Length of the window."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkProfile:
     """A face's manners: how much, how often, how long to wait whether somebody else answers."""
 
@@ -44,6 +56,8 @@ class LinkProfile:
     """Shortest interval between adverts of one kind (Trickle's Imin, RFC 6206)."""
     advert_max_us: int
     """Longest interval (Trickle's Imax)."""
+    allowance: Allowance | None = None
+    """What may be spent on the air; None: no limit."""
 
 
 _FREE = (0,) * (limits.PACKET_SIZE + 1)

@@ -1,0 +1,285 @@
+"""Accounts of airtime: charged durably, shared by faces, never richer after a restart than before."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.scheduling.test_ledger import HOUR_US, Sent, most_in_a_window
+from tinyssb_node import limits
+from tinyssb_node.scheduling.budget import AirBudgets, Boot
+from tinyssb_node.scheduling.link import Allowance
+from tinyssb_node.store.memory import MemoryStore
+from tinyssb_node.store.port import Charge
+
+SECOND_US = 1_000_000
+BAND = Allowance(band="EU868 868.0-868.6", limit_us=36 * SECOND_US, window_us=HOUR_US)
+FULL_US = 200_000
+
+
+@dataclass
+class Machine:
+    """A computer with a store, switched on and off; its true time never stops."""
+
+    store: MemoryStore = field(default_factory=MemoryStore)
+    true_us: int = 0
+    """What nobody but the law knows."""
+    boots: int = 1
+    booted_us: int = 0
+    started_us: int = 0
+    allowance: Allowance = BAND
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    @property
+    def now_us(self) -> int:
+        """The node's clock."""
+        return self.true_us - self.started_us
+
+    def start(self) -> None:
+        """The program starts."""
+        self.started_us = self.true_us
+        boot = Boot(f"boot-{self.boots}", self.true_us - self.booted_us)
+        self.budgets = AirBudgets(self.store, boot)
+        self.budget = self.budgets.open(self.allowance, FULL_US, self.now_us)
+
+    def crash(self, down_us: int = 0, *, reboot: bool = False) -> None:
+        """What was not committed is lost."""
+        self.store.rollback()
+        self.true_us += down_us
+        if reboot:
+            self.boots += 1
+            self.booted_us = self.true_us
+        self.start()
+
+    def charge(self, airtime_us: int = FULL_US, *, advert: bool = False) -> int:
+        number = self.budget.charge(airtime_us, self.now_us, advert=advert)
+        self.store.commit(0)
+        return number
+
+    def send(self, airtime_us: int = FULL_US, *, advert: bool = False) -> None:
+        """A packet goes out at once."""
+        number = self.charge(airtime_us, advert=advert)
+        self.true_us += airtime_us
+        self.budget.settle(number, self.now_us)
+
+    def spend(self, *, advert: bool = False) -> int:
+        """All that may go now. Returns how many packets that was."""
+        sent = 0
+        while self.budget.may_send(self.now_us, advert=advert):
+            self.send(advert=advert)
+            sent += 1
+        return sent
+
+    def wait(self, span_us: int) -> None:
+        self.true_us += span_us
+
+
+def test_adverts_leave_half_of_the_air_to_news_and_news_a_tenth_to_adverts() -> None:
+    machine = Machine()
+    assert machine.spend(advert=True) == 90
+    assert machine.spend() == 90
+    other = Machine()
+    assert other.spend() == 162
+    assert other.spend(advert=True) == 18
+    assert other.budget.status(other.now_us).left_us == 0
+
+
+def test_a_share_has_room_for_one_packet_where_the_whole_has() -> None:
+    machine = Machine(allowance=Allowance(band="x", limit_us=FULL_US, window_us=HOUR_US))
+    assert machine.spend(advert=True) == 1
+    machine.wait(HOUR_US)
+    assert machine.spend() == 1
+
+
+def test_faces_in_one_sub_band_have_one_account() -> None:
+    budgets = AirBudgets(MemoryStore(), Boot("a", 0))
+    one, two = (budgets.open(BAND, FULL_US, 0) for _ in range(2))
+    assert one is two
+    other = budgets.open(Allowance(band="EU433", limit_us=1, window_us=2), 1, 0)
+    assert other is not one
+    assert [status.band for status in budgets.status(0)] == ["EU433", "EU868 868.0-868.6"]
+
+
+def test_a_slower_face_widens_what_a_full_packet_is() -> None:
+    budgets = AirBudgets(MemoryStore(), Boot("a", 0))
+    budget = budgets.open(BAND, FULL_US, 0)
+    number = budget.charge(FULL_US, 0, advert=True)
+    budgets.open(BAND, 20 * SECOND_US, 0)
+    assert budget.status(0).full_us == 20 * SECOND_US
+    assert budget.status(0).used_us == FULL_US
+    # Half of the allowance would be 18 s.
+    assert budget.status(0).advert_left_us == 20 * SECOND_US - FULL_US
+    budget.settle(number, FULL_US)
+    assert budget.may_send_at(20 * SECOND_US, FULL_US, advert=True) == HOUR_US - 20 * SECOND_US + FULL_US
+
+
+def test_a_charge_is_in_the_store_before_the_packet_may_leave() -> None:
+    machine = Machine()
+    machine.charge()
+    (charge,) = machine.store.charges()
+    assert (charge.band, charge.airtime_us, charge.ended_us) == (BAND.band, FULL_US, None)
+
+
+def test_a_charge_that_was_not_committed_never_was() -> None:
+    machine = Machine()
+    machine.budget.charge(FULL_US, machine.now_us, advert=False)
+    machine.crash()
+    assert machine.budget.status(machine.now_us).used_us == 0
+
+
+def test_a_crash_between_charge_and_send_costs_the_packet_once() -> None:
+    machine = Machine()
+    machine.charge()
+    for _ in range(3):
+        machine.crash(SECOND_US)
+        assert machine.budget.status(machine.now_us).used_us == FULL_US
+    machine.wait(HOUR_US - 1)
+    assert machine.budget.status(machine.now_us).used_us == FULL_US
+    machine.wait(FULL_US + 1)
+    assert machine.budget.status(machine.now_us).used_us == 0
+
+
+def test_time_that_the_program_was_down_counts_within_one_boot() -> None:
+    machine = Machine()
+    machine.spend()
+    machine.crash(HOUR_US)
+    # What left last was not yet known to the store as having left.
+    assert machine.budget.status(machine.now_us).used_us == FULL_US
+
+
+def test_time_over_a_reboot_earns_nothing_and_is_not_lost_for_good() -> None:
+    machine = Machine()
+    spent = machine.spend()
+    machine.crash(10 * HOUR_US, reboot=True)
+    status = machine.budget.status(machine.now_us)
+    assert status.used_us == spent * FULL_US
+    machine.wait(HOUR_US + FULL_US)
+    assert machine.budget.status(machine.now_us).used_us == 0
+    assert machine.spend() == spent
+
+
+def test_time_waited_before_a_reboot_is_kept_to_the_minute() -> None:
+    machine = Machine()
+    machine.spend()
+    used_us = machine.budget.status(machine.now_us).used_us
+    for _ in range(30):
+        due_us = machine.budgets.next_us
+        assert due_us is not None
+        machine.wait(due_us - machine.now_us)
+        machine.budgets.wake(machine.now_us)
+        machine.store.commit(0)
+    machine.crash(reboot=True)
+    machine.wait(HOUR_US - 30 * limits.AIR_CLOCK_KEEP_US)
+    assert machine.budget.status(machine.now_us).used_us < used_us
+
+
+def test_the_clock_is_not_written_while_nothing_depends_on_it() -> None:
+    machine = Machine()
+    assert machine.budgets.next_us is None
+    machine.send()
+    machine.wait(HOUR_US)
+    due_us = machine.budgets.next_us
+    assert due_us is not None
+    machine.budgets.wake(due_us + HOUR_US)
+    assert machine.budgets.next_us is None
+
+
+def test_a_clock_the_store_has_lost_is_made_up_from_the_charges() -> None:
+    machine = Machine()
+    machine.store.put_charge(
+        Charge(band=BAND.band, number=1, advert=False, airtime_us=FULL_US, ended_us=HOUR_US)
+    )
+    machine.store.commit(0)
+    machine.crash()
+    assert machine.budget.status(machine.now_us).used_us == FULL_US
+    machine.wait(HOUR_US)
+    assert machine.budget.status(machine.now_us).used_us == 0
+
+
+def test_a_packet_that_the_radio_gave_back_costs_nothing() -> None:
+    machine = Machine()
+    first, second = machine.charge(), machine.charge(advert=True)
+    machine.budget.take_back(first, machine.now_us)
+    assert machine.budget.status(machine.now_us).used_us == FULL_US
+    machine.budget.settle(second, machine.now_us)
+    machine.send()
+    machine.crash()
+    assert machine.budget.status(machine.now_us).used_us == 2 * FULL_US
+
+
+def test_nothing_is_sent_while_nothing_can_be_charged() -> None:
+    budgets = AirBudgets(MemoryStore(), Boot("a", 0), read_only=True)
+    budget = budgets.open(BAND, FULL_US, 0)
+    assert not budget.may_send(0, advert=False)
+    assert budget.next_us(advert=False) is None
+    assert budget.status(0).wait_us is None
+    assert budgets.next_us is None
+
+
+def test_when_the_next_slot_opens() -> None:
+    machine = Machine()
+    machine.spend()
+    status = machine.budget.status(machine.now_us)
+    at_us = machine.budget.next_us(advert=False)
+    assert at_us is not None
+    assert status.wait_us == at_us - machine.now_us
+    # The window that ends with the next packet begins where the first packet ended.
+    assert at_us == HOUR_US
+    machine.true_us = machine.started_us + at_us
+    assert machine.budget.may_send(at_us, advert=False)
+
+
+def test_old_charges_leave_the_store_with_later_ones() -> None:
+    machine = Machine()
+    machine.send()
+    machine.send()
+    machine.wait(HOUR_US)
+    machine.send()
+    assert [charge.number for charge in machine.store.charges()] == [3]
+
+
+def test_the_store_holds_a_bounded_number_of_charges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LEDGER_RECORDS_MAX", 8)
+    machine = Machine()
+    spent_us = 0
+    for number in range(60):
+        machine.send(1_000, advert=number % 3 == 0)
+        spent_us += 1_000
+        machine.wait(SECOND_US)
+        assert len(machine.store.charges()) <= 8 + 1
+    assert sum(charge.airtime_us for charge in machine.store.charges()) == spent_us
+    machine.crash()
+    assert machine.budget.status(machine.now_us).used_us == spent_us
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_no_hour_exceeds_the_law_whatever_befalls_the_machine(data: st.DataObject) -> None:
+    """Packets that leave late, crashes with and without a packet in flight, restarts, reboots, breaks."""
+    machine, sent = Machine(allowance=Allowance(band="x", limit_us=1_000, window_us=20_000)), Sent()
+    machine.budget = machine.budgets.open(machine.allowance, 100, 0)
+    for _ in range(data.draw(st.integers(0, 60))):
+        machine.wait(data.draw(st.integers(0, 400)))
+        fate = data.draw(st.sampled_from(["send", "send", "send", "late", "lost", "crash", "reboot", "rest"]))
+        if fate in {"crash", "reboot"}:
+            machine.crash(data.draw(st.integers(0, 3_000)), reboot=fate == "reboot")
+        elif fate == "rest":
+            machine.wait(data.draw(st.integers(0, 5_000)))
+            machine.budgets.wake(machine.now_us)
+            machine.store.commit(0)
+        else:
+            airtime_us = data.draw(st.integers(10, 300))
+            if machine.budget.may_send_at(airtime_us, machine.now_us, advert=False) != machine.now_us:
+                continue
+            number = machine.charge(airtime_us)
+            machine.wait(data.draw(st.integers(0, 500)) if fate == "late" else 0)
+            sent.append((machine.true_us, machine.true_us + airtime_us))
+            machine.wait(airtime_us)
+            if fate == "lost":
+                machine.crash()
+            else:
+                machine.budget.settle(number, machine.now_us)
+    assert most_in_a_window(sent, 20_000) <= 1_000

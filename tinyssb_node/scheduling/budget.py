@@ -1,0 +1,329 @@
+"""Airtime as an account: asked before a packet is handed to a radio, charged durably, settled when it has left.
+
+One account per sub-band, whichever faces send there (decision 0008). Charges go to the store in the transaction that
+precedes the packet; the account is made anew from them at start.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from tinyssb_node import limits
+from tinyssb_node.scheduling.ledger import Ledger
+from tinyssb_node.scheduling.link import Allowance
+from tinyssb_node.store.port import Charge, Store
+
+_CLOCK_KEY = "air_clock"
+"""Where the store keeps the ledger's clock (docs/formats/store.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boot:
+    """How the node's clock lies in the system's life."""
+
+    id: str
+    """The same as long as the system runs, never the same again."""
+    since_us: int
+    """The system's boot time, microseconds, when the node's clock showed 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AirStatus:
+    """What a user may know of an account."""
+
+    band: str
+    """The sub-band."""
+    limit_us: int
+    """Microseconds on the air that any window may hold."""
+    window_us: int
+    """Length of the window."""
+    used_us: int
+    """Spent in the window that ends now, or in the hands of a radio."""
+    left_us: int
+    """May still be spent."""
+    advert_left_us: int
+    """Of these, what adverts and requests may use."""
+    content_left_us: int
+    """Of these, what entries and chunks may use."""
+    full_us: int
+    """Airtime of a full packet."""
+    wait_us: int | None
+    """Until the next full entry may be sent: 0 for now, None for never."""
+
+
+class AirClock:
+    """Ledger time: the sum of time that the system vouches for. Stands still over a reboot, never goes back."""
+
+    def __init__(self, store: Store, boot: Boot, now_us: int) -> None:
+        self._store = store
+        self._boot = boot
+        # A charge that ended tells that ledger time had come so far.
+        reached_us = max((charge.ended_us or 0 for charge in store.charges()), default=0)
+        boot_id, boot_us, ledger_us = _parse_clock(store.get_meta(_CLOCK_KEY))
+        elapsed_us = boot.since_us + now_us - boot_us if boot_id == boot.id else 0
+        self._offset_us = max(reached_us, ledger_us + max(0, elapsed_us)) - now_us
+        self._kept_us = now_us
+
+    def ledger_us(self, now_us: int) -> int:
+        """Ledger time at *now_us* of the node's clock."""
+        return now_us + self._offset_us
+
+    def node_us(self, ledger_us: int) -> int:
+        """The other way round."""
+        return ledger_us - self._offset_us
+
+    @property
+    def keep_due_us(self) -> int:
+        """When it is worth writing again."""
+        return self._kept_us + limits.AIR_CLOCK_KEEP_US
+
+    def keep(self, now_us: int) -> None:
+        """Write it to the store."""
+        boot_us = self._boot.since_us + now_us
+        self._store.put_meta(_CLOCK_KEY, f"{self._boot.id} {boot_us} {self.ledger_us(now_us)}")
+        self._kept_us = now_us
+
+
+def _parse_clock(text: str | None) -> tuple[str, int, int]:
+    """Boot id, boot time and ledger time as they were written."""
+    if text is None:
+        return "", 0, 0
+    boot_id, boot_us, ledger_us = text.split(" ")
+    return boot_id, int(boot_us), int(ledger_us)
+
+
+class AirBudget:
+    """One sub-band's account. All times are the node's clock, in microseconds."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: AirClock,
+        allowance: Allowance,
+        *,
+        full_us: int,
+        now_us: int,
+        read_only: bool = False,
+    ) -> None:
+        """Load the account from *store*; *full_us* is the airtime of a full packet.
+
+        While the store is *read_only* nothing can be charged, so nothing may be sent.
+        """
+        self.allowance = allowance
+        self._store = store
+        self._clock = clock
+        self._full_us = full_us
+        self._read_only = read_only
+        self._seen_us = now_us
+        """The latest moment anybody spoke of."""
+        self._rows = OrderedDict(
+            (charge.number, charge) for charge in store.charges() if charge.band == allowance.band
+        )
+        self._number = max(self._rows, default=0)
+        self._unwritten: set[int] = set()
+        """Charges that were settled since they were written."""
+        for number, charge in self._rows.items():
+            if charge.ended_us is None:
+                # Nobody is left to say when it went: now at the latest.
+                self._change(replace(charge, ended_us=clock.ledger_us(now_us) + charge.airtime_us), number)
+        self._make_ledgers()
+
+    def widen(self, full_us: int) -> None:
+        """A face whose full packets take *full_us* sends in this sub-band too."""
+        if full_us > self._full_us:
+            self._full_us = full_us
+            self._make_ledgers()
+
+    def _make_ledgers(self) -> None:
+        limit_us, window_us = self.allowance.limit_us, self.allowance.window_us
+
+        def share(permille: int) -> Ledger:
+            # Where an hour has room for a few packets only, a share must not round down to none.
+            share_us = max(limit_us * permille // 1_000, self._full_us)
+            return Ledger(min(limit_us, share_us), window_us)
+
+        self._whole = Ledger(limit_us, window_us)
+        self._shares = {True: share(limits.AIR_ADVERT_PERMILLE), False: share(limits.AIR_CONTENT_PERMILLE)}
+        for charge in sorted(self._rows.values(), key=lambda charge: charge.ended_us or 0):
+            for ledger in self._ledgers(charge):
+                ledger.hold(charge.airtime_us)
+                if charge.ended_us is not None:
+                    ledger.settle(charge.airtime_us, charge.ended_us)
+
+    def _ledgers(self, charge: Charge) -> tuple[Ledger, ...]:
+        """Those that count *charge*; none if it was taken back."""
+        return (self._whole, self._shares[charge.advert]) if charge.airtime_us else ()
+
+    # --- asking
+
+    def may_send_at(self, airtime_us: int, now_us: int, *, advert: bool) -> int | None:
+        """From when on a packet may be handed to a radio, as far as is known now; None: never."""
+        self._seen_us = max(self._seen_us, now_us)
+        if self._read_only:
+            return None
+        ledger_us = self._clock.ledger_us(now_us)
+        whole_us = self._whole.earliest_send_us(airtime_us, ledger_us)
+        share_us = self._shares[advert].earliest_send_us(airtime_us, ledger_us)
+        if whole_us is None or share_us is None:
+            return None
+        return self._clock.node_us(max(whole_us, share_us))
+
+    def may_send(self, now_us: int, *, advert: bool) -> bool:
+        """True if any packet may be handed to a radio now."""
+        return self.may_send_at(self._full_us, now_us, advert=advert) == now_us
+
+    def next_us(self, *, advert: bool) -> int | None:
+        """When that may be so, seen from the latest moment anybody spoke of; None: never."""
+        return self.may_send_at(self._full_us, self._seen_us, advert=advert)
+
+    # --- charging
+
+    def charge(self, airtime_us: int, now_us: int, *, advert: bool) -> int:
+        """A packet is handed to a radio once the store has committed. Returns the number to settle it by."""
+        assert airtime_us > 0
+        assert self.may_send_at(airtime_us, now_us, advert=advert) == now_us
+        self._prune(self._clock.ledger_us(now_us) - self.allowance.window_us)
+        for number in sorted(self._unwritten & self._rows.keys()):
+            self._store.put_charge(self._rows[number])
+        self._unwritten.clear()
+        self._number += 1
+        charge = Charge(
+            band=self.allowance.band, number=self._number, advert=advert, airtime_us=airtime_us, ended_us=None
+        )
+        self._rows[self._number] = charge
+        self._store.put_charge(charge)
+        self._clock.keep(now_us)
+        for ledger in self._ledgers(charge):
+            ledger.hold(airtime_us)
+        return self._number
+
+    def settle(self, number: int, now_us: int) -> None:
+        """The packet charged under *number* has left: now at the latest.
+
+        Written with the next charge. If there is none before a crash, the packet counts as leaving at the restart.
+        """
+        charge, ended_us = self._rows[number], self._clock.ledger_us(now_us)
+        for ledger in self._ledgers(charge):
+            ledger.settle(charge.airtime_us, ended_us)
+        self._change(replace(charge, ended_us=ended_us), number)
+
+    def take_back(self, number: int, now_us: int) -> None:
+        """The packet charged under *number* was not sent and never will be, which the radio says itself."""
+        charge = self._rows[number]
+        for ledger in self._ledgers(charge):
+            ledger.release(charge.airtime_us)
+        self._change(replace(charge, airtime_us=0, ended_us=self._clock.ledger_us(now_us)), number)
+
+    def _change(self, charge: Charge, number: int) -> None:
+        self._rows[number] = charge
+        self._unwritten.add(number)
+
+    def _prune(self, before_us: int) -> None:
+        """Forget charges no window can reach, and put neighbours together where there are too many."""
+        through = 0
+        while self._rows:
+            number, charge = next(iter(self._rows.items()))
+            if charge.ended_us is None or charge.ended_us > before_us:
+                break
+            del self._rows[number]
+            through = number
+        if through:
+            self._store.drop_charges(self.allowance.band, through)
+        if len(self._rows) >= limits.LEDGER_RECORDS_MAX:
+            self._store.drop_charges(self.allowance.band, self._number)
+            paired = sorted(_paired(self._rows.values()), key=lambda charge: charge.number)
+            self._rows = OrderedDict((charge.number, charge) for charge in paired)
+            self._unwritten.update(self._rows)
+
+    # --- looking
+
+    @property
+    def busy_until_us(self) -> int | None:
+        """When all that was charged is forgotten, unless more is; None: nobody can say yet."""
+        if not self._rows:
+            return self._clock.node_us(0)
+        last_us = self._rows[next(reversed(self._rows))].ended_us
+        return None if last_us is None else self._clock.node_us(last_us + self.allowance.window_us)
+
+    def status(self, now_us: int) -> AirStatus:
+        """How the account stands."""
+        ledger_us = self._clock.ledger_us(now_us)
+        left_us = self._whole.left_us(ledger_us)
+        at_us = self.may_send_at(self._full_us, now_us, advert=False)
+        return AirStatus(
+            band=self.allowance.band,
+            limit_us=self.allowance.limit_us,
+            window_us=self.allowance.window_us,
+            used_us=self._whole.used_us(ledger_us),
+            left_us=left_us,
+            advert_left_us=min(left_us, self._shares[True].left_us(ledger_us)),
+            content_left_us=min(left_us, self._shares[False].left_us(ledger_us)),
+            full_us=self._full_us,
+            wait_us=None if at_us is None else at_us - now_us,
+        )
+
+
+def _paired(charges: Iterable[Charge]) -> Iterator[Charge]:
+    """The same airtime in about half the rows, none of it earlier than it was."""
+    alone: dict[bool, Charge] = {}
+    for charge in charges:
+        if charge.ended_us is None:
+            yield charge
+            continue
+        before = alone.pop(charge.advert, None)
+        if before is None:
+            alone[charge.advert] = charge
+        else:
+            ended_us = max(charge.ended_us, before.ended_us or 0)
+            yield replace(charge, airtime_us=before.airtime_us + charge.airtime_us, ended_us=ended_us)
+    yield from alone.values()
+
+
+class AirBudgets:
+    """All accounts of a node."""
+
+    def __init__(self, store: Store, boot: Boot, *, read_only: bool = False) -> None:
+        self._store = store
+        self._boot = boot
+        self._read_only = read_only
+        self._clock: AirClock | None = None
+        self._budgets: dict[str, AirBudget] = {}
+
+    def open(self, allowance: Allowance, full_us: int, now_us: int) -> AirBudget:
+        """The account of a face that is up: the same for all faces in one sub-band."""
+        if self._clock is None:
+            self._clock = AirClock(self._store, self._boot, now_us)
+        budget = self._budgets.get(allowance.band)
+        if budget is None:
+            budget = self._budgets[allowance.band] = AirBudget(
+                self._store,
+                self._clock,
+                allowance,
+                full_us=full_us,
+                now_us=now_us,
+                read_only=self._read_only,
+            )
+        assert budget.allowance == allowance, "a sub-band has one rule"
+        budget.widen(full_us)
+        return budget
+
+    @property
+    def next_us(self) -> int | None:
+        """When ``wake`` is due; None: nothing depends on the time."""
+        if self._clock is None or self._read_only:
+            return None
+        due_us = self._clock.keep_due_us
+        busy = (
+            (until_us := budget.busy_until_us) is None or until_us > due_us
+            for budget in self._budgets.values()
+        )
+        return due_us if any(busy) else None
+
+    def wake(self, now_us: int) -> None:
+        """Write down, once in a while, how much time has passed."""
+        if self._clock is not None and (due_us := self.next_us) is not None and now_us >= due_us:
+            self._clock.keep(now_us)
+
+    def status(self, now_us: int) -> list[AirStatus]:
+        """How all accounts stand, by sub-band."""
+        return [budget.status(now_us) for _, budget in sorted(self._budgets.items())]
