@@ -65,8 +65,9 @@ class _Still:
     name = FaceName("bench")
     profile: LinkProfile = stream_profile()
 
-    async def send(self, packets: list[bytes]) -> None:
+    async def send(self, packets: list[bytes]) -> int:
         """Take them."""
+        return len(packets)
 
 
 def backlog() -> list[Figure]:

@@ -63,16 +63,22 @@ class FakeFace:
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     broken: bool = False
+    keeps: int = 0
+    """How many times carrier sense says that somebody else is sending."""
 
     def __post_init__(self) -> None:
         self.gate.set()
 
-    async def send(self, packets: list[bytes]) -> None:
+    async def send(self, packets: list[bytes]) -> int:
         if self.broken:
             raise OSError("unplugged")
         await self.gate.wait()
+        if self.keeps:
+            self.keeps -= 1
+            return 0
         self.packets += packets
         self.arrived.set()
+        return len(packets)
 
 
 @dataclass

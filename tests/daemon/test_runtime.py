@@ -77,10 +77,10 @@ async def test_nothing_is_sent_before_it_is_durable_and_recorded(bench: Bench) -
     seen: list[tuple[int, bool]] = []
 
     class WatchingFace(FakeFace):
-        async def send(self, packets: list[bytes]) -> None:
+        async def send(self, packets: list[bytes]) -> int:
             held = bench.store.entry(KEY.feed_id, 1)
             seen.append((0 if held is None else held.committed_us, '"kind":"entry"' in bench.records()))
-            await super().send(packets)
+            return await super().send(packets)
 
     face = WatchingFace()
     async with running(bench):
@@ -260,3 +260,17 @@ async def test_a_bug_in_the_node_is_told_with_the_packet_and_ends_the_run(
 async def test_a_send_for_a_face_that_just_went_is_dropped(bench: Bench) -> None:
     gone = Send(FaceName("gone"), b"x" * 8, PacketKind.PING)
     assert bench.runtime.do(lambda _node, _now_us: ("done", [gone])) == "done"
+
+
+async def test_a_packet_kept_by_carrier_sense_is_sent_later(bench: Bench) -> None:
+    face = FakeFace(keeps=2)
+    async with running(bench):
+        bench.runtime.up(face, "air")
+        await settle(bench)
+        published = bench.runtime.do(lambda node, now_us: node.publish(b"in the end", now_us))
+        async with asyncio.timeout(5):
+            while not any(packet[8:10] == b"\x0ai" for packet in face.packets):
+                face.arrived.clear()
+                await face.arrived.wait()
+    assert published.seq == 1
+    assert face.keeps == 0

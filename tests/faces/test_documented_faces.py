@@ -74,8 +74,6 @@ def test_the_example_conversation_is_one() -> None:
         (ETHER, f"{limits.ETHER_NODES_MAX} nodes at a time and {limits.ETHER_CONTROLS_MAX} connections"),
         (ETHER, f"{limits.ETHER_CUTS_MAX} at most"),
         (ETHER, f"within {limits.ETHER_HELLO_S:.0f} s"),
-        (ETHER, f"0 to {limits.ETHER_SENSE_SLOTS} slots"),
-        (ETHER, f"{limits.ETHER_SENSE_TRIES:,} waits"),
         (FACES, f"at most {limits.FACE_SPEC_MAX} characters"),
         (FACES, f"within {limits.UDP_COPY_WINDOW_S} s"),
         (FACES, f"{limits.BACKOFF_MIN_S:.0f} to {limits.BACKOFF_MAX_S:.0f} s"),

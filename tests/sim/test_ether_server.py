@@ -157,21 +157,6 @@ async def test_links_and_places_from_the_configuration() -> None:
         assert far.frames == []
 
 
-async def test_who_hears_somebody_waits_until_he_is_done() -> None:
-    async with (
-        an_ether(replace(QUICK, time_scale=4.0)) as port,
-        running(node(port, "ana")) as ana,
-        running(node(port, "bob")) as bob,
-    ):
-        await up(ana, bob)
-        first = asyncio.create_task(ana.face().send([PACKET]))
-        await asyncio.sleep(0.02)  # 0.08 s on the channel: the packet has begun and is not over
-        await bob.face().send([PACKET[:8]])
-        assert first.done()
-        await ana.until(lambda: ana.packets == [PACKET[:8]])
-        await bob.until(lambda: bob.packets == [PACKET])
-
-
 async def test_a_node_comes_back_when_the_ether_does() -> None:
     async with an_ether() as port:
         endpoint = node(port, "ana")
@@ -358,8 +343,7 @@ async def test_a_node_leaves_an_ether_that_never_answers(monkeypatch: pytest.Mon
         assert endpoint.problem.endswith("too slow")
 
 
-async def test_who_waits_too_long_for_silence_sends_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "ETHER_SENSE_TRIES", 1)
+async def test_who_hears_somebody_is_told_to_wait() -> None:
     async with (
         an_ether(replace(QUICK, time_scale=1.5)) as port,
         running(node(port, "ana")) as ana,
@@ -368,9 +352,10 @@ async def test_who_waits_too_long_for_silence_sends_all_the_same(monkeypatch: py
         await up(ana, bob)
         first = asyncio.create_task(ana.face().send([PACKET]))
         await asyncio.sleep(0.05)  # 0.08 s on the channel: the packet has begun and is not over
-        await bob.face().send([PACKET[:8]])
-        await first
-        assert [one.collided for one in (await status(port)).nodes] == [1, 1]
+        assert await bob.face().send([PACKET[:8], PACKET]) == 0
+        assert await first == 1
+        assert await bob.face().send([PACKET[:8]]) == 1
+        await bob.until(lambda: bob.packets == [PACKET])
 
 
 def test_a_time_scale_of_nothing_is_refused() -> None:

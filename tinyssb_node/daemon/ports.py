@@ -11,9 +11,10 @@ class Port:
     """Gives a face its packets, in order, and tells when they have left."""
 
     def __init__(
-        self, face: Face, spec: str, left: Callable[["Port", int, int], None], logger: Logger
+        self, face: Face, spec: str, left: Callable[["Port", int, int, int], None], logger: Logger
     ) -> None:
-        """*left* is told the port, its generation when packets were handed over, and how many have left since."""
+        """*left* is told the port, its generation when packets were handed over, how many have left since, and how many
+        carrier sense kept here."""
         self.face = face
         self.spec = spec
         self.generation = 0
@@ -48,9 +49,9 @@ class Port:
             if not packets:
                 continue
             try:
-                await self.face.send(packets)
+                sent = await self.face.send(packets)
             except OSError as error:
                 # Its endpoint takes the face down; what was under way is lost, as packets may be.
                 self._logger.debug("sending failed", face=self.face.name, error=str(error))
                 return
-            self._left(self, generation, len(packets))
+            self._left(self, generation, sent, len(packets) - sent)

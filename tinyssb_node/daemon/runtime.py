@@ -247,13 +247,19 @@ class Runtime:
             event.set()
         return True
 
-    def _left(self, port: Port, generation: int, count: int) -> None:
-        """Packets have left. Those of a node or a face that is no more are not counted against its successor."""
+    def _left(self, port: Port, generation: int, count: int, kept: int) -> None:
+        """Packets have left, or were kept for somebody else's being on the air. Those of a node or a face that is no
+        more are not counted against its successor."""
 
         def report(node: Node, now_us: int) -> list[Effect]:
             name = port.face.name
             current = self._ports.get(name) is port and port.generation == generation
-            return node.sent(name, count, now_us) if current else []
+            if not current:
+                return []
+            effects = node.sent(name, count, now_us) if count else []
+            for _ in range(kept):
+                effects += node.busy(name, now_us)
+            return effects
 
         self._report(report)
 

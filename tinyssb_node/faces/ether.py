@@ -11,6 +11,7 @@ from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.ether_protocol import (
+    Busy,
     Heard,
     Hello,
     Refused,
@@ -56,22 +57,25 @@ class EtherFace:
         self._reader = connection.reader
         self._writer = connection.writer
         self._numbers = count(1)
-        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._waiting: dict[int, asyncio.Future[bool]] = {}
 
-    async def send(self, packets: list[bytes]) -> None:
-        """Send *packets* one after the other; return when the airtime of the last is over. Raises ConnectionError."""
-        for packet in packets:
-            await self._send_one(packet)
+    async def send(self, packets: list[bytes]) -> int:
+        """See Face. Returns when the airtime of the last is over, or one may not be sent. Raises ConnectionError."""
+        for count_sent, packet in enumerate(packets):
+            if not await self._send_one(packet):
+                return count_sent
+        return len(packets)
 
-    async def _send_one(self, packet: bytes) -> None:
+    async def _send_one(self, packet: bytes) -> bool:
+        """False if somebody else is on the air."""
         if self._writer.is_closing():
             raise ConnectionResetError("the ether is gone")
         number = next(self._numbers)
-        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        over: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting[number] = over
         try:
             self._writer.write(serialize_message(Send(id=number, packet=packet.hex())))
-            await over
+            return await over
         finally:
             del self._waiting[number]
 
@@ -104,10 +108,10 @@ class EtherFace:
                         airtime_us=self.profile.airtime_us[len(packet)],
                     ),
                 )
-            case Sent(id=number):
-                over = self._waiting.get(number)
+            case Sent() | Busy() as told:
+                over = self._waiting.get(told.id)
                 if over is not None and not over.done():
-                    over.set_result(None)
+                    over.set_result(isinstance(told, Sent))
             case _:
                 sink.junk(self.name, "not understood", len(line))
 

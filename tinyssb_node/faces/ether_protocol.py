@@ -125,6 +125,13 @@ class Sent(msgspec.Struct, frozen=True, tag_field="t", tag="sent", kw_only=True)
     """The node's number for it."""
 
 
+class Busy(msgspec.Struct, frozen=True, tag_field="t", tag="busy", kw_only=True):
+    """A packet was not sent: carrier sense says that somebody else is sending."""
+
+    id: Number
+    """The node's number for it."""
+
+
 class Heard(msgspec.Struct, frozen=True, tag_field="t", tag="frame", kw_only=True):
     """A packet reached this node."""
 
@@ -168,7 +175,7 @@ class Status(msgspec.Struct, frozen=True, tag_field="t", tag="state", kw_only=Tr
 
 FromClient = Hello | Send | Command
 """What an ether receives."""
-FromEther = Welcome | Refused | Sent | Heard | Status
+FromEther = Welcome | Refused | Sent | Busy | Heard | Status
 """What its users receive."""
 
 _Message = TypeVar("_Message")

@@ -24,8 +24,11 @@ class Face(Protocol):
         """How it is scheduled."""
         ...
 
-    async def send(self, packets: list[bytes]) -> None:
+    async def send(self, packets: list[bytes]) -> int:
         """Send *packets* in order; return when the last has left (a radio: when its airtime is over).
+
+        Returns how many have left: fewer than all if carrier sense says that somebody else is on the air. The face does
+        not wait for silence itself, since by then there may be something better to say.
 
         Cancelled when the face goes down. Raises OSError if the link fails under it; its endpoint then reports
         the face down, if it has not yet.

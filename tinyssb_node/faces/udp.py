@@ -45,7 +45,7 @@ class UdpFace:
         self._echoes = Echoes()
         self._peers = Peers()
 
-    async def send(self, packets: list[bytes]) -> None:
+    async def send(self, packets: list[bytes]) -> int:
         """Send each packet to the group, and a copy to each peer heard lately. Raises OSError if the group fails."""
         for packet in packets:
             frame = serialize_crc_frame(packet)
@@ -57,6 +57,7 @@ class UdpFace:
                 raise
             for peer in self._peers.recent(self._loop.time()) if self._copies else ():
                 await self._send_copy(frame, peer)
+        return len(packets)
 
     async def _send_copy(self, frame: bytes, peer: str) -> None:
         try:

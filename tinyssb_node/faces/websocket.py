@@ -43,13 +43,14 @@ class WsFace:
         self._connection = connection
         self._hung_up = False
 
-    async def send(self, packets: list[bytes]) -> None:
+    async def send(self, packets: list[bytes]) -> int:
         """Write *packets*, waiting whenever the peer reads slower than we write. Raises ConnectionResetError."""
         try:
             for packet in packets:
                 await self._connection.send(packet)
         except ConnectionClosed as closed:
             raise ConnectionResetError(_reason(closed)) from closed
+        return len(packets)
 
     async def serve(self, sink: FaceSink, spec: str) -> str:
         """Be up until the connection ends, and hand what comes in to *sink*. Returns why it ended."""

@@ -5,10 +5,10 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from firmware_bridge import lora
 from tinyssb_node import limits
 from tinyssb_node.faces.errors import EtherOpenError, EtherRefusedError, EtherUnreachableError
 from tinyssb_node.faces.ether_protocol import (
+    Busy,
     Command,
     Cut,
     GetStatus,
@@ -69,7 +69,7 @@ class _Node:
     collided: int = 0
     lost: int = 0
 
-    def tell(self, message: Heard | Sent) -> None:
+    def tell(self, message: Heard | Sent | Busy) -> None:
         """Say something, unless the node reads too slowly: then it misses it, as it would on air."""
         if (
             self.writer is not None
@@ -220,7 +220,9 @@ class Ether:
     async def _send_all(self, node: _Node) -> None:
         while True:
             message = await node.queue.get()
-            await self._listen_before_talk(node.name)
+            if self._medium.is_busy(node.name, self._now_us()):
+                node.tell(Busy(id=message.id))
+                continue
             packet_size = len(message.packet) // 2
             begin_us = self._now_us()
             end_us = self._medium.begin_send(node.name, packet_size + limits.CRC_SIZE, begin_us)
@@ -229,15 +231,6 @@ class Ether:
             node.airtime_us += end_us - begin_us
             self._deliver(message.packet, self._medium.end_send(node.name))
             node.tell(Sent(id=message.id))
-
-    async def _listen_before_talk(self, name: str) -> None:
-        """Wait a random number of slots, and again while somebody else is heard."""
-        options = self._config.medium
-        slot_us = lora.symbols_us(options.lora, 4 * options.sense_symbols) + options.turnaround_us
-        for _ in range(limits.ETHER_SENSE_TRIES):
-            await self._pause(round(self._entropy.random() * limits.ETHER_SENSE_SLOTS * slot_us))
-            if not self._medium.is_busy(name, self._now_us()):
-                return
 
     def _deliver(self, packet: str, outcome: Outcome) -> None:
         for delivery in outcome.deliveries:
