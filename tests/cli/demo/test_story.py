@@ -9,6 +9,7 @@ from tinyssb_node.cli.demo import story as telling
 from tinyssb_node.cli.demo.mesh import NAMES, Mesh
 from tinyssb_node.cli.demo.story import Story
 from tinyssb_node.cli.demo.summary import Summary
+from tinyssb_node.faces.ether_protocol import Cut, Heal
 
 
 class FakeMesh:
@@ -18,16 +19,16 @@ class FakeMesh:
     tables = Path("/nowhere")
 
     def __init__(self) -> None:
-        self.said: list[tuple[str, ...]] = []
+        self.said: list[Cut | Heal] = []
         self.published: dict[str, int] = dict.fromkeys(NAMES, 0)
         self.is_cut = False
 
     def check(self) -> None:
         pass
 
-    def ether(self, *words: str) -> None:
-        self.said.append(words)
-        self.is_cut = words[0] == "cut"
+    def ether(self, command: Cut | Heal) -> None:
+        self.said.append(command)
+        self.is_cut = isinstance(command, Cut)
 
     def publish(self, name: str, text: str) -> None:
         assert 0 < len(text.encode()) < 65_536
@@ -55,14 +56,15 @@ def test_rounds_go_on_until_time_is_up_and_leave_the_mesh_whole(clock: list[floa
     story = Story(cast("Mesh", mesh), lines.append, deadline_s=90.0)
     story.run()
     assert clock[0] <= 90.0
-    assert [words[0] for words in mesh.said] == ["cut", "heal"] * (len(mesh.said) // 2)
+    assert [type(command) for command in mesh.said] == [Cut, Heal] * (len(mesh.said) // 2)
     assert len(mesh.said) >= 4
-    for words in mesh.said[::2]:
-        assert sorted(",".join(words[1:]).split(",")) == sorted(NAMES)
+    for command in mesh.said[::2]:
+        assert isinstance(command, Cut)
+        assert sorted(command.left + command.right) == sorted(NAMES)
     assert any("copies are missing" in line for line in lines)
     summary = story.end()
     assert summary.nodes_agree
-    assert mesh.said[-1] == ("heal",)
+    assert mesh.said[-1] == Heal()
 
 
 def test_a_mesh_that_does_not_agree_is_waited_for_and_told_of(clock: list[float]) -> None:

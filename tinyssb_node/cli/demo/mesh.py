@@ -1,5 +1,6 @@
 """The processes of the demonstration, each one that a user could start by hand."""
 
+import asyncio
 import os
 import shutil
 import socket
@@ -18,7 +19,9 @@ from tinyssb_node.daemon.config import read_config
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.daemon.setup import create_home
+from tinyssb_node.faces.ether_protocol import Cut, Heal
 from tinyssb_node.ids import Dialect, FeedId
+from tinyssb_node.sim.ether import ether_command
 
 NAMES: Final = ("ana", "ben", "cyd", "dan", "eve")
 """The nodes."""
@@ -133,10 +136,9 @@ class Mesh:
                     f"See {process.log}.",
                 )
 
-    def ether(self, *words: str) -> None:
-        """Say something to the channel: cut, heal."""
-        command = [str(_beside_us("tinyssb")), "ether", "--port", str(self.ether_port), *words]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own program
+    def ether(self, command: Cut | Heal) -> None:
+        """Say something to the channel, as `tinyssb ether` would."""
+        asyncio.run(ether_command("127.0.0.1", self.ether_port, command))
 
     def publish(self, name: str, text: str) -> None:
         """Let a node publish *text*; it is on its disk when this returns."""

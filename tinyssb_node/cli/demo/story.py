@@ -7,6 +7,7 @@ from typing import Final
 
 from tinyssb_node.cli.demo.mesh import NAMES, Mesh
 from tinyssb_node.cli.demo.summary import Summary, read_tables, summarize
+from tinyssb_node.faces.ether_protocol import Cut, Heal
 
 Tell = Callable[[str], None]
 """Prints one line."""
@@ -61,14 +62,14 @@ class Story:
 
     def end(self) -> Summary:
         """Make the mesh whole, let nodes and tables settle, and look."""
-        self._mesh.ether("heal")
+        self._mesh.ether(Heal())
         self._wait(_AGREE_S, lambda: summarize(self._mesh).nodes_agree)
         self._wait(_TABLES_S, lambda: summarize(self._mesh).tables_agree)
         return summarize(self._mesh)
 
     def _round(self, apart: Sequence[str]) -> None:
         rest = [name for name in NAMES if name not in apart]
-        self._mesh.ether("cut", ",".join(apart), ",".join(rest))
+        self._mesh.ether(Cut(left=tuple(apart), right=tuple(rest)))
         self._tell(f"Cut: {_list(apart)} on one side, {_list(rest)} on the other. Both sides post.")
         for name in (apart[0], rest[0], rest[-1]):
             self._mesh.publish(name, next(self._posts))
@@ -76,7 +77,7 @@ class Story:
             pass
         missing = self._missing()
         self._tell(f"{missing} copies are missing; the page shows who is behind.")
-        self._mesh.ether("heal")
+        self._mesh.ether(Heal())
         self._tell("The two sides meet again.")
         self._until_agreed("Everybody has everything")
         for _ in self._ticks(_PAUSE_S):
