@@ -272,3 +272,35 @@ class EventLogFailedError(LocalError):
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(f"The event log {path} cannot be written: {reason}. What is in it was kept.")
+
+
+class OptionError(LocalError):
+    """A simulation that cannot be: which of its options, by dotted key, and why."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(f"{key}: {reason}")
+        self.key = key
+        self.reason = reason
+
+
+class ScenarioFileError(LocalError):
+    """A scenario file that cannot be used, at *key* in *line*, or as a whole where the key is empty."""
+
+    def __init__(self, path: Path, line: int | None, key: str, reason: str) -> None:
+        self.path, self.line, self.key, self.reason = path, line, key, reason
+        place = f"{path}" if line is None else f"{path}, line {line}"
+        super().__init__(
+            f"The scenario {place} cannot be played: {key + ': ' if key else ''}{reason}. Nothing was simulated; "
+            "docs/reference/sim.md lists what a scenario may say"
+        )
+
+
+class SimulationFailedError(LocalError):
+    """A checker of the simulator found what must never happen."""
+
+    def __init__(self, scenario: str, seed: int, time_us: int, rule: str, what: str, replay: str) -> None:
+        self.scenario, self.seed, self.time_us = scenario, seed, time_us
+        self.rule, self.what, self.replay = rule, what, replay
+        super().__init__(
+            f"scenario {scenario}, seed {seed}, after {time_us / 1e6:.6f} s: {rule}: {what}. To see it again: {replay}"
+        )

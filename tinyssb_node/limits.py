@@ -308,3 +308,23 @@ AIR_CONTENT_PERMILLE: Final = 900
 """Share that entries and chunks may use: a node that gives to others for an hour can still ask and be asked."""
 AIR_CLOCK_KEEP_US: Final = 60_000_000
 """How often the ledger's clock is written while nothing is sent: what a power cut may cost of time already waited."""
+
+# --- Simulator -----------------------------------------------------------------------------------------------------
+
+SIM_NODES_MAX: Final = 200
+"""Most nodes in a simulation: as many as the modelled channel holds."""
+assert SIM_NODES_MAX <= ETHER_NODES_MAX
+SIM_HOURS_MAX: Final = 8_784.0
+"""Longest simulated time: a leap year."""
+SIM_HAPPENINGS: Final = 50_000_000
+"""Packets and timers after which a run ends, unless told otherwise: about an hour on a PC."""
+SIM_HAPPENINGS_MAX: Final = 10**9
+"""Most that may be asked for."""
+SIM_ITEMS_MAX: Final = 1_000
+"""Most faults, sources of traffic or streams in a scenario."""
+SIM_POSTS_MAX: Final = 20_000
+"""Most entries that a source of traffic has a node publish."""
+SIM_FILE_MAX: Final = 2**20
+"""Most bytes of a scenario file."""
+SIM_BURSTS_MAX: Final = 0.5
+"""Most of the time that others may be on the air: field studies of the 868 MHz band found 0 to 5 %."""

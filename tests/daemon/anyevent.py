@@ -7,7 +7,7 @@ from typing import get_args, get_type_hints
 from hypothesis import strategies as st
 
 from tinyssb_node import events, limits
-from tinyssb_node.daemon.eventlog_records import KINDS
+from tinyssb_node.eventrecords import KINDS
 from tinyssb_node.ids import FaceName, FeedId, MessageId
 
 numbers = st.integers(0, limits.SEQ_MAX)

@@ -10,8 +10,8 @@ import pytest
 from tests.docs import pages
 from tinyssb_node import events
 from tinyssb_node.daemon.config import ConfigError, parse_config
-from tinyssb_node.daemon.eventlog_records import KINDS
 from tinyssb_node.daemon.home import Home
+from tinyssb_node.eventrecords import KINDS
 from tinyssb_node.ids import PacketKind
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final, Self
 
 from tinyssb_node import limits
-from tinyssb_node.daemon.eventlog_records import record_serializers, serialize_mark
 from tinyssb_node.daemon.eventlog_rederive import rederive
 from tinyssb_node.daemon.eventlog_segments import LastWords, drop_old_segments, last_words, segment_path
 from tinyssb_node.errors import EventLogFailedError, EventLogFullError
+from tinyssb_node.eventrecords import record_serializers, serialize_mark
 from tinyssb_node.events import ChunkAppended, DaemonStarted, EntryAppended, Event, Refused
 from tinyssb_node.store.durable import sync_folder
 from tinyssb_node.store.port import Store

@@ -2,15 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
-from tinyssb_node.daemon.eventlog_records import MARK, STOP
-
-_SUFFIX: Final = ".jsonl"
-_BOOT_DIGITS: Final = 8
-_OFFSET_DIGITS: Final = 12
+from tinyssb_node.eventrecords import BOOT_DIGITS, MARK, OFFSET_DIGITS, SEGMENT_SUFFIX, STOP, segment_name
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,18 +41,18 @@ class _Record(msgspec.Struct):
 
 def segment_path(folder: Path, boot: int, first_offset: int) -> Path:
     """Where the segment of *boot* that begins with *first_offset* is kept."""
-    return folder / f"{boot:0{_BOOT_DIGITS}}-{first_offset:0{_OFFSET_DIGITS}}{_SUFFIX}"
+    return folder / segment_name(boot, first_offset)
 
 
 def segments(folder: Path) -> list[Segment]:
     """All segments in *folder*, in order of writing; files with other names are not ours."""
-    found = (_parse_path(path) for path in folder.glob(f"*{_SUFFIX}"))
+    found = (_parse_path(path) for path in folder.glob(f"*{SEGMENT_SUFFIX}"))
     return sorted(segment for segment in found if segment is not None)
 
 
 def _parse_path(path: Path) -> Segment | None:
     boot, _, first_offset = path.stem.partition("-")
-    if len(boot) != _BOOT_DIGITS or len(first_offset) != _OFFSET_DIGITS:
+    if len(boot) != BOOT_DIGITS or len(first_offset) != OFFSET_DIGITS:
         return None
     if not (boot + first_offset).isdecimal():
         return None

@@ -37,6 +37,8 @@ _EXITS: dict[type[errors.LocalError], Exit] = {
     EtherOpenError: Exit.UNAVAILABLE,
     EtherUnreachableError: Exit.UNAVAILABLE,
     EtherRefusedError: Exit.DATA,
+    errors.OptionError: Exit.CONFIG,
+    errors.ScenarioFileError: Exit.CONFIG,
 }
 
 

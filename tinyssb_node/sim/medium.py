@@ -200,6 +200,11 @@ class Medium:
             raise ValueError(f"there is room for {limits.ETHER_CUTS_MAX} cuts")
         self._cuts.append(sides)
 
+    def uncut(self, left: Iterable[str], right: Iterable[str]) -> None:
+        """Undo the cut of these sides, if it is in force."""
+        sides = frozenset(left), frozenset(right)
+        self._cuts = [cut for cut in self._cuts if cut != sides]
+
     def heal(self) -> None:
         """Undo all cuts."""
         self._cuts.clear()
@@ -213,6 +218,11 @@ class Medium:
             return self._links[pair]
         rssi_dbm = self._rssi_dbm(left, right)
         return None if rssi_dbm is None else Link(rssi_dbm, self.default_loss)
+
+    def reaches(self, left: str, right: str) -> bool:
+        """Whether each of two nodes hears the other when nothing disturbs, more often than not."""
+        links = self.link(left, right), self.link(right, left)
+        return all(link is not None and link.rssi_dbm >= self._sensitivity_dbm for link in links)
 
     def airtime_us(self, length: int) -> int:
         """Microseconds a frame of *length* bytes is on the air, all framing included."""

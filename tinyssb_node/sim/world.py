@@ -1,29 +1,32 @@
 """Several nodes in virtual time, on a modelled channel and on streams between two.
 
 The second shell around ``Node``, beside the daemon: same order of things (commit, then record, then send), no clock but
-the number in ``now_us``. One seed gives one history.
+the number in ``now_us``. One seed gives one history. What happens is told to watchers, which must not change it.
 """
 
 import heapq
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect, Send
-from tinyssb_node.events import Event
+from tinyssb_node.events import ChunkAppended, ClockSet, EntryAppended, Event
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.node import Node
-from tinyssb_node.scheduling.link import LinkProfile, Reception, air_profile, stream_profile
+from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, air_profile, stream_profile
 from tinyssb_node.sim.medium import Medium
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
 
 AIR = FaceName("air")
 """The face of every node that is on the channel."""
+EPOCH_US = 1_767_225_600 * 1_000_000
+"""What wall clocks say when a simulation begins: 2026-01-01."""
 
 
 @dataclass(slots=True)
@@ -31,67 +34,150 @@ class Inhabitant:
     """A node and what belongs to it."""
 
     name: str
+    key: SigningKey
+    dialect: Dialect
     node: Node
     store: MemoryStore
     feed: FeedId
     events: list[Event] = field(default_factory=list)
-    """All it recorded, in order."""
+    """All it recorded, in order, unless the world was told not to keep it."""
+    position_m: tuple[float, float] | None = None
+    """Where it stands."""
+    up: bool = True
+    """Whether it has power."""
+    boot: int = 1
+    """Times it was switched on."""
+    boot_us: int = 0
+    """When it last was."""
+    wall_offset_us: int = EPOCH_US
+    """What its wall clock adds to virtual time."""
+    hung_until_us: int = 0
+    """Until when its radio does nothing."""
+    down_us: int | None = None
+    """How long it will be off once it loses what it is about to write; None if nothing is to be lost."""
+    brown_out_us: int | None = None
+    """How long it will be off once it breaks down over a packet; None if it will not."""
     woken_for_us: int | None = None
     """The wake-up that is scheduled."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Happening:
-    at_us: int
-    number: int
-    do: Callable[[], None] = field(compare=False)
+def stream(seed: int, purpose: str) -> random.Random:
+    """The stream of chance for *purpose*; Python's generator gives the same numbers on every machine."""
+    return random.Random(f"{seed}/{purpose}")  # noqa: S311 - a model needs no secrets
+
+
+class Watcher(Protocol):
+    """Who is told what happens. Nothing it does may change what happens."""
+
+    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+        """A node was switched on, for the first time or again."""
+        ...
+
+    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+        """A node recorded *event*; what it speaks of is committed."""
+        ...
+
+    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+        """A node began to send over the air."""
+        ...
+
+    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
+        """A user of a node was told that what they published is safe."""
+        ...
 
 
 class World:
     """A mesh and its time."""
 
-    def __init__(self, seed: int, medium: Callable[[random.Random], Medium] | None = None) -> None:
-        """*medium* makes the channel from the stream of chance it is given; None for streams only."""
+    def __init__(
+        self,
+        seed: int,
+        medium: Callable[[random.Random], Medium] | None = None,
+        *,
+        watchers: Sequence[Watcher] = (),
+        keep_events: bool = True,
+        spoil: Callable[[bytes], Sequence[bytes]] | None = None,
+    ) -> None:
+        """*medium* makes the channel from the stream of chance it is given; None for streams only. *spoil* says what
+        a receiver gets of a packet that it received; None for just that packet."""
         self.now_us = 0
         self.inhabitants: dict[str, Inhabitant] = {}
         self.sent: Counter[PacketKind] = Counter()
         """Packets that began to be sent, on all faces together."""
         self.airtime_us = 0
         """Sum of all airtime used."""
+        self.happenings = 0
+        """Packets and timers so far."""
+        self.calm_us = 0
+        """When the last node that lost power is, or was, back."""
         self._seed = seed
+        self._watchers = tuple(watchers)
+        self._keep_events = keep_events
+        self._spoil = spoil
         self._backoff = self.chance("backoff")
         self._medium = medium(self.chance("medium")) if medium is not None else None
-        self._queue: list[_Happening] = []
+        self._profile = None if self._medium is None else _air_profile(self._medium)
+        self._queue: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = 0
-        self._streams: dict[tuple[str, FaceName], tuple[str, FaceName, int]] = {}
+        self._streams: dict[tuple[str, FaceName], _Stream] = {}
+
+    @property
+    def medium(self) -> Medium | None:
+        """The channel."""
+        return self._medium
 
     def chance(self, purpose: str) -> random.Random:
         """A stream of chance of its own for each purpose, so that one more draw here changes nothing there."""
-        return random.Random(f"{self._seed}/{purpose}")  # noqa: S311 - a model needs no secrets
+        return stream(self._seed, purpose)
 
     # --- building
 
-    def add(self, name: str, *, dialect: Dialect = Dialect.SPEC, key: SigningKey | None = None) -> Inhabitant:
-        """A node comes; if there is a channel, it is on it."""
-        key = key or SigningKey(self.chance(f"key {name}").randbytes(32))
+    def add(
+        self,
+        name: str,
+        *,
+        dialect: Dialect = Dialect.SPEC,
+        key: SigningKey | None = None,
+        position_m: tuple[float, float] | None = None,
+        on_air: bool = True,
+    ) -> Inhabitant:
+        """A node comes, to a place if there is one; if there is a channel, it is on it, or will be by
+        ``switch_on_air``."""
+        key = key or SigningKey(self.chance(f"key {name}").randbytes(limits.SEED_SIZE))
         store = MemoryStore()
-        node = Node(
-            store=store, network=Network(), entropy=self.chance(f"node {name}"), key=key, dialect=dialect
-        )
-        store.commit(self.now_us)
-        inhabitant = Inhabitant(name, node, store, key.feed_id)
+        node = self._make_node(name, store, key, dialect, boot=1)
+        inhabitant = Inhabitant(name, key, dialect, node, store, key.feed_id)
+        inhabitant.position_m = position_m
         self.inhabitants[name] = inhabitant
-        if self._medium is not None:
-            self._medium.add_node(name)
-            medium = self._medium
-            airtimes_us = [medium.airtime_us(n + limits.CRC_SIZE) for n in range(limits.PACKET_SIZE + 1)]
-            self._up(inhabitant, AIR, air_profile(airtimes_us))
+        self._begin(inhabitant)
+        if self._medium is not None and on_air:
+            self.switch_on_air(name)
         return inhabitant
 
-    def connect(self, left: str, right: str, latency_us: int = 1_000) -> None:
-        """Lay a stream between two nodes."""
+    def switch_on_air(self, name: str) -> None:
+        """A node that is up, and was not on the channel so far, is on it now."""
+        assert self._medium is not None
+        assert self._profile is not None
+        inhabitant = self.inhabitants[name]
+        self._medium.add_node(name, inhabitant.position_m)
+        self._up(inhabitant, AIR, self._profile)
+
+    def _make_node(self, name: str, store: MemoryStore, key: SigningKey, dialect: Dialect, boot: int) -> Node:
+        chance = self.chance(f"node {name}" if boot == 1 else f"node {name} boot {boot}")
+        return Node(store=store, network=Network(), entropy=chance, key=key, dialect=dialect)
+
+    def _begin(self, inhabitant: Inhabitant) -> None:
+        inhabitant.store.commit(self._wall_us(inhabitant))
+        inhabitant.boot_us = self.now_us
+        for watcher in self._watchers:
+            watcher.began(inhabitant, self.now_us)
+
+    def connect(self, left: str, right: str, latency_us: int = 1_000, jitter_us: int = 0) -> None:
+        """Lay a stream between two nodes; packets take up to *jitter_us* longer, and may then overtake each other."""
+        chance = self.chance(f"stream {left} {right}")
         for here, there in ((left, right), (right, left)):
-            self._streams[here, FaceName(f"to {there}")] = (there, FaceName(f"to {here}"), latency_us)
+            stream = _Stream(there, FaceName(f"to {here}"), latency_us, jitter_us, chance)
+            self._streams[here, FaceName(f"to {there}")] = stream
             self._up(self.inhabitants[here], FaceName(f"to {there}"), stream_profile())
 
     def disconnect(self, left: str, right: str) -> None:
@@ -107,34 +193,55 @@ class World:
 
     # --- acting
 
-    def publish(self, name: str, content: bytes) -> None:
-        """A node publishes *content*."""
+    def publish(self, name: str, content: bytes) -> bool:
+        """A node publishes *content*. False if it is off, or lost power before it was safe."""
         inhabitant = self.inhabitants[name]
-        _, effects = inhabitant.node.publish(content, self.now_us)
+        if not inhabitant.up:
+            return False
+        published, effects = inhabitant.node.publish(content, self.now_us)
         self._perform(inhabitant, effects)
+        if inhabitant.up:
+            for watcher in self._watchers:
+                watcher.acknowledged(inhabitant, published, self.now_us)
+        return inhabitant.up
 
     def act(self, name: str, deed: Callable[[Node, int], Sequence[Effect]]) -> None:
         """Anything else a user of a node may do."""
         inhabitant = self.inhabitants[name]
         self._perform(inhabitant, deed(inhabitant.node, self.now_us))
 
-    def later(self, delay_us: int, do: Callable[[], None]) -> None:
+    def follow(self, name: str, feed: FeedId) -> None:
+        """A node takes *feed* into its set and wants it."""
+        self.act(name, lambda node, now_us: node.follow(feed, now_us))
+
+    def acquaint(self) -> None:
+        """Everybody learns everybody's feed id."""
+        for inhabitant in self.inhabitants.values():
+            for other in self.inhabitants.values():
+                self._perform(inhabitant, inhabitant.node.follow(other.feed, self.now_us))
+
+    def at(self, at_us: int, do: Callable[[], object]) -> None:
+        """Do something at a time to come."""
+        self.later(at_us - self.now_us, do)
+
+    def later(self, delay_us: int, do: Callable[[], object]) -> None:
         """Do something in a while."""
         self._numbers += 1
-        heapq.heappush(self._queue, _Happening(self.now_us + delay_us, self._numbers, do))
+        heapq.heappush(self._queue, (self.now_us + delay_us, self._numbers, do))
 
     # --- time
 
     def run(self, until: Callable[[], bool], limit_us: int) -> bool:
         """Let time pass until *until* holds, or *limit_us* more have passed. True if it holds."""
         end_us = self.now_us + limit_us
+        queue = self._queue
         while not until():
-            if not self._queue or self._queue[0].at_us > end_us:
+            if not queue or queue[0][0] > end_us:
                 self.now_us = end_us
                 return until()
-            happening = heapq.heappop(self._queue)
-            self.now_us = happening.at_us
-            happening.do()
+            self.now_us, _, do = heapq.heappop(queue)
+            self.happenings += 1
+            do()
         return True
 
     def run_for(self, span_us: int) -> None:
@@ -152,16 +259,103 @@ class World:
         records: Sequence[FeedRecord] = inhabitant.node.feeds()
         return [(record.feed, record.seq) for record in records]
 
+    # --- what goes wrong
+
+    def cut(self, left: Iterable[str], right: Iterable[str]) -> None:
+        """Nobody of *left* and nobody of *right* hear each other from now on."""
+        assert self._medium is not None
+        self._medium.cut(left, right)
+
+    def uncut(self, left: Iterable[str], right: Iterable[str]) -> None:
+        """That cut is over."""
+        assert self._medium is not None
+        self._medium.uncut(left, right)
+
+    def crash(self, name: str, down_us: int, *, torn: bool = False) -> None:
+        """A node loses power for *down_us*: now, or if *torn* when it is about to commit something, which is lost."""
+        inhabitant = self.inhabitants[name]
+        if not inhabitant.up:
+            return
+        if torn:
+            inhabitant.down_us = down_us
+        else:
+            self._power_off(inhabitant, down_us)
+
+    def brown_out(self, name: str, down_us: int) -> None:
+        """A node loses power for *down_us* in the middle of the next packet it sends."""
+        self.inhabitants[name].brown_out_us = down_us
+
+    def hang(self, name: str, for_us: int) -> None:
+        """A node's radio neither sends nor hears for *for_us*; a packet handed to it waits."""
+        self.inhabitants[name].hung_until_us = self.now_us + for_us
+        self.calm_us = max(self.calm_us, self.now_us + for_us)
+
+    def set_clock(self, name: str, step_us: int | None) -> None:
+        """A node's wall clock jumps by *step_us*, or to 1970."""
+        inhabitant = self.inhabitants[name]
+        before_us = inhabitant.wall_offset_us
+        inhabitant.wall_offset_us = -self.now_us if step_us is None else before_us + step_us
+        if inhabitant.up:
+            self._record(inhabitant, ClockSet(step_us=inhabitant.wall_offset_us - before_us))
+
+    def _break_down(self, inhabitant: Inhabitant, down_us: int, boot: int) -> None:
+        if inhabitant.boot == boot:
+            self._power_off(inhabitant, down_us)
+
+    def _power_off(self, inhabitant: Inhabitant, down_us: int) -> None:
+        inhabitant.up = False
+        inhabitant.down_us = inhabitant.brown_out_us = inhabitant.woken_for_us = None
+        inhabitant.boot += 1
+        inhabitant.store.rollback()
+        if self._medium is not None:
+            self._medium.remove_node(inhabitant.name)
+        for _, stream in self._streams_of(inhabitant.name):
+            other = self.inhabitants[stream.other]
+            if other.up:
+                self._perform(other, other.node.face_down(stream.face, "gone", self.now_us))
+        self.calm_us = max(self.calm_us, self.now_us + down_us)
+        self.later(down_us, lambda: self._power_on(inhabitant))
+
+    def _power_on(self, inhabitant: Inhabitant) -> None:
+        name = inhabitant.name
+        inhabitant.up = True
+        inhabitant.node = self._make_node(
+            name, inhabitant.store, inhabitant.key, inhabitant.dialect, inhabitant.boot
+        )
+        self._begin(inhabitant)
+        if self._medium is not None:
+            self.switch_on_air(name)
+        for face, stream in self._streams_of(name):
+            other = self.inhabitants[stream.other]
+            if other.up:
+                self._up(inhabitant, face, stream_profile())
+                self._up(other, stream.face, stream_profile())
+
+    def _streams_of(self, name: str) -> list[tuple[FaceName, "_Stream"]]:
+        return [(face, stream) for (here, face), stream in self._streams.items() if here == name]
+
     # --- the shell
 
+    def _wall_us(self, inhabitant: Inhabitant) -> int:
+        return self.now_us + inhabitant.wall_offset_us
+
     def _perform(self, inhabitant: Inhabitant, effects: Sequence[Effect]) -> None:
-        inhabitant.store.commit(self.now_us)
+        if inhabitant.down_us is not None and any(isinstance(effect, _APPENDS) for effect in effects):
+            self._power_off(inhabitant, inhabitant.down_us)
+            return
+        inhabitant.store.commit(self._wall_us(inhabitant))
         for effect in effects:
             if isinstance(effect, Send):
                 self._send(inhabitant, effect)
             else:
-                inhabitant.events.append(effect)
+                self._record(inhabitant, effect)
         self._schedule_wake(inhabitant)
+
+    def _record(self, inhabitant: Inhabitant, event: Event) -> None:
+        if self._keep_events:
+            inhabitant.events.append(event)
+        for watcher in self._watchers:
+            watcher.recorded(inhabitant, event, self.now_us)
 
     def _schedule_wake(self, inhabitant: Inhabitant) -> None:
         due_us = inhabitant.node.next_wake_us()
@@ -177,39 +371,88 @@ class World:
         self.later(max(0, due_us - self.now_us), wake)
 
     def _send(self, inhabitant: Inhabitant, send: Send) -> None:
-        if (inhabitant.name, send.face) in self._streams:
-            self._stream(inhabitant, send)
+        stream = self._streams.get((inhabitant.name, send.face))
+        if stream is not None:
+            self._stream(inhabitant, send, stream)
         else:
-            self._listen_then_talk(inhabitant, send)
+            self._listen_then_talk(inhabitant, send, inhabitant.boot)
 
-    def _stream(self, inhabitant: Inhabitant, send: Send) -> None:
-        other, face, latency_us = self._streams[inhabitant.name, send.face]
+    def _stream(self, inhabitant: Inhabitant, send: Send, stream: "_Stream") -> None:
         self.sent[send.kind] += 1
-        self.later(0, lambda: self._perform(inhabitant, inhabitant.node.sent(send.face, 1, self.now_us)))
-        self.later(latency_us, lambda: self._receive(other, send.packet, face, Reception()))
+        boot = inhabitant.boot
+        other = self.inhabitants[stream.other]
+        other_boot = other.boot
+        latency_us = stream.latency_us + int(stream.chance.random() * stream.jitter_us)
 
-    def _listen_then_talk(self, inhabitant: Inhabitant, send: Send) -> None:
+        def arrive() -> None:
+            if other.boot == other_boot:
+                self._receive(other, send.packet, stream.face, WIRED)
+
+        self.later(0, lambda: self._sent(inhabitant, send, boot))
+        self.later(latency_us, arrive)
+
+    def _listen_then_talk(self, inhabitant: Inhabitant, send: Send, boot: int) -> None:
         medium = self._medium
         assert medium is not None
-        if medium.is_busy(inhabitant.name, self.now_us):
-            pause_us = int(self._backoff.random() * medium.airtime_us(limits.PACKET_SIZE))
-            self.later(1 + pause_us, lambda: self._listen_then_talk(inhabitant, send))
+        if inhabitant.boot != boot:
             return
-        length = len(send.packet) + limits.CRC_SIZE
-        end_us = medium.begin_send(inhabitant.name, length, self.now_us)
+        if inhabitant.hung_until_us > self.now_us:
+            self.at(inhabitant.hung_until_us, lambda: self._listen_then_talk(inhabitant, send, boot))
+            return
+        if medium.is_busy(inhabitant.name, self.now_us):
+            self._perform(inhabitant, inhabitant.node.busy(send.face, self.now_us))
+            return
+        self._talk(inhabitant, send, boot)
+
+    def _talk(self, inhabitant: Inhabitant, send: Send, boot: int) -> None:
+        medium = self._medium
+        assert medium is not None
+        end_us = medium.begin_send(inhabitant.name, len(send.packet) + limits.CRC_SIZE, self.now_us)
         self.sent[send.kind] += 1
         self.airtime_us += end_us - self.now_us
-        self.later(end_us - self.now_us, lambda: self._end_send(inhabitant, send))
+        for watcher in self._watchers:
+            watcher.sending(inhabitant, send, self.now_us, end_us)
+        self.later(end_us - self.now_us, lambda: self._end_send(inhabitant, send, boot))
+        if inhabitant.brown_out_us is not None:
+            down_us = inhabitant.brown_out_us
+            self.later((end_us - self.now_us) // 2, lambda: self._break_down(inhabitant, down_us, boot))
 
-    def _end_send(self, inhabitant: Inhabitant, send: Send) -> None:
+    def _end_send(self, inhabitant: Inhabitant, send: Send, boot: int) -> None:
         medium = self._medium
         assert medium is not None
+        if inhabitant.boot != boot:
+            return
         airtime_us = medium.airtime_us(len(send.packet) + limits.CRC_SIZE)
         for delivery in medium.end_send(inhabitant.name).deliveries:
+            receiver = self.inhabitants[delivery.receiver]
             heard = Reception(rssi_dbm=delivery.rssi_dbm, snr_db=delivery.snr_db, airtime_us=airtime_us)
-            self._receive(delivery.receiver, send.packet, AIR, heard)
-        self._perform(inhabitant, inhabitant.node.sent(send.face, 1, self.now_us))
+            for packet in (send.packet,) if self._spoil is None else self._spoil(send.packet):
+                self._receive(receiver, packet, AIR, heard)
+        self._sent(inhabitant, send, boot)
 
-    def _receive(self, name: str, packet: bytes, face: FaceName, reception: Reception) -> None:
-        inhabitant = self.inhabitants[name]
-        self._perform(inhabitant, inhabitant.node.receive(packet, face, reception, self.now_us))
+    def _sent(self, inhabitant: Inhabitant, send: Send, boot: int) -> None:
+        if inhabitant.boot == boot:
+            self._perform(inhabitant, inhabitant.node.sent(send.face, 1, self.now_us))
+
+    def _receive(self, inhabitant: Inhabitant, packet: bytes, face: FaceName, reception: Reception) -> None:
+        if inhabitant.up and inhabitant.hung_until_us <= self.now_us:
+            self._perform(inhabitant, inhabitant.node.receive(packet, face, reception, self.now_us))
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """One direction of a cable."""
+
+    other: str
+    face: FaceName
+    """The face there."""
+    latency_us: int
+    jitter_us: int
+    chance: random.Random
+
+
+_APPENDS = (EntryAppended, ChunkAppended)
+
+
+def _air_profile(medium: Medium) -> LinkProfile:
+    return air_profile([medium.airtime_us(n + limits.CRC_SIZE) for n in range(limits.PACKET_SIZE + 1)])

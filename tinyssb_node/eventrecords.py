@@ -1,4 +1,4 @@
-"""Events as the lines of ``docs/formats/events.md``.
+"""Events as the lines of ``docs/formats/events.md``, for whoever writes an event log: the daemon, the simulator.
 
 A line is written for every packet, so what can be known from an event's class is worked out once: which msgspec struct
 it becomes, which of its fields are bytes and turn into hexadecimal, which are texts and may need cutting.
@@ -48,6 +48,13 @@ KINDS: Final[Mapping[type[events.Event], str]] = {
 Serializer = Callable[[Any, int, int, int], bytes]
 """(event, offset, t_us, mono_us) to a line."""
 
+SEGMENT_SUFFIX: Final = ".jsonl"
+"""How the name of a segment ends."""
+BOOT_DIGITS: Final = 8
+"""Digits of the boot in it."""
+OFFSET_DIGITS: Final = 12
+"""Digits of the first record's offset in it."""
+
 _HEADER: Final = ("v", "node", "boot", "offset", "t_us", "mono_us", "kind")
 _ENCODER: Final = msgspec.json.Encoder()
 
@@ -55,6 +62,11 @@ _ENCODER: Final = msgspec.json.Encoder()
 def record_serializers(node: str, boot: int) -> Mapping[type[events.Event], Serializer]:
     """Return how to write each class of events in the log of *node* (16 hexadecimal digits) and *boot*."""
     return {event: _serializer(event, kind, node, boot) for event, kind in KINDS.items()}
+
+
+def segment_name(boot: int, first_offset: int) -> str:
+    """What the segment of *boot* that begins with *first_offset* is called."""
+    return f"{boot:0{BOOT_DIGITS}}-{first_offset:0{OFFSET_DIGITS}}{SEGMENT_SUFFIX}"
 
 
 def serialize_mark(node: str, boot: int, offset: int, t_us: int, mono_us: int, arrival: int) -> bytes:

@@ -1,0 +1,144 @@
+"""`sim`: meshes of modelled nodes in virtual time."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli.options import Subparsers, add_command, positive
+
+if TYPE_CHECKING:
+    from tinyssb_node.sim.options import Options
+
+_BAR = 30
+_DEFAULT = "domain10"
+_SEARCHED = "random"
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "sim",
+        sim,
+        "play a mesh of modelled nodes in virtual time",
+        more="The same options and seed give the same history, on any machine.",
+    )
+    parser.add_argument("--scenario", metavar="NAME|FILE", help=f"by name, or a file (default: {_DEFAULT})")
+    parser.add_argument("--nodes", type=positive, metavar="N", help="how many nodes")
+    parser.add_argument("--hours", type=_hours, metavar="H", help="virtual hours after which it ends")
+    parser.add_argument("--seed", type=_seed, metavar="S", help="all chance comes from it (default: 1)")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw map, convergence and airtime into a .svg or .png"
+    )
+    parser.add_argument("--events", metavar="FOLDER", help="write the nodes' event logs into a new folder")
+    parser.add_argument("--list", action="store_true", help="list the scenarios there are")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action")
+    search = actions.add_parser("search", help="play one scenario with many seeds and tell which fail")
+    search.add_argument("--seeds", type=positive, default=1_000, metavar="N", help="how many (default: 1000)")
+    search.add_argument("--first", type=_seed, default=1, metavar="S", help="the first of them (default: 1)")
+    search.add_argument(
+        "--of", default=_SEARCHED, metavar="NAME", help=f"which scenario (default: {_SEARCHED})"
+    )
+
+
+def sim(arguments: argparse.Namespace) -> int:
+    """Play one scenario, or many."""
+    if arguments.list:
+        return _list()
+    return _search(arguments) if arguments.action == "search" else _play(arguments)
+
+
+def _play(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from tinyssb_node.cli.sim_report import as_json, as_text
+    from tinyssb_node.sim.runner import Simulation
+
+    simulation = Simulation(_options(arguments), events=arguments.events and Path(arguments.events))
+    bar = _Bar()
+    try:
+        report = simulation.run(lambda gone, held: bar.show(gone, f"of the time, {held:6.1%} held"))
+    finally:
+        bar.end()
+    print(as_json(report) if arguments.json else as_text(report))
+    return 0
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    from dataclasses import replace
+    from pathlib import Path
+
+    from tinyssb_node.sim.scenario_file import read_scenario
+    from tinyssb_node.sim.scenarios import SCENARIOS, build
+
+    name = arguments.scenario or _DEFAULT
+    if name in SCENARIOS:
+        seed = 1 if arguments.seed is None else arguments.seed
+        return build(name, seed=seed, nodes=arguments.nodes, hours=arguments.hours)
+    options = read_scenario(Path(name))
+    given = {key: getattr(arguments, key) for key in ("seed", "nodes", "hours")}
+    return replace(options, **{key: value for key, value in given.items() if value is not None})
+
+
+def _search(arguments: argparse.Namespace) -> int:
+    """Exit code 1 if a seed failed."""
+    from tinyssb_node.errors import SimulationFailedError
+    from tinyssb_node.sim.search import search
+
+    seeds = range(arguments.first, arguments.first + arguments.seeds)
+    bar = _Bar()
+    failed = 0
+    for number, outcome in enumerate(search(arguments.of, seeds), 1):
+        if isinstance(outcome, SimulationFailedError):
+            failed += 1
+            bar.end()
+            print(f"{outcome.replay}\n    {outcome.rule}: {outcome.what}", flush=True)
+        bar.show(number / len(seeds), f"of {len(seeds)} seeds, {failed} failed")
+    bar.end()
+    print(f"{len(seeds)} seeds played, {failed} failed.")
+    return 1 if failed else 0
+
+
+def _list() -> int:
+    from tinyssb_node.cli.render import table
+    from tinyssb_node.sim.scenarios import SCENARIOS
+
+    rows = [(name, scenario.nodes, scenario.about) for name, scenario in SCENARIOS.items()]
+    print(table(("SCENARIO", "NODES", "WHAT IT SHOWS"), rows))
+    return 0
+
+
+class _Bar:
+    """A progress bar on standard error, if that is a terminal."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+
+    def show(self, share: float, text: str) -> None:
+        """Draw it anew."""
+        if self._shown:
+            done = round(_BAR * share)
+            bar = "█" * done + "·" * (_BAR - done)
+            print(f"\r{bar} {share:4.0%} {text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Wipe it away."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 0 on")
+    return int(text)
+
+
+def _hours(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of hours") from None

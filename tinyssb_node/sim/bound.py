@@ -1,0 +1,149 @@
+"""What replication costs at the very least, by the shape of the mesh and the loss on its links.
+
+The bound: each entry and chunk is sent once by every node of a minimum connected dominating set, times the expected
+number of sends until all receivers have it. It is a bound for anybody who knows everything: no advert, no request, no
+collision. Where the minimum set cannot be found within MOST_STEPS, the bound takes the largest size that was proved to
+be too small, plus one: the bound may then be lower than the truth, never higher.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+MOST_STEPS = 300_000
+"""Sets looked at before the search for the smallest ends: some seconds."""
+_SENDS_PRECISION = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Relays:
+    """How many nodes must send what all shall hear."""
+
+    least: int
+    """No smaller set connects and dominates: proved."""
+    chosen: tuple[int, ...] | None
+    """A set of that size; None if the search was given up before it found one."""
+
+
+def expected_sends(receivers: int, loss: float) -> float:
+    """Sends until all of *receivers* have a packet of which each misses each send with probability *loss* < 1."""
+    total, term, missed = 0.0, 1.0, 1.0
+    while term > _SENDS_PRECISION:
+        total += term
+        missed *= loss
+        term = 1.0 - (1.0 - missed) ** receivers
+    return total
+
+
+def relays(neighbours: Sequence[Iterable[int]]) -> list[Relays]:
+    """The minimum connected dominating set of each connected part of a mesh; *neighbours* by node number."""
+    masks = [sum(1 << other for other in set(others)) for others in neighbours]
+    return [_part_relays(masks, part) for part in _parts(masks)]
+
+
+def sends_at_least(neighbours: Sequence[Iterable[int]], loss: float) -> float:
+    """Expected sends of one packet until every node has it, whoever wrote it.
+
+    A node of the set is reckoned with the receivers that hear no other node of it, at least one.
+    """
+    masks = [sum(1 << other for other in set(others)) for others in neighbours]
+    total = 0.0
+    for part, found in zip(_parts(masks), relays(neighbours), strict=True):
+        if part.bit_count() == 1:
+            continue
+        if found.chosen is None:
+            total += found.least * expected_sends(1, loss)
+        elif len(found.chosen) == 1:
+            total += expected_sends(part.bit_count() - 1, loss)
+        else:
+            total += sum(expected_sends(count, loss) for count in _private(masks, part, found.chosen))
+    return total
+
+
+def _private(masks: Sequence[int], part: int, chosen: Sequence[int]) -> list[int]:
+    """How many nodes hear just one of *chosen*, for each of them, at least 1."""
+    counts = []
+    for relay in chosen:
+        others = 0
+        for other in chosen:
+            if other != relay:
+                others |= masks[other] | 1 << other
+        counts.append(max(1, (masks[relay] & part & ~others & ~(1 << relay)).bit_count()))
+    return counts
+
+
+def _parts(masks: Sequence[int]) -> list[int]:
+    """The connected parts, as bit masks, by their lowest node."""
+    left, parts = (1 << len(masks)) - 1, []
+    while left:
+        part = left & -left
+        while (grown := part | _around(masks, part) & left) != part:
+            part = grown
+        parts.append(part)
+        left &= ~part
+    return parts
+
+
+def _around(masks: Sequence[int], nodes: int) -> int:
+    around = 0
+    for node in _bits(nodes):
+        around |= masks[node]
+    return around
+
+
+def _bits(mask: int) -> list[int]:
+    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
+
+
+def _part_relays(masks: Sequence[int], part: int) -> Relays:
+    if part.bit_count() <= 2:
+        return Relays(1, (_bits(part)[0],))
+    search = _Search(masks, part)
+    size = 1
+    while search.steps < MOST_STEPS:
+        chosen = search.find(size)
+        if chosen is not None:
+            return Relays(size, tuple(_bits(chosen)))
+        if search.steps < MOST_STEPS:
+            size += 1
+    return Relays(size, None)
+
+
+class _Search:
+    """Looks for connected dominating sets of a given size, smallest size first."""
+
+    def __init__(self, masks: Sequence[int], part: int) -> None:
+        self._closed = {node: (masks[node] | 1 << node) & part for node in _bits(part)}
+        self._part = part
+        self._widest = max(closed.bit_count() for closed in self._closed.values())
+        self.steps = 0
+
+    def find(self, size: int) -> int | None:
+        """A set of *size*, or None. Somebody must cover the node with fewest neighbours: it begins there."""
+        rarest = min(self._closed.values(), key=int.bit_count)
+        banned = 0
+        for start in _bits(rarest):
+            found = self._grow(1 << start, self._closed[start], size - 1, banned)
+            if found is not None:
+                return found
+            banned |= 1 << start
+        return None
+
+    def _grow(self, chosen: int, covered: int, left: int, banned: int) -> int | None:
+        """Extend the connected set *chosen* by *left* nodes, none of them *banned*, so that it covers the part."""
+        missing = self._part & ~covered
+        if not missing:
+            return chosen
+        self.steps += 1
+        # A further node is a neighbour of the set, so it covers itself and one more already.
+        if missing.bit_count() > left * (self._widest - 2) or self.steps > MOST_STEPS:
+            return None
+        candidates = sorted(
+            _bits(covered & ~chosen & ~banned),
+            key=lambda node: -(self._closed[node] & missing).bit_count(),
+        )
+        for node in candidates:
+            found = self._grow(chosen | 1 << node, covered | self._closed[node], left - 1, banned)
+            if found is not None:
+                return found
+            banned |= 1 << node
+        return None

@@ -1,0 +1,218 @@
+"""What must hold in every simulation, whatever its scenario: looked at with each thing that happens.
+
+The checkers share no code with what they check: names, signatures and hash chains are worked out here from the
+specification's text, time on the air is summed here from what was sent. A rule that is broken is a BrokenRuleError.
+"""
+
+from collections import deque
+from hashlib import sha256
+
+from nacl.bindings import crypto_sign_open
+from nacl.exceptions import BadSignatureError
+
+from tinyssb_node import limits
+from tinyssb_node.effects import Send
+from tinyssb_node.errors import LocalError
+from tinyssb_node.events import ChunkAppended, EntryAppended, Event
+from tinyssb_node.ids import FeedId
+from tinyssb_node.sim.values import SECOND_US
+from tinyssb_node.sim.world import Inhabitant
+
+LAW_WINDOW_US = 3_600 * SECOND_US
+"""Duty is counted over any hour (ETSI EN 300 220-1)."""
+_CONTENT_END = limits.PACKET_SIZE - limits.SIGNATURE_SIZE
+_POINTER_AT = _CONTENT_END - limits.MESSAGE_ID_SIZE
+_ZEROS = bytes(limits.MESSAGE_ID_SIZE)
+
+
+class BrokenRuleError(LocalError):
+    """Something happened that must not: which rule, and what."""
+
+    def __init__(self, rule: str, what: str) -> None:
+        super().__init__(f"{rule}: {what}")
+        self.rule = rule
+        self.what = what
+
+
+class Feeds:
+    """Nothing unverified is kept, frontiers never shrink, all nodes hold the same, nothing acknowledged is lost."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[FeedId, int], tuple[bytes, bytes]] = {}
+        """Packet and message id of every entry there is: verified once."""
+        self._chunks: dict[tuple[FeedId, int, int], bytes] = {}
+        self._frontiers: dict[tuple[str, FeedId], int] = {}
+        self._chains: dict[tuple[str, FeedId, int], int] = {}
+        """Chunks that a node holds of a side chain."""
+        self._acknowledged: dict[str, EntryAppended] = {}
+        """The last entry of which each user was told that it is safe."""
+
+    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+        """A node was switched on: it holds all that it held."""
+        del now_us
+        held = {record.feed: record.seq for record in inhabitant.store.feeds()}
+        for (name, feed), seq in self._frontiers.items():
+            if name == inhabitant.name and held.get(feed, 0) != seq:
+                raise BrokenRuleError(
+                    "frontiers never shrink",
+                    f"{name} held {feed.hex()[:12]} up to {seq} and comes back with {held.get(feed, 0)}",
+                )
+        published = self._acknowledged.get(inhabitant.name)
+        if published is not None:
+            self._check_whole(inhabitant, published)
+
+    def _check_whole(self, inhabitant: Inhabitant, entry: EntryAppended) -> None:
+        chunks = inhabitant.store.chunks(entry.feed, entry.seq, 0, entry.chunks)
+        if inhabitant.store.entry(entry.feed, entry.seq) is None or len(chunks) != entry.chunks:
+            raise BrokenRuleError(
+                "nothing acknowledged is lost",
+                f"{inhabitant.name} published entry {entry.seq} and has it no more",
+            )
+
+    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
+        """A user was told that an entry is safe."""
+        del now_us
+        self._acknowledged[inhabitant.name] = entry
+
+    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+        """A node took an entry or chunk."""
+        del now_us
+        if isinstance(event, EntryAppended):
+            self._took_entry(inhabitant, event)
+        elif isinstance(event, ChunkAppended):
+            self._took_chunk(inhabitant, event)
+
+    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+        """Of no matter here."""
+
+    def _took_entry(self, inhabitant: Inhabitant, event: EntryAppended) -> None:
+        feed, seq, name = event.feed, event.seq, inhabitant.name
+        before = self._frontiers.get((name, feed), 0)
+        if seq != before + 1:
+            raise BrokenRuleError(
+                "frontiers grow one by one", f"{name} went from {before} to {seq} in {feed.hex()[:12]}"
+            )
+        self._frontiers[name, feed] = seq
+        stored = inhabitant.store.entry(feed, seq)
+        packet = b"" if stored is None else stored.packet
+        known = self._entries.get((feed, seq))
+        if known is None:
+            self._entries[feed, seq] = packet, self._verified_id(event, packet, name)
+        elif known != (packet, event.id):
+            raise BrokenRuleError(
+                "prefixes agree", f"{name} holds another entry {seq} of {feed.hex()[:12]} than somebody else"
+            )
+
+    def _verified_id(self, event: EntryAppended, packet: bytes, name: str) -> bytes:
+        """The message id, from the signature on: name | DMX | type | content is what is signed (spec 4.3)."""
+        feed, seq = event.feed, event.seq
+        first = [_ZEROS, feed[: limits.MESSAGE_ID_SIZE]]
+        starts = [self._entries[feed, seq - 1][1]] if seq > 1 else first
+        for prev in starts:
+            entry_name = b"tinyssb-v0" + feed + seq.to_bytes(limits.SEQ_SIZE, "big") + prev
+            id_ = sha256(entry_name + packet).digest()[: limits.MESSAGE_ID_SIZE]
+            if id_ == event.id and _signed(feed, entry_name, packet):
+                return id_
+        raise BrokenRuleError(
+            "no unverified entry is accepted",
+            f"{name} took an entry {seq} that {feed.hex()[:12]} did not sign",
+        )
+
+    def _took_chunk(self, inhabitant: Inhabitant, event: ChunkAppended) -> None:
+        feed, seq, chunk, name = event.feed, event.seq, event.chunk, inhabitant.name
+        held = self._chains.get((name, feed, seq), 0)
+        if chunk != held or seq > self._frontiers.get((name, feed), 0):
+            raise BrokenRuleError(
+                "side chains grow one by one",
+                f"{name} took chunk {chunk} of entry {seq}, where {held} comes next",
+            )
+        self._chains[name, feed, seq] = chunk + 1
+        packet = inhabitant.store.chunk(feed, seq, chunk) or b""
+        if self._chunks.setdefault((feed, seq, chunk), packet) != packet:
+            raise BrokenRuleError("prefixes agree", f"{name} holds another chunk {chunk} of entry {seq}")
+        before = self._chunks[feed, seq, chunk - 1] if chunk else self._entries[feed, seq][0][:_CONTENT_END]
+        if sha256(packet).digest()[: limits.MESSAGE_ID_SIZE] != before[-limits.MESSAGE_ID_SIZE :]:
+            raise BrokenRuleError(
+                "no unverified entry is accepted",
+                f"{name} took a chunk {chunk} that entry {seq} does not name",
+            )
+
+
+def _signed(feed: FeedId, name: bytes, packet: bytes) -> bool:
+    if packet[: limits.DMX_SIZE] != sha256(name).digest()[: limits.DMX_SIZE]:
+        return False
+    try:
+        crypto_sign_open(packet[_CONTENT_END:] + name + packet[:_CONTENT_END], feed)
+    except BadSignatureError:
+        return False
+    return True
+
+
+class Bounds:
+    """Queues are bounded, and no face is handed more than it asked for."""
+
+    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+        """Of no matter here."""
+
+    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+        """Of no matter here."""
+
+    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
+        """Of no matter here."""
+
+    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+        """A node that sends is a node whose queues are looked at."""
+        del send, begin_us, end_us
+        for face in inhabitant.node.faces():
+            if face.queued > limits.QUEUE_MAX or face.outstanding > face.profile.window:
+                raise BrokenRuleError(
+                    "queues are bounded",
+                    f"{inhabitant.name} has {face.queued} packets queued and {face.outstanding} handed over on "
+                    f"{face.name}",
+                )
+
+
+class Duty:
+    """Nobody is on the air for more than the law's share of any hour, nor longer in one go than it allows."""
+
+    def __init__(self, duty: float | None, dwell_us: int | None) -> None:
+        self._most_us = None if duty is None else round(duty * LAW_WINDOW_US)
+        self._dwell_us = dwell_us
+        self._windows: dict[str, deque[tuple[int, int]]] = {}
+        self._used_us: dict[str, int] = {}
+        self.peak_us: dict[str, int] = {}
+        """The most that each node was on the air in any hour."""
+
+    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+        """A restart forgets nothing: the law does not."""
+
+    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+        """Of no matter here."""
+
+    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
+        """Of no matter here."""
+
+    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+        """The fullest hour of all ends with the end of a packet, so these are the hours to look at."""
+        del send
+        name = inhabitant.name
+        window = self._windows.setdefault(name, deque())
+        window.append((begin_us, end_us))
+        used_us = self._used_us.get(name, 0) + end_us - begin_us
+        since_us = end_us - LAW_WINDOW_US
+        while window[0][1] <= since_us:
+            begun_us, ended_us = window.popleft()
+            used_us -= ended_us - begun_us
+        self._used_us[name] = used_us
+        within_us = used_us - max(0, since_us - window[0][0])
+        self.peak_us[name] = max(self.peak_us.get(name, 0), within_us)
+        if self._most_us is not None and within_us > self._most_us:
+            raise BrokenRuleError(
+                "nobody exceeds the legal duty",
+                f"{name} was on the air for {within_us} us of an hour, {self._most_us} are allowed",
+            )
+        if self._dwell_us is not None and end_us - begin_us > self._dwell_us:
+            raise BrokenRuleError(
+                "nobody exceeds the legal dwell time",
+                f"{name} sends for {end_us - begin_us} us, {self._dwell_us} are allowed",
+            )

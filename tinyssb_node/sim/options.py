@@ -1,0 +1,221 @@
+"""What a simulation is: one frozen record, from which and from whose seed everything that happens follows.
+
+A record that cannot be is refused where it is made, by OptionError with the key at fault; ``scenario_file`` adds file
+and line. Hours, seconds and metres are for people; the simulator itself counts microseconds.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from firmware_bridge.lora import LoraSettings, airtime_us
+from tinyssb_node import limits
+from tinyssb_node.errors import OptionError
+from tinyssb_node.sim.faults import Cut, Fault
+from tinyssb_node.sim.topology import Domain, Topology
+from tinyssb_node.sim.traffic import Traffic
+from tinyssb_node.sim.values import SECOND_US, members, within
+
+HOUR_US = 3_600 * SECOND_US
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Radio:
+    """Everybody's radio, and the law it is under."""
+
+    frequency_hz: int = 868_300_000
+    """Centre frequency."""
+    bandwidth_hz: int = 125_000
+    """Bandwidth."""
+    spreading_factor: int = 7
+    """7 to 12."""
+    coding_rate: int = 5
+    """Denominator of the coding rate, 5 to 8."""
+    preamble_symbols: int = 8
+    """Length of the preamble."""
+    power_dbm: float = 14.0
+    """What is radiated, antennas included."""
+    duty: float | None = None
+    """Share of any hour that a node may be on the air, above 0 and up to 1; None where no law says."""
+    dwell_ms: int | None = None
+    """Longest time on the air in one go; None where no law says."""
+    turnaround_us: int = 1_000
+    """How long a modem is deaf after sending: 1,000 behind SPI, 5,000 behind a USB serial line."""
+
+    def __post_init__(self) -> None:
+        try:
+            longest_us = airtime_us(self.lora, limits.PACKET_SIZE + limits.CRC_SIZE)
+        except ValueError as error:
+            key, _, reason = str(error).partition(" ")
+            raise OptionError(key, reason) from error
+        within("power_dbm", self.power_dbm, -20, 33)
+        within("turnaround_us", self.turnaround_us, 0, SECOND_US)
+        if self.duty is not None:
+            within("duty", self.duty, 0.0001, 1)
+        if self.dwell_ms is not None and longest_us > 1_000 * self.dwell_ms:
+            raise OptionError(
+                "dwell_ms",
+                f"a full packet takes {longest_us / 1_000:.0f} ms with these settings, longer than the "
+                f"{self.dwell_ms} ms allowed; a lower spreading factor or a wider band is quicker",
+            )
+
+    @property
+    def lora(self) -> LoraSettings:
+        """The modem's settings. Raises ValueError for what no chip can do."""
+        return LoraSettings(
+            frequency_hz=self.frequency_hz,
+            bandwidth_hz=self.bandwidth_hz,
+            spreading_factor=self.spreading_factor,
+            coding_rate=self.coding_rate,
+            preamble_symbols=self.preamble_symbols,
+        )
+
+
+class PathLoss(StrEnum):
+    """Where path loss was measured."""
+
+    SUBURBAN = "suburban"
+    """Bor et al. 2016: 127.41 dB at 40 m, exponent 2.08, shadowing 3.57 dB."""
+    OULU = "oulu"
+    """Petäjäjärvi et al. 2015, cars around Oulu: 128.95 dB at 1 km, exponent 2.32, shadowing 7.8 dB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """What is between the nodes."""
+
+    path_loss: PathLoss = PathLoss.SUBURBAN
+    """How power falls with distance."""
+    shadowing_db: float | None = None
+    """Standard deviation of what hills and walls add, drawn once per pair; None for what was measured with the path
+    loss."""
+    asymmetry_db: float = 0.0
+    """Most by which a direction of a pair is better or worse than the pair, drawn once per direction."""
+    fading_db: float = 0.0
+    """Standard deviation of what one packet is stronger or weaker at one receiver than the one before."""
+    soft_edge: bool = True
+    """Whether weak packets arrive with a probability rather than by a hard threshold."""
+    loss: float = 0.0
+    """Probability that a packet is lost, per receiver, over and above collisions."""
+    duplicate: float = 0.0
+    """Probability that a receiver hands a packet in twice."""
+    corrupt: float = 0.0
+    """Probability that a packet comes in with a flipped bit, its CRC right by chance."""
+    bursts: float = 0.0
+    """Share of time that others in the band drown everything around a node."""
+    burst_ms: int = 100
+    """How long each time."""
+    false_alarm: float = 0.01
+    """Probability that carrier sense hears somebody where nobody is."""
+
+    def __post_init__(self) -> None:
+        for key in ("loss", "duplicate", "corrupt", "false_alarm"):
+            within(key, getattr(self, key), 0, 1)
+        within("bursts", self.bursts, 0, limits.SIM_BURSTS_MAX)
+        within("burst_ms", self.burst_ms, 1, 10_000)
+        for key in ("asymmetry_db", "fading_db"):
+            within(key, getattr(self, key), 0, 30)
+        if self.shadowing_db is not None:
+            within("shadowing_db", self.shadowing_db, 0, 30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """A cable between two nodes, beside the air."""
+
+    left: str
+    """One end."""
+    right: str
+    """The other."""
+    latency_ms: int = 1
+    """How long a packet takes."""
+    jitter_ms: int = 0
+    """Up to how much longer, drawn for each packet: packets overtake each other."""
+
+    def __post_init__(self) -> None:
+        within("latency_ms", self.latency_ms, 0, 60_000)
+        within("jitter_ms", self.jitter_ms, 0, 60_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Everything a simulation is made of."""
+
+    scenario: str = "unnamed"
+    """Name of the scenario, for reports."""
+    seed: int = 1
+    """All chance comes from it."""
+    nodes: int = 10
+    """How many; they are called n0, n1 and so on."""
+    hours: float = 1.0
+    """Virtual time after which the run ends, come what may."""
+    happenings: int = limits.SIM_HAPPENINGS
+    """Happenings (packets, timers) after which it ends, come what may."""
+    stop: bool = True
+    """Whether the run ends once all nodes agree and neither traffic nor faults are to come."""
+    converge_s: float | None = None
+    """Seconds in which all must agree once nothing disturbs them any more; None makes no such demand."""
+    radio: Radio = field(default_factory=Radio)
+    topology: Topology = field(default_factory=Domain)
+    channel: Channel = field(default_factory=Channel)
+    acquainted: bool = False
+    """Whether all nodes know each other's feed ids from the beginning."""
+    streams: tuple[Stream, ...] = ()
+    traffic: tuple[Traffic, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+    def __post_init__(self) -> None:
+        within("nodes", self.nodes, 1, limits.SIM_NODES_MAX)
+        within("hours", self.hours, 0.001, limits.SIM_HOURS_MAX)
+        within("happenings", self.happenings, 1, limits.SIM_HAPPENINGS_MAX)
+        within("seed", self.seed, 0, 2**63)
+        if self.converge_s is not None:
+            within("converge_s", self.converge_s, 1, 3_600 * limits.SIM_HOURS_MAX)
+        for key in ("streams", "traffic", "faults"):
+            self._check_items(key)
+        _check_cuts(self.faults)
+
+    def _check_items(self, key: str) -> None:
+        items = getattr(self, key)
+        within(key, len(items), 0, limits.SIM_ITEMS_MAX)
+        known = set(self.names)
+        for number, item in enumerate(items):
+            for name in _names_in(item):
+                if name not in known:
+                    raise OptionError(
+                        f"{key}[{number}]", f"there is no node {name}; they are n0 to n{self.nodes - 1}"
+                    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The nodes, in order."""
+        return tuple(f"n{number}" for number in range(self.nodes))
+
+    @property
+    def limit_us(self) -> int:
+        """Virtual time at which the run ends."""
+        return int(self.hours * HOUR_US)
+
+    @property
+    def calm_us(self) -> int:
+        """When the last traffic and the last fault are over."""
+        return max((item.over_us for item in (*self.traffic, *self.faults)), default=0)
+
+
+def _names_in(item: Stream | Traffic | Fault) -> tuple[str, ...]:
+    return (item.left, item.right) if isinstance(item, Stream) else item.named()
+
+
+def _check_cuts(faults: tuple[Fault, ...]) -> None:
+    """The same two sides cannot be cut twice at a time: the end of one cut would have to be the end of both."""
+    seen: dict[frozenset[frozenset[str]], Cut] = {}
+    for number, cut in enumerate(faults):
+        if not isinstance(cut, Cut):
+            continue
+        sides = frozenset((frozenset(members("left", cut.left)), frozenset(members("right", cut.right))))
+        before = seen.get(sides)
+        if before is not None and before.at_s < cut.until_s and cut.at_s < before.until_s:
+            raise OptionError(
+                f"faults[{number}].until_s",
+                f"the same sides are cut from {before.at_s:g} s to {before.until_s:g} s already; make them one cut",
+            )
+        seen[sides] = cut

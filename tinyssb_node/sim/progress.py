@@ -1,0 +1,105 @@
+"""How far the nodes of a simulation agree, kept up with each thing that happens so that asking costs nothing."""
+
+from collections import Counter
+
+from tinyssb_node.effects import Send
+from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
+from tinyssb_node.ids import FeedId, Origin
+from tinyssb_node.sim.world import Inhabitant
+
+_SAMPLES_MAX = 480
+"""Points of the curve that are kept: a screen's width and more."""
+
+
+class Progress:
+    """Who holds how much of what there is: entries, chunks and feed ids."""
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+        self._set_sizes: Counter[str] = Counter()
+        self._ids: set[FeedId] = set()
+        self._published_us: dict[tuple[FeedId, int], int] = {}
+        self.packets = 0
+        """Entries and chunks that there are."""
+        self.messages = 0
+        """Entries that there are."""
+        self.held = 0
+        """Entries and chunks held, all nodes together."""
+        self.delivered = 0
+        """Whole entries that came to nodes other than their author's."""
+        self.delays_us: list[int] = []
+        """How long each of them took."""
+        self.changed_us = 0
+        """When anything last came to anybody."""
+        self._samples: list[tuple[int, float]] = []
+        self._step_us = 1_000
+        self._next_us = 0
+
+    @property
+    def curve(self) -> tuple[tuple[int, float], ...]:
+        """Time and share held then: the beginning, the end, and some hundreds of points between."""
+        return (*self._samples, (self.changed_us, self.share))
+
+    @property
+    def done(self) -> bool:
+        """Whether all nodes hold all there is."""
+        return (
+            self.held == self.packets * self._nodes
+            and self._set_sizes.total() == len(self._ids) * self._nodes
+        )
+
+    @property
+    def share(self) -> float:
+        """Which part of what all nodes should hold is held, 0 to 1."""
+        wanted = self.packets * self._nodes + len(self._ids) * self._nodes
+        return (self.held + self._set_sizes.total()) / wanted if wanted else 1.0
+
+    def _sample(self, now_us: int) -> None:
+        """Note how far things are; where that gets too much, only every other note is kept, and fewer are made."""
+        self._samples.append((now_us, self.share))
+        if len(self._samples) >= _SAMPLES_MAX:
+            del self._samples[1::2]
+            self._step_us *= 2
+        self._next_us = now_us + self._step_us
+
+    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+        """A node was switched on; its own feed id may be new."""
+        del now_us
+        feeds = inhabitant.node.feeds()
+        self._set_sizes[inhabitant.name] = len(feeds)
+        self._ids.update(record.feed for record in feeds)
+
+    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+        """A node took something."""
+        if isinstance(event, EntryAppended):
+            self._took(event, now_us)
+            if event.origin is Origin.OWN:
+                self.messages += 1
+                self._published_us[event.feed, event.seq] = now_us
+            elif event.chunks == 0:
+                self._delivered(event, now_us)
+        elif isinstance(event, ChunkAppended):
+            self._took(event, now_us)
+            if event.complete and event.origin is not Origin.OWN:
+                self._delivered(event, now_us)
+        elif isinstance(event, SetChanged):
+            self._set_sizes[inhabitant.name] += 1
+            self._ids.add(event.feed)
+            self.changed_us = now_us
+        if now_us >= self._next_us:
+            self._sample(now_us)
+
+    def _took(self, event: EntryAppended | ChunkAppended, now_us: int) -> None:
+        self.held += 1
+        self.packets += event.origin is Origin.OWN
+        self.changed_us = now_us
+
+    def _delivered(self, event: EntryAppended | ChunkAppended, now_us: int) -> None:
+        self.delivered += 1
+        self.delays_us.append(now_us - self._published_us[event.feed, event.seq])
+
+    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+        """Of no matter here."""
+
+    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
+        """Of no matter here."""

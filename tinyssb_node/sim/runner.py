@@ -1,0 +1,245 @@
+"""Runs a simulation: options in, report out, SimulationFailedError if a checker finds what must not be."""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from tinyssb_node import limits
+from tinyssb_node.errors import OptionError, SimulationFailedError
+from tinyssb_node.sim.bound import sends_at_least
+from tinyssb_node.sim.checkers import LAW_WINDOW_US, Bounds, BrokenRuleError, Duty, Feeds
+from tinyssb_node.sim.eventfiles import EventFiles
+from tinyssb_node.sim.medium import Link, Medium, MediumOptions
+from tinyssb_node.sim.options import Options
+from tinyssb_node.sim.progress import Progress
+from tinyssb_node.sim.report import Meter, Report, Totals, spread
+from tinyssb_node.sim.values import us
+from tinyssb_node.sim.world import Watcher, World, stream
+
+STEPS = 240
+"""Parts of a run between which progress is told: a screen's width and more."""
+
+Tell = Callable[[float, float], None]
+"""Told of progress: share of the virtual time gone by, share of what all should hold that is held."""
+
+
+def run_scenario(
+    options: Options,
+    *,
+    watchers: Sequence[Watcher] = (),
+    events: Path | None = None,
+    tell: Tell | None = None,
+) -> Report:
+    """Play *options* to the end. *watchers* are told what happens, *tell* how far it is; event logs are written into
+    the new folder *events*.
+
+    Raises SimulationFailedError, and OptionError where nodes find no room or the folder cannot be made.
+    """
+    return Simulation(options, watchers, events=events).run(tell)
+
+
+class Simulation:
+    """One run."""
+
+    def __init__(
+        self, options: Options, watchers: Sequence[Watcher] = (), *, events: Path | None = None
+    ) -> None:
+        """Raises OptionError."""
+        self.options = options
+        self._files = None if events is None else _event_files(events)
+        self.progress = Progress(options.nodes)
+        self.meter = Meter()
+        dwell_ms = options.radio.dwell_ms
+        self.duty = Duty(options.radio.duty, None if dwell_ms is None else 1_000 * dwell_ms)
+        self.placement = options.topology.place(options.names, stream(options.seed, "placement"))
+        self.world = World(
+            options.seed,
+            lambda chance: Medium(medium_options(options), chance),
+            watchers=(
+                Feeds(),
+                Bounds(),
+                self.duty,
+                self.progress,
+                self.meter,
+                *watchers,
+                *filter(None, [self._files]),
+            ),
+            keep_events=False,
+            spoil=_spoiler(options),
+        )
+        self._agreed: Totals | None = None
+
+    @property
+    def replay(self) -> str:
+        """The command that plays it again."""
+        options = self.options
+        return (
+            f"tinyssb sim --scenario {options.scenario} --seed {options.seed} --nodes {options.nodes} "
+            f"--hours {options.hours:g}"
+        )
+
+    def run(self, tell: Tell | None = None) -> Report:
+        """Play it. Raises SimulationFailedError."""
+        try:
+            self._build()
+            self._play(tell)
+            self._check_converged()
+        except BrokenRuleError as broken:
+            raise self._failure(broken.rule, broken.what) from broken
+        except (AssertionError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+            raise self._failure("no fault of a node's own", f"{type(error).__name__}: {error}") from error
+        finally:
+            if self._files is not None:
+                self._files.close(self.world.inhabitants, self.world.now_us)
+        return self._report()
+
+    def _failure(self, rule: str, what: str) -> SimulationFailedError:
+        options = self.options
+        return SimulationFailedError(
+            options.scenario, options.seed, self.world.now_us, rule, what, self.replay
+        )
+
+    def _build(self) -> None:
+        options, world = self.options, self.world
+        for name in options.names:
+            world.add(name, position_m=self.placement.positions_m.get(name), on_air=False)
+        assert world.medium is not None
+        for (left, right), rssi_dbm in self.placement.links_dbm.items():
+            world.medium.set_link(left, right, Link(rssi_dbm, options.channel.loss))
+        if options.acquainted:
+            world.acquaint()
+        for item in options.traffic:
+            item.schedule(world)
+        for name in options.names:
+            world.switch_on_air(name)
+        for cable in options.streams:
+            world.connect(cable.left, cable.right, 1_000 * cable.latency_ms, 1_000 * cable.jitter_ms)
+        for fault in options.faults:
+            fault.schedule(world)
+
+    def _play(self, tell: Tell | None) -> None:
+        options, world = self.options, self.world
+        for step in range(1, STEPS + 1):
+            ended = self._play_until(options.limit_us * step // STEPS)
+            if tell is not None:
+                tell(world.now_us / options.limit_us, self.progress.share)
+            if ended:
+                return
+
+    def _play_until(self, until_us: int) -> bool:
+        """Let time pass up to *until_us*. True if the run is over before."""
+        world = self.world
+        world.run(self._settled, until_us - world.now_us)
+        if self._agreed is None and self._settled() and self.progress.done:
+            self._agreed = self.meter.totals.copy()
+            if self.options.stop:
+                return True
+        if self._agreed is not None:
+            world.run(self._exhausted, until_us - world.now_us)
+        return self._exhausted()
+
+    def _exhausted(self) -> bool:
+        return self.world.happenings >= self.options.happenings
+
+    def _settled(self) -> bool:
+        """Whether all agree and nothing more is to come, or the run has lasted long enough."""
+        return (self.progress.done and self.world.now_us >= self._calm_us()) or self._exhausted()
+
+    def _calm_us(self) -> int:
+        return max(self.options.calm_us, self.world.calm_us)
+
+    def _check_converged(self) -> None:
+        """Liveness: once nothing disturbs them, all agree in time."""
+        converge_s = self.options.converge_s
+        if converge_s is None:
+            return
+        taken_us = (self.progress.changed_us if self._agreed else self.world.now_us) - self._calm_us()
+        if taken_us > us(converge_s):
+            raise BrokenRuleError(
+                "all agree once the network is whole",
+                f"{taken_us / 1e6:.0f} s after the last disturbance {100 * self.progress.share:.1f} % is held, "
+                f"all must be within {converge_s:g} s",
+            )
+
+    def _report(self) -> Report:
+        options, world, progress = self.options, self.world, self.progress
+        agreed = self._agreed
+        totals = agreed or self.meter.totals
+        time_us = progress.changed_us if agreed else world.now_us
+        names = options.names
+        return Report(
+            scenario=options.scenario,
+            seed=options.seed,
+            nodes=options.nodes,
+            converged=agreed is not None,
+            time_us=time_us,
+            ended_us=world.now_us,
+            happenings=world.happenings,
+            airtime_us=dict(totals.airtime_us),
+            packets=dict(totals.packets),
+            bytes=dict(totals.bytes),
+            bound_us=self._bound_us(),
+            messages=progress.messages,
+            delivered=progress.delivered,
+            delays_us=spread(progress.delays_us),
+            duty={name: self.meter.totals.by_node_us[name] / max(1, world.now_us) for name in names},
+            peak_duty={name: self.duty.peak_us.get(name, 0) / LAW_WINDOW_US for name in names},
+            idle_duty=self._idle_duty(),
+            curve=progress.curve,
+            history=self.meter.history,
+        )
+
+    def _idle_duty(self) -> dict[str, float]:
+        """What nodes went on saying to each other when there was nothing more to say."""
+        span_us = self.world.now_us - self.progress.changed_us
+        if self._agreed is None or self.options.stop or not span_us:
+            return {}
+        before, after = self._agreed.by_node_us, self.meter.totals.by_node_us
+        return {name: (after[name] - before[name]) / span_us for name in self.options.names}
+
+    def _bound_us(self) -> int:
+        medium = self.world.medium
+        assert medium is not None
+        packet_us = medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
+        names = self.options.names
+        heard: list[list[int]] = [[] for _ in names]
+        for left, right in combinations(range(len(names)), 2):
+            if medium.reaches(names[left], names[right]):
+                heard[left].append(right)
+                heard[right].append(left)
+        return round(self.progress.packets * packet_us * sends_at_least(heard, self.options.channel.loss))
+
+
+def _event_files(folder: Path) -> EventFiles:
+    try:
+        return EventFiles(folder)
+    except OSError as error:
+        raise OptionError("events", f"{folder} cannot be made as a new folder: {error.strerror}") from error
+
+
+def medium_options(options: Options) -> MediumOptions:
+    """The channel as the medium wants it."""
+    return MediumOptions(
+        lora=options.radio.lora,
+        power_dbm=options.radio.power_dbm,
+        default_rssi_dbm=None,
+        default_loss=options.channel.loss,
+        shadowing_db=options.channel.shadowing_db or 0.0,
+        turnaround_us=options.radio.turnaround_us,
+    )
+
+
+def _spoiler(options: Options) -> Callable[[bytes], Sequence[bytes]] | None:
+    """What receivers get of a packet: twice, or with a flipped bit, by chance."""
+    duplicate, corrupt = options.channel.duplicate, options.channel.corrupt
+    if not duplicate and not corrupt:
+        return None
+    chance = stream(options.seed, "spoil")
+
+    def spoil(packet: bytes) -> Sequence[bytes]:
+        if chance.random() < corrupt:
+            bit = int(chance.random() * 8 * len(packet))
+            packet = packet[: bit // 8] + bytes([packet[bit // 8] ^ 1 << bit % 8]) + packet[bit // 8 + 1 :]
+        return (packet, packet) if chance.random() < duplicate else (packet,)
+
+    return spoil

@@ -1,0 +1,163 @@
+"""Scenario files: TOML to options, and the line of what cannot be (docs/reference/sim.md)."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from tinyssb_node import limits
+from tinyssb_node.errors import OptionError, ScenarioFileError
+from tinyssb_node.sim.options import Options
+
+T = TypeVar("T")
+_HEADER = re.compile(r"\s*(\[\[?)\s*([A-Za-z0-9_.\-]+)\s*\]")
+_KEY = re.compile(r"\s*([A-Za-z0-9_.\-]+)\s*=")
+_KIND = "kind"
+_NAMES: Mapping[object, str] = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+
+
+def read_scenario(path: Path) -> Options:
+    """Read a scenario file. Raises ScenarioFileError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ScenarioFileError(path, None, "", f"the system says: {error.strerror}") from error
+    if len(data) > limits.SIM_FILE_MAX:
+        raise ScenarioFileError(path, None, "", f"it is longer than {limits.SIM_FILE_MAX} bytes")
+    try:
+        return parse_scenario(data.decode(), path)
+    except UnicodeDecodeError as error:
+        raise ScenarioFileError(path, None, "", f"it is not UTF-8 text ({error.reason})") from error
+
+
+def parse_scenario(text: str, path: Path) -> Options:
+    """The options that *text* spells out; *path* is where it came from. Raises ScenarioFileError."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        raise ScenarioFileError(
+            path, int(line[1]) if line else None, "", f"it is not TOML ({error})"
+        ) from error
+    try:
+        return replace(_record(Options, document, ""), scenario=str(path))
+    except OptionError as error:
+        raise ScenarioFileError(path, line_of(text, error.key), error.key, error.reason) from error
+
+
+def line_of(text: str, key: str) -> int | None:
+    """The line, from 1, of *key*, such as ``faults[2].at_s``, or of the table it is missing from; None if neither is
+    there. Keys are looked for where people write them: at the beginning of a line."""
+    wanted = key.split(".")
+    while wanted:
+        line = _places(text).get(".".join(wanted))
+        if line is not None:
+            return line
+        wanted.pop()
+    return None
+
+
+def _places(text: str) -> dict[str, int]:
+    """The line of each key and each table."""
+    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            table = header[2]
+            if header[1] == "[[":
+                counts[table] = counts.get(table, -1) + 1
+                table = f"{table}[{counts[table]}]"
+            found.setdefault(table, number)
+            table += "."
+        elif key := _KEY.match(line):
+            found.setdefault(table + key[1], number)
+    return found
+
+
+def _record(cls: type[T], table: object, place: str) -> T:
+    """Make a *cls* of a table of the document. Raises OptionError with the key's whole name."""
+    if not isinstance(table, dict):
+        raise OptionError(place, "it takes a table of keys and values")
+    hints = get_type_hints(cls)
+    known: dict[str, Field[Any]] = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]  # checked
+    known.pop("scenario", None)
+    for key in table:
+        if key not in known and key != _KIND:
+            raise OptionError(_join(place, key), _unknown(key, known))
+    for key, field in known.items():
+        if key not in table and field.default is MISSING and field.default_factory is MISSING:
+            raise OptionError(_join(place, key), "it is missing")
+    values = {key: _value(hints[key], table[key], _join(place, key)) for key in known if key in table}
+    try:
+        return cls(**values)
+    except OptionError as error:
+        raise OptionError(_join(place, error.key), error.reason) from error
+
+
+def _unknown(key: str, known: Mapping[str, object]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    return "there is no such key; " + (
+        f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+    )
+
+
+def _value(hint: object, value: object, place: str) -> object:
+    """Convert a value of the document to what a field takes. Raises OptionError."""
+    choices = [choice for choice in _choices(hint) if choice is not NoneType]
+    if len(choices) > 1:
+        return _one_of(choices, value, place)
+    (hint,) = choices
+    if get_origin(hint) is tuple:
+        return _items(get_args(hint), value, place)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _one_of([hint], value, place) if hasattr(hint, "KIND") else _record(hint, value, place)
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        if value in [member.value for member in hint]:
+            return hint(value)
+        raise OptionError(place, f"it takes one of {', '.join(hint)}")
+    assert isinstance(hint, type)
+    return _plain(hint, value, place)
+
+
+def _choices(hint: object) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
+
+
+def _plain(hint: type, value: object, place: str) -> object:
+    if hint is float and type(value) is int:
+        return float(value)
+    if type(value) is not hint:
+        raise OptionError(place, f"it takes {_NAMES[hint]}")
+    return value
+
+
+def _items(hints: tuple[Any, ...], value: object, place: str) -> tuple[object, ...]:
+    """A list: of any length where the type is ``tuple[X, ...]``, else with a value for each place."""
+    if not isinstance(value, list):
+        raise OptionError(place, "it takes a list")
+    if hints[-1] is Ellipsis:
+        return tuple(_value(hints[0], item, f"{place}[{number}]") for number, item in enumerate(value))
+    if len(value) != len(hints):
+        raise OptionError(place, f"it takes {len(hints)} values")
+    return tuple(_value(hint, item, place) for hint, item in zip(hints, value, strict=True))
+
+
+def _one_of(choices: list[Any], value: object, place: str) -> object:
+    """A record of the kind that the table names."""
+    kinds = {choice.KIND: choice for choice in choices}
+    if not isinstance(value, dict):
+        raise OptionError(place, "it takes a table of keys and values")
+    kind = value.get(_KIND)
+    if kind not in kinds:
+        raise OptionError(_join(place, _KIND), f"it takes one of {', '.join(kinds)}")
+    return _record(kinds[kind], value, place)
+
+
+def _join(place: str, key: str) -> str:
+    return f"{place}.{key}" if place else key

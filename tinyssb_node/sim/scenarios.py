@@ -1,0 +1,230 @@
+"""The scenarios that come with the program, by name: each makes its options from a seed and a number of nodes."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tinyssb_node.errors import OptionError
+from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Fault, Hang, Late
+from tinyssb_node.sim.options import Channel, Options, Radio, Stream
+from tinyssb_node.sim.topology import Domain, Field, Grid, Islands, Line, Ring, Star, Topology
+from tinyssb_node.sim.traffic import Backlog, Ids, Posts
+from tinyssb_node.sim.world import stream
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A scenario that has a name."""
+
+    about: str
+    """What it shows, in a line."""
+    nodes: int
+    """How many nodes it has, unless told otherwise."""
+    make: Callable[[int, int], Options]
+    """Its options, from a seed and a number of nodes."""
+
+
+def build(name: str, *, seed: int = 1, nodes: int | None = None, hours: float | None = None) -> Options:
+    """The options of the scenario *name*. Raises OptionError if there is none, or it cannot have so many nodes."""
+    scenario = SCENARIOS.get(name)
+    if scenario is None:
+        raise OptionError("scenario", f"there is no scenario '{name}'; there are {', '.join(SCENARIOS)}")
+    options = replace(scenario.make(seed, nodes or scenario.nodes), scenario=name, seed=seed)
+    return options if hours is None else replace(options, hours=hours)
+
+
+def all_of(nodes: int) -> tuple[str, ...]:
+    """All nodes, as faults and traffic name them."""
+    return (f"n0-n{nodes - 1}",)
+
+
+def _domain10(seed: int, nodes: int) -> Options:
+    return Options(seed=seed, nodes=nodes, traffic=(Backlog(nodes=all_of(nodes), entries=10),))
+
+
+def _lossy10(seed: int, nodes: int) -> Options:
+    return replace(_domain10(seed, nodes), channel=Channel(loss=0.2))
+
+
+def _newcomers(seed: int, nodes: int) -> Options:
+    # 326 bytes: 26 beside the length's two in the entry, three chunks of 100.
+    return Options(seed=seed, nodes=nodes, traffic=(Backlog(nodes=("n0",), entries=100, size=326),))
+
+
+def _field(seed: int, nodes: int, *, side_m: float, reach_m: float, radio: Radio, loss: float) -> Options:
+    return Options(
+        seed=seed,
+        nodes=nodes,
+        radio=radio,
+        channel=Channel(loss=loss),
+        topology=Field(width_m=side_m, height_m=side_m, reach_m=reach_m, apart_m=reach_m / 4),
+    )
+
+
+def _field30(seed: int, nodes: int) -> Options:
+    options = _field(seed, nodes, side_m=220, reach_m=40, radio=Radio(), loss=0.1)
+    return replace(options, hours=12.0, traffic=(Backlog(nodes=all_of(nodes), entries=5),))
+
+
+def _field60(seed: int, nodes: int) -> Options:
+    options = _field(
+        seed,
+        nodes,
+        side_m=15_000,
+        reach_m=3_000,
+        radio=Radio(spreading_factor=11, bandwidth_hz=250_000),
+        loss=0.0,
+    )
+    posts = Posts(nodes=all_of(nodes), every_s=4_000, until_s=12_000)
+    return replace(options, hours=48.0, traffic=(posts,))
+
+
+def _idle(seed: int, nodes: int) -> Options:
+    return Options(
+        seed=seed, nodes=nodes, hours=24.0, stop=False, traffic=(Backlog(nodes=all_of(nodes), entries=1),)
+    )
+
+
+def _goset(seed: int, nodes: int) -> Options:
+    half = nodes // 2
+    return Options(
+        seed=seed,
+        nodes=nodes,
+        traffic=(
+            Ids(nodes=all_of(nodes), count=90 - nodes),
+            Ids(nodes=(f"n0-n{half - 1}",), first=200, count=5),
+            Ids(nodes=(f"n{half}-n{nodes - 1}",), first=210, count=5),
+        ),
+    )
+
+
+def _line8(seed: int, nodes: int) -> Options:
+    return Options(
+        seed=seed,
+        nodes=nodes,
+        hours=2.0,
+        topology=Line(),
+        traffic=(Posts(nodes=("n0",), every_s=600, at_s=3_600, until_s=3_600 + 300),),
+    )
+
+
+def _islands(seed: int, nodes: int) -> Options:
+    return Options(
+        seed=seed,
+        nodes=nodes,
+        hours=4.0,
+        topology=Islands(count=3),
+        traffic=(Posts(nodes=all_of(nodes), every_s=300, until_s=3_600),),
+    )
+
+
+def _partition(seed: int, nodes: int) -> Options:
+    half = nodes // 2
+    left, right = (f"n0-n{half - 1}",), (f"n{half}-n{nodes - 1}",)
+    return Options(
+        seed=seed,
+        nodes=nodes,
+        hours=4.0,
+        traffic=(Posts(nodes=all_of(nodes), every_s=300, until_s=3_600),),
+        faults=(Cut(left=left, right=right, at_s=600, until_s=3_600),),
+    )
+
+
+def _mixed(seed: int, nodes: int) -> Options:
+    return Options(
+        seed=seed,
+        nodes=nodes,
+        hours=1.0,
+        stop=False,
+        topology=Field(width_m=200, height_m=200, reach_m=60),
+        traffic=(
+            Posts(nodes=all_of(nodes), every_s=900, until_s=3_300),
+            Posts(nodes=(f"n0-n{nodes // 5}",), every_s=1_200, at_s=60, until_s=3_000, size=400),
+        ),
+    )
+
+
+def _random(seed: int, nodes: int) -> Options:
+    """Anything: a shape, a channel, traffic and up to five faults, all drawn from the seed."""
+    chance = stream(seed, "scenario")
+    span_s = 1_800.0
+    topology = _random_topology(chance)
+    faults = tuple(_random_fault(chance, nodes, span_s) for _ in range(chance.randrange(6)))
+    cuts = [fault for fault in faults if isinstance(fault, Cut)]
+    cables = (Stream(left="n0", right=f"n{nodes - 1}", latency_ms=50, jitter_ms=200),)
+    return Options(
+        seed=seed,
+        nodes=nodes,
+        hours=12.0,
+        converge_s=RANDOM_CONVERGE_S,
+        topology=topology,
+        channel=Channel(
+            loss=chance.choice((0.0, 0.05, 0.2, 0.3)),
+            duplicate=chance.choice((0.0, 0.02)),
+            corrupt=chance.choice((0.0, 0.02)),
+        ),
+        streams=cables if chance.random() < 0.3 else (),
+        traffic=(
+            Backlog(nodes=(f"n{chance.randrange(nodes)}",), entries=chance.randrange(1, 20)),
+            Posts(
+                nodes=all_of(nodes), every_s=600, until_s=span_s, size=chance.choice((10, 40, 48, 150, 400))
+            ),
+        ),
+        faults=tuple(fault for fault in faults if fault not in cuts[1:]),
+    )
+
+
+RANDOM_CONVERGE_S: Final = 7_200.0
+"""Seconds in which the nodes of a random scenario agree once it disturbs them no more: with the worst links it has, a
+third of packets lost on each of nine hops, some ten times what the slowest of the first thousand seeds took."""
+
+
+def _random_topology(chance: random.Random) -> Topology:
+    shapes: tuple[Topology, ...] = (
+        Domain(),
+        Line(),
+        Ring(),
+        Grid(),
+        Star(),
+        Islands(count=2),
+        Field(width_m=160, height_m=160, reach_m=60),
+    )
+    return chance.choice(shapes)
+
+
+def _random_fault(chance: random.Random, nodes: int, span_s: float) -> Fault:
+    some = tuple(f"n{number}" for number in sorted(chance.sample(range(nodes), chance.randrange(1, nodes))))
+    rest = tuple(name for name in (f"n{number}" for number in range(nodes)) if name not in some)
+    at_s = float(chance.randrange(round(span_s)))
+    for_s = float(chance.randrange(1, 600))
+    faults: tuple[Fault, ...] = (
+        Cut(left=some, right=rest, at_s=at_s, until_s=at_s + for_s),
+        Crash(nodes=some, at_s=at_s, down_s=for_s),
+        Crash(nodes=some, at_s=at_s, down_s=for_s, torn=True),
+        BrownOut(nodes=some, at_s=at_s, down_s=for_s),
+        Hang(nodes=some, at_s=at_s, for_s=for_s),
+        Clock(nodes=some, at_s=at_s, step_s=chance.choice((None, -1e6, 1e8))),
+        Late(nodes=some, at_s=at_s),
+        Churn(nodes=some, until_s=span_s, up_s=300, down_s=60),
+    )
+    return chance.choice(faults)
+
+
+SCENARIOS: Final[Mapping[str, Scenario]] = {
+    "domain10": Scenario("one radio domain, ten entries by each node", 10, _domain10),
+    "lossy10": Scenario("the same, every receiver misses a fifth of what it hears", 10, _lossy10),
+    "newcomers": Scenario(
+        "one node holds 100 entries of three chunks each, the others come empty", 10, _newcomers
+    ),
+    "field30": Scenario("nodes at random in a field, several hops, a tenth of packets lost", 30, _field30),
+    "field60": Scenario("nodes on 15 by 15 km, each posts now and then", 60, _field60),
+    "idle": Scenario("nobody has anything to say for a day", 10, _idle),
+    "goset": Scenario("100 feed ids, of which each half of the nodes lacks five", 10, _goset),
+    "line8": Scenario("a line of eight hops, one entry at its end", 9, _line8),
+    "islands": Scenario("three groups, each in touch with the next through one node", 12, _islands),
+    "partition": Scenario("two halves fall apart for most of an hour and meet again", 10, _partition),
+    "mixed": Scenario("an hour of short and long entries in a field", 50, _mixed),
+    "random": Scenario("anything, faults and all: what `tinyssb sim search` plays", 8, _random),
+}
+"""All there are."""

@@ -1,0 +1,209 @@
+"""Where nodes stand, or who hears whom: each topology is a record that lays out the nodes it is given."""
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import ClassVar
+
+from tinyssb_node.errors import OptionError
+from tinyssb_node.sim.values import members, within
+
+Position = tuple[float, float]
+"""Metres east and north."""
+Pair = tuple[str, str]
+_RSSI_DBM = -80.0
+"""A link of which nothing is said is a good one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """How nodes are laid out: by place, or by link, in order."""
+
+    positions_m: dict[str, Position] = field(default_factory=dict)
+    """Where each stands; empty where links are given."""
+    links_dbm: dict[Pair, float] = field(default_factory=dict)
+    """Received power of each pair that hears each other; empty where places are given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """Everybody hears everybody well."""
+
+    KIND: ClassVar = "domain"
+
+    def place(self, names: Sequence[str], chance: random.Random) -> Placement:
+        """Lay out *names*."""
+        del chance
+        return _linked(names, ((i, j) for i in range(len(names)) for j in range(i)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Each hears the one before and the one behind."""
+
+    KIND: ClassVar = "line"
+
+    def place(self, names: Sequence[str], chance: random.Random) -> Placement:
+        """Lay out *names*."""
+        del chance
+        return _linked(names, ((i, i + 1) for i in range(len(names) - 1)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ring:
+    """A line whose ends hear each other."""
+
+    KIND: ClassVar = "ring"
+
+    def place(self, names: Sequence[str], chance: random.Random) -> Placement:
+        """Lay out *names*."""
+        del chance
+        return _linked(names, ((i, (i + 1) % len(names)) for i in range(len(names)) if len(names) > 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Rows and columns; each hears its up to four neighbours."""
+
+    KIND: ClassVar = "grid"
+    columns: int = 0
+    """How many; 0 for as near to a square as it gets."""
+
+    def __post_init__(self) -> None:
+        within("columns", self.columns, 0, 1_000)
+
+    def place(self, names: Sequence[str], chance: random.Random) -> Placement:
+        """Lay out *names*."""
+        del chance
+        columns = self.columns or math.isqrt(len(names) - 1) + 1
+        rows = ((i, i + columns) for i in range(len(names) - columns))
+        return _linked(names, [(i, i + 1) for i in range(len(names) - 1) if (i + 1) % columns] + [*rows])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Star:
+    """n0 hears everybody, the others hear only n0."""
+
+    KIND: ClassVar = "star"
+
+    def place(self, names: Sequence[str], chance: random.Random) -> Placement:
+        """Lay out *names*."""
+        del chance
+        return _linked(names, ((0, i) for i in range(1, len(names))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Islands:
+    """Groups in which all hear each other; the last of each hears the first of the next."""
+
+    KIND: ClassVar = "islands"
+    count: int = 3
+    """How many groups."""
+    joined: bool = True
+    """Whether neighbouring groups are in touch at all."""
+
+    def __post_init__(self) -> None:
+        within("count", self.count, 1, 100)
+
+    def place(self, names: Sequence[str], chance: random.Random) -> Placement:
+        """Lay out *names*."""
+        del chance
+        bounds = [len(names) * number // self.count for number in range(self.count + 1)]
+        pairs = [(i, j) for low, high in pairwise(bounds) for i in range(low, high) for j in range(low, i)]
+        if self.joined:
+            pairs += [(bound - 1, bound) for bound in bounds[1:-1] if 0 < bound < len(names)]
+        return _linked(names, pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """Nodes stand at random in a rectangle, so that all are connected."""
+
+    KIND: ClassVar = "field"
+    width_m: float = 2_000.0
+    """East to west."""
+    height_m: float = 2_000.0
+    """North to south."""
+    reach_m: float
+    """Each stands no further than this from somebody who stood there before: so no node is out of reach."""
+    apart_m: float = 0.0
+    """And not nearer than this to anybody."""
+
+    def __post_init__(self) -> None:
+        for key in ("width_m", "height_m", "reach_m"):
+            within(key, getattr(self, key), 1, 1e6)
+        within("apart_m", self.apart_m, 0, self.reach_m)
+
+    def place(self, names: Sequence[str], chance: random.Random) -> Placement:
+        """Lay out *names*. Raises OptionError if there is no room for all."""
+        placed: list[Position] = []
+        for _ in range(len(names) * _PLACEMENT_TRIES):
+            here = (chance.uniform(0, self.width_m), chance.uniform(0, self.height_m))
+            nearest_m = min((math.dist(here, there) for there in placed), default=self.reach_m)
+            if self.apart_m <= nearest_m <= self.reach_m:
+                placed.append(here)
+            if len(placed) == len(names):
+                return Placement(positions_m=dict(zip(names, placed, strict=True)))
+        raise OptionError(
+            "reach_m",
+            f"{len(names)} nodes found no places within {self.reach_m:g} m of each other; make it larger",
+        )
+
+
+_PLACEMENT_TRIES = 10_000
+"""Throws per node before a field is given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Places or links are spelled out."""
+
+    KIND: ClassVar = "given"
+    positions_m: tuple[tuple[str, float, float], ...] = ()
+    """Node, metres east, metres north: all nodes, or none."""
+    links: tuple[tuple[str, str, float], ...] = ()
+    """Node, node, received power in dBm."""
+
+    def __post_init__(self) -> None:
+        if bool(self.positions_m) == bool(self.links):
+            raise OptionError("links", "a given topology has either positions_m or links")
+        places = [name for name, _, _ in self.positions_m]
+        _check_once("positions_m", places)
+        for left, right, rssi_dbm in self.links:
+            if left == right:
+                raise OptionError("links", f"a link has two ends, not {left} twice")
+            within("links", rssi_dbm, -200, 33)
+        _check_once("links", [" and ".join(sorted(link[:2])) for link in self.links])
+        members("links", self.named())
+
+    def named(self) -> tuple[str, ...]:
+        """The nodes it speaks of."""
+        ends = [end for left, right, _ in self.links for end in (left, right)]
+        return tuple(dict.fromkeys([name for name, _, _ in self.positions_m] + ends))
+
+    def place(self, names: Sequence[str], chance: random.Random) -> Placement:
+        """Lay out *names*. Raises OptionError if a place is missing."""
+        del chance
+        places = {name: (east_m, north_m) for name, east_m, north_m in self.positions_m}
+        missing = [name for name in names if places and name not in places]
+        if missing:
+            raise OptionError("positions_m", f"no place is given for {', '.join(missing)}")
+        return Placement(
+            positions_m=places, links_dbm={(left, right): rssi for left, right, rssi in self.links}
+        )
+
+
+Topology = Domain | Line | Ring | Grid | Star | Islands | Field | Given
+"""All ways to lay nodes out."""
+
+
+def _linked(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> Placement:
+    return Placement(links_dbm={(names[i], names[j]): _RSSI_DBM for i, j in pairs})
+
+
+def _check_once(key: str, names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise OptionError(key, f"{', '.join(twice)} is there twice")

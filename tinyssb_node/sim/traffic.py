@@ -1,0 +1,143 @@
+"""What is published in a simulation, by whom and when: each kind is a record that puts itself on the schedule."""
+
+import random
+from dataclasses import dataclass
+from functools import partial
+from hashlib import shake_256
+from typing import ClassVar
+
+from tinyssb_node import limits
+from tinyssb_node.errors import OptionError
+from tinyssb_node.ids import FeedId
+from tinyssb_node.sim.values import members, us, within
+from tinyssb_node.sim.world import World
+
+_LONGEST_S = 1e7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """What nodes have published before they are on the air."""
+
+    KIND: ClassVar = "backlog"
+    nodes: tuple[str, ...]
+    """Who."""
+    entries: int
+    """Entries by each of them."""
+    size: int = 40
+    """Bytes of content of each: up to 47 fit into the entry."""
+
+    def __post_init__(self) -> None:
+        members("nodes", self.nodes)
+        within("entries", self.entries, 1, 100_000)
+        within("size", self.size, 0, limits.CONTENT_PUBLISH_MAX)
+
+    def named(self) -> tuple[str, ...]:
+        """The nodes it speaks of."""
+        return members("nodes", self.nodes)
+
+    @property
+    def over_us(self) -> int:
+        """It is there from the beginning."""
+        return 0
+
+    def schedule(self, world: World) -> None:
+        """Publish, before the first second."""
+        for name in self.named():
+            for number in range(self.entries):
+                world.publish(name, content(name, number, self.size))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posts:
+    """Nodes publish every so often."""
+
+    KIND: ClassVar = "posts"
+    nodes: tuple[str, ...]
+    """Who."""
+    every_s: float
+    """Seconds between two entries of a node, on average: from half to one and a half times that."""
+    at_s: float = 0.0
+    """From when on."""
+    until_s: float
+    """Until when."""
+    size: int = 40
+    """Bytes of content of each: up to 47 fit into the entry."""
+
+    def __post_init__(self) -> None:
+        members("nodes", self.nodes)
+        within("every_s", self.every_s, 0.01, _LONGEST_S)
+        within("size", self.size, 0, limits.CONTENT_PUBLISH_MAX)
+        within("at_s", self.at_s, 0, _LONGEST_S)
+        within("every_s", self.every_s, (self.until_s - self.at_s) / limits.SIM_POSTS_MAX, _LONGEST_S)
+        if not self.at_s <= self.until_s <= _LONGEST_S:
+            raise OptionError(
+                "until_s", f"it ends at {self.until_s:g} s, before it begins at {self.at_s:g} s"
+            )
+
+    def named(self) -> tuple[str, ...]:
+        """The nodes it speaks of."""
+        return members("nodes", self.nodes)
+
+    @property
+    def over_us(self) -> int:
+        """When the last was published."""
+        return us(self.until_s)
+
+    def schedule(self, world: World) -> None:
+        """Put all of it on the schedule. A node that is off when its time comes publishes nothing."""
+        for name in self.named():
+            for number, at_us in enumerate(self._times_us(world.chance(f"posts {name} {self.at_s}"))):
+                world.at(at_us, partial(world.publish, name, content(name, number, self.size)))
+
+    def _times_us(self, chance: random.Random) -> list[int]:
+        """When one node publishes."""
+        times_us = []
+        now_s = self.at_s + chance.random() * self.every_s
+        while now_s < self.until_s:
+            times_us.append(us(now_s))
+            now_s += self.every_s * (0.5 + chance.random())
+        return times_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ids:
+    """Nodes know feed ids of which there is no entry."""
+
+    KIND: ClassVar = "ids"
+    nodes: tuple[str, ...]
+    """Who."""
+    first: int = 0
+    """The first of them: ids are numbered, and the same for all who know them."""
+    count: int
+    """How many."""
+
+    def __post_init__(self) -> None:
+        members("nodes", self.nodes)
+        within("first", self.first, 0, limits.SET_MAX)
+        within("count", self.count, 1, limits.SET_MAX)
+
+    def named(self) -> tuple[str, ...]:
+        """The nodes it speaks of."""
+        return members("nodes", self.nodes)
+
+    @property
+    def over_us(self) -> int:
+        """It is there from the beginning."""
+        return 0
+
+    def schedule(self, world: World) -> None:
+        """Take them into the sets."""
+        for number in range(self.first, self.first + self.count):
+            feed = FeedId(world.chance(f"id {number}").randbytes(limits.FEED_ID_SIZE))
+            for name in self.named():
+                world.follow(name, feed)
+
+
+Traffic = Backlog | Posts | Ids
+"""All kinds."""
+
+
+def content(name: str, number: int, size: int) -> bytes:
+    """Something to publish: *size* bytes like nobody else's, so that no two side chains have chunks in common."""
+    return shake_256(f"{number} of {name}".encode()).digest(size)
