@@ -114,9 +114,9 @@ class IllegalPlanError(ValueError):
     """A radio set so would break the law of its region."""
 
     def __init__(self, region: Region, settings: LoraSettings, reason: str, nearest: LoraSettings) -> None:
+        proposal = describe(nearest) + _also_known_as(nearest)
         super().__init__(
-            f"{describe(settings)} is not legal in {region}: {reason}. "
-            f"The nearest legal choice is {describe(nearest)}{_also_known_as(nearest)}"
+            f"{describe(settings)} is not legal in {region}: {reason}. The nearest legal choice is {proposal}"
         )
         self.region = region
         """Whose law."""
@@ -126,6 +126,8 @@ class IllegalPlanError(ValueError):
         """The rule it breaks, in plain words."""
         self.nearest = nearest
         """What comes closest and is legal."""
+        self.proposal = proposal
+        """The same for people, with the names it has."""
 
 
 def named_plan(name: str, vintage: Vintage = Vintage.FW2025) -> NamedPlan:

@@ -34,9 +34,12 @@ def test_there_are_examples_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "spec"), [("udp", UdpSpec), ("ws:listen", WsListenSpec), ("ws:connect", WsConnectSpec)]
+    ("scheme", "spec"),
+    [("udp", UdpSpec), ("ws:listen", WsListenSpec), ("ws:connect", WsConnectSpec), ("ether", EtherSpec)],
 )
-def test_every_option_has_its_row(scheme: str, spec: type[UdpSpec | WsListenSpec | WsConnectSpec]) -> None:
+def test_every_option_has_its_row(
+    scheme: str, spec: type[UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec]
+) -> None:
     options = {field.name for field in dataclasses.fields(spec)} - {"group", "host", "port", "name"}
     assert set(re.findall(rf"^\| `{scheme}` \| `(\w+)`", FACES, re.MULTILINE)) == options
 

@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.uri import parse_uri
 
+from firmware_bridge.plans import Vintage
+from firmware_bridge.regions import Region
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.spec import (
     EtherSpec,
@@ -30,6 +32,12 @@ EXAMPLES: dict[str, FaceSpec] = {
         host="2001:db8::1", port=443, path="/gossip", tls=True
     ),
     "ether:127.0.0.1:7777?name=ana": EtherSpec(host="127.0.0.1", port=7777, name="ana"),
+    "ether:127.0.0.1:7777?name=ana&region=EU868": EtherSpec(
+        host="127.0.0.1", port=7777, name="ana", region=Region.EU868
+    ),
+    "ether:127.0.0.1:7777?name=ana&region=EU868&plan=EU868.a&firmware=fw2023": EtherSpec(
+        host="127.0.0.1", port=7777, name="ana", region=Region.EU868, plan="EU868.a", firmware=Vintage.FW2023
+    ),
 }
 
 
@@ -70,7 +78,16 @@ specs: st.SearchStrategy[FaceSpec] = st.one_of(
         tls=st.booleans(),
         name=st.none() | names,
     ),
-    st.builds(EtherSpec, host=hosts, port=ports, name=names),
+    st.builds(EtherSpec, host=hosts, port=ports, name=names, region=st.none() | st.sampled_from(Region)),
+    st.builds(
+        EtherSpec,
+        host=hosts,
+        port=ports,
+        name=names,
+        region=st.just(Region.EU868),
+        plan=st.sampled_from(["EU868.a", "EU868.b"]),
+        firmware=st.sampled_from(Vintage),
+    ),
 )
 
 
@@ -117,6 +134,15 @@ def test_any_text_is_a_spec_or_a_spec_error(text: str) -> None:
         ("ether:127.0.0.1:7777", "gives no name", "?name="),
         ("ether:127.0.0.1:7777?name=-x", "name is '-x'", "letters"),
         ("ether:127.0.0.1:7777?name=" + "x" * 33, "name is", "1 to 32"),
+        ("ether:h:1?name=a&region=EU900", "region is 'EU900'", "EU868, EU433, US915"),
+        ("ether:h:1?name=a&region=EU868&plan=x", "no plan 'x' in fw2025", "US915.a, US915.b"),
+        ("ether:h:1?name=a&region=EU868&plan=", "no plan ''", "EU868.a"),
+        ("ether:h:1?name=a&plan=EU868.a", "a plan but no region", "&region="),
+        ("ether:h:1?name=a&firmware=fw2023", "a firmware but no plan", "&plan= and one of AU915.a"),
+        ("ether:h:1?name=a&firmware=1", "firmware is '1'", "fw2025, fw2023"),
+        ("ether:h:1?name=a&region=US915&plan=US915.a", "neither as frequency hopping", "(US915.c of fw2025)"),
+        ("ether:h:1?name=a&region=US915&plan=EU868.a", "lies in none", "902.25 MHz, 500 kHz"),
+        ("ether:h:1?name=a&colour=red", "no option 'colour'", "name, region, plan, firmware"),
         ("udp:" + "x" * 600, "604 characters", "512"),
     ],
 )

@@ -3,10 +3,11 @@
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from firmware_bridge import lora
+from firmware_bridge.plans import RadioPlan
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
@@ -23,6 +24,7 @@ from tinyssb_node.faces.ether_protocol import (
 )
 from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.lines import read_line
+from tinyssb_node.faces.radio import allowance_of, fit
 from tinyssb_node.faces.spec import EtherSpec
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import LinkProfile, Reception, air_profile
@@ -37,15 +39,22 @@ class _Connection:
     profile: LinkProfile
 
 
-def ether_profile(welcome: Welcome) -> LinkProfile:
+@dataclass(frozen=True, slots=True)
+class _Unfit:
+    """An ether on which we may not, or shall not, send."""
+
+    reason: str
+
+
+def ether_profile(welcome: Welcome, plan: RadioPlan | None = None) -> LinkProfile:
     """The manners of a face on this ether, in microseconds of the clock. Raises ValueError for impossible settings."""
     settings = welcome.lora()
-    return air_profile(
-        [
-            round(lora.airtime_us(settings, length + limits.CRC_SIZE) / welcome.time_scale)
-            for length in range(limits.PACKET_SIZE + 1)
-        ]
-    )
+    airtimes_us = [
+        max(1, round(lora.airtime_us(settings, length + limits.CRC_SIZE) / welcome.time_scale))
+        for length in range(limits.PACKET_SIZE + 1)
+    ]
+    allowance = None if plan is None else allowance_of(plan, welcome.time_scale)
+    return replace(air_profile(airtimes_us), allowance=allowance)
 
 
 class EtherFace:
@@ -140,18 +149,19 @@ class EtherEndpoint:
                 self.problem = None
                 self.problem = await EtherFace(self._ether.face_name, answer).serve(sink, self.spec)
                 self._backoff.held(clock() - begun_s)
-            elif isinstance(answer, Refused):
-                self.problem = f"the ether refuses it: {answer.reason}"
+            elif isinstance(answer, Refused | _Unfit):
+                told = "the ether refuses it: " if isinstance(answer, Refused) else ""
+                self.problem = told + answer.reason
                 if not welcomed:
                     raise FaceOpenError(self.spec, self.problem, "Change the spec string.")
             else:
                 self.problem = answer
             await asyncio.sleep(self._backoff.next_s())
 
-    async def _connect(self) -> _Connection | Refused | str:
+    async def _connect(self) -> _Connection | Refused | _Unfit | str:
         """One attempt. A string says why there is nobody, or nobody who makes sense."""
         place = f"{self._ether.host} port {self._ether.port}"
-        answer: _Connection | Refused | None = None
+        answer: _Connection | Refused | _Unfit | None = None
         try:
             async with asyncio.timeout(limits.ETHER_HELLO_S):
                 reader, writer = await asyncio.open_connection(
@@ -168,7 +178,7 @@ class EtherEndpoint:
 
     async def _greet(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> _Connection | Refused | None:
+    ) -> _Connection | Refused | _Unfit | None:
         writer.write(serialize_message(Hello(version=limits.ETHER_VERSION, name=self._ether.name)))
         line = await read_line(reader)
         answer = None if line is None else parse_from_ether(line)
@@ -177,6 +187,17 @@ class EtherEndpoint:
         if not isinstance(answer, Welcome) or answer.version != limits.ETHER_VERSION:
             return None
         try:
-            return _Connection(reader, writer, ether_profile(answer))
+            plan = self._plan(answer)
+            return (
+                plan if isinstance(plan, _Unfit) else _Connection(reader, writer, ether_profile(answer, plan))
+            )
         except ValueError:
             return None
+
+    def _plan(self, answer: Welcome) -> RadioPlan | _Unfit | None:
+        """What the law lets us do on this ether; None where no region is given. Raises ValueError as ``lora`` does."""
+        spec = self._ether
+        if spec.region is None:
+            return None
+        plan = fit(spec.region, spec.plan, spec.firmware, answer.lora())
+        return _Unfit(plan) if isinstance(plan, str) else plan

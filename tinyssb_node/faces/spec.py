@@ -7,9 +7,19 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, NoReturn, TypeVar
 from urllib.parse import quote, unquote
 
+from firmware_bridge.plans import (
+    NAMED_PLANS,
+    IllegalPlanError,
+    UnknownPlanError,
+    Vintage,
+    named_plan,
+    resolve,
+)
+from firmware_bridge.regions import Region
 from tinyssb_node import limits
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.face import Endpoint
@@ -30,6 +40,7 @@ _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{0,199}")
 _PLACE = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
 
 _Value = TypeVar("_Value")
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +116,12 @@ class EtherSpec:
     """1 to 65535."""
     name: str
     """The node's name on the ether, by which links are cut."""
+    region: Region | None = None
+    """Whose law to keep; None: none, since a modelled channel knows no law."""
+    plan: str | None = None
+    """What the ether must be set to; None: anything the region allows."""
+    firmware: Vintage = Vintage.FW2025
+    """Whose name *plan* is."""
 
     @property
     def face_name(self) -> FaceName:
@@ -289,8 +306,34 @@ def _parse_ether(reader: _Reader) -> EtherSpec:
     name = reader.name()
     if name is None:
         reader.fail("it gives no name", "?name= and " + _NAME_RULE)
-    reader.end("name")
-    return EtherSpec(host=host, port=port, name=name)
+    region = reader.option("region", None, _member_of(Region), ", ".join(Region))
+    firmware = reader.option("firmware", Vintage.FW2025, _member_of(Vintage), ", ".join(Vintage))
+    plan = reader.option("plan", None, str, "")
+    _check_plan(reader, region, plan, firmware)
+    reader.end("name, region, plan, firmware")
+    return EtherSpec(host=host, port=port, name=name, region=region, plan=plan, firmware=firmware)
+
+
+def _member_of(kind: type[_Choice]) -> Callable[[str], _Choice | None]:
+    return lambda text: next((member for member in kind if member.value == text), None)
+
+
+def _check_plan(reader: _Reader, region: Region | None, plan: str | None, firmware: Vintage) -> None:
+    """Refuse a plan that is not known, or not legal, before any radio is touched."""
+    if plan is None:
+        if firmware is not Vintage.FW2025:
+            reader.fail(
+                "it names a firmware but no plan", f"&plan= and one of {', '.join(NAMED_PLANS[firmware])}"
+            )
+        return
+    if region is None:
+        reader.fail("it names a plan but no region", f"&region= and one of {', '.join(Region)}")
+    try:
+        resolve(region, named_plan(plan, firmware).lora)
+    except UnknownPlanError as error:
+        reader.fail(f"there is no plan '{plan}' in {firmware}", ", ".join(NAMED_PLANS[error.vintage]))
+    except IllegalPlanError as error:
+        reader.fail(f"{plan} of {firmware} is not legal in {region}: {error.reason}", error.proposal)
 
 
 def serialize_spec(spec: FaceSpec) -> str:
@@ -311,10 +354,14 @@ def serialize_spec(spec: FaceSpec) -> str:
             options = {"path": spec.path if spec.path != "/" else None, "tls": "on" if spec.tls else None}
         case EtherSpec():
             address = f"ether:{_bracketed(spec.host)}:{spec.port}"
-            options = {}
-    given = [
-        f"{key}={quote(value, safe='/')}" for key, value in (*options.items(), ("name", spec.name)) if value
-    ]
+            options = {
+                "region": spec.region,
+                "plan": spec.plan,
+                "firmware": spec.firmware if spec.firmware is not Vintage.FW2025 else None,
+            }
+    named = {"name": spec.name}
+    ordered = named | options if isinstance(spec, EtherSpec) else options | named
+    given = [f"{key}={quote(value, safe='/')}" for key, value in ordered.items() if value]
     return address + ("?" + "&".join(given) if given else "")
 
 

@@ -27,6 +27,10 @@ class Boot:
     """The system's boot time, microseconds, when the node's clock showed 0."""
 
 
+UNKNOWN_BOOT = Boot("unknown", 0)
+"""For nodes of which nobody says: time counts from their start only."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AirStatus:
     """What a user may know of an account."""

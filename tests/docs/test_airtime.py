@@ -1,0 +1,66 @@
+"""The page on airtime says what the tables say."""
+
+import re
+
+from firmware_bridge.plans import NAMED_PLANS, Vintage
+from firmware_bridge.regions import SUB_BANDS
+from tests.docs import pages
+from tinyssb_node import limits
+
+PAGE = pages.read("docs/reference/airtime.md")
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def section(title: str) -> list[list[str]]:
+    """Rows of the table under a heading, the heading row left out."""
+    (text,) = re.findall(rf"^## {title}$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    return [cells(line) for line in text.splitlines() if line.startswith("|")][2:]
+
+
+def test_every_sub_band_has_its_row() -> None:
+    told = [(edges, share) for _, edges, share, *_ in section("Regions")]
+    expected = [
+        (
+            band.name.partition(" ")[2].replace("-", "–"),
+            "no limit" if band.duty_permille is None else f"{band.duty_permille / 10:g} %",
+        )
+        for bands in SUB_BANDS.values()
+        for band in bands
+    ]
+    assert told == expected
+    assert [row[0].strip("`") for row in section("Regions") if row[0]] == list(SUB_BANDS)
+
+
+def test_every_dwell_limit_is_told() -> None:
+    told = [row[5] for row in section("Regions")]
+    bands = [band for bands in SUB_BANDS.values() for band in bands]
+    assert told == ["" if band.dwell_us is None else f"{band.dwell_us // 1_000} ms" for band in bands]
+
+
+def test_every_plan_has_its_row() -> None:
+    told = {
+        (vintage, name.strip("`")): tuple(row[2:])
+        for row in section("Plans")
+        for vintage, name in zip((Vintage.FW2025, Vintage.FW2023), row[:2], strict=True)
+        if name
+    }
+    expected = {
+        (vintage, name): (
+            f"{plan.lora.frequency_hz / 1e6:g}",
+            f"{plan.lora.bandwidth_hz / 1e3:g}",
+            str(plan.lora.spreading_factor),
+            f"4/{plan.lora.coding_rate}",
+            f"{plan.lora.sync_word:#04x}",
+        )
+        for vintage, plans in NAMED_PLANS.items()
+        for name, plan in plans.items()
+    }
+    assert told == expected
+
+
+def test_the_shares_are_those_of_the_code() -> None:
+    assert (limits.AIR_ADVERT_PERMILLE, limits.AIR_CONTENT_PERMILLE) == (500, 900)
+    assert "half of the allowance, entries and chunks nine tenths" in PAGE

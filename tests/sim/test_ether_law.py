@@ -1,0 +1,60 @@
+"""An ether face that is told a region keeps its law, or stays shut and says why."""
+
+from dataclasses import replace
+
+import pytest
+
+from firmware_bridge.plans import Vintage
+from firmware_bridge.regions import Region
+from tests.faces.recording_sink import RecordingSink, running
+from tests.sim.test_ether_server import QUICK, an_ether, up
+from tinyssb_node.faces.errors import FaceOpenError
+from tinyssb_node.faces.ether import EtherEndpoint
+from tinyssb_node.faces.spec import EtherSpec
+from tinyssb_node.scheduling.link import Allowance
+
+
+def endpoint(
+    port: int, region: Region, plan: str | None = None, firmware: Vintage = Vintage.FW2025
+) -> EtherEndpoint:
+    spec = EtherSpec(host="127.0.0.1", port=port, name="ana", region=region, plan=plan, firmware=firmware)
+    return EtherEndpoint("ether:…", spec, lambda: 0.0)
+
+
+@pytest.mark.parametrize("plan", [None, "EU868.a"])
+async def test_its_profile_carries_the_allowance_of_the_region(plan: str | None) -> None:
+    async with (
+        an_ether(replace(QUICK, time_scale=100.0)) as port,
+        running(endpoint(port, Region.EU868, plan)) as ana,
+    ):
+        await up(ana)
+        assert ana.face().profile.allowance == Allowance(
+            band="EU868 868.0-868.6 ×100", limit_us=360_000, window_us=36_000_000
+        )
+
+
+async def test_where_the_law_sets_no_share_there_is_none() -> None:
+    medium = replace(QUICK.medium, lora=replace(QUICK.medium.lora, frequency_hz=866_000_000))
+    async with an_ether(replace(QUICK, medium=medium)) as port, running(endpoint(port, Region.IN865)) as ana:
+        await up(ana)
+        assert ana.face().profile.allowance is None
+
+
+@pytest.mark.parametrize(
+    ("region", "plan", "firmware", "told"),
+    [
+        (Region.US915, None, Vintage.FW2025, "lies in none of the sub-bands, which are 902-928 MHz"),
+        (Region.EU868, "EU868.a", Vintage.FW2023, "not to what EU868.a of fw2023 is"),
+    ],
+)
+async def test_a_channel_that_does_not_fit_is_not_used(
+    region: Region, plan: str | None, firmware: Vintage, told: str
+) -> None:
+    async with an_ether() as port:
+        ana = endpoint(port, region, plan, firmware)
+        sink = RecordingSink()
+        with pytest.raises(FaceOpenError, match=told):
+            await ana.run(sink)
+        assert sink.ups == []
+        assert ana.problem is not None
+        assert told in ana.problem
