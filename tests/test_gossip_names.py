@@ -56,3 +56,25 @@ def test_on_the_air_nobody_is_told_all_ids() -> None:
     bench.hear(claim(claim_of([feed_of(99)])))
     bench.pass_time(60 * AIR_PACKET_US)
     assert len(bench.take()) < 20
+
+
+def test_a_question_that_stays_unanswered_is_put_in_several_words() -> None:
+    bench, feeds = with_feeds(8, stream_profile())
+    larger = claim(claim_of(sorted([*feeds, feed_of(50), feed_of(51)])))
+    counts = []
+    for _ in range(3):
+        bench.hear(larger)
+        ours = len(bench.node.feeds())
+        counts.append([said.count for said in map(parse_claim, bench.take()) if said.count > 1])
+        bench.now_us += 15_000_000
+    insisting = [ours, *[ours - 1] * 2, *[ours - 2] * 3, *[ours - 3] * 3]
+    assert counts == [[ours], insisting, insisting]
+    assert len(insisting) == 1 + limits.INSISTING_MAX
+
+
+def test_a_peer_that_knows_less_is_not_insisted_with() -> None:
+    bench, feeds = with_feeds(8, stream_profile())
+    for _ in range(3):
+        bench.hear(claim(claim_of(feeds[:6])))
+        assert all(said.count == 1 for said in map(parse_claim, bench.take(PacketKind.CLAIM)))
+        bench.now_us += 15_000_000

@@ -188,6 +188,24 @@ def test_a_pub_learns_all_our_ids_within_its_first_round() -> None:
     assert len(pub.logs) == 61
 
 
+def test_a_newcomer_learns_the_pubs_set_though_a_neighbour_gets_the_answers() -> None:
+    """A pub answers questions about its set to whichever connection's turn comes next, and this one's comes late."""
+    bench, pub = Bench(), SimplePub()
+    bench.follow(*(key_of(f"ours {number}").feed_id for number in range(5)))
+    for number in range(4):
+        pub.add(key_of(f"theirs {number}").feed_id)
+    for _ in range(8):
+        said = pub.tick(bench.now_us)
+        for packet in said:
+            bench.hear(packet)
+        bench.pass_time(ROUND_US - STEP_US)
+        for packet in bench.take():
+            pub.hear(packet)
+        pub.round_for_another()
+        bench.now_us += STEP_US
+    assert pub.keys == [record.feed for record in bench.node.feeds()]
+
+
 def test_what_either_publishes_reaches_the_other() -> None:
     key = key_of("our own")
     bench, pub = Bench(key=key, dialect=Dialect.DEPLOYED), SimplePub()

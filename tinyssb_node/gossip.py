@@ -173,6 +173,8 @@ class Gossip:
         if not agrees:
             can_learn = not (goset.full or self._replica.read_only)
             repairs += claims.repairs(goset, claim, can_learn=can_learn, helping=not names)
+            if can_learn and self._unanswered(line, claim):
+                repairs += claims.insisting(goset, claim)
         if repairs:
             line.claim_timer.disagree(now_us)
         due_us = line.answer_due_us(now_us)
@@ -188,6 +190,14 @@ class Gossip:
         known = {*line.named, claim.low, claim.high}
         unnamed = [feed for feed in self._replica.goset.feeds if feed not in known]
         return [Novelty(feed=feed) for feed in unnamed[: limits.NAMES_MAX]]
+
+    def _unanswered(self, line: Line, claim: Claim) -> bool:
+        """True if a stream's peer says the same of its larger set as before, and we learned nothing meanwhile."""
+        goset = self._replica.goset
+        if line.profile.medium is not Medium.STREAM or claim.count <= len(goset):
+            return False
+        before, line.larger_set = line.larger_set, (claim, goset.state)
+        return before == line.larger_set
 
     def _repair(self, line: Line, said: Claim | Novelty, due_us: int, now_us: int) -> list[Effect]:
         # Once: two nodes that keep answering each other's claims about one region would never end.

@@ -57,6 +57,8 @@ CRC_SIZE: Final = 4
 
 NAMES_MAX: Final = 100
 """Ids named one by one in answer to a claim: as many as deployed peers hold."""
+INSISTING_MAX: Final = 8
+"""Further claims that repeat an unanswered question: with others' still fewer than the 15 that a deployed pub keeps."""
 SET_MAX: Final = 255
 """Most feed ids in a set: a CLAIM counts in one byte (spec 3.6.1)."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE

@@ -165,6 +165,10 @@ class SimplePub:
             said += self._ask()
         return said
 
+    def round_for_another(self) -> None:
+        """The turn of another connection comes: it gets the answers to whatever was asked."""
+        self._round()
+
     def _claim(self, region: list[bytes]) -> bytes:
         return GOSET + b"c" + region[0] + region[-1] + _xor(region) + bytes((len(region),))
 

@@ -76,3 +76,19 @@ def repairs(goset: Goset, claim: Claim, *, can_learn: bool, helping: bool = True
         else:
             said.extend([claim_of(between[:half]), claim_of(between[half:])])
     return said
+
+
+def insisting(goset: Goset, claim: Claim) -> list[Claim]:
+    """Claims of almost all that we hold of *claim*'s region, largest first: the same question in several words.
+
+    A deployed pub answers three questions every 15 s, whoever asked, to one of its connections after the other: who
+    asks one question at a time may never be the one that is answered.
+    """
+    held = goset.region(claim.low, claim.high)
+    asked: list[Claim] = []
+    for size in range(len(held) - 1, 2, -1):
+        for first in range(len(held) - size + 1):
+            if len(asked) == limits.INSISTING_MAX:
+                return asked
+            asked.append(claim_of(held[first : first + size]))
+    return asked

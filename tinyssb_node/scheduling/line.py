@@ -55,6 +55,8 @@ class Line:
         self.chunk_credit: Credit[tuple[FeedId, int]] = Credit(profile.burst, profile.burst_max)
         self.named: set[FeedId] = set()
         """Ids of our set that were said by name here: once is enough for whoever takes them."""
+        self.larger_set: object = None
+        """What the peer of a stream last said of a set larger than ours, with ours at that time."""
         self.refused_told = 0
         """Of ``counters.refused``, how many were reported."""
         self.give_start = 0
