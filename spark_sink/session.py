@@ -75,6 +75,7 @@ def _config(threads: int, memory_mb: int) -> dict[str, str]:
             f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dio.netty.tryReflectionSetAccessible=true "
             "-XX:+UseSerialGC"  # for a small heap on few cores: a third less delay than the default, measured
         ),
+        "spark.python.daemon.module": "spark_sink.warm_workers",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
