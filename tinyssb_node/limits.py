@@ -328,5 +328,23 @@ SIM_POSTS_MAX: Final = 20_000
 """Most entries that a source of traffic has a node publish."""
 SIM_FILE_MAX: Final = 2**20
 """Most bytes of a scenario file."""
+PATH_LOSS_SHADOWING_DB: Final = 3.57
+"""Standard deviation of the path loss around PATH_LOSS_REFERENCE_DB and its exponent; same source."""
+OULU_REFERENCE_M: Final = 1_000.0
+"""Distance at which the path loss around Oulu is given (Petäjäjärvi et al., "On the coverage of LPWANs", 2015)."""
+OULU_REFERENCE_DB: Final = 128.95
+"""What was measured there, by cars."""
+OULU_EXPONENT: Final = 2.32
+"""How it grows with distance; same source."""
+OULU_SHADOWING_DB: Final = 7.8
+"""Its standard deviation; same source."""
+LORA_EDGE_PER_DB: Final = 2.0
+"""Steepness of reception around the demodulation threshold: a decibel above it 88 % of packets arrive, one below 12 %."""
+LORA_EDGE_DB: Final = 6.0
+"""Farther from the threshold than this chance is not asked: it would decide otherwise once in 160,000 packets."""
+LORA_IGNORED_DB: Final = 20.0
+"""Signals this far below what can be received disturb nobody: a hundred of them are as strong as the weakest packet."""
+SIM_SIGNATURES_MAX: Final = 100_000
+"""Checked signatures that a simulation remembers: 30 MB."""
 SIM_BURSTS_MAX: Final = 0.5
 """Most of the time that others may be on the air: field studies of the 868 MHz band found 0 to 5 %."""

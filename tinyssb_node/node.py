@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from tinyssb_node import limits
-from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network
 from tinyssb_node.codec.packets import (
     CLAIM_KIND,
@@ -74,8 +74,11 @@ class Node:
         key: SigningKey | None,
         dialect: Dialect = Dialect.SPEC,
         read_only: bool = False,
+        verify: Verify = verify_signed,
     ) -> None:
         """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
+
+        *verify* says whether an entry that came is signed; the simulator's remembers what it was asked before.
 
         May write to the store (our own feed, the first time): commit before anything else. Raises SetFullError if there
         is no room for our own feed.
@@ -84,7 +87,7 @@ class Node:
         self._key = key
         self._entropy = entropy
         self._network = network
-        self._replica = Replica(store, network, read_only=read_only)
+        self._replica = Replica(store, network, read_only=read_only, verify=verify)
         if key is not None and not read_only:
             self._replica.own_feed(key.feed_id, dialect)
         self._gossip = Gossip(self._replica, store, network)

@@ -30,7 +30,8 @@ from tinyssb_node.faces.ether_protocol import (
 from tinyssb_node.faces.spec import EtherSpec
 from tinyssb_node.scheduling.link import Medium as LinkMedium
 from tinyssb_node.sim.ether import EtherConfig, ether_command, serve_ether
-from tinyssb_node.sim.medium import Link, MediumOptions
+from tinyssb_node.sim.links import Link
+from tinyssb_node.sim.medium import MediumOptions
 
 QUICK = EtherConfig(port=0, time_scale=200.0)
 """A packet of 0.2 s takes a millisecond."""

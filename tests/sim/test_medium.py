@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware_bridge.lora import LoraSettings, preamble_us
-from tinyssb_node.sim.medium import Delivery, Link, Medium, MediumOptions, Miss
+from tinyssb_node.sim.links import Link
+from tinyssb_node.sim.medium import Delivery, Medium, MediumOptions, Miss
 
 AIR_US = 205_056
 """124 bytes at SF7/125 kHz."""

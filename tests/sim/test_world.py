@@ -5,7 +5,8 @@ import random
 import pytest
 
 from tinyssb_node.ids import Dialect, FeedId, PacketKind
-from tinyssb_node.sim.medium import Link, Medium, MediumOptions
+from tinyssb_node.sim.links import Link
+from tinyssb_node.sim.medium import Medium, MediumOptions
 from tinyssb_node.sim.world import World
 
 SECOND_US = 1_000_000

@@ -1,5 +1,6 @@
 """ed25519 (RFC 8032) by libsodium, called as directly as PyNaCl allows: verification is most of a node's work."""
 
+from collections.abc import Callable
 from typing import Final
 
 from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
@@ -10,6 +11,11 @@ from tinyssb_node.ids import FeedId
 
 SEED_SIZE: Final = 32
 """Bytes of the secret from which a key pair is made (RFC 8032 5.1.5)."""
+
+
+Verify = Callable[[FeedId, bytes], bool]
+"""``verify_signed``, or something that answers as it does. The simulator's remembers answers: the same entry reaches
+hundreds of its nodes, and an answer depends on nothing but the bytes."""
 
 
 def verify_signed(feed: FeedId, signed: bytes) -> bool:

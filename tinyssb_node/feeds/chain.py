@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinyssb_node import limits
-from tinyssb_node.codec.crypto import verify_signed
+from tinyssb_node.codec.crypto import Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev, message_id
 from tinyssb_node.codec.packets import Entry, parse_entry
 from tinyssb_node.errors import PacketSizeError, SeqRangeError
@@ -156,14 +156,16 @@ def _expectation(network: Network, feed: FeedId, seq: int, dialect: Dialect, pre
     return Expectation(feed, seq, dialect, prev, name, dmx_of(name))
 
 
-def accept(expectation: Expectation, packet: bytes) -> Extended | WrongDmx | WrongSignature:
-    """Judge a packet that came for *expectation*. Raises PacketSizeError."""
+def accept(
+    expectation: Expectation, packet: bytes, verify: Verify = verify_signed
+) -> Extended | WrongDmx | WrongSignature:
+    """Judge a packet that came for *expectation*; *verify* says whether it is signed. Raises PacketSizeError."""
     if len(packet) != limits.PACKET_SIZE:
         raise PacketSizeError("entry", len(packet), str(limits.PACKET_SIZE))
     if packet[: limits.DMX_SIZE] != expectation.dmx:
         return WrongDmx(expectation.feed, expectation.seq, packet[: limits.DMX_SIZE])
     signed = packet[_SIGNATURE_AT:] + expectation.name + packet[:_SIGNATURE_AT]
-    if not verify_signed(expectation.feed, signed):
+    if not verify(expectation.feed, signed):
         return WrongSignature(expectation.feed, expectation.seq)
     return extended_by(expectation, packet)
 

@@ -6,7 +6,7 @@ Everything is written to the store at once and made durable by the shell's next 
 from dataclasses import dataclass, field, replace
 
 from tinyssb_node import limits
-from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
@@ -47,9 +47,13 @@ FORKED = "Forked"
 class Replica:
     """Our copy of the feeds."""
 
-    def __init__(self, store: Store, network: Network, *, read_only: bool) -> None:
+    def __init__(
+        self, store: Store, network: Network, *, read_only: bool, verify: Verify = verify_signed
+    ) -> None:
+        """*verify* says whether an entry that came is signed."""
         self._store = store
         self._network = network
+        self._verify = verify
         self.read_only = read_only
         """True while nothing can be stored: packets are judged and dropped."""
         self._records = {record.feed: record for record in store.feeds()}
@@ -147,7 +151,7 @@ class Replica:
         expected it is that chunk, whose first bytes are an entry's DMX by chance."""
         finding: Finding | None = None
         for expectation in self.expectations.entries(packet[: limits.DMX_SIZE]):
-            outcome = accept(expectation, packet)
+            outcome = accept(expectation, packet, self._verify)
             if isinstance(outcome, Extended):
                 finding = self._append_entry(outcome, origin, face)
                 break

@@ -175,8 +175,9 @@ class Bounds:
 class Duty:
     """Nobody is on the air for more than the law's share of any hour, nor longer in one go than it allows."""
 
-    def __init__(self, duty: float | None, dwell_us: int | None) -> None:
-        self._most_us = None if duty is None else round(duty * LAW_WINDOW_US)
+    def __init__(self, most_us: int | None, dwell_us: int | None) -> None:
+        """*most_us* may be spent in any hour, *dwell_us* in one go; None for no limit."""
+        self._most_us = most_us
         self._dwell_us = dwell_us
         self._windows: dict[str, deque[tuple[int, int]]] = {}
         self._used_us: dict[str, int] = {}

@@ -29,7 +29,8 @@ from tinyssb_node.faces.ether_protocol import (
     welcome,
 )
 from tinyssb_node.faces.lines import read_line
-from tinyssb_node.sim.medium import Entropy, Link, Medium, MediumOptions, Miss, Outcome
+from tinyssb_node.sim.links import Entropy, Link
+from tinyssb_node.sim.medium import Medium, MediumOptions, Miss, Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,37 +5,30 @@ then or later, says who got it. The same calls in the same order with the same e
 
 The model, and where it stops:
 
-- Power falls with the logarithm of distance, or is given per link; a link that is cut carries nothing.
+- Power falls with the logarithm of distance, or is given per link, both in ``sim.links``; a link that is cut carries
+  nothing. From packet to packet it may fade.
+- What is weak is received by chance, ever less likely over some decibels; with ``soft_edge`` off, by a threshold.
 - A receiver locks on to the first preamble it can demodulate. A later one takes it over only during that preamble,
   and only by being stronger by the capture margin; otherwise it is interference.
 - What it locked on to arrives if it is stronger, by that margin, than the sum of what overlapped it, each weighted by
   how long it did.
 - Who sends is deaf, and for a moment afterwards; who begins to send drops what it was receiving.
-- Carrier sense does not see what began a moment ago: two who listen at the same time may still collide.
-- Everybody uses the same settings; other spreading factors and other users of the band are not modelled.
+- Carrier sense does not see what began a moment ago: two who listen at the same time may still collide. Now and then it
+  sees somebody where nobody is.
+- Others in the band come in bursts that drown what a receiver hears; each receiver is struck by itself, for each packet
+  anew.
+- Everybody uses the same settings; other spreading factors are not modelled.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
 
 from firmware_bridge import lora
 from firmware_bridge.lora import LoraSettings
 from tinyssb_node import limits
-
-
-class Entropy(Protocol):
-    """Where chance comes from; ``random.Random`` is one."""
-
-    def random(self) -> float:
-        """Uniform from 0 up to 1."""
-        ...
-
-    def gauss(self, mu: float, sigma: float) -> float:
-        """Normally distributed."""
-        ...
+from tinyssb_node.sim.links import Entropy, Link, LinkOptions, Links, PathLoss, Position
 
 
 class Miss(StrEnum):
@@ -49,6 +42,8 @@ class Miss(StrEnum):
     """Below what can be demodulated."""
     LOSS = "loss"
     """By the link's probability of loss."""
+    BURST = "burst"
+    """Others in the band were louder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +58,20 @@ class MediumOptions:
     """How two nodes without positions and without a link of their own hear each other; None: not at all."""
     default_loss: float = 0.0
     """Probability of loss on links without one of their own."""
+    path_loss: PathLoss = PathLoss.SUBURBAN
+    """How power falls with distance."""
     shadowing_db: float = 0.0
     """Standard deviation of what hills and walls add, drawn once per pair of positions."""
+    asymmetry_db: float = 0.0
+    """Most by which one direction of a pair of positions is better or worse than the pair."""
+    fading_db: float = 0.0
+    """Standard deviation of what one packet is stronger or weaker at one receiver than the link says."""
+    soft_edge: bool = False
+    """Whether weak packets arrive by chance, with 1 / (1 + exp(k (threshold - SNR))), k = LORA_EDGE_PER_DB."""
+    bursts: float = 0.0
+    """Share of time that others in the band are on the air."""
+    burst_us: int = 100_000
+    """How long each time."""
     capture_db: float = 6.0
     """By how much a packet must be stronger than what disturbs it."""
     turnaround_us: int = 1_000
@@ -73,16 +80,8 @@ class MediumOptions:
     """What began more recently than this is not yet seen by carrier sense."""
     sense_margin_db: float = 3.0
     """By how much carrier sense sees deeper than reception."""
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """How two nodes hear each other."""
-
-    rssi_dbm: float
-    """Received power."""
-    loss: float
-    """Probability that a packet is lost, over and above collisions."""
+    false_alarm: float = 0.0
+    """Probability that carrier sense sees somebody where nobody is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +113,12 @@ class _Transmission:
     sender: str
     begin_us: int
     end_us: int
-    links: dict[str, Link]
-    """Everybody it reaches at any power, as things were when it began."""
+    links: Mapping[str, Link]
+    """Everybody it reaches at a power that matters, as things were when it began."""
+    powers_dbm: Mapping[str, float]
+    """How strong it is there."""
+    weak: set[str]
+    """Where it is too weak to be demodulated, as luck would have it."""
     listeners: set[str]
     """Who is locked on to it."""
     deaf: set[str]
@@ -132,19 +135,24 @@ class _Transmission:
 class Medium:
     """One channel and the nodes on it."""
 
-    def __init__(self, options: MediumOptions, entropy: Entropy) -> None:
+    def __init__(self, options: MediumOptions, entropy: Entropy, terrain: Entropy | None = None) -> None:
+        """*terrain* is the chance that hills are made of, *entropy* unless there is one of its own."""
         self.options = options
-        self.default_loss = options.default_loss
-        """Probability of loss on links without one of their own; may be changed at any time."""
+        link_options = LinkOptions(
+            power_dbm=options.power_dbm,
+            default_rssi_dbm=options.default_rssi_dbm,
+            path_loss=options.path_loss,
+            shadowing_db=options.shadowing_db,
+            asymmetry_db=options.asymmetry_db,
+        )
+        self._links = Links(link_options, options.default_loss, entropy if terrain is None else terrain)
         self._entropy = entropy
         self._noise_dbm = lora.noise_floor_dbm(options.lora)
         self._sensitivity_dbm = lora.sensitivity_dbm(options.lora)
+        self._weakest_dbm = self._sensitivity_dbm - limits.LORA_IGNORED_DB
         self._preamble_us = lora.preamble_us(options.lora)
         self._sense_us = lora.symbols_us(options.lora, 4 * options.sense_symbols)
-        self._positions: dict[str, tuple[float, float] | None] = {}
-        self._links: dict[frozenset[str], Link] = {}
-        self._shadows_db: dict[frozenset[str], float] = {}
-        self._cuts: list[tuple[frozenset[str], frozenset[str]]] = []
+        self._airtimes_us: dict[int, int] = {}
         self._on_air: dict[str, _Transmission] = {}
         self._locked: dict[str, _Transmission] = {}
         self._deaf_until_us: dict[str, int] = {}
@@ -152,25 +160,39 @@ class Medium:
     @property
     def nodes(self) -> tuple[str, ...]:
         """Names of all nodes, in the order they came."""
-        return tuple(self._positions)
+        return self._links.nodes
 
     @property
     def cuts(self) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
         """Cuts in force, oldest first."""
-        return tuple(self._cuts)
+        return self._links.cuts
 
-    def add_node(self, name: str, position_m: tuple[float, float] | None = None) -> None:
-        """A node comes, or moves. Raises ValueError beyond ETHER_NODES_MAX."""
-        if name not in self._positions and len(self._positions) >= limits.ETHER_NODES_MAX:
-            raise ValueError(f"there is room for {limits.ETHER_NODES_MAX} nodes")
-        self._positions[name] = position_m
+    @property
+    def default_loss(self) -> float:
+        """Probability of loss on links without one of their own; may be changed at any time."""
+        return self._links.loss
+
+    @default_loss.setter
+    def default_loss(self, loss: float) -> None:
+        self._links.loss = loss
+
+    def add_node(self, name: str, position_m: Position | None = None) -> None:
+        """A node comes, moves, or is switched on again. Raises ValueError beyond ETHER_NODES_MAX."""
+        self._links.place(name, position_m)
 
     def remove_node(self, name: str) -> None:
         """A node goes. What it is sending breaks off: nobody gets it, and ``end_send`` is not called for it."""
-        self._positions.pop(name, None)
+        self._links.remove(name)
+        self._silence(name)
+
+    def switch_off(self, name: str) -> None:
+        """The same for a node that will be back in the same place."""
+        self._links.switch_off(name)
+        self._silence(name)
+
+    def _silence(self, name: str) -> None:
         self._deaf_until_us.pop(name, None)
         self._locked.pop(name, None)
-        self._shadows_db = {pair: db for pair, db in self._shadows_db.items() if name not in pair}
         self._on_air.pop(name, None)
 
     def set_link(self, left: str, right: str, link: Link) -> None:
@@ -178,46 +200,26 @@ class Medium:
 
         Raises ValueError if they are the same, and beyond ETHER_LINKS_MAX.
         """
-        if left == right:
-            raise ValueError(f"a link has two ends, not {left} twice")
-        pair = frozenset((left, right))
-        if pair not in self._links and len(self._links) >= limits.ETHER_LINKS_MAX:
-            raise ValueError(f"there is room for {limits.ETHER_LINKS_MAX} links")
-        self._links[pair] = link
+        self._links.set_link(left, right, link)
 
     def cut(self, left: Iterable[str], right: Iterable[str]) -> None:
         """Nobody of *left* and nobody of *right* hear each other, from the next transmission on.
 
         Raises ValueError if a node is on both sides, and beyond ETHER_CUTS_MAX.
         """
-        sides = frozenset(left), frozenset(right)
-        both = sorted(sides[0] & sides[1])
-        if both:
-            raise ValueError(f"{', '.join(both)} cannot be on both sides of a cut")
-        if sides in self._cuts:
-            return
-        if len(self._cuts) >= limits.ETHER_CUTS_MAX:
-            raise ValueError(f"there is room for {limits.ETHER_CUTS_MAX} cuts")
-        self._cuts.append(sides)
+        self._links.cut(left, right)
 
     def uncut(self, left: Iterable[str], right: Iterable[str]) -> None:
         """Undo the cut of these sides, if it is in force."""
-        sides = frozenset(left), frozenset(right)
-        self._cuts = [cut for cut in self._cuts if cut != sides]
+        self._links.uncut(left, right)
 
     def heal(self) -> None:
         """Undo all cuts."""
-        self._cuts.clear()
+        self._links.heal()
 
-    def link(self, left: str, right: str) -> Link | None:
-        """How two nodes hear each other now, None for not at all."""
-        if left == right or self._is_cut(left, right):
-            return None
-        pair = frozenset((left, right))
-        if pair in self._links:
-            return self._links[pair]
-        rssi_dbm = self._rssi_dbm(left, right)
-        return None if rssi_dbm is None else Link(rssi_dbm, self.default_loss)
+    def link(self, sender: str, receiver: str) -> Link | None:
+        """How *receiver* hears *sender* now, None for not at all."""
+        return self._links.link(sender, receiver)
 
     def reaches(self, left: str, right: str) -> bool:
         """Whether each of two nodes hears the other when nothing disturbs, more often than not."""
@@ -226,17 +228,22 @@ class Medium:
 
     def airtime_us(self, length: int) -> int:
         """Microseconds a frame of *length* bytes is on the air, all framing included."""
-        return lora.airtime_us(self.options.lora, length)
+        known_us = self._airtimes_us.get(length)
+        if known_us is None:
+            known_us = self._airtimes_us[length] = lora.airtime_us(self.options.lora, length)
+        return known_us
 
     def is_busy(self, node: str, now_us: int) -> bool:
         """Whether carrier sense at *node* says that somebody else is sending now."""
         weakest_dbm = self._sensitivity_dbm - self.options.sense_margin_db
-        return any(
-            other.begin_us + self._sense_us <= now_us < other.end_us
-            and node in other.links
-            and other.links[node].rssi_dbm >= weakest_dbm
-            for other in self._on_air.values()
-        )
+        for other in self._on_air.values():
+            if (
+                other.begin_us + self._sense_us <= now_us < other.end_us
+                and other.powers_dbm.get(node, -math.inf) >= weakest_dbm
+            ):
+                return True
+        mistaken = self.options.false_alarm + self.options.bursts
+        return mistaken > 0 and self._entropy.random() < mistaken
 
     def begin_send(self, node: str, length: int, now_us: int) -> int:
         """*node* begins to send a frame of *length* bytes. Returns when it ends, in microseconds.
@@ -244,12 +251,15 @@ class Medium:
         Whoever sends calls ``end_send`` at that time or later, and before it sends again (AssertionError).
         """
         assert node not in self._on_air, f"{node} is sending already"
-        links = {name: link for name in self._positions if (link := self.link(node, name)) is not None}
+        links = self._links.around(node, self._weakest_dbm)
+        powers_dbm = self._powers_dbm(links)
         new = _Transmission(
             sender=node,
             begin_us=now_us,
             end_us=now_us + self.airtime_us(length),
             links=links,
+            powers_dbm=powers_dbm,
+            weak={name for name, power_dbm in powers_dbm.items() if self._is_weak(power_dbm)},
             listeners=set(),
             deaf=set(),
             others=[],
@@ -270,16 +280,31 @@ class Medium:
         deliveries = []
         misses = []
         for name, link in ended.links.items():
-            if name not in self._positions:
+            if not self._links.is_here(name):
                 continue
             miss = self._why_missed(ended, name, link)
             if miss is not None:
                 misses.append((name, miss))
             else:
-                snr_db = round(4 * (link.rssi_dbm - self._noise_dbm)) / 4
-                deliveries.append(Delivery(name, round(link.rssi_dbm), snr_db))
+                power_dbm = ended.powers_dbm[name]
+                snr_db = round(4 * (power_dbm - self._noise_dbm)) / 4
+                deliveries.append(Delivery(name, round(power_dbm), snr_db))
         ended.others.clear()  # or on a busy channel each would keep the one before it in memory, without end
         return Outcome(tuple(deliveries), tuple(misses))
+
+    def _powers_dbm(self, links: Mapping[str, Link]) -> dict[str, float]:
+        """How strong a packet is at each receiver."""
+        fading_db = self.options.fading_db
+        if not fading_db:
+            return {name: link.rssi_dbm for name, link in links.items()}
+        return {name: link.rssi_dbm + self._entropy.gauss(0.0, fading_db) for name, link in links.items()}
+
+    def _is_weak(self, power_dbm: float) -> bool:
+        """Whether a packet is too weak: below the threshold, or by chance near it."""
+        above_db = power_dbm - self._sensitivity_dbm
+        if not self.options.soft_edge or abs(above_db) >= limits.LORA_EDGE_DB:
+            return above_db < 0
+        return self._entropy.random() * (1 + math.exp(-limits.LORA_EDGE_PER_DB * above_db)) >= 1
 
     def _go_deaf(self, new: _Transmission) -> None:
         """Who begins to send drops what it was receiving, and hears nothing until a moment after it ends."""
@@ -294,13 +319,12 @@ class Medium:
         if new.begin_us < self._deaf_until_us.get(name, new.begin_us):
             new.deaf.add(name)
             return
-        rssi_dbm = new.links[name].rssi_dbm
-        if rssi_dbm < self._sensitivity_dbm:
+        if name in new.weak:
             return
         held = self._locked.get(name)
         if held is not None and held.end_us > new.begin_us:
             in_preamble = new.begin_us < held.begin_us + self._preamble_us
-            if not in_preamble or rssi_dbm < held.links[name].rssi_dbm + self.options.capture_db:
+            if not in_preamble or new.powers_dbm[name] < held.powers_dbm[name] + self.options.capture_db:
                 return
             held.listeners.discard(name)
         self._locked[name] = new
@@ -309,38 +333,25 @@ class Medium:
     def _why_missed(self, ended: _Transmission, name: str, link: Link) -> Miss | None:
         if name in ended.deaf:
             return Miss.DEAF
-        if link.rssi_dbm < self._sensitivity_dbm:
+        if name in ended.weak:
             return Miss.WEAK
         if name not in ended.listeners:
             return Miss.COLLISION
         disturbance_mw = sum(
-            10 ** (other.links[name].rssi_dbm / 10) * ended.overlap(other)
+            10 ** (other.powers_dbm[name] / 10) * ended.overlap(other)
             for other in ended.others
-            if name in other.links
+            if name in other.powers_dbm
         )
-        if disturbance_mw and link.rssi_dbm < 10 * math.log10(disturbance_mw) + self.options.capture_db:
+        needed_dbm = (
+            10 * math.log10(disturbance_mw) + self.options.capture_db if disturbance_mw else -math.inf
+        )
+        if ended.powers_dbm[name] < needed_dbm:
             return Miss.COLLISION
-        return Miss.LOSS if self._entropy.random() < link.loss else None
+        if self.options.bursts and self._entropy.random() < self._burst_probability(ended):
+            return Miss.BURST
+        return Miss.LOSS if link.loss and self._entropy.random() < link.loss else None
 
-    def _is_cut(self, left: str, right: str) -> bool:
-        return any(
-            (left in one and right in other) or (left in other and right in one) for one, other in self._cuts
-        )
-
-    def _rssi_dbm(self, left: str, right: str) -> float | None:
-        """Received power by distance (log-distance path loss), or the default where a position is missing."""
-        here, there = self._positions.get(left), self._positions.get(right)
-        if here is None or there is None:
-            return self.options.default_rssi_dbm
-        distance_m = max(math.dist(here, there), 1.0)
-        decades = math.log10(distance_m / limits.PATH_LOSS_REFERENCE_M)
-        loss_db = limits.PATH_LOSS_REFERENCE_DB + 10 * limits.PATH_LOSS_EXPONENT * decades
-        return self.options.power_dbm - loss_db - self._shadow_db(left, right)
-
-    def _shadow_db(self, left: str, right: str) -> float:
-        if not self.options.shadowing_db:
-            return 0.0
-        pair = frozenset((left, right))
-        if pair not in self._shadows_db:
-            self._shadows_db[pair] = self._entropy.gauss(0.0, self.options.shadowing_db)
-        return self._shadows_db[pair]
+    def _burst_probability(self, ended: _Transmission) -> float:
+        """That a burst overlaps a packet: they begin as a Poisson process, from one length before it on."""
+        exposed = (ended.end_us - ended.begin_us) / self.options.burst_us + 1
+        return 1 - math.exp(-self.options.bursts * exposed)

@@ -5,12 +5,16 @@ and line. Hours, seconds and metres are for people; the simulator itself counts 
 """
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from firmware_bridge.lora import LoraSettings, airtime_us
+from firmware_bridge.plans import IllegalPlanError, resolve
+from firmware_bridge.regions import WINDOW_US, Region
 from tinyssb_node import limits
 from tinyssb_node.errors import OptionError
+from tinyssb_node.faces.radio import allowance_of
+from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim.faults import Cut, Fault
+from tinyssb_node.sim.links import PathLoss
 from tinyssb_node.sim.topology import Domain, Topology
 from tinyssb_node.sim.traffic import Traffic
 from tinyssb_node.sim.values import SECOND_US, members, within
@@ -34,6 +38,8 @@ class Radio:
     """Length of the preamble."""
     power_dbm: float = 14.0
     """What is radiated, antennas included."""
+    region: Region | None = None
+    """Whose law everybody keeps: duty and dwell time follow from it. None for a law of your own, or none at all."""
     duty: float | None = None
     """Share of any hour that a node may be on the air, above 0 and up to 1; None where no law says."""
     dwell_ms: int | None = None
@@ -51,12 +57,38 @@ class Radio:
         within("turnaround_us", self.turnaround_us, 0, SECOND_US)
         if self.duty is not None:
             within("duty", self.duty, 0.0001, 1)
+        if self.region is not None:
+            self._check_region(self.region)
         if self.dwell_ms is not None and longest_us > 1_000 * self.dwell_ms:
             raise OptionError(
                 "dwell_ms",
                 f"a full packet takes {longest_us / 1_000:.0f} ms with these settings, longer than the "
                 f"{self.dwell_ms} ms allowed; a lower spreading factor or a wider band is quicker",
             )
+
+    def _check_region(self, region: Region) -> None:
+        if self.duty is not None or self.dwell_ms is not None:
+            raise OptionError("region", f"{region} says what duty and dwell_ms are: give either")
+        try:
+            resolve(region, self.lora)
+        except IllegalPlanError as error:
+            raise OptionError("region", str(error)) from error
+
+    @property
+    def allowance(self) -> Allowance | None:
+        """What the scheduler may spend; None for no limit."""
+        if self.region is not None:
+            return allowance_of(resolve(self.region, self.lora))
+        if self.duty is None:
+            return None
+        return Allowance(band="the band", limit_us=round(self.duty * WINDOW_US), window_us=WINDOW_US)
+
+    @property
+    def longest_us(self) -> int | None:
+        """Longest time on the air in one go; None for no limit."""
+        if self.region is not None:
+            return resolve(self.region, self.lora).sub_band.dwell_us
+        return None if self.dwell_ms is None else 1_000 * self.dwell_ms
 
     @property
     def lora(self) -> LoraSettings:
@@ -68,15 +100,6 @@ class Radio:
             coding_rate=self.coding_rate,
             preamble_symbols=self.preamble_symbols,
         )
-
-
-class PathLoss(StrEnum):
-    """Where path loss was measured."""
-
-    SUBURBAN = "suburban"
-    """Bor et al. 2016: 127.41 dB at 40 m, exponent 2.08, shadowing 3.57 dB."""
-    OULU = "oulu"
-    """Petäjäjärvi et al. 2015, cars around Oulu: 128.95 dB at 1 km, exponent 2.32, shadowing 7.8 dB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,8 @@ from tinyssb_node.errors import OptionError, SimulationFailedError
 from tinyssb_node.sim.bound import sends_at_least
 from tinyssb_node.sim.checkers import LAW_WINDOW_US, Bounds, BrokenRuleError, Duty, Feeds
 from tinyssb_node.sim.eventfiles import EventFiles
-from tinyssb_node.sim.medium import Link, Medium, MediumOptions
+from tinyssb_node.sim.links import Link, shadowing_db
+from tinyssb_node.sim.medium import Medium, MediumOptions
 from tinyssb_node.sim.options import Options
 from tinyssb_node.sim.progress import Progress
 from tinyssb_node.sim.report import Meter, Report, Totals, spread
@@ -49,12 +50,12 @@ class Simulation:
         self._files = None if events is None else _event_files(events)
         self.progress = Progress(options.nodes)
         self.meter = Meter()
-        dwell_ms = options.radio.dwell_ms
-        self.duty = Duty(options.radio.duty, None if dwell_ms is None else 1_000 * dwell_ms)
+        allowance = options.radio.allowance
+        self.duty = Duty(None if allowance is None else allowance.limit_us, options.radio.longest_us)
         self.placement = options.topology.place(options.names, stream(options.seed, "placement"))
         self.world = World(
             options.seed,
-            lambda chance: Medium(medium_options(options), chance),
+            lambda chance: Medium(medium_options(options), chance, stream(options.seed, "terrain")),
             watchers=(
                 Feeds(),
                 Bounds(),
@@ -64,6 +65,7 @@ class Simulation:
                 *watchers,
                 *filter(None, [self._files]),
             ),
+            allowance=allowance,
             keep_events=False,
             spoil=_spoiler(options),
         )
@@ -219,12 +221,22 @@ def _event_files(folder: Path) -> EventFiles:
 
 def medium_options(options: Options) -> MediumOptions:
     """The channel as the medium wants it."""
+    channel = options.channel
     return MediumOptions(
         lora=options.radio.lora,
         power_dbm=options.radio.power_dbm,
         default_rssi_dbm=None,
-        default_loss=options.channel.loss,
-        shadowing_db=options.channel.shadowing_db or 0.0,
+        default_loss=channel.loss,
+        path_loss=channel.path_loss,
+        shadowing_db=shadowing_db(channel.path_loss)
+        if channel.shadowing_db is None
+        else channel.shadowing_db,
+        asymmetry_db=channel.asymmetry_db,
+        fading_db=channel.fading_db,
+        soft_edge=channel.soft_edge,
+        bursts=channel.bursts,
+        burst_us=1_000 * channel.burst_ms,
+        false_alarm=channel.false_alarm,
         turnaround_us=options.radio.turnaround_us,
     )
 

@@ -8,17 +8,17 @@ import heapq
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tinyssb_node import limits
-from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import ChunkAppended, ClockSet, EntryAppended, Event
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.node import Node
-from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, air_profile, stream_profile
+from tinyssb_node.scheduling.link import WIRED, Allowance, LinkProfile, Reception, air_profile, stream_profile
 from tinyssb_node.sim.medium import Medium
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
@@ -66,6 +66,22 @@ def stream(seed: int, purpose: str) -> random.Random:
     return random.Random(f"{seed}/{purpose}")  # noqa: S311 - a model needs no secrets
 
 
+def remembering(verify: Verify) -> Verify:
+    """*verify*, each question asked once: whether bytes are signed depends on nothing else, and what one node hears a
+    hundred others hear too."""
+    answers: dict[tuple[FeedId, bytes], bool] = {}
+
+    def answer(feed: FeedId, signed: bytes) -> bool:
+        known = answers.get((feed, signed))
+        if known is None:
+            if len(answers) >= limits.SIM_SIGNATURES_MAX:
+                answers.clear()
+            known = answers[feed, signed] = verify(feed, signed)
+        return known
+
+    return answer
+
+
 class Watcher(Protocol):
     """Who is told what happens. Nothing it does may change what happens."""
 
@@ -94,12 +110,14 @@ class World:
         seed: int,
         medium: Callable[[random.Random], Medium] | None = None,
         *,
+        allowance: Allowance | None = None,
         watchers: Sequence[Watcher] = (),
         keep_events: bool = True,
         spoil: Callable[[bytes], Sequence[bytes]] | None = None,
     ) -> None:
-        """*medium* makes the channel from the stream of chance it is given; None for streams only. *spoil* says what
-        a receiver gets of a packet that it received; None for just that packet."""
+        """*medium* makes the channel from the stream of chance it is given; None for streams only. *allowance* is what
+        the law gives each node of the air. *spoil* says what a receiver gets of a packet that it received; None for
+        just that packet."""
         self.now_us = 0
         self.inhabitants: dict[str, Inhabitant] = {}
         self.sent: Counter[PacketKind] = Counter()
@@ -116,9 +134,10 @@ class World:
         self._spoil = spoil
         self._backoff = self.chance("backoff")
         self._medium = medium(self.chance("medium")) if medium is not None else None
-        self._profile = None if self._medium is None else _air_profile(self._medium)
+        self._profile = None if self._medium is None else _air_profile(self._medium, allowance)
         self._queue: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = 0
+        self._verify = remembering(verify_signed)
         self._streams: dict[tuple[str, FaceName], _Stream] = {}
 
     @property
@@ -164,7 +183,14 @@ class World:
 
     def _make_node(self, name: str, store: MemoryStore, key: SigningKey, dialect: Dialect, boot: int) -> Node:
         chance = self.chance(f"node {name}" if boot == 1 else f"node {name} boot {boot}")
-        return Node(store=store, network=Network(), entropy=chance, key=key, dialect=dialect)
+        return Node(
+            store=store,
+            network=Network(),
+            entropy=chance,
+            key=key,
+            dialect=dialect,
+            verify=self._verify,
+        )
 
     def _begin(self, inhabitant: Inhabitant) -> None:
         inhabitant.store.commit(self._wall_us(inhabitant))
@@ -308,7 +334,7 @@ class World:
         inhabitant.boot += 1
         inhabitant.store.rollback()
         if self._medium is not None:
-            self._medium.remove_node(inhabitant.name)
+            self._medium.switch_off(inhabitant.name)
         for _, stream in self._streams_of(inhabitant.name):
             other = self.inhabitants[stream.other]
             if other.up:
@@ -454,5 +480,6 @@ class _Stream:
 _APPENDS = (EntryAppended, ChunkAppended)
 
 
-def _air_profile(medium: Medium) -> LinkProfile:
-    return air_profile([medium.airtime_us(n + limits.CRC_SIZE) for n in range(limits.PACKET_SIZE + 1)])
+def _air_profile(medium: Medium, allowance: Allowance | None) -> LinkProfile:
+    airtimes_us = [medium.airtime_us(n + limits.CRC_SIZE) for n in range(limits.PACKET_SIZE + 1)]
+    return replace(air_profile(airtimes_us), allowance=allowance)

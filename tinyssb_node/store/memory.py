@@ -1,8 +1,9 @@
 """The store in memory: for the simulator and for tests. Held to the same contract tests as SQLite."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Generic, Protocol, TypeVar
+from functools import partial
+from typing import Generic, TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import chunk_hash
@@ -15,53 +16,49 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class _Undoable(Protocol):
-    def commit(self) -> None: ...
-    def rollback(self) -> None: ...
+_Journal = list[Callable[[], None]]
+"""What undoes each write since the last commit, oldest first. One for all tables, so that a commit of nothing, which
+is what most packets bring, costs next to nothing."""
 
 
 class _Table(Generic[K, V]):
-    """A dictionary that can go back to its last commit."""
+    """A dictionary that tells a journal how to undo what is done to it."""
 
-    __slots__ = ("_before", "rows")
+    __slots__ = ("_journal", "rows")
 
-    def __init__(self) -> None:
+    def __init__(self, journal: _Journal) -> None:
         self.rows: dict[K, V] = {}
-        self._before: dict[K, V | None] = {}
+        self._journal = journal
 
     def put(self, key: K, value: V) -> None:
-        self._before.setdefault(key, self.rows.get(key))
+        self._journal.append(partial(self._undo, key, self.rows.get(key)))
         self.rows[key] = value
 
     def remove(self, key: K) -> None:
-        self._before.setdefault(key, self.rows.get(key))
+        self._journal.append(partial(self._undo, key, self.rows.get(key)))
         self.rows.pop(key, None)
 
-    def commit(self) -> None:
-        self._before.clear()
-
-    def rollback(self) -> None:
-        for key, value in self._before.items():
-            if value is None:
-                self.rows.pop(key, None)
-            else:
-                self.rows[key] = value
-        self._before.clear()
+    def _undo(self, key: K, before: V | None) -> None:
+        if before is None:
+            self.rows.pop(key, None)
+        else:
+            self.rows[key] = before
 
 
 class MemoryStore:
     """A ``Store`` that a power cut empties."""
 
     def __init__(self) -> None:
-        self._feeds = _Table[FeedId, FeedRecord]()
-        self._entries = _Table[tuple[FeedId, int], int]()
-        self._chunks = _Table[tuple[FeedId, int, int], int]()
-        self._entries_by_dmx = _Table[bytes, tuple[int, ...]]()
-        self._chunks_by_hash = _Table[bytes, tuple[int, ...]]()
-        self._side_chains = _Table[tuple[FeedId, int], SideChain]()
-        self._forks = _Table[tuple[FeedId, int], ForkProof]()
-        self._charges = _Table[tuple[str, int], Charge]()
-        self._meta = _Table[str, str]()
+        self._journal: _Journal = []
+        self._feeds = _Table[FeedId, FeedRecord](self._journal)
+        self._entries = _Table[tuple[FeedId, int], int](self._journal)
+        self._chunks = _Table[tuple[FeedId, int, int], int](self._journal)
+        self._entries_by_dmx = _Table[bytes, tuple[int, ...]](self._journal)
+        self._chunks_by_hash = _Table[bytes, tuple[int, ...]](self._journal)
+        self._side_chains = _Table[tuple[FeedId, int], SideChain](self._journal)
+        self._forks = _Table[tuple[FeedId, int], ForkProof](self._journal)
+        self._charges = _Table[tuple[str, int], Charge](self._journal)
+        self._meta = _Table[str, str](self._journal)
         self._appends: list[StoredEntry | StoredChunk] = []
         """In order of arrival: number n at index n - 1."""
         self._committed = 0
@@ -212,14 +209,13 @@ class MemoryStore:
         for index in range(self._committed, len(self._appends)):
             self._appends[index] = replace(self._appends[index], committed_us=wall_us)
         self._committed = len(self._appends)
-        for table in self._tables():
-            table.commit()
+        self._journal.clear()
 
     def rollback(self) -> None:
         """Forget everything written since the last commit."""
         del self._appends[self._committed :]
-        for table in self._tables():
-            table.rollback()
+        while self._journal:
+            self._journal.pop()()
 
     def close(self) -> None:
         """Uncommitted writes are lost; what was committed can still be read, which tests of restarts make use of."""
@@ -229,16 +225,3 @@ class MemoryStore:
         entry = self._appends[arrival - 1]
         assert isinstance(entry, StoredEntry)
         return entry
-
-    def _tables(self) -> tuple[_Undoable, ...]:
-        return (
-            self._feeds,
-            self._entries,
-            self._chunks,
-            self._entries_by_dmx,
-            self._chunks_by_hash,
-            self._side_chains,
-            self._forks,
-            self._charges,
-            self._meta,
-        )
