@@ -161,6 +161,48 @@ class NoveltySeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SketchSeen:
+    """A SKETCH was sent or understood."""
+
+    direction: Direction
+    """Which way."""
+    face: FaceName
+    """Which face."""
+    salt: bytes
+    """Its salt, 4 bytes."""
+    count: int
+    """Feed ids in the set it tells of."""
+    capacity: int
+    """Differences it can tell, 0 to 26."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskSeen:
+    """An ASK was sent or understood."""
+
+    direction: Direction
+    """Which way."""
+    face: FaceName
+    """Which face."""
+    salt: bytes
+    """As in the SKETCH it goes back to."""
+    count: int
+    """Feed ids it asks for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedsSeen:
+    """A FEEDS packet was sent or understood."""
+
+    direction: Direction
+    """Which way."""
+    face: FaceName
+    """Which face."""
+    count: int
+    """Feed ids in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetChanged:
     """A feed id was added to the set (it only grows)."""
 
@@ -261,6 +303,9 @@ Event = (
     | ChnkSeen
     | ClaimSeen
     | NoveltySeen
+    | SketchSeen
+    | AskSeen
+    | FeedsSeen
     | SetChanged
     | ForkFound
     | FaceUp

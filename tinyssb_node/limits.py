@@ -348,3 +348,28 @@ SIM_SIGNATURES_MAX: Final = 100_000
 """Checked signatures that a simulation remembers: 30 MB."""
 SIM_BURSTS_MAX: Final = 0.5
 """Most of the time that others may be on the air: field studies of the 868 MHz band found 0 to 5 %."""
+
+# --- Repair of sets by sketches (docs/formats/packets.md, decision 0009) ----------------------------------------------
+
+SALT_SIZE: Final = 4
+"""Bytes of a salt: with a new one for each sketch nobody can prepare feed ids that look alike."""
+SHORT_ID_SIZE: Final = 4
+"""Bytes of a short id: among 255 ids two look alike under one salt of 130,000."""
+SKETCH_CAPACITY: Final = 26
+"""Most differences that a sketch in one packet gives back, whoever has them."""
+SET_CHECKSUM_SIZE: Final = 3
+"""Bytes of the checksum of a set in a SKETCH: a wrong reading passes once in 16 million, until the next salt."""
+SKETCH_MIN_SIZE: Final = DMX_SIZE + 1 + SALT_SIZE + 1 + SET_CHECKSUM_SIZE
+"""Bytes of a SKETCH of capacity 0, which only tells whether two sets are the same."""
+assert SKETCH_MIN_SIZE + SKETCH_CAPACITY * SHORT_ID_SIZE == PACKET_SIZE
+ASK_MIN_SIZE: Final = DMX_SIZE + 1 + SALT_SIZE + SHORT_ID_SIZE
+"""Bytes of an ASK for one feed id."""
+ASK_MAX: Final = (PACKET_SIZE - DMX_SIZE - 1 - SALT_SIZE) // SHORT_ID_SIZE
+"""Most short ids in an ASK."""
+assert ASK_MAX >= SKETCH_CAPACITY
+FEEDS_MAX: Final = (PACKET_SIZE - DMX_SIZE - 1) // FEED_ID_SIZE
+"""Most feed ids in a FEEDS packet."""
+SALTS_MAX: Final = 4
+"""Salts under which a node's own sketch is kept: the one it sent, and those of answers under way; 30 kB each."""
+SALT_TRIES_MAX: Final = 8
+"""Salts tried until no two ids of one's own look alike; the second one is needed once in 130,000 times."""

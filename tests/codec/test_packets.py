@@ -11,7 +11,20 @@ from tinyssb_node import limits
 from tinyssb_node.codec import packets
 from tinyssb_node.codec.bipf import BipfError, Value, encode
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chnk_dmx, want_dmx
-from tinyssb_node.codec.packets import Chnk, Chunk, Claim, Entry, Novelty, Ping, Pong, Want, Zap
+from tinyssb_node.codec.packets import (
+    Ask,
+    Chnk,
+    Chunk,
+    Claim,
+    Entry,
+    Feeds,
+    Novelty,
+    Ping,
+    Pong,
+    Sketch,
+    Want,
+    Zap,
+)
 from tinyssb_node.errors import (
     PacketKindError,
     PacketSizeError,
@@ -32,6 +45,9 @@ PARSERS: list[Callable[[bytes], Any]] = [
     packets.parse_claim,
     packets.parse_novelty,
     packets.parse_zap,
+    packets.parse_sketch,
+    packets.parse_ask,
+    packets.parse_feeds,
     packets.parse_want,
     packets.parse_chnk,
     packets.parse_ping,
@@ -115,12 +131,70 @@ def test_a_region_has_its_ends_in_order_and_somebody_in_it() -> None:
         (packets.parse_claim, DMX + b"x" + bytes(97)),
         (packets.parse_novelty, DMX + b"z" + bytes(32)),
         (packets.parse_zap, DMX + b"n" + bytes(32)),
+        (packets.parse_sketch, DMX + b"a" + bytes(8)),
+        (packets.parse_ask, DMX + b"f" + bytes(32)),
+        (packets.parse_feeds, DMX + b"n" + bytes(32)),
     ],
 )
 def test_the_byte_behind_the_dmx_tells_the_kind(parse: Callable[[bytes], Any], packet: bytes) -> None:
     with pytest.raises(PacketKindError) as caught:
         parse(packet)
     assert caught.value.found == packet[7:8]
+
+
+def test_parts_of_what_repairs_a_set() -> None:
+    sketch = DMX + b"s" + b"salt" + b"\x03" + b"sums" * 26 + b"sum"
+    assert len(sketch) == limits.PACKET_SIZE
+    assert packets.parse_sketch(sketch) == Sketch(b"salt", 3, b"sums" * 26, b"sum")
+    assert packets.parse_sketch(DMX + b"ssalt\x00sum") == Sketch(b"salt", 0, b"", b"sum")
+    assert packets.parse_ask(DMX + b"asalt\x00\x00\x01\x02\xff\xff\xff\xff") == Ask(b"salt", (258, 2**32 - 1))
+    assert packets.parse_feeds(DMX + b"f" + b"1" * 32 + b"2" * 32) == Feeds(
+        (FeedId(b"1" * 32), FeedId(b"2" * 32))
+    )
+
+
+@given(st.binary(min_size=4, max_size=4), st.integers(0, 255), st.integers(0, 26), st.data())
+def test_sketch_round_trip(salt: bytes, count: int, capacity: int, data: st.DataObject) -> None:
+    sums = data.draw(st.binary(min_size=4 * capacity, max_size=4 * capacity))
+    sketch = Sketch(salt, count, sums, data.draw(st.binary(min_size=3, max_size=3)))
+    packet = packets.serialize_sketch(DMX, sketch)
+    assert len(packet) == limits.SKETCH_MIN_SIZE + 4 * capacity
+    assert packets.parse_sketch(packet) == sketch
+
+
+@given(st.binary(min_size=4, max_size=4), st.lists(NUMBERS, min_size=1, max_size=limits.ASK_MAX))
+def test_ask_round_trip(salt: bytes, shorts: list[int]) -> None:
+    packet = packets.serialize_ask(DMX, Ask(salt, tuple(shorts)))
+    assert len(packet) <= limits.PACKET_SIZE
+    assert packets.parse_ask(packet) == Ask(salt, tuple(shorts))
+
+
+@given(st.lists(FEEDS, min_size=1, max_size=limits.FEEDS_MAX))
+def test_feeds_round_trip(feeds: list[FeedId]) -> None:
+    packet = packets.serialize_feeds(DMX, Feeds(tuple(feeds)))
+    assert len(packet) == 8 + 32 * len(feeds)
+    assert packets.parse_feeds(packet) == Feeds(tuple(feeds))
+
+
+@pytest.mark.parametrize(
+    ("parse", "packet", "allowed"),
+    [
+        (packets.parse_sketch, DMX + b"s" + bytes(7), "16, 20, … 120"),
+        (packets.parse_sketch, DMX + b"s" + bytes(9), "16, 20, … 120"),
+        (packets.parse_sketch, DMX + b"s" + bytes(116), "16, 20, … 120"),
+        (packets.parse_ask, DMX + b"a" + bytes(4), "16, 20, … 120"),
+        (packets.parse_ask, DMX + b"a" + bytes(10), "16, 20, … 120"),
+        (packets.parse_feeds, DMX + b"f", "40, 72 or 104"),
+        (packets.parse_feeds, DMX + b"f" + bytes(33), "40, 72 or 104"),
+        (packets.parse_feeds, DMX + b"f" + bytes(128), "40, 72 or 104"),
+    ],
+)
+def test_what_repairs_a_set_has_certain_sizes(
+    parse: Callable[[bytes], Any], packet: bytes, allowed: str
+) -> None:
+    with pytest.raises(PacketSizeError) as caught:
+        parse(packet)
+    assert (caught.value.size, caught.value.allowed) == (len(packet), allowed)
 
 
 # --- WANT and CHNK -------------------------------------------------------------------------------------------------

@@ -62,6 +62,9 @@ HAPPENINGS: list[events.Event] = [
         direction=Direction.TX, face=RADIO, low=OWN.feed_id, high=PEER.feed_id, xor=STATE, count=2
     ),
     events.NoveltySeen(direction=Direction.RX, face=RADIO, feed=PEER.feed_id),
+    events.SketchSeen(direction=Direction.TX, face=RADIO, salt=STATE[:4], count=2, capacity=26),
+    events.AskSeen(direction=Direction.RX, face=RADIO, salt=STATE[:4], count=1),
+    events.FeedsSeen(direction=Direction.TX, face=RADIO, count=1),
     events.ForkFound(feed=FORKED.feed_id, seq=1, held=MessageId(b"\x06" * 20), other=MessageId(b"\x07" * 20)),
     events.Refused(rule="queue", face=RADIO, count=12),
     events.Refused(rule="side_chains", face=None, count=1),
@@ -77,7 +80,7 @@ def write(folder: Path) -> None:
     store = MemoryStore()
     log = EventLog.open(folder, NODE, store, FIRST_US)
     log.begin(_start(log), FIRST_US, 1_000)
-    fill(store)
+    fill(store, 1)
     for number, (event, _) in enumerate(rederive(store, 0)):
         if number < 6:
             log.append(event, FIRST_US + 2_000, 2_000)

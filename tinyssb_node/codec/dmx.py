@@ -37,7 +37,7 @@ class Network:
     prefix: bytes = field(init=False, repr=False)
     """What every name begins with."""
     goset_dmx: Dmx = field(init=False, repr=False)
-    """DMX of CLAIM, NOVELTY and ZAP (spec 3.2.3)."""
+    """DMX of all that is said of the set: CLAIM and NOVELTY (spec 3.2.3), ZAP, SKETCH, ASK, FEEDS."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prefix", self.key + _PREFIX)

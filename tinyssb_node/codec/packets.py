@@ -26,6 +26,12 @@ NOVELTY_KIND: Final = b"n"
 """Byte behind the DMX of a NOVELTY."""
 ZAP_KIND: Final = b"z"
 """Byte behind the DMX of a ZAP."""
+SKETCH_KIND: Final = b"s"
+"""Byte behind the DMX of a SKETCH."""
+ASK_KIND: Final = b"a"
+"""Byte behind the DMX of an ASK."""
+FEEDS_KIND: Final = b"f"
+"""Byte behind the DMX of a FEEDS packet."""
 
 _TYPE_AT: Final = limits.DMX_SIZE
 _CONTENT_AT: Final = _TYPE_AT + limits.TYPE_SIZE
@@ -155,6 +161,78 @@ def serialize_zap(dmx: Dmx, zap: Zap) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class Sketch:
+    """Somebody's whole set in few bytes: whether it is ours, and in what it differs (decision 0009)."""
+
+    salt: bytes
+    """4 bytes that go into every short id."""
+    count: int
+    """Feed ids in the set, 0 to 255."""
+    sums: bytes
+    """The sketch of its short ids (``replication.sketch``): 4 bytes for each difference it can tell, 26 at most."""
+    checksum: bytes
+    """First 3 bytes of the SHA-256 over the salt and the short ids in order."""
+
+
+def parse_sketch(packet: bytes) -> Sketch:
+    """Read a SKETCH, 16 to 120 bytes in steps of 4. Raises PacketSizeError, PacketKindError."""
+    salt, rest = _salted("sketch", packet, SKETCH_KIND, limits.SKETCH_MIN_SIZE)
+    end = len(rest) - limits.SET_CHECKSUM_SIZE
+    return Sketch(salt=salt, count=rest[0], sums=rest[1:end], checksum=rest[end:])
+
+
+def serialize_sketch(dmx: Dmx, sketch: Sketch) -> bytes:
+    """Write a SKETCH for the network with the GOSET DMX *dmx*."""
+    return dmx + SKETCH_KIND + sketch.salt + bytes((sketch.count,)) + sketch.sums + sketch.checksum
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Somebody asks for feed ids of which a SKETCH told only the short ids."""
+
+    salt: bytes
+    """The salt of that SKETCH."""
+    shorts: tuple[int, ...]
+    """Short ids, 1 to 27."""
+
+
+def parse_ask(packet: bytes) -> Ask:
+    """Read an ASK, 16 to 120 bytes in steps of 4. Raises PacketSizeError, PacketKindError."""
+    size = limits.SHORT_ID_SIZE
+    salt, rest = _salted("ask", packet, ASK_KIND, limits.ASK_MIN_SIZE)
+    return Ask(salt, tuple(int.from_bytes(rest[at : at + size]) for at in range(0, len(rest), size)))
+
+
+def serialize_ask(dmx: Dmx, ask: Ask) -> bytes:
+    """Write an ASK for the network with the GOSET DMX *dmx*."""
+    shorts = b"".join(short.to_bytes(limits.SHORT_ID_SIZE) for short in ask.shorts)
+    return dmx + ASK_KIND + ask.salt + shorts
+
+
+@dataclass(frozen=True, slots=True)
+class Feeds:
+    """Somebody tells of feed ids, for those who lack them."""
+
+    feeds: tuple[FeedId, ...]
+    """1 to 3 feed ids."""
+
+
+def parse_feeds(packet: bytes) -> Feeds:
+    """Read a FEEDS packet, 40, 72 or 104 bytes. Raises PacketSizeError, PacketKindError."""
+    size = limits.FEED_ID_SIZE
+    ids = packet[limits.DMX_SIZE + 1 :]
+    if len(ids) not in range(size, limits.FEEDS_MAX * size + 1, size):
+        raise PacketSizeError("feeds", len(packet), "40, 72 or 104")
+    _check_kind("feeds", packet, FEEDS_KIND)
+    return Feeds(tuple(FeedId(ids[at : at + size]) for at in range(0, len(ids), size)))
+
+
+def serialize_feeds(dmx: Dmx, feeds: Feeds) -> bytes:
+    """Write a FEEDS packet for the network with the GOSET DMX *dmx*."""
+    return dmx + FEEDS_KIND + b"".join(feeds.feeds)
+
+
+@dataclass(frozen=True, slots=True)
 class Want:
     """Which entries somebody lacks (spec 3.4.4)."""
 
@@ -251,6 +329,17 @@ def _check_kind(kind: str, packet: bytes, expected: bytes) -> None:
     found = packet[limits.DMX_SIZE : limits.DMX_SIZE + 1]
     if found != expected:
         raise PacketKindError(kind, found)
+
+
+def _salted(kind: str, packet: bytes, letter: bytes, smallest: int) -> tuple[bytes, bytes]:
+    """The salt of a packet that grows in steps of a short id, and what is behind it."""
+    if len(packet) not in range(smallest, limits.PACKET_SIZE + 1, limits.SHORT_ID_SIZE):
+        raise PacketSizeError(
+            kind, len(packet), f"{smallest}, {smallest + limits.SHORT_ID_SIZE}, … {limits.PACKET_SIZE}"
+        )
+    _check_kind(kind, packet, letter)
+    begin = limits.DMX_SIZE + 1
+    return packet[begin : begin + limits.SALT_SIZE], packet[begin + limits.SALT_SIZE :]
 
 
 def _vector(kind: str, packet: bytes) -> list[bipf.Value]:
