@@ -1,8 +1,13 @@
 """Two clocks, and whether they agree."""
 
+from pathlib import Path
+
+import pytest
+
 from tests.daemon.fakes import FakeClock
 from tinyssb_node import limits
-from tinyssb_node.daemon.clock import ClockWatch, SystemClock
+from tinyssb_node.daemon.clock import ClockWatch, SystemClock, boottime_ns, find_boot
+from tinyssb_node.scheduling.budget import Boot
 
 
 def test_a_step_is_told_once_and_drift_adds_up() -> None:
@@ -26,3 +31,27 @@ def test_the_systems_clocks_are_in_microseconds() -> None:
     clock = SystemClock()
     assert 0 <= clock.now_us() < 60_000_000
     assert clock.wall_us() > 1_700_000_000_000_000
+
+
+def test_which_boot_this_is(tmp_path: Path) -> None:
+    clock = FakeClock()
+    clock.mono_us = 2_000
+    (tmp_path / "boot_id").write_text("6f1e\n")
+    boot = find_boot(clock, boot_id=tmp_path / "boot_id", boottime_ns=lambda: 9_000_000)
+    assert boot == Boot("6f1e", 7_000)
+
+
+@pytest.mark.parametrize("content", [b"", b"two words", b"\xff", None])
+def test_a_boot_nobody_knows_is_one_of_its_own(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "boot_id"
+    if content is not None:
+        path.write_bytes(content)
+    one, two = (find_boot(FakeClock(), boot_id=path) for _ in range(2))
+    assert one.id != two.id
+    assert " " not in one.id
+
+
+def test_this_machine_knows_its_boot() -> None:
+    clock = SystemClock()
+    assert find_boot(clock).id == find_boot(clock).id
+    assert boottime_ns() > 0

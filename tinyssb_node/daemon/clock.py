@@ -1,10 +1,17 @@
 """Time as the daemon sees it: one clock that never jumps, and the wall clock, which does."""
 
 import time
-from typing import Protocol
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol
+from uuid import uuid4
 
 from tinyssb_node import limits
 from tinyssb_node.events import ClockSet
+from tinyssb_node.scheduling.budget import Boot
+
+BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
+"""Where Linux says which boot this is (random(4))."""
 
 
 class Clock(Protocol):
@@ -32,6 +39,26 @@ class SystemClock:
     def wall_us(self) -> int:
         """See Clock."""
         return time.time_ns() // 1000
+
+
+def boottime_ns() -> int:
+    """Nanoseconds since the system was booted, time spent asleep included (clock_gettime(2), CLOCK_BOOTTIME)."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+def find_boot(clock: Clock, *, boot_id: Path = BOOT_ID, boottime_ns: Callable[[], int] = boottime_ns) -> Boot:
+    """Which boot of the system this is, and how far into it *clock* showed 0.
+
+    Where the system does not say, this run of the program is taken for a boot of its own: time before it counts for
+    nothing, which is the safe side.
+    """
+    try:
+        found = boot_id.read_text("ascii").split()
+    except (OSError, UnicodeDecodeError):
+        found = []
+    if len(found) != 1:
+        return Boot(str(uuid4()), 0)
+    return Boot(found[0], boottime_ns() // 1_000 - clock.now_us())
 
 
 class ClockWatch:

@@ -92,7 +92,7 @@ def _parse_clock(text: str | None) -> tuple[str, int, int]:
     """Boot id, boot time and ledger time as they were written."""
     if text is None:
         return "", 0, 0
-    boot_id, boot_us, ledger_us = text.split(" ")
+    boot_id, boot_us, ledger_us = text.rsplit(" ", 2)
     return boot_id, int(boot_us), int(ledger_us)
 
 
