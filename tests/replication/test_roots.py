@@ -5,9 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyssb_node.replication.galois import SLOT_BITS, gather, invert, pack, settle, spread
-from tinyssb_node.replication.roots import find_roots, from_roots
+from tinyssb_node.replication.roots import find_roots
 
 elements = st.integers(0, 2**32 - 1)
+
+
+def from_roots(roots: list[int]) -> int:
+    """The monic polynomial with these roots, plain elements."""
+    polynomial = pack([1])
+    for root in roots:
+        polynomial = polynomial << SLOT_BITS ^ settle(polynomial * spread(root))
+    return polynomial
 
 
 @settings(deadline=None)

@@ -16,7 +16,7 @@ FULL = limits.SKETCH_CAPACITY
 numbers = st.integers(1, 2**32 - 1)
 number_sets = st.sets(numbers, max_size=60).map(frozenset)
 TIME_MAX_S = 0.5
-"""For what takes 10 ms on an idle machine: tests share theirs."""
+"""For what takes 10 ms on an idle machine, both together: tests share theirs."""
 
 
 def power(number: int, exponent: int) -> int:

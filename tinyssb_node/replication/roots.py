@@ -11,7 +11,6 @@ from tinyssb_node.replication.galois import (
     SLOT_BITS,
     gather,
     invert,
-    pack,
     settle,
     spread,
     square,
@@ -116,11 +115,3 @@ def _common_divisor(high: int, low: int) -> int:
             high = settle(high * lead ^ (low * above) << SLOT_BITS * shift)
         high, low = low, high
     return settle(high * invert(_coefficient(high, _degree(high))))
-
-
-def from_roots(roots: list[int]) -> int:
-    """The monic polynomial with these roots, plain elements."""
-    polynomial = pack([1])
-    for root in roots:
-        polynomial = polynomial << SLOT_BITS ^ settle(polynomial * spread(root))
-    return polynomial

