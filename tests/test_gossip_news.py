@@ -69,7 +69,7 @@ def test_a_new_id_is_told_on_the_other_faces() -> None:
     bench.hear(novelty(feed_of(1)))
     bench.up(FaceName("air"), radio_profile())
     bench.hear(claim(claim_of([feed_of(2)])))
-    bench.pass_time(radio_profile().answer_delay_us)
+    bench.pass_time(10 * AIR_PACKET_US)
     told = [(send.face, send.packet) for send in bench.outgoing]
     assert bench.outgoing[0].packet == claim(claim_of([feed_of(1)]))
     assert (OTHER, claim(claim_of([feed_of(2)]))) in told
@@ -267,6 +267,7 @@ def test_on_the_air_one_packet_goes_at_a_time() -> None:
     bench = Bench(key=ANA, profile=radio_profile())
     bench.reports_sent = False
     bench.publish(b"l" * 250)
+    bench.pass_time(5 * AIR_PACKET_US)
     assert len(bench.take()) == 1
     bench.pass_time(MINUTE_US)
     assert bench.take() == []

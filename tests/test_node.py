@@ -83,6 +83,7 @@ def test_too_many_faces_are_refused_and_told(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_left_is_recorded_with_its_airtime() -> None:
     bench = Bench(key=ANA, profile=radio_profile())
     bench.publish(b"hello")
+    bench.pass_time(5 * AIR_PACKET_US)
     (packet,) = bench.take(PacketKind.ENTRY)
     assert bench.seen(PacketSent)[-1] == PacketSent(
         face=FACE,
@@ -99,6 +100,7 @@ def test_what_a_face_holds_and_what_waits_is_shown() -> None:
     bench = Bench(key=ANA, profile=radio_profile())
     bench.reports_sent = False
     bench.publish(b"l" * 300)
+    bench.pass_time(5 * AIR_PACKET_US)
     (status,) = bench.node.faces()
     assert (status.outstanding, status.queued) == (1, 3)
 
@@ -110,10 +112,10 @@ def test_a_full_queue_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     bench.publish(b"l" * 500)
     bench.publish(b"m" * 500)
     assert bench.seen(Refused) == [Refused(rule="queue", face=FACE, count=4)]
-    assert bench.node.faces()[0].counters.refused == 9
+    assert bench.node.faces()[0].counters.refused == 10
     bench.now_us = limits.REFUSED_EVERY_US
     bench.hear(b"something else")
-    assert [refused.count for refused in bench.seen(Refused)] == [4, 5]
+    assert [refused.count for refused in bench.seen(Refused)] == [4, 6]
 
 
 # --- packets

@@ -56,47 +56,36 @@ class Gossip:
 
     # --- adverts
 
-    def wake(self, line: Line, now_us: int) -> list[Effect]:
-        """Say what the line's timers say it is time for."""
-        effects: list[Effect] = []
-        if line.claim_timer.wake(now_us):
-            effects += self._advertise_set(line, now_us)
-        if line.want_timer.wake(now_us):
-            line.timer_asked_entries()
-            effects += self.ask_entries(line, now_us)
-        if line.chnk_timer.wake(now_us):
-            line.timer_asked_chunks()
-            effects += self.ask_chunks(line, now_us)
-        return effects
+    def build(self, line: Line, kind: PacketKind) -> tuple[bytes, PacketKind, Event] | None:
+        """What there is to say of *kind* now: CLAIM, WANT or CHNK. None for nothing."""
+        if kind is PacketKind.CLAIM:
+            return self._build_claim(line)
+        return self._build_want(line) if kind is PacketKind.WANT else self._build_chnk(line)
 
-    def _advertise_set(self, line: Line, now_us: int) -> list[Effect]:
+    def _build_claim(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
         goset = self._replica.goset
         if not len(goset):
-            return []
+            return None
         # A CLAIM of one id says the same as a NOVELTY, in 105 bytes.
         said = Novelty(feed=goset[0]) if len(goset) == 1 else claims.claim_of(goset.feeds)
-        packet, kind, event = self._set_packet(line, said)
-        line.put(packet, kind, now_us)
-        return [event]
+        return self._set_packet(line, said)
 
-    def ask_entries(self, line: Line, now_us: int) -> list[Effect]:
-        """Queue a WANT of what comes next in the line's turn."""
+    def _build_want(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
         replica = self._replica
         built = build_want(replica.goset, replica.next_wanted, line.want_start)
         if built is None:
-            return []
+            return None
         want, line.want_start = built
-        line.put(serialize_want(self.want_dmx, want), PacketKind.WANT, now_us)
-        return [self._want_seen(Direction.TX, line, want)]
+        packet = serialize_want(self.want_dmx, want)
+        return packet, PacketKind.WANT, self._want_seen(Direction.TX, line, want)
 
-    def ask_chunks(self, line: Line, now_us: int) -> list[Effect]:
-        """Queue a CHNK of what comes next in the line's turn, if any side chain is open."""
+    def _build_chnk(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
         built = build_chnk(self._replica.goset, self._replica.expectations.side_chains, line.chnk_start)
         if built is None:
-            return []
+            return None
         chnk, line.chnk_start = built
-        line.put(serialize_chnk(self.chnk_dmx, chnk), PacketKind.CHNK, now_us)
-        return [self._chnk_seen(Direction.TX, line, chnk)]
+        packet = serialize_chnk(self.chnk_dmx, chnk)
+        return packet, PacketKind.CHNK, self._chnk_seen(Direction.TX, line, chnk)
 
     # --- answers
 
@@ -106,12 +95,16 @@ class Gossip:
         if not len(replica.goset):
             return []
         reading = read_want(replica.goset, want, replica.next_wanted)
-        line.claim_timer.agree()
-        if reading.same:
-            line.want_timer.agree()
-        elif reading.behind:
-            line.want_timer.disagree(now_us)
         asked = {feed: seq for feed, seq in reading.wanted if seq <= replica.frontier(feed)}
+        line.agreed(PacketKind.CLAIM)
+        if asked or reading.behind or reading.same:
+            line.expect_answers(now_us)
+        if reading.behind:
+            line.want_timer.disagree(now_us)
+            if line.profile.medium is Medium.AIR:
+                line.ask(PacketKind.WANT, now_us)
+        elif reading.same or (reading.serves and line.profile.medium is Medium.AIR):
+            line.agreed(PacketKind.WANT)
         for feed, seq in reading.wanted:
             line.peer_next[feed] = line.given_entries.first_to_give(feed, seq, now_us)
         if asked:
@@ -127,23 +120,33 @@ class Gossip:
         feeds = [*asked][turn:] + [*asked][:turn]
         firsts = [line.given_entries.first_to_give(feed, asked[feed], now_us) for feed in feeds]
         shares = share_out(
-            room,
-            [self._replica.frontier(feed) - first + 1 for feed, first in zip(feeds, firsts, strict=True)],
+            room, [self._useful(line, feed, first, now_us) for feed, first in zip(feeds, firsts, strict=True)]
         )
         chains: list[list[bytes]] = []
         for feed, first, share in zip(feeds, firsts, shares, strict=True):
             if share:
                 chains.append([entry.packet for entry in self._store.entries(feed, first, share)])
-                line.given_entries.give(feed, first, first + share - 1, now_us)
+                line.entries_given(feed, first, first + share - 1, now_us)
                 line.peer_next[feed] = first + share
         due_us = line.answer_due_us(now_us)
         for packet in take_turns(chains):
             line.put(packet, PacketKind.ENTRY, due_us)
 
+    def _useful(self, line: Line, feed: FeedId, first: int, now_us: int) -> int:
+        """How many entries from *first* on are worth giving. On the air, what others were given in the last minutes
+        ends it: who lost one packet of a row has most of the rest."""
+        most = self._replica.frontier(feed) - first + 1
+        if line.profile.medium is not Medium.AIR or most <= 1:
+            return most
+        return min(most, line.long_given.gap_after(feed, first, now_us) - first)
+
     def heard_chnk(self, line: Line, chnk: Chnk, now_us: int) -> list[Effect]:
         """Somebody with our very set says which chunks it lacks."""
         goset = self._replica.goset
         asked = {(feed, seq): chunk for feed, seq, chunk in read_chnk(goset, chnk)}
+        line.expect_answers(now_us)
+        if self._serves_our_chunks(line, asked):
+            line.agreed(PacketKind.CHNK)
         room = line.room(line.chunk_credit.grant(asked))
         share = -(-room // max(1, len(asked)))
         chains: list[list[bytes]] = []
@@ -160,13 +163,23 @@ class Gossip:
             line.put(packet, PacketKind.CHUNK, due_us)
         return [self._chnk_seen(Direction.RX, line, chnk)]
 
+    def _serves_our_chunks(self, line: Line, asked: dict[tuple[FeedId, int], int]) -> bool:
+        """True if answers to *asked* bring, on the air, what our own CHNK would ask for."""
+        if line.profile.medium is not Medium.AIR:
+            return False
+        ours = build_chnk(self._replica.goset, self._replica.expectations.side_chains, line.chnk_start)
+        if ours is None:
+            return True
+        wanted = read_chnk(self._replica.goset, ours[0])
+        return all((feed, seq) in asked and asked[feed, seq] <= chunk for feed, seq, chunk in wanted)
+
     def heard_claim(self, line: Line, claim: Claim, now_us: int) -> list[Effect]:
         """Somebody summarises a region of its set; what it names is in ours already, where it could be added."""
         goset = self._replica.goset
         effects: list[Effect] = [self._claim_seen(Direction.RX, line, claim)]
         agrees = claims.agrees(goset, claim)
         if agrees and claims.covers(goset, claim):
-            line.claim_timer.agree()
+            line.agreed(PacketKind.CLAIM)
             return effects
         names = self._unnamed(line, claim)
         repairs: list[Claim | Novelty] = [*names]
@@ -248,7 +261,7 @@ class Gossip:
         entry = self._store.entry(appended.feed, appended.seq)
         assert entry is not None
         line.put(entry.packet, PacketKind.ENTRY, now_us)
-        line.given_entries.give(appended.feed, appended.seq, appended.seq, now_us)
+        line.entries_given(appended.feed, appended.seq, appended.seq, now_us)
         line.peer_next[appended.feed] = appended.seq + 1
 
     def _push_chunk(self, line: Line, appended: ChunkAppended, now_us: int) -> None:

@@ -134,7 +134,7 @@ CLOCK_STEP_US: Final = 1_000_000
 RETRY_US: Final = 30_000_000
 """Wait before a full disk, or a face that could not be opened, is tried again."""
 DISK_ROOM_MIN: Final = 1_048_576
-"""Free bytes below which a node whose disk was full waits on, and `doctor` warns: room for a thousand entries, with what
+"""Free bytes below which a node whose disk was full waits, and `doctor` warns: room for a thousand entries, with what
 is said of them in the event log."""
 TICK_US: Final = 1_000_000
 """The daemon looks at the clock and the age of its files this often: as finely as CLOCK_STEP_US asks."""
@@ -296,6 +296,28 @@ SHARED_CHUNKS_MAX: Final = 64
 must not cost us a megabyte."""
 GIVEN_RANGES_MAX: Final = 4
 """Ranges of a feed remembered as just given on a face: two askers at different places, and what is pushed meanwhile."""
+CONTENTION_PACKETS: Final = 4.0
+"""On the air: packets' time over which those who want to send spread; ten nodes collide in about 2 % of contentions."""
+AFTER_DATA_PACKETS: Final = (0.0, 4.0, 8.0)
+"""Packets' time after data, by urgency (answer, carry, ask), before its share of the contention begins."""
+AFTER_VECTOR_PACKETS: Final = (0.0, 4.0, 2.0)
+"""The same after a CLAIM, WANT or CHNK, or out of silence."""
+BATCH_PACKETS: Final = 4
+"""Packets in a row to who won the channel: a contention each would double the time, longer batches collide dearer."""
+BATCH_GAP_US: Final = 2_000
+"""Gap within a batch: the turnaround of a modem (field measurements: 1 ms over SPI), less than others wait at least."""
+CARRY_MAX: Final = 4
+"""News waiting to be carried on; more at once is a backlog."""
+CARRY_MEMORY_US: Final = 600_000_000
+"""For how long a copy of what we carried counts as an echo of it."""
+CARRY_DOUBT: Final = 0.7
+"""How much less likely carrying gets each time no echo came."""
+CARRY_LEAST: Final = 0.1
+"""Likelihood that never goes away: meshes change."""
+ANSWERS_PACKETS: Final = 12
+"""Packets' time after a request, or an answer to it, in which new entries are answers rather than news."""
+GIVEN_MEMORY_HOLDS: Final = 20
+"""For how many times the hold what was given on the air counts as known to all but those who ask for just that."""
 PUSH_CHUNKS_MAX: Final = 16
 """Packets of a side chain sent unasked behind a new entry of ours; the rest is asked for."""
 
@@ -339,7 +361,7 @@ OULU_EXPONENT: Final = 2.32
 OULU_SHADOWING_DB: Final = 7.8
 """Its standard deviation; same source."""
 LORA_EDGE_PER_DB: Final = 2.0
-"""Steepness of reception around the demodulation threshold: a decibel above it 88 % of packets arrive, one below 12 %."""
+"""Steepness of reception around the demodulation threshold: a decibel above it 88 % of packets arrive, below 12 %."""
 LORA_EDGE_DB: Final = 6.0
 """Farther from the threshold than this chance is not asked: it would decide otherwise once in 160,000 packets."""
 LORA_IGNORED_DB: Final = 20.0

@@ -127,6 +127,9 @@ class Node:
         digest = sha256(packet).digest()
         effects: list[Effect] = []
         finding = self._find(line, packet, digest, now_us, effects)
+        if line.on_air and finding.kind in {PacketKind.ENTRY, PacketKind.CHUNK}:
+            news = finding.kind is PacketKind.ENTRY and finding.verdict is Verdict.NEW
+            line.heard_news(packet, now_us, new=news)
         received = self._received(line, len(packet), digest, finding, reception, now_us)
         if finding.verdict is Verdict.DUPLICATE and finding.feed is not None and finding.seq is not None:
             if finding.chunk is None:
@@ -135,7 +138,7 @@ class Node:
                 line.chunk_given(finding.feed, finding.seq, finding.chunk, now_us)
         if finding.events:
             effects += finding.events
-            self._spread(line, finding.events, now_us, effects)
+            self._spread(line, finding.events, now_us)
         self._pump_all(now_us, effects)
         return [received, *effects] if received is not None else effects
 
@@ -154,24 +157,34 @@ class Node:
         line = self._lines.get(face)
         if line is None:
             return []
-        effects: list[Effect] = [
-            PacketSent(
-                face=face,
-                packet=kind,
-                length=len(packet),
-                hash=sha256(packet).digest()[: limits.PACKET_HASH_SIZE],
-                airtime_us=airtime_us,
+        effects: list[Effect] = []
+        for sent in line.sent(count, now_us):
+            if sent.said is not None:
+                effects.append(sent.said)
+            effects.append(
+                PacketSent(
+                    face=face,
+                    packet=sent.kind,
+                    length=len(sent.packet),
+                    hash=sha256(sent.packet).digest()[: limits.PACKET_HASH_SIZE],
+                    airtime_us=sent.airtime_us,
+                )
             )
-            for packet, kind, airtime_us in line.sent(count, now_us)
-        ]
         self._pump(line, now_us, effects)
         return effects
+
+    def busy(self, face: FaceName, now_us: int) -> list[Effect]:
+        """*face* did not send what it was handed: somebody else is on the air. One packet; it comes again later."""
+        line = self._lines.get(face)
+        if line is not None:
+            line.give_back(now_us)
+        return []
 
     def wake(self, now_us: int) -> list[Effect]:
         """Time has come to ``next_wake_us``, or beyond."""
         effects: list[Effect] = []
         for line in self._lines.values():
-            effects += self._gossip.wake(line, now_us)
+            line.wake(now_us)
         self._pump_all(now_us, effects)
         return effects
 
@@ -255,6 +268,9 @@ class Node:
                 self._refusals.refuse("read_only" if self._replica.read_only else "set", line.name)
             effects += events
             self._set_grew(events, line, now_us, effects)
+            adopted = self._replica.adopt_orphans(feed, line.name) if events else []
+            effects += adopted
+            self._spread(line, adopted, now_us)
 
     def _set_grew(
         self, events: Sequence[Event], origin: Line | None, now_us: int, effects: list[Effect]
@@ -269,7 +285,7 @@ class Node:
                     line.claim_timer.disagree(now_us)
                     line.want_timer.disagree(now_us)
 
-    def _spread(self, origin: Line, events: Sequence[Event], now_us: int, effects: list[Effect]) -> None:
+    def _spread(self, origin: Line, events: Sequence[Event], now_us: int) -> None:
         """Something was appended: ask where it came from for more, offer it on the other faces."""
         ask_entries = ask_chunks = False
         for event in events:
@@ -284,9 +300,9 @@ class Node:
                 if line is not origin:
                     self._gossip.offer(line, event, now_us)
         if ask_entries:
-            effects += self._gossip.ask_entries(origin, now_us)
+            origin.ask(PacketKind.WANT, now_us)
         if ask_chunks:
-            effects += self._gossip.ask_chunks(origin, now_us)
+            origin.ask(PacketKind.CHNK, now_us)
 
     def _received(
         self, line: Line, length: int, digest: bytes, finding: Finding, reception: Reception, now_us: int
@@ -322,7 +338,7 @@ class Node:
 
     def _pump_all(self, now_us: int, effects: list[Effect]) -> None:
         for line in self._lines.values():
-            if line.outbox:
+            if line.outbox or line.asks or line.carrier:
                 self._pump(line, now_us, effects)
         if self._refusals.any:
             effects += self._refusals.due(now_us)
@@ -331,6 +347,11 @@ class Node:
         """Hand over what may go now."""
         while (first := line.pop(now_us)) is not None:
             effects.append(Send(line.name, *first))
+        while (kind := line.pop_ask(now_us)) is not None:
+            built = self._gossip.build(line, kind)
+            if built is not None:
+                line.hand(*built)
+                effects.append(Send(line.name, *built[:2]))
         if line.counters.refused > line.refused_told:
             self._refusals.refuse("queue", line.name, line.counters.refused - line.refused_told)
             line.refused_told = line.counters.refused

@@ -103,6 +103,36 @@ def test_too_many_early_packets_push_the_oldest_out() -> None:
     assert len(replica.orphans) == limits.ORPHANS_MAX
 
 
+def test_entries_that_came_before_their_feed_id_are_appended_with_it() -> None:
+    packets = packets_of(written(ANA, [b"one" * 50, b"two", b"three"]))
+    store = MemoryStore()
+    replica = replica_of(store)
+    assert {finding.verdict for finding in offer_all(replica, packets[::-1])} == {Verdict.NOT_OURS}
+    replica.add_feed(ANA.feed_id, FACE)
+    events = replica.adopt_orphans(ANA.feed_id, FACE)
+    assert len(events) == len(packets)
+    assert contents(store, ANA.feed_id) == [b"one" * 50, b"two", b"three"]
+    assert len(replica.orphans) == 0
+    assert replica.adopt_orphans(ANA.feed_id, FACE) == []
+
+
+def test_a_forgery_that_came_before_its_feed_id_is_not_appended() -> None:
+    packet = written(ANA, [b"one"])[0].packet
+    replica = replica_of(MemoryStore())
+    offer(replica, packet[:-1] + bytes((packet[-1] ^ 1,)))
+    replica.add_feed(ANA.feed_id, FACE)
+    assert replica.adopt_orphans(ANA.feed_id, FACE) == []
+    assert offer(replica, packet).verdict is Verdict.NEW
+
+
+def test_two_first_entries_that_came_before_their_feed_id_leave_one() -> None:
+    replica = replica_of(MemoryStore())
+    offer_all(replica, [written(ANA, [text])[0].packet for text in (b"one", b"another")])
+    replica.add_feed(ANA.feed_id, FACE)
+    assert len(replica.adopt_orphans(ANA.feed_id, FACE)) == 1
+    assert replica.frontier(ANA.feed_id) == 1
+
+
 # --- types, dialects, signatures
 
 

@@ -88,24 +88,33 @@ def test_our_own_words_are_the_same_and_not_behind(values: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "behind", "same"),
+    ("ours", "theirs", "behind", "same", "serves"),
     [
-        (5, 5, False, True),
-        (5, 6, True, False),
-        (5, 4, False, False),
-        (5, NOT_WANTED, False, False),
-        (NOT_WANTED, 6, False, False),
-        (NOT_WANTED, NOT_WANTED, False, True),
+        (5, 5, False, True, True),
+        (5, 6, True, False, False),
+        (5, 4, False, False, True),
+        (5, NOT_WANTED, False, False, False),
+        (NOT_WANTED, 6, False, False, True),
+        (NOT_WANTED, NOT_WANTED, False, True, True),
     ],
 )
-def test_whether_we_lack_what_they_have(ours: int, theirs: int, behind: bool, same: bool) -> None:
+def test_what_their_number_means_to_us(
+    ours: int, theirs: int, behind: bool, same: bool, serves: bool
+) -> None:
     reading = read_want(Goset(FEEDS[:1]), Want(offset=0, seqs=(theirs,)), lambda _: ours)
-    assert (reading.behind, reading.same) == (behind, same)
+    assert (reading.behind, reading.same, reading.serves) == (behind, same, serves)
+
+
+@pytest.mark.parametrize(("theirs", "serves"), [((4, 5, 1), True), ((4, 6, 1), False), ((6, 4, 1), False)])
+def test_answers_to_it_serve_us_if_they_do_for_every_feed(theirs: tuple[int, ...], serves: bool) -> None:
+    reading = read_want(Goset(FEEDS[:3]), Want(offset=0, seqs=theirs), lambda _: 5)
+    assert reading.serves is serves
 
 
 def test_a_want_that_names_no_feed_is_no_agreement() -> None:
     reading = read_want(Goset(FEEDS[:1]), Want(offset=0, seqs=()), lambda _: 1)
     assert not reading.same
+    assert not reading.serves
 
 
 def test_more_numbers_than_feeds_are_not_read() -> None:

@@ -1,83 +1,181 @@
-"""How fast a face is fed."""
+"""When a face is fed: wires at a steady pace, the air after a contention."""
 
-import random
 from dataclasses import replace
 
 import pytest
 
 from tests.nodes import AIR_PACKET_US, radio_profile
+from tests.scheduling.chances import Chance
+from tinyssb_node import limits
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
-from tinyssb_node.scheduling.pacing import Pacer
+from tinyssb_node.scheduling.pacing import Pacer, Urgency, make_pacer
 
-GAP_US = AIR_PACKET_US
+BETWEEN_US = AIR_PACKET_US // 4
+NOW_US = 1_000_000_000
+LATEST = 0.999
 
 
 def pacer(profile: LinkProfile) -> Pacer:
-    return Pacer(profile, random.Random(1), 0)
+    return make_pacer(profile, Chance(), 0)
+
+
+@pytest.fixture
+def chance() -> Chance:
+    return Chance(0.0)
+
+
+@pytest.fixture
+def air(chance: Chance) -> Pacer:
+    return make_pacer(radio_profile(), chance, 0)
+
+
+def waits_us(pacer: Pacer, now_us: int = NOW_US) -> list[int | None]:
+    """How long answers, news carried on, and requests have to wait."""
+    due_us = [pacer.due_us(urgency) for urgency in Urgency]
+    return [None if each_us is None else each_us - now_us for each_us in due_us]
+
+
+def packets_us(*packets: float) -> list[int | None]:
+    """So many packets' time after the least silence."""
+    return [BETWEEN_US + int(count * AIR_PACKET_US) for count in packets]
+
+
+# --- wires
 
 
 def test_a_face_holds_as_many_as_its_window() -> None:
     two = pacer(replace(stream_profile(), window=2))
     two.handed()
-    assert two.may_send(0)
+    assert waits_us(two, 0) == [0, 0, 0]
     two.handed()
-    assert not two.may_send(0)
-    assert two.next_us is None
+    assert waits_us(two, 0) == [None, None, None]
     two.sent(1, 5)
-    assert two.may_send(5)
+    assert waits_us(two, 5) == [0, 0, 0]
     assert two.outstanding == 1
 
 
-def test_more_sent_than_handed_is_the_faces_mistake() -> None:
+@pytest.mark.parametrize("profile", [stream_profile(), radio_profile()])
+def test_more_sent_than_handed_is_the_faces_mistake(profile: LinkProfile) -> None:
     with pytest.raises(AssertionError):
-        pacer(stream_profile()).sent(1, 0)
+        pacer(profile).sent(1, 0)
 
 
 def test_a_stream_needs_no_silence() -> None:
     stream = pacer(stream_profile())
     stream.handed()
     stream.sent(1, 7)
-    stream.heard(7, answered_for_us=True)
-    assert stream.may_send(7)
+    stream.heard(7, data=True)
+    stream.wanted(7)
+    assert waits_us(stream, 7) == [0, 0, 0]
 
 
 def test_a_local_network_gets_its_gap_and_no_more() -> None:
     lan = pacer(lan_profile())
     lan.handed()
     lan.sent(1, 10)
-    lan.heard(10, answered_for_us=True)
-    assert lan.next_us == 10 + lan_profile().gap_us
+    lan.heard(10, data=True)
+    assert waits_us(lan, 10) == [lan_profile().gap_us] * 3
 
 
-def test_the_air_is_left_to_others_for_one_to_two_gaps() -> None:
-    waits_us = []
-    air = pacer(radio_profile())
-    for turn in range(200):
-        now_us = turn * 10 * GAP_US
+def test_a_packet_that_a_wire_gave_back_is_with_it_no_more() -> None:
+    lan = pacer(lan_profile())
+    lan.handed()
+    lan.busy(10)
+    assert lan.outstanding == 0
+    assert waits_us(lan, 10) == [lan_profile().gap_us] * 3
+
+
+# --- the air
+
+
+def test_a_radio_that_just_came_up_may_speak(air: Pacer) -> None:
+    assert waits_us(air, 0) == [0, 0, 0]
+
+
+def test_one_packet_at_a_time(air: Pacer) -> None:
+    air.handed()
+    assert waits_us(air) == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("data", "after"), [(True, limits.AFTER_DATA_PACKETS), (False, limits.AFTER_VECTOR_PACKETS)]
+)
+def test_who_hears_waits_by_chance_and_by_urgency(
+    air: Pacer, chance: Chance, data: bool, after: tuple[float, ...]
+) -> None:
+    air.heard(NOW_US, data=data)
+    assert waits_us(air) == packets_us(*after)
+    chance.value = LATEST
+    air.heard(NOW_US, data=data)
+    assert waits_us(air) == packets_us(*(least + LATEST * limits.CONTENTION_PACKETS for least in after))
+
+
+def test_each_packet_heard_draws_anew(air: Pacer, chance: Chance) -> None:
+    chance.value = LATEST
+    air.heard(NOW_US, data=True)
+    chance.value = 0.0
+    air.heard(NOW_US + 1, data=True)
+    assert waits_us(air, NOW_US + 1) == packets_us(*limits.AFTER_DATA_PACKETS)
+
+
+def test_who_finds_the_channel_busy_draws_anew_and_holds_nothing(air: Pacer, chance: Chance) -> None:
+    air.handed()
+    chance.value = 0.25
+    air.busy(NOW_US)
+    assert air.outstanding == 0
+    shares = [least + 0.25 * limits.CONTENTION_PACKETS for least in limits.AFTER_DATA_PACKETS]
+    assert waits_us(air) == packets_us(*shares)
+
+
+def batch(air: Pacer, count: int) -> list[int | None]:
+    """The wait for the next answer behind each of *count* packets sent at ``NOW_US``."""
+    waits = []
+    for _ in range(count):
         air.handed()
-        air.sent(1, now_us)
-        assert air.next_us is not None
-        waits_us.append(air.next_us - now_us)
-    assert GAP_US <= min(waits_us) < 1.1 * GAP_US
-    assert 1.9 * GAP_US < max(waits_us) < 2 * GAP_US
+        air.sent(1, NOW_US)
+        waits.append(waits_us(air)[Urgency.ANSWER])
+    return waits
 
 
-@pytest.mark.parametrize(("answered_for_us", "least", "most"), [(False, 0, 1), (True, 2, 3)])
-def test_who_hears_steps_back_more_when_answered_for(answered_for_us: bool, least: int, most: int) -> None:
-    waits_us = []
-    air = pacer(radio_profile())
-    for turn in range(200):
-        now_us = turn * 10 * GAP_US
-        air.heard(now_us, answered_for_us=answered_for_us)
-        assert air.next_us is not None
-        waits_us.append(air.next_us - now_us)
-    assert least * GAP_US <= min(waits_us) < (least + 0.1) * GAP_US
-    assert (most - 0.1) * GAP_US < max(waits_us) < most * GAP_US
+def test_the_winner_sends_a_few_in_a_row_then_contends_again(air: Pacer) -> None:
+    once = [limits.BATCH_GAP_US] * (limits.BATCH_PACKETS - 1) + packets_us(0)
+    assert batch(air, 2 * limits.BATCH_PACKETS) == once + once
 
 
-def test_hearing_does_not_shorten_a_silence() -> None:
-    air = pacer(radio_profile())
-    air.heard(0, answered_for_us=True)
-    due_us = air.next_us
-    air.heard(0, answered_for_us=False)
-    assert air.next_us == due_us
+def test_only_answers_go_in_a_row(air: Pacer) -> None:
+    batch(air, 1)
+    assert waits_us(air)[1:] == packets_us(*limits.AFTER_DATA_PACKETS)[1:]
+
+
+def test_the_gap_in_a_batch_is_too_short_for_others(air: Pacer) -> None:
+    air.heard(NOW_US, data=True)
+    least_us = waits_us(air)[Urgency.ANSWER]
+    assert least_us is not None
+    assert least_us > limits.BATCH_GAP_US
+
+
+@pytest.mark.parametrize("interruption", ["heard", "busy"])
+def test_an_interrupted_batch_is_over(air: Pacer, interruption: str) -> None:
+    batch(air, limits.BATCH_PACKETS - 1)
+    if interruption == "heard":
+        air.heard(NOW_US, data=True)
+    else:
+        air.handed()
+        air.busy(NOW_US)
+    assert waits_us(air)[Urgency.ANSWER] == packets_us(0)[0]
+    assert batch(air, 1) == [limits.BATCH_GAP_US]
+
+
+def test_a_thought_out_of_silence_contends(air: Pacer, chance: Chance) -> None:
+    chance.value = 0.5
+    air.wanted(NOW_US)
+    shares = [least + 0.5 * limits.CONTENTION_PACKETS for least in limits.AFTER_VECTOR_PACKETS]
+    assert waits_us(air) == packets_us(*shares)
+
+
+def test_a_thought_while_others_may_speak_waits_for_the_draw_it_has(air: Pacer, chance: Chance) -> None:
+    air.heard(NOW_US, data=True)
+    drawn_us = waits_us(air)
+    chance.value = 0.5
+    air.wanted(NOW_US + BETWEEN_US + 1)
+    assert waits_us(air) == drawn_us

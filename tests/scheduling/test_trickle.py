@@ -5,20 +5,11 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.scheduling.chances import Chance
 from tinyssb_node.scheduling.trickle import Trickle
 
 SHORTEST_US = 1_000
 LONGEST_US = 16_000
-
-
-class Chance:
-    """Says what it is told."""
-
-    def __init__(self, value: float) -> None:
-        self.value = value
-
-    def random(self) -> float:
-        return self.value
 
 
 def timer(value: float = 0.0) -> Trickle:

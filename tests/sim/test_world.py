@@ -1,10 +1,13 @@
 """Meshes of real nodes in virtual time: they agree, within a bound of packets and time."""
 
 import random
+import statistics
 
 import pytest
 
+from tinyssb_node import limits
 from tinyssb_node.ids import Dialect, FeedId, PacketKind
+from tinyssb_node.sim.bound import expected_sends
 from tinyssb_node.sim.links import Link
 from tinyssb_node.sim.medium import Medium, MediumOptions
 from tinyssb_node.sim.world import World
@@ -34,15 +37,60 @@ def all_hold(world: World, feeds: int):
     )
 
 
+def packets_of_airtime(world: World) -> float:
+    """All airtime spent, in full packets."""
+    medium = world._medium
+    assert medium is not None
+    return world.airtime_us / medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
+
+
+# How much more than nodes need that knew what each other lacks: ids, requests, collisions, what was said in vain.
+# Measured over 24 seeds: 1.20 on average and 1.55 at most; with loss 1.51 and 1.63.
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_ten_nodes_in_one_radio_domain_agree(seed: int) -> None:
-    world = mesh(10, seed)
+@pytest.mark.parametrize(("loss", "most"), [(0.0, 1.5), (0.2, 1.7)])
+def test_ten_nodes_with_ten_entries_each_agree_near_the_bound(seed: int, loss: float, most: float) -> None:
+    world = mesh(10, seed, loss)
     for number in range(10):
         for post in range(10):
             world.publish(f"n{number}", f"post {post} of {number}".encode())
-    assert world.run(all_hold(world, 10), 5 * MINUTE_US)
-    # 100 entries are needed at least; the bound is this scheduler's, and is there to notice when it gets worse.
-    assert world.sent[PacketKind.ENTRY] < 450
+    assert world.run(all_hold(world, 10), 10 * MINUTE_US)
+    assert packets_of_airtime(world) <= most * 100 * expected_sends(9, loss)
+
+
+def chain(count: int, seed: int) -> World:
+    """Nodes of which each hears its two neighbours."""
+    world = World(seed, lambda chance: Medium(MediumOptions(default_rssi_dbm=None), chance))
+    for number in range(count):
+        world.add(f"n{number}")
+    medium = world._medium
+    assert medium is not None
+    for number in range(count - 1):
+        medium.set_link(f"n{number}", f"n{number + 1}", Link(rssi_dbm=-80.0, loss=0.0))
+    return world
+
+
+def travel_time_us(hops: int, seed: int) -> int:
+    """How long one new entry takes to the end of a chain of nodes that know each other's feeds."""
+    world = chain(hops + 1, seed)
+    feeds = [inhabitant.feed for inhabitant in world.inhabitants.values()]
+    for name in world.inhabitants:
+        for feed in feeds:
+            follow(world, name, feed)
+    world.run_for(MINUTE_US)
+    begin_us = world.now_us
+    world.publish("n0", b"to whom it may concern")
+    last = world.inhabitants[f"n{hops}"].store
+    assert world.run(lambda: last.entry(feeds[0], 1) is not None, 10 * MINUTE_US)
+    return world.now_us - begin_us
+
+
+def test_news_cross_eight_hops_in_two_seconds_each() -> None:
+    hops = 8
+    medium = chain(1, 0)._medium
+    assert medium is not None
+    airtime_us = medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
+    times_us = [travel_time_us(hops, seed) for seed in range(1, 6)]
+    assert statistics.median(times_us) <= hops * (airtime_us + 2 * SECOND_US)
 
 
 def test_ten_nodes_agree_though_every_fifth_packet_is_lost() -> None:
@@ -53,13 +101,7 @@ def test_ten_nodes_agree_though_every_fifth_packet_is_lost() -> None:
 
 
 def test_a_line_of_nodes_carries_news_from_end_to_end() -> None:
-    world = World(5, lambda chance: Medium(MediumOptions(default_rssi_dbm=None), chance))
-    for number in range(5):
-        world.add(f"n{number}")
-    medium = world._medium
-    assert medium is not None
-    for number in range(4):
-        medium.set_link(f"n{number}", f"n{number + 1}", Link(rssi_dbm=-80.0, loss=0.0))
+    world = chain(5, 5)
     assert world.run(all_hold(world, 5), 10 * MINUTE_US)
     world.publish("n0", b"to whom it may concern")
     assert world.run(all_hold(world, 5), 3 * MINUTE_US)

@@ -231,6 +231,16 @@ class Replica:
         )
         return finding
 
+    def adopt_orphans(self, feed: FeedId, face: FaceName) -> list[Event]:
+        """Append entries of *feed* that came before it was in the set."""
+        events: list[Event] = []
+        for hash_, packet in self._orphans_next(feed, 0):
+            finding = self._match(packet, hash_, Origin.PEER, face)
+            if finding is not None and finding.verdict is Verdict.NEW:
+                self._adopt_known(finding, Origin.PEER, face)
+                events += finding.events
+        return events
+
     def _adopt_known(self, finding: Finding, origin: Origin, face: FaceName | None) -> None:
         """Append what had come too early for what *finding* appended, and chunks that another side chain has in
         common with this one; and so on while anything fits."""

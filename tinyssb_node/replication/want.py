@@ -19,6 +19,8 @@ class WantReading:
 
     wanted: tuple[tuple[FeedId, int], ...]
     """(feed, next wanted sequence number) of every feed it asks for."""
+    serves: bool
+    """True if answers to it bring all that we would ask of these feeds: it asks for nothing later than we do."""
     behind: bool
     """True if it tells of entries that we want and lack."""
     same: bool
@@ -49,12 +51,13 @@ def read_want(goset: Goset, want: Want, next_wanted: Callable[[FeedId], int]) ->
     """Compare a WANT that speaks of our very set with what we hold. The set is not empty."""
     wanted: list[tuple[FeedId, int]] = []
     behind = False
-    same = len(want.seqs) > 0
+    same = serves = len(want.seqs) > 0
     for number, seq in enumerate(want.seqs[: len(goset)]):
         feed = goset[(want.offset + number) % len(goset)]
         ours = next_wanted(feed)
         same = same and seq == ours
+        serves = serves and (ours == NOT_WANTED or NOT_WANTED < seq <= ours)
         if seq != NOT_WANTED:
             wanted.append((feed, seq))
             behind = behind or (ours != NOT_WANTED and seq > ours)
-    return WantReading(wanted=tuple(wanted), behind=behind, same=same)
+    return WantReading(wanted=tuple(wanted), serves=serves, behind=behind, same=same)

@@ -4,9 +4,11 @@ from collections import deque
 from dataclasses import dataclass
 
 from tinyssb_node import limits
+from tinyssb_node.events import Event
 from tinyssb_node.ids import FaceName, FeedId, PacketKind
+from tinyssb_node.scheduling.carrying import Carrier
 from tinyssb_node.scheduling.link import LinkProfile, Medium
-from tinyssb_node.scheduling.pacing import Pacer
+from tinyssb_node.scheduling.pacing import Urgency, make_pacer
 from tinyssb_node.scheduling.queue import Outbox
 from tinyssb_node.scheduling.requester import Credit, Requester
 from tinyssb_node.scheduling.suppression import Given, Latest, Recent
@@ -33,6 +35,35 @@ class Counters:
     """When something was received last, on the node's clock."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A packet that has left."""
+
+    packet: bytes
+    kind: PacketKind
+    airtime_us: int
+    """Microseconds on the air."""
+    said: Event | None
+    """What it said, for the record: CLAIM, WANT and the like."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Handed:
+    """A packet that the face holds."""
+
+    packet: bytes
+    kind: PacketKind
+    said: Event | None
+    urgency: Urgency
+    """As what it waited, and waits again if the face gives it back."""
+
+
+_NEVER_US = -(2**62)
+"""Before any time a node has."""
+_REQUESTS = frozenset({PacketKind.WANT, PacketKind.CHNK})
+"""What answers follow."""
+
+
 class Line:
     """Everything the scheduler keeps of one face. It decides when; the node decides what."""
 
@@ -45,6 +76,10 @@ class Line:
         self.outbox = Outbox()
         self.counters = Counters()
         self.given_entries: Given[FeedId] = Given(hold_us=profile.hold_us, most=limits.SET_MAX)
+        self.long_given: Given[FeedId] = Given(
+            hold_us=limits.GIVEN_MEMORY_HOLDS * profile.hold_us, most=limits.SET_MAX
+        )
+        """What was given on the air in the last minutes: who does not ask for just that probably has it."""
         self.given_chunks: Given[tuple[FeedId, int]] = Given(hold_us=profile.hold_us, most=limits.RECENT_MAX)
         self._vectors: Recent[bytes] = Recent(limits.RECENT_MAX)
         self.peer_next: Latest[FeedId] = Latest(limits.SET_MAX)
@@ -62,17 +97,26 @@ class Line:
         self.give_start = 0
         self.want_start = 0
         self.chnk_start = 0
-        self._on_air = profile.medium is Medium.AIR
+        self.asks: dict[PacketKind, None] = {}
+        """What is to be asked or claimed when it may be, first come first; built when it goes, to be up to date."""
+        self.carrier = Carrier(entropy)
+        self._answers_us = _NEVER_US
+        self.on_air = profile.medium is Medium.AIR
         self._shared = profile.medium is not Medium.STREAM
         self._entropy = entropy
-        self._pacer = Pacer(profile, entropy, now_us)
+        self._pacer = make_pacer(profile, entropy, now_us)
         self._said: Recent[bytes] = Recent(limits.RECENT_MAX)
-        self._with_face: deque[tuple[bytes, PacketKind]] = deque()
+        self._with_face: deque[_Handed] = deque()
         self._entries_requester = Requester()
         self._chunks_requester = Requester()
         self.claim_timer = self._timer(now_us)
         self.want_timer = self._timer(now_us)
         self.chnk_timer = self._timer(now_us)
+        self._timers = {
+            PacketKind.CLAIM: self.claim_timer,
+            PacketKind.WANT: self.want_timer,
+            PacketKind.CHNK: self.chnk_timer,
+        }
 
     def _timer(self, now_us: int) -> Trickle:
         return Trickle(
@@ -88,8 +132,21 @@ class Line:
         """A packet was heard: do not say it too."""
         self.counters.received += 1
         self.counters.last_heard_us = now_us
-        cancelled = self.outbox.cancel(packet)
-        self._pacer.heard(now_us, answered_for_us=cancelled)
+        self.outbox.cancel(packet)
+        self.carrier.heard(packet, now_us)
+        self._pacer.heard(now_us, data=len(packet) == limits.PACKET_SIZE)
+
+    def expect_answers(self, now_us: int) -> None:
+        """Somebody asked: new entries that come in the next moments are answers."""
+        self._answers_us = now_us
+
+    def heard_news(self, packet: bytes, now_us: int, *, new: bool) -> None:
+        """An entry or chunk was heard on the air. *new*, and unasked for: news, to be carried on."""
+        answers_for_us = limits.ANSWERS_PACKETS * self.profile.airtime_us[limits.PACKET_SIZE]
+        if now_us - self._answers_us < answers_for_us:
+            self._answers_us = now_us
+        elif new and not self.carrier.take(packet):
+            self.expect_answers(now_us)
 
     def heard_vector(self, hash_: bytes, now_us: int) -> bool:
         """A CLAIM, WANT or the like was heard. True if the very same was heard here a moment ago."""
@@ -102,16 +159,19 @@ class Line:
         self.entry_given(feed, seq, now_us)
         self.peer_next[feed] = seq + 1
         self._ask_when_quiet(self.want_timer, now_us)
+        if self.on_air:
+            # Not to ask for more, but to tell those who did not hear it: it waits for silence, and for others' word.
+            self.ask(PacketKind.WANT, now_us)
         if chained:
             self.chnk_timer.disagree(now_us)
         # On the air the timer asks: a request after every few packets would cost more than it gains.
-        return not self._on_air and self._entries_requester.got()
+        return not self.on_air and self._entries_requester.got()
 
     def took_chunk(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> bool:
         """A new chunk came from here. True if it is time to ask for more chunks at once."""
         self.chunk_given(feed, seq, chunk, now_us)
         self._ask_when_quiet(self.chnk_timer, now_us)
-        return not self._on_air and self._chunks_requester.got()
+        return not self.on_air and self._chunks_requester.got()
 
     def _ask_when_quiet(self, timer: Trickle, now_us: int) -> None:
         """Something asked for came: let *timer* ask for more when no more comes."""
@@ -123,7 +183,13 @@ class Line:
     def entry_given(self, feed: FeedId, seq: int, now_us: int) -> None:
         """An entry was heard from here, new or not: on a shared medium whoever lacks it heard it too."""
         if self._shared:
-            self.given_entries.give(feed, seq, seq, now_us)
+            self.entries_given(feed, seq, seq, now_us)
+
+    def entries_given(self, feed: FeedId, first: int, last: int, now_us: int) -> None:
+        """Entries *first* to *last* were given here, by us or by somebody who was heard."""
+        self.given_entries.give(feed, first, last, now_us)
+        if self.on_air:
+            self.long_given.give(feed, first, last, now_us)
 
     def chunk_given(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> None:
         """A chunk was heard from here, likewise."""
@@ -140,8 +206,23 @@ class Line:
         """How many packets may be queued now in answer to a request that was granted *credit*."""
         return max(0, min(self.outbox.room, credit - len(self.outbox)))
 
+    def _wanted(self, now_us: int) -> None:
+        if not (self.outbox or self.asks or self.carrier):
+            self._pacer.wanted(now_us)
+
+    def ask(self, kind: PacketKind, now_us: int) -> None:
+        """Say *kind* when it may be said."""
+        self._wanted(now_us)
+        self.asks[kind] = None
+
+    def agreed(self, kind: PacketKind) -> None:
+        """Somebody said what our *kind* would say."""
+        self.asks.pop(kind, None)
+        self._timers[kind].agree()
+
     def put(self, packet: bytes, kind: PacketKind, due_us: int) -> None:
         """Queue *packet*; a full queue refuses it and counts."""
+        self._wanted(due_us)
         if not self.outbox.put(packet, kind, due_us):
             self.counters.refused += 1
 
@@ -153,34 +234,81 @@ class Line:
         self.put(packet, kind, due_us)
         return True
 
-    def timer_asked_entries(self) -> None:
-        """The WANT timer fired."""
-        self._entries_requester.timer_asked()
-
-    def timer_asked_chunks(self) -> None:
-        """The CHNK timer fired."""
-        self._chunks_requester.timer_asked()
+    def wake(self, now_us: int) -> None:
+        """Move the timers on to *now_us*; what they say is due is to be asked."""
+        for kind, timer in self._timers.items():
+            if timer.wake(now_us):
+                self.ask(kind, now_us)
+                if kind is PacketKind.WANT:
+                    self._entries_requester.timer_asked()
+                elif kind is PacketKind.CHNK:
+                    self._chunks_requester.timer_asked()
 
     # --- sending
 
+    def _may(self, urgency: Urgency, now_us: int) -> bool:
+        due_us = self._pacer.due_us(urgency)
+        return due_us is not None and due_us <= now_us
+
     def pop(self, now_us: int) -> tuple[bytes, PacketKind] | None:
-        """The next packet to hand to the face now, if any."""
-        if not self._pacer.may_send(now_us):
-            return None
-        first = self.outbox.pop(now_us)
+        """The next packet to hand to the face now, if any: what waits first, then what is carried on."""
+        first = self.outbox.pop(now_us) if self._may(Urgency.ANSWER, now_us) else None
+        if first is None and self._may(Urgency.CARRY, now_us):
+            return self._pop_news()
         if first is not None:
-            self._pacer.handed()
-            self._with_face.append(first)
+            self._hand(_Handed(*first, None, Urgency.ANSWER))
         return first
 
-    def sent(self, count: int, now_us: int) -> list[tuple[bytes, PacketKind, int]]:
-        """The face reports *count* packets as sent: which they were, and the airtime of each in microseconds."""
+    def _pop_news(self) -> tuple[bytes, PacketKind] | None:
+        news = self.carrier.pop()
+        if news is None:
+            return None
+        self._hand(_Handed(news, PacketKind.ENTRY, None, Urgency.CARRY))
+        return news, PacketKind.ENTRY
+
+    def pop_ask(self, now_us: int) -> PacketKind | None:
+        """What is to be asked now, if anything: whoever takes this builds it and hands it over by ``hand``."""
+        if not self.asks or not self._may(Urgency.ASK, now_us):
+            return None
+        kind = next(iter(self.asks))
+        del self.asks[kind]
+        return kind
+
+    def hand(self, packet: bytes, kind: PacketKind, said: Event) -> None:
+        """*packet*, built for what ``pop_ask`` gave, goes to the face; *said* is recorded when it has left."""
+        self._hand(_Handed(packet, kind, said, Urgency.ASK))
+
+    def _hand(self, handed: _Handed) -> None:
+        self._pacer.handed()
+        self._with_face.append(handed)
+
+    def sent(self, count: int, now_us: int) -> list[Sent]:
+        """The face reports *count* packets as sent: which they were."""
         self._pacer.sent(count, now_us)
-        gone = [self._with_face.popleft() for _ in range(count)]
-        self.counters.sent += count
-        airtimes_us = self.profile.airtime_us
-        self.counters.airtime_us += sum(airtimes_us[len(packet)] for packet, _ in gone)
-        return [(packet, kind, airtimes_us[len(packet)]) for packet, kind in gone]
+        return [self._left(self._with_face.popleft(), now_us) for _ in range(count)]
+
+    def _left(self, handed: _Handed, now_us: int) -> Sent:
+        airtime_us = self.profile.airtime_us[len(handed.packet)]
+        self.counters.sent += 1
+        self.counters.airtime_us += airtime_us
+        if handed.kind in _REQUESTS:
+            self.expect_answers(now_us)
+        elif handed.urgency is Urgency.CARRY:
+            self.carrier.sent(handed.packet, now_us)
+        return Sent(handed.packet, handed.kind, airtime_us, handed.said)
+
+    def give_back(self, now_us: int) -> None:
+        """The face could not send what it holds: somebody else is on the air. It waits for another turn, and what was
+        to be asked is built anew then."""
+        handed = self._with_face.popleft()
+        self._pacer.busy(now_us)
+        if handed.urgency is Urgency.CARRY:
+            self.carrier.give_back(handed.packet)
+        elif handed.urgency is Urgency.ASK:
+            # A set of one id is claimed by a NOVELTY.
+            self.asks[PacketKind.CLAIM if handed.kind is PacketKind.NOVELTY else handed.kind] = None
+        else:
+            self.put(handed.packet, handed.kind, now_us)
 
     @property
     def outstanding(self) -> int:
@@ -190,8 +318,14 @@ class Line:
     @property
     def next_us(self) -> int:
         """When something is due here."""
-        due = [self.claim_timer.next_us, self.want_timer.next_us, self.chnk_timer.next_us]
-        free_us, first_us = self._pacer.next_us, self.outbox.next_us
-        if free_us is not None and first_us is not None:
-            due.append(max(free_us, first_us))
+        due = [timer.next_us for timer in self._timers.values()]
+        waiting_us = self.outbox.next_us
+        for urgency, since_us in (
+            (Urgency.ANSWER, waiting_us),
+            (Urgency.CARRY, 0 if self.carrier else None),
+            (Urgency.ASK, 0 if self.asks else None),
+        ):
+            may_us = self._pacer.due_us(urgency)
+            if since_us is not None and may_us is not None:
+                due.append(max(since_us, may_us))
         return min(due)

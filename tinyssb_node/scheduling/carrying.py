@@ -1,0 +1,53 @@
+"""News that one node brought over the air, said again for those who are out of its reach.
+
+Nobody knows who hears whom, so the first carriers are optimists. A copy overheard after ours says that somebody had
+it from us and passes it on: carrying was worth it. Silence says that it was not, and makes the next time less likely.
+"""
+
+from tinyssb_node import limits
+from tinyssb_node.scheduling.suppression import Recent
+from tinyssb_node.scheduling.trickle import Entropy
+
+
+class Carrier:
+    """What one face is about to carry on."""
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+        self._news: dict[bytes, None] = {}
+        self._carried: Recent[bytes] = Recent(limits.RECENT_MAX)
+        self._likelihood = 1.0
+
+    def __len__(self) -> int:
+        return len(self._news)
+
+    def take(self, packet: bytes) -> bool:
+        """*packet* is news. False if that many wait by now that it is a backlog, which is asked for if wanted."""
+        if self._entropy.random() < self._likelihood:
+            self._news[packet] = None
+        if len(self._news) <= limits.CARRY_MAX:
+            return True
+        self._news.clear()
+        return False
+
+    def heard(self, packet: bytes, now_us: int) -> None:
+        """*packet* was heard, perhaps again: somebody else carries it on."""
+        self._news.pop(packet, None)
+        if self._carried.within(packet, limits.CARRY_MEMORY_US, now_us):
+            self._likelihood = 1.0
+
+    def pop(self) -> bytes | None:
+        """The next packet to carry on; ``sent`` or ``give_back`` follows."""
+        packet = next(iter(self._news), None)
+        if packet is not None:
+            del self._news[packet]
+        return packet
+
+    def sent(self, packet: bytes, now_us: int) -> None:
+        """*packet* has left: an echo may come."""
+        self._carried.add(packet, now_us)
+        self._likelihood = max(limits.CARRY_LEAST, self._likelihood * limits.CARRY_DOUBT)
+
+    def give_back(self, packet: bytes) -> None:
+        """*packet* has not left: it waits again."""
+        self._news[packet] = None
