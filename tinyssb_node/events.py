@@ -255,7 +255,8 @@ class Refused:
     """Something was turned away at a bound of ours; at most one record a minute and rule."""
 
     rule: str
-    """Which bound: queue, orphans, set, faces, rate (records of junk), read_only (the disk), event_log."""
+    """Which bound: queue, orphans, set, faces, rate (records of junk), budget (airtime), read_only (the disk),
+    event_log."""
     face: FaceName | None
     """Whose, where it is a face's."""
     count: int

@@ -41,6 +41,7 @@ from tinyssb_node.gossip import Gossip
 from tinyssb_node.ids import Dialect, Direction, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.replica import ORPHANS_FULL, Finding, Replica
+from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, Boot
 from tinyssb_node.scheduling.line import Counters, Line
 from tinyssb_node.scheduling.link import LinkProfile, Reception
 from tinyssb_node.scheduling.refusals import JunkMeter, Refusals
@@ -74,11 +75,13 @@ class Node:
         key: SigningKey | None,
         dialect: Dialect = Dialect.SPEC,
         read_only: bool = False,
+        boot: Boot = UNKNOWN_BOOT,
         verify: Verify = verify_signed,
     ) -> None:
         """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
 
-        *verify* says whether an entry that came is signed; the simulator's remembers what it was asked before.
+        *boot* tells how long we were down, as far as that matters to the law of the air. *verify* says whether an entry
+        that came is signed; the simulator's remembers what it was asked before.
 
         May write to the store (our own feed, the first time): commit before anything else. Raises SetFullError if there
         is no room for our own feed.
@@ -94,6 +97,7 @@ class Node:
         self._lines: dict[FaceName, Line] = {}
         self._junk_meters: dict[FaceName, JunkMeter] = {}
         self._refusals = Refusals()
+        self._budgets = AirBudgets(store, boot, read_only=read_only)
 
     # --- faces
 
@@ -103,14 +107,19 @@ class Node:
         if len(self._lines) >= limits.FACES_MAX:
             self._refusals.refuse("faces", None)
             return list(self._refusals.due(now_us))
-        self._lines[face] = Line(face, profile, spec, self._entropy, now_us)
+        budget = None
+        if profile.allowance is not None:
+            budget = self._budgets.open(profile.allowance, profile.airtime_us[limits.PACKET_SIZE], now_us)
+        self._lines[face] = Line(face, profile, spec, self._entropy, now_us, budget)
         self._junk_meters[face] = JunkMeter(now_us)
         return [FaceUp(face=face, spec=spec)]
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
         """A face is gone, and with it what waited for it."""
-        if self._lines.pop(face, None) is None:
+        line = self._lines.pop(face, None)
+        if line is None:
             return []
+        line.close(now_us)
         del self._junk_meters[face]
         effects: list[Effect] = [*self._refusals.due(now_us), FaceDown(face=face, reason=reason)]
         self._refusals.forget(face)
@@ -183,6 +192,7 @@ class Node:
     def wake(self, now_us: int) -> list[Effect]:
         """Time has come to ``next_wake_us``, or beyond."""
         effects: list[Effect] = []
+        self._budgets.wake(now_us)
         for line in self._lines.values():
             line.wake(now_us)
         self._pump_all(now_us, effects)
@@ -190,7 +200,10 @@ class Node:
 
     def next_wake_us(self) -> int | None:
         """When ``wake`` is due next; None while there is no face."""
-        return min((line.next_us for line in self._lines.values()), default=None)
+        due = [line.next_us for line in self._lines.values()]
+        if (keep_us := self._budgets.next_us) is not None:
+            due.append(keep_us)
+        return min(due, default=None)
 
     # --- what a packet is
 
@@ -355,6 +368,9 @@ class Node:
         if line.counters.refused > line.refused_told:
             self._refusals.refuse("queue", line.name, line.counters.refused - line.refused_told)
             line.refused_told = line.counters.refused
+        if line.counters.held_back > line.held_back_told:
+            self._refusals.refuse("budget", line.name, line.counters.held_back - line.held_back_told)
+            line.held_back_told = line.counters.held_back
 
     # --- the user
 
@@ -435,6 +451,10 @@ class Node:
     def side_chains_open(self) -> int:
         """Side chains that are not whole yet."""
         return len(self._replica.expectations.side_chains)
+
+    def air(self, now_us: int) -> list[AirStatus]:
+        """The accounts of airtime, sorted by sub-band; none where no face has a limit."""
+        return self._budgets.status(now_us)
 
     def faces(self) -> list[FaceStatus]:
         """The faces that are up, in the order they came up."""

@@ -137,6 +137,11 @@ def test_listings_are_tables_and_json(running: RunningDaemon) -> None:
     assert said(running.home, "faces").startswith("FACE")
 
 
+def test_airtime_says_when_there_is_no_limit(running: RunningDaemon) -> None:
+    assert objects(said(running.home, "airtime", "--json")) == []
+    assert "No face that is up has a limit" in said(running.home, "airtime")
+
+
 def test_feeds_are_followed_and_no_longer(running: RunningDaemon) -> None:
     feed = "ee" * 32
     assert said(running.home, "follow", feed) == f"Now following {feed}.\n"

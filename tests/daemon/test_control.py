@@ -5,7 +5,7 @@ import contextlib
 import json
 import stat
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from tinyssb_node import limits
 from tinyssb_node.daemon.control import ControlServer
 from tinyssb_node.daemon.desk import About, Desk
 from tinyssb_node.daemon.problems import HomeRefusedError
-from tinyssb_node.ids import Dialect
+from tinyssb_node.ids import Dialect, FaceName
+from tinyssb_node.scheduling.link import Allowance, air_profile
 from tinyssb_node.store.memory import MemoryStore
 
 PATIENCE_S = 10.0
@@ -158,6 +159,30 @@ async def test_follow_unfollow_goset_and_faces(tmp_path: Path) -> None:
         assert rows[0]["item"]["heard_us"] is None
 
 
+async def test_airtime_is_told_by_sub_band(tmp_path: Path) -> None:
+    allowance = Allowance(band="EU868 868.0-868.6", limit_us=36_000_000, window_us=3_600_000_000)
+    radio = replace(air_profile([205_056] * 121), allowance=allowance)
+    async with serving(tmp_path) as (bench, connect), connect() as line:
+        assert (await line.ask("airtime"))[0]["result"] == {"count": 0}
+        bench.runtime.up(FakeFace(FaceName("one"), radio), "radio:1")
+        bench.runtime.up(FakeFace(FaceName("two"), radio), "radio:2")
+        while len(rows := await line.ask("airtime")) < 2 or len(rows[0]["item"]["faces"]) < 2:
+            pass
+        assert rows[0]["item"] == {
+            "band": "EU868 868.0-868.6",
+            "faces": ["one", "two"],
+            "limit_us": 36_000_000,
+            "window_us": 3_600_000_000,
+            "used_us": 0,
+            "left_us": 36_000_000,
+            "advert_left_us": 18_000_000,
+            "content_left_us": 32_400_000,
+            "full_us": 205_056,
+            "wait_us": 0,
+        }
+        assert rows[1]["result"] == {"count": 1}
+
+
 async def test_import_takes_what_is_signed_and_stops_at_what_is_not(tmp_path: Path) -> None:
     store = MemoryStore()
     author = make_node(store, OTHER)
@@ -264,7 +289,7 @@ names = st.sampled_from(["feed", "seq", "first", "last", "follow", "content", "p
     max_size=5
 )
 commands = st.sampled_from(
-    ["status", "publish", "feeds", "log", "show", "follow", "unfollow", "goset", "faces", "import"]
+    ["status", "publish", "feeds", "log", "show", "follow", "unfollow", "goset", "faces", "airtime", "import"]
 )
 requests = st.builds(
     lambda id_, command, arguments: (

@@ -126,6 +126,10 @@ def test_an_identity_others_can_read_is_refused(tmp_path: Path) -> None:
         ("faces = 7", ["faces", "7", "list"]),
         ('faces = ["upd:239.5.5.8:1558"]', ["upd:239.5.5.8:1558", "udp:GROUP:PORT"]),
         ('faces = ["ether:h:1?name=a", "ether:g:1?name=a"]', ["ether:g:1?name=a", "same name"]),
+        (
+            'faces = ["ether:h:1?name=a&region=US915&plan=US915.a"]',
+            ["neither as frequency hopping", "904.6 MHz, 500 kHz, SF7 (US915.c of fw2025)"],
+        ),
         ("name = [", ["TOML"]),
     ],
 )

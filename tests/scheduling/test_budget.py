@@ -45,13 +45,14 @@ class Machine:
         self.budgets = AirBudgets(self.store, boot)
         self.budget = self.budgets.open(self.allowance, FULL_US, self.now_us)
 
-    def crash(self, down_us: int = 0, *, reboot: bool = False) -> None:
-        """What was not committed is lost."""
+    def crash(self, down_us: int = 0, *, reboot: bool = False, idle_us: int = 0) -> None:
+        """What was not committed is lost. After a reboot the system is up for *idle_us* before the program starts."""
         self.store.rollback()
         self.true_us += down_us
         if reboot:
             self.boots += 1
             self.booted_us = self.true_us
+        self.true_us += idle_us
         self.start()
 
     def charge(self, airtime_us: int = FULL_US, *, advert: bool = False) -> int:
@@ -153,7 +154,8 @@ def test_time_that_the_program_was_down_counts_within_one_boot() -> None:
 def test_time_over_a_reboot_earns_nothing_and_is_not_lost_for_good() -> None:
     machine = Machine()
     spent = machine.spend()
-    machine.crash(10 * HOUR_US, reboot=True)
+    # Another boot's hours say nothing of how long ago the last one ended.
+    machine.crash(10 * HOUR_US, reboot=True, idle_us=10 * HOUR_US)
     status = machine.budget.status(machine.now_us)
     assert status.used_us == spent * FULL_US
     machine.wait(HOUR_US + FULL_US)
@@ -265,7 +267,9 @@ def test_no_hour_exceeds_the_law_whatever_befalls_the_machine(data: st.DataObjec
         machine.wait(data.draw(st.integers(0, 400)))
         fate = data.draw(st.sampled_from(["send", "send", "send", "late", "lost", "crash", "reboot", "rest"]))
         if fate in {"crash", "reboot"}:
-            machine.crash(data.draw(st.integers(0, 3_000)), reboot=fate == "reboot")
+            reboot = fate == "reboot"
+            idle_us = data.draw(st.integers(0, 60_000)) if reboot else 0
+            machine.crash(data.draw(st.integers(0, 3_000)), reboot=reboot, idle_us=idle_us)
         elif fate == "rest":
             machine.wait(data.draw(st.integers(0, 5_000)))
             machine.budgets.wake(machine.now_us)

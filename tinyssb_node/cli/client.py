@@ -18,6 +18,7 @@ from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
 from tinyssb_node.daemon.protocol import Reply, Request, parse_reply, serialize_request
 from tinyssb_node.daemon.rows import (
+    AirtimeRow,
     EntryRow,
     FaceRow,
     FeedRow,
@@ -153,6 +154,10 @@ class Client:
     def faces(self) -> Listing[FaceRow]:
         """The node's links."""
         return Listing(self._stream("faces"))
+
+    def airtime(self) -> Listing[AirtimeRow]:
+        """The accounts of airtime."""
+        return Listing(self._stream("airtime"))
 
     def import_packets(self, feed: str, packets: Iterable[bytes]) -> ImportedRow:
         """Follow *feed* (64 digits) and offer up to 512 of its packets, entries in order, each before its chunks."""

@@ -14,6 +14,7 @@ from tinyssb_node.daemon.naming import find_feed
 from tinyssb_node.daemon.problems import UnknownCommandError, UnknownEntryError
 from tinyssb_node.daemon.protocol import Request
 from tinyssb_node.daemon.rows import (
+    AirtimeRow,
     CountRow,
     EndpointRow,
     EntryRow,
@@ -90,6 +91,7 @@ class Desk:
             "unfollow": self._unfollow,
             "goset": self._goset,
             "faces": self._faces,
+            "airtime": self._airtime,
             "import": self._import,
         }
         """Every command of the protocol."""
@@ -233,6 +235,30 @@ class Desk:
             }
             await client.send(row)
         return {"count": len(statuses)}
+
+    async def _airtime(self, arguments: Arguments, client: Client) -> CountRow:
+        arguments.end()
+        node = self._runtime.node
+        accounts = node.air(self._clock.now_us())
+        for account in accounts:
+            row: AirtimeRow = {
+                "band": account.band,
+                "faces": [
+                    status.name
+                    for status in node.faces()
+                    if status.profile.allowance is not None and status.profile.allowance.band == account.band
+                ],
+                "limit_us": account.limit_us,
+                "window_us": account.window_us,
+                "used_us": account.used_us,
+                "left_us": account.left_us,
+                "advert_left_us": account.advert_left_us,
+                "content_left_us": account.content_left_us,
+                "full_us": account.full_us,
+                "wait_us": account.wait_us,
+            }
+            await client.send(row)
+        return {"count": len(accounts)}
 
     async def _import(self, arguments: Arguments, _client: Client) -> ImportedRow:
         feed, packets = arguments.feed_id("feed"), arguments.packets("packets")

@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.daemon.clock import SystemClock
+from tinyssb_node.daemon.clock import SystemClock, find_boot
 from tinyssb_node.daemon.config import Config, ConfigError, read_config
 from tinyssb_node.daemon.control import ControlServer
 from tinyssb_node.daemon.desk import About, Desk
@@ -161,7 +161,7 @@ class Daemon:
         stop.set()
 
     def _node_maker(self, store: SqliteStore) -> Callable[[bool], Node]:
-        entropy = random.SystemRandom()
+        entropy, boot = random.SystemRandom(), find_boot(self._clock)
 
         def make_node(read_only: bool) -> Node:
             return Node(
@@ -171,6 +171,7 @@ class Daemon:
                 key=self._key,
                 dialect=self._dialect,
                 read_only=read_only,
+                boot=boot,
             )
 
         return make_node

@@ -108,6 +108,21 @@ class FaceRow(TypedDict):
     heard_us: int | None
 
 
+class AirtimeRow(TypedDict):
+    """Item of `airtime`."""
+
+    band: str
+    faces: list[str]
+    limit_us: int
+    window_us: int
+    used_us: int
+    left_us: int
+    advert_left_us: int
+    content_left_us: int
+    full_us: int
+    wait_us: int | None
+
+
 class RefusedRow(TypedDict):
     """What stopped an import."""
 

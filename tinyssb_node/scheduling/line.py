@@ -1,11 +1,12 @@
 """The sending side of one face: its queue, its pace, its timers, and what it remembers of the other end."""
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tinyssb_node import limits
 from tinyssb_node.events import Event
 from tinyssb_node.ids import FaceName, FeedId, PacketKind
+from tinyssb_node.scheduling.budget import AirBudget
 from tinyssb_node.scheduling.carrying import Carrier
 from tinyssb_node.scheduling.link import LinkProfile, Medium
 from tinyssb_node.scheduling.pacing import Urgency, make_pacer
@@ -29,6 +30,8 @@ class Counters:
     """Received packets and frames that broke a rule."""
     refused: int = 0
     """Packets of ours that found the queue full."""
+    held_back: int = 0
+    """Times that something had to wait because the law allowed no more airtime."""
     airtime_us: int = 0
     """Airtime of what left."""
     last_heard_us: int | None = None
@@ -56,6 +59,8 @@ class _Handed:
     said: Event | None
     urgency: Urgency
     """As what it waited, and waits again if the face gives it back."""
+    charge: int | None = None
+    """What its airtime was charged under; None where air has no account."""
 
 
 _NEVER_US = -(2**62)
@@ -68,8 +73,15 @@ class Line:
     """Everything the scheduler keeps of one face. It decides when; the node decides what."""
 
     def __init__(
-        self, name: FaceName, profile: LinkProfile, spec: str, entropy: Entropy, now_us: int
+        self,
+        name: FaceName,
+        profile: LinkProfile,
+        spec: str,
+        entropy: Entropy,
+        now_us: int,
+        budget: AirBudget | None = None,
     ) -> None:
+        """*budget* is the account of the sub-band it sends in; None where the law sets no limit."""
         self.name = name
         self.profile = profile
         self.spec = spec
@@ -90,6 +102,13 @@ class Line:
         self.chunk_credit: Credit[tuple[FeedId, int]] = Credit(profile.burst, profile.burst_max)
         self.named: set[FeedId] = set()
         """Ids of our set that were said by name here: once is enough for whoever takes them."""
+        self._asked_us = now_us
+        """When ``pop_ask`` gave something last."""
+        self._budget = budget
+        self._held_back: set[bool] = set()
+        """Which of adverts (True) and content (False) wait for airtime."""
+        self.held_back_told = 0
+        """Of ``counters.held_back``, how many were reported."""
         self.larger_set: object = None
         """What the peer of a stream last said of a set larger than ours, with ours at that time."""
         self.refused_told = 0
@@ -248,37 +267,59 @@ class Line:
 
     def _may(self, urgency: Urgency, now_us: int) -> bool:
         due_us = self._pacer.due_us(urgency)
-        return due_us is not None and due_us <= now_us
+        return due_us is not None and due_us <= now_us and self._affords(urgency, now_us)
+
+    def _affords(self, urgency: Urgency, now_us: int) -> bool:
+        """True if the law allows a packet now."""
+        advert = urgency is Urgency.ASK
+        if self._budget is None or self._budget.may_send(now_us, advert=advert):
+            self._held_back.discard(advert)
+            return True
+        if advert not in self._held_back and self._waits(urgency, now_us):
+            self._held_back.add(advert)
+            self.counters.held_back += 1
+        return False
+
+    def _waits(self, urgency: Urgency, now_us: int) -> bool:
+        """True if there is something of this urgency to send."""
+        if urgency is Urgency.ANSWER:
+            return (first_us := self.outbox.next_us) is not None and first_us <= now_us
+        return bool(self.carrier if urgency is Urgency.CARRY else self.asks)
 
     def pop(self, now_us: int) -> tuple[bytes, PacketKind] | None:
         """The next packet to hand to the face now, if any: what waits first, then what is carried on."""
         first = self.outbox.pop(now_us) if self._may(Urgency.ANSWER, now_us) else None
         if first is None and self._may(Urgency.CARRY, now_us):
-            return self._pop_news()
+            return self._pop_news(now_us)
         if first is not None:
-            self._hand(_Handed(*first, None, Urgency.ANSWER))
+            self._hand(_Handed(*first, None, Urgency.ANSWER), now_us)
         return first
 
-    def _pop_news(self) -> tuple[bytes, PacketKind] | None:
+    def _pop_news(self, now_us: int) -> tuple[bytes, PacketKind] | None:
         news = self.carrier.pop()
         if news is None:
             return None
-        self._hand(_Handed(news, PacketKind.ENTRY, None, Urgency.CARRY))
+        self._hand(_Handed(news, PacketKind.ENTRY, None, Urgency.CARRY), now_us)
         return news, PacketKind.ENTRY
 
     def pop_ask(self, now_us: int) -> PacketKind | None:
         """What is to be asked now, if anything: whoever takes this builds it and hands it over by ``hand``."""
         if not self.asks or not self._may(Urgency.ASK, now_us):
             return None
+        self._asked_us = now_us
         kind = next(iter(self.asks))
         del self.asks[kind]
         return kind
 
     def hand(self, packet: bytes, kind: PacketKind, said: Event) -> None:
-        """*packet*, built for what ``pop_ask`` gave, goes to the face; *said* is recorded when it has left."""
-        self._hand(_Handed(packet, kind, said, Urgency.ASK))
+        """*packet*, built at once for what ``pop_ask`` gave, goes to the face; *said* is recorded when it has left."""
+        self._hand(_Handed(packet, kind, said, Urgency.ASK), self._asked_us)
 
-    def _hand(self, handed: _Handed) -> None:
+    def _hand(self, handed: _Handed, now_us: int) -> None:
+        if self._budget is not None:
+            airtime_us = self.profile.airtime_us[len(handed.packet)]
+            advert = handed.urgency is Urgency.ASK
+            handed = replace(handed, charge=self._budget.charge(airtime_us, now_us, advert=advert))
         self._pacer.handed()
         self._with_face.append(handed)
 
@@ -288,6 +329,7 @@ class Line:
         return [self._left(self._with_face.popleft(), now_us) for _ in range(count)]
 
     def _left(self, handed: _Handed, now_us: int) -> Sent:
+        self._settle(handed, now_us)
         airtime_us = self.profile.airtime_us[len(handed.packet)]
         self.counters.sent += 1
         self.counters.airtime_us += airtime_us
@@ -297,11 +339,23 @@ class Line:
             self.carrier.sent(handed.packet, now_us)
         return Sent(handed.packet, handed.kind, airtime_us, handed.said)
 
+    def _settle(self, handed: _Handed, now_us: int) -> None:
+        if self._budget is not None and handed.charge is not None:
+            self._budget.settle(handed.charge, now_us)
+
+    def close(self, now_us: int) -> None:
+        """The face is gone. What it held may have left, or never will."""
+        for handed in self._with_face:
+            # One that is on the air at this moment is over by then.
+            self._settle(handed, now_us + self.profile.airtime_us[len(handed.packet)])
+
     def give_back(self, now_us: int) -> None:
         """The face could not send what it holds: somebody else is on the air. It waits for another turn, and what was
         to be asked is built anew then."""
         handed = self._with_face.popleft()
         self._pacer.busy(now_us)
+        if self._budget is not None and handed.charge is not None:
+            self._budget.take_back(handed.charge, now_us)
         if handed.urgency is Urgency.CARRY:
             self.carrier.give_back(handed.packet)
         elif handed.urgency is Urgency.ASK:
@@ -325,7 +379,14 @@ class Line:
             (Urgency.CARRY, 0 if self.carrier else None),
             (Urgency.ASK, 0 if self.asks else None),
         ):
-            may_us = self._pacer.due_us(urgency)
-            if since_us is not None and may_us is not None:
+            if since_us is not None and (may_us := self._may_from_us(urgency)) is not None:
                 due.append(max(since_us, may_us))
         return min(due)
+
+    def _may_from_us(self, urgency: Urgency) -> int | None:
+        """When a packet of this urgency may go, as far as is known now; None: only after something else happened."""
+        may_us = self._pacer.due_us(urgency)
+        if may_us is None or self._budget is None:
+            return may_us
+        afford_us = self._budget.next_us(advert=urgency is Urgency.ASK)
+        return None if afford_us is None else max(may_us, afford_us)

@@ -1,4 +1,4 @@
-"""`faces`, `ether`: links to the outside, and a modelled channel to try them on."""
+"""`faces`, `airtime`, `ether`: links to the outside, what the law lets them send, and a modelled channel."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from tinyssb_node import limits
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tinyssb_node.daemon.rows import AirtimeRow
     from tinyssb_node.faces.ether_protocol import Command, Status
 
 _HOST = "127.0.0.1"
@@ -19,6 +22,16 @@ _HOST = "127.0.0.1"
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     """Describe the commands."""
     add_json(add_command(subparsers, common, "faces", faces, "list the links that are up"))
+    add_json(
+        add_command(
+            subparsers,
+            common,
+            "airtime",
+            airtime,
+            "show how much airtime the law leaves",
+            more="One line for each sub-band with a limit in which the node sends.",
+        )
+    )
     parser = add_command(
         subparsers,
         common,
@@ -74,6 +87,53 @@ def faces(arguments: argparse.Namespace) -> int:
     ]
     print(table(header, listed))
     return 0
+
+
+def airtime(arguments: argparse.Namespace) -> int:
+    """Show the accounts of airtime."""
+    from tinyssb_node.cli.client import Client
+
+    with Client.at_home(arguments.home) as node:
+        rows = list(node.airtime())
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(row))
+    elif rows:
+        print(airtime_table(rows))
+    else:
+        print("No face that is up has a limit of airtime.")
+    return 0
+
+
+def airtime_table(rows: Sequence[AirtimeRow]) -> str:
+    """The accounts, a line each: times in seconds, since an hour's allowance is minutes at most."""
+    from tinyssb_node.cli.render import table
+
+    header = ("SUB-BAND", "USED", "OF", "DUTY", "LEFT", "ADVERTS", "CONTENT", "NEXT PACKET", "FACES")
+    listed = [
+        (
+            row["band"],
+            f"{row['used_us'] / 1e6:.1f} s",
+            f"{row['limit_us'] / 1e6:.1f} s",
+            f"{100 * row['used_us'] / row['window_us']:.2f} %",
+            f"{row['left_us'] / 1e6:.1f} s",
+            f"{row['advert_left_us'] / 1e6:.1f} s",
+            f"{row['content_left_us'] / 1e6:.1f} s",
+            next_packet(row["wait_us"]),
+            ", ".join(row["faces"]),
+        )
+        for row in rows
+    ]
+    return table(header, listed)
+
+
+def next_packet(wait_us: int | None) -> str:
+    """When the next full packet may go, in words."""
+    from tinyssb_node.cli.render import duration
+
+    if wait_us is None:
+        return "not while the disk is full"
+    return "now" if wait_us == 0 else f"in {duration(wait_us)}"
 
 
 def ether(arguments: argparse.Namespace) -> int:
