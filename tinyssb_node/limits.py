@@ -63,10 +63,6 @@ SET_MAX: Final = 255
 """Most feed ids in a set: a CLAIM counts in one byte (spec 3.6.1)."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE
 """Bytes of BIPF in a WANT or CHNK."""
-VECTOR_ITEMS_MAX: Final = 56
-"""Most items read from a WANT or CHNK vector: 113 bytes hold no more at two bytes each."""
-CLAIMS_PENDING_MAX: Final = 20
-"""Differing claims remembered per face; as many as deployed peers keep."""
 
 # --- BIPF ----------------------------------------------------------------------------------------------------------
 
@@ -268,12 +264,6 @@ ETHER_CUTS_MAX: Final = 100
 """Most cuts in force on one ether."""
 ETHER_LINKS_MAX: Final = 20_000
 """Most explicit links on one ether: each of ETHER_NODES_MAX nodes with each other one, once."""
-ETHER_SENSE_SLOTS: Final = 16
-"""Listen before talk: waits are 0 to this many slots, each as long as carrier sense takes; few enough to cost a tenth
-of a packet, enough that two of a handful of nodes seldom draw the same."""
-ETHER_SENSE_TRIES: Final = 1_000
-"""After so many waits on a busy channel a packet is sent all the same, half a minute at SF7/125 kHz: a jammed channel
-must not look like a dead node."""
 ETHER_WRITE_BUFFER: Final = 65_536
 """Bytes waiting for a node that reads too slowly; beyond it the node misses frames, as it would on air."""
 PATH_LOSS_REFERENCE_M: Final = 40.0
@@ -306,6 +296,8 @@ BATCH_PACKETS: Final = 4
 """Packets in a row to who won the channel: a contention each would double the time, longer batches collide dearer."""
 BATCH_GAP_US: Final = 2_000
 """Gap within a batch: the turnaround of a modem (field measurements: 1 ms over SPI), less than others wait at least."""
+ASK_AGAIN_MAX: Final = 3
+"""Times that ids of which we only know that they exist are asked for anew."""
 CARRY_MAX: Final = 4
 """News waiting to be carried on; more at once is a backlog."""
 CARRY_MEMORY_US: Final = 600_000_000
@@ -332,44 +324,6 @@ AIR_CONTENT_PERMILLE: Final = 900
 """Share that entries and chunks may use: a node that gives to others for an hour can still ask and be asked."""
 AIR_CLOCK_KEEP_US: Final = 60_000_000
 """How often the ledger's clock is written while nothing is sent: what a power cut may cost of time already waited."""
-
-# --- Simulator -----------------------------------------------------------------------------------------------------
-
-SIM_NODES_MAX: Final = 200
-"""Most nodes in a simulation: as many as the modelled channel holds."""
-assert SIM_NODES_MAX <= ETHER_NODES_MAX
-SIM_HOURS_MAX: Final = 8_784.0
-"""Longest simulated time: a leap year."""
-SIM_HAPPENINGS: Final = 50_000_000
-"""Packets and timers after which a run ends, unless told otherwise: about an hour on a PC."""
-SIM_HAPPENINGS_MAX: Final = 10**9
-"""Most that may be asked for."""
-SIM_ITEMS_MAX: Final = 1_000
-"""Most faults, sources of traffic or streams in a scenario."""
-SIM_POSTS_MAX: Final = 20_000
-"""Most entries that a source of traffic has a node publish."""
-SIM_FILE_MAX: Final = 2**20
-"""Most bytes of a scenario file."""
-PATH_LOSS_SHADOWING_DB: Final = 3.57
-"""Standard deviation of the path loss around PATH_LOSS_REFERENCE_DB and its exponent; same source."""
-OULU_REFERENCE_M: Final = 1_000.0
-"""Distance at which the path loss around Oulu is given (Petäjäjärvi et al., "On the coverage of LPWANs", 2015)."""
-OULU_REFERENCE_DB: Final = 128.95
-"""What was measured there, by cars."""
-OULU_EXPONENT: Final = 2.32
-"""How it grows with distance; same source."""
-OULU_SHADOWING_DB: Final = 7.8
-"""Its standard deviation; same source."""
-LORA_EDGE_PER_DB: Final = 2.0
-"""Steepness of reception around the demodulation threshold: a decibel above it 88 % of packets arrive, below 12 %."""
-LORA_EDGE_DB: Final = 6.0
-"""Farther from the threshold than this chance is not asked: it would decide otherwise once in 160,000 packets."""
-LORA_IGNORED_DB: Final = 20.0
-"""Signals this far below what can be received disturb nobody: a hundred of them are as strong as the weakest packet."""
-SIM_SIGNATURES_MAX: Final = 100_000
-"""Checked signatures that a simulation remembers: 30 MB."""
-SIM_BURSTS_MAX: Final = 0.5
-"""Most of the time that others may be on the air: field studies of the 868 MHz band found 0 to 5 %."""
 
 # --- Repair of sets by sketches (docs/formats/packets.md, decision 0009) ----------------------------------------------
 

@@ -3,9 +3,21 @@
 import json
 from bisect import bisect_right
 from dataclasses import asdict
+from pathlib import Path
 
 from tinyssb_node.cli.render import duration, fields, table
+from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.sim.report import Report
+
+
+class PlotError(ProblemError):
+    """The picture was not drawn."""
+
+    exit_code = Exit.UNAVAILABLE
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} was not drawn: {reason}.", "The report is complete all the same.")
+
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _CURVE_WIDTH = 60

@@ -2,15 +2,15 @@
 
 The bound: each entry and chunk is sent once by every node of a minimum connected dominating set, times the expected
 number of sends until all receivers have it. It is a bound for anybody who knows everything: no advert, no request, no
-collision. Where the minimum set cannot be found within MOST_STEPS, the bound takes the largest size that was proved to
-be too small, plus one: the bound may then be lower than the truth, never higher.
+collision. Where the minimum set cannot be found within BOUND_STEPS, the bound takes the largest size that was proved
+to be too small, plus one: the bound may then be lower than the truth, never higher.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-MOST_STEPS = 300_000
-"""Sets looked at before the search for the smallest ends: some seconds."""
+from tinyssb_node.sim import limits as sim_limits
+
 _SENDS_PRECISION = 1e-12
 
 
@@ -99,11 +99,11 @@ def _part_relays(masks: Sequence[int], part: int) -> Relays:
         return Relays(1, (_bits(part)[0],))
     search = _Search(masks, part)
     size = 1
-    while search.steps < MOST_STEPS:
+    while search.steps < sim_limits.BOUND_STEPS:
         chosen = search.find(size)
         if chosen is not None:
             return Relays(size, tuple(_bits(chosen)))
-        if search.steps < MOST_STEPS:
+        if search.steps < sim_limits.BOUND_STEPS:
             size += 1
     return Relays(size, None)
 
@@ -135,7 +135,7 @@ class _Search:
             return chosen
         self.steps += 1
         # A further node is a neighbour of the set, so it covers itself and one more already.
-        if missing.bit_count() > left * (self._widest - 2) or self.steps > MOST_STEPS:
+        if missing.bit_count() > left * (self._widest - 2) or self.steps > sim_limits.BOUND_STEPS:
             return None
         candidates = sorted(
             _bits(covered & ~chosen & ~banned),

@@ -12,9 +12,8 @@ from tinyssb_node import __version__, limits
 from tinyssb_node.effects import Send
 from tinyssb_node.eventrecords import Serializer, record_serializers, segment_name, serialize_mark
 from tinyssb_node.events import ChunkAppended, DaemonStarted, DaemonStopped, EntryAppended, Event
+from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.world import Inhabitant
-
-_FLUSH_BYTES = 2**20
 
 
 @dataclass(slots=True)
@@ -32,7 +31,7 @@ class _Log:
         self.lines.append(line)
         self.waiting += len(line)
         self.offset += 1
-        if self.waiting >= _FLUSH_BYTES:
+        if self.waiting >= sim_limits.FLUSH_BYTES:
             self.flush()
 
     def flush(self) -> None:

@@ -9,10 +9,9 @@ from functools import partial
 from typing import ClassVar
 
 from tinyssb_node.errors import OptionError
+from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.values import members, us, within
 from tinyssb_node.sim.world import World
-
-_LONGEST_S = 1e7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +161,7 @@ class Clock:
         members("nodes", self.nodes)
         _check_span(self.at_s, self.at_s)
         if self.step_s is not None:
-            within("step_s", self.step_s, -_LONGEST_S * 100, _LONGEST_S * 100)
+            within("step_s", self.step_s, -100 * sim_limits.LONGEST_S, 100 * sim_limits.LONGEST_S)
 
     def named(self) -> tuple[str, ...]:
         """The nodes it speaks of."""
@@ -228,8 +227,8 @@ class Churn:
     def __post_init__(self) -> None:
         members("nodes", self.nodes)
         _check_span(self.at_s, self.until_s)
-        within("up_s", self.up_s, 1, _LONGEST_S)
-        within("down_s", self.down_s, 1, _LONGEST_S)
+        within("up_s", self.up_s, 1, sim_limits.LONGEST_S)
+        within("down_s", self.down_s, 1, sim_limits.LONGEST_S)
 
     def named(self) -> tuple[str, ...]:
         """The nodes it speaks of."""
@@ -262,6 +261,6 @@ Fault = Cut | Crash | BrownOut | Hang | Clock | Late | Churn
 
 
 def _check_span(at_s: float, until_s: float) -> None:
-    within("at_s", at_s, 0, _LONGEST_S)
-    if not at_s <= until_s <= _LONGEST_S:
+    within("at_s", at_s, 0, sim_limits.LONGEST_S)
+    if not at_s <= until_s <= sim_limits.LONGEST_S:
         raise OptionError("until_s", f"it ends at {until_s:g} s, before it begins at {at_s:g} s")

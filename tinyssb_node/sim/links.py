@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from tinyssb_node import limits
+from tinyssb_node.sim import limits as sim_limits
 
 Position = tuple[float, float]
 """Metres east and north."""
@@ -48,10 +49,13 @@ _FITS: Final[Mapping[PathLoss, _Fit]] = {
         limits.PATH_LOSS_REFERENCE_M,
         limits.PATH_LOSS_REFERENCE_DB,
         limits.PATH_LOSS_EXPONENT,
-        limits.PATH_LOSS_SHADOWING_DB,
+        sim_limits.SUBURBAN_SHADOWING_DB,
     ),
     PathLoss.OULU: _Fit(
-        limits.OULU_REFERENCE_M, limits.OULU_REFERENCE_DB, limits.OULU_EXPONENT, limits.OULU_SHADOWING_DB
+        sim_limits.OULU_REFERENCE_M,
+        sim_limits.OULU_REFERENCE_DB,
+        sim_limits.OULU_EXPONENT,
+        sim_limits.OULU_SHADOWING_DB,
     ),
 }
 

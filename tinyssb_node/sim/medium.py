@@ -27,7 +27,7 @@ from enum import StrEnum
 
 from firmware_bridge import lora
 from firmware_bridge.lora import LoraSettings
-from tinyssb_node import limits
+from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.links import Entropy, Link, LinkOptions, Links, PathLoss, Position
 
 
@@ -67,7 +67,7 @@ class MediumOptions:
     fading_db: float = 0.0
     """Standard deviation of what one packet is stronger or weaker at one receiver than the link says."""
     soft_edge: bool = False
-    """Whether weak packets arrive by chance, with 1 / (1 + exp(k (threshold - SNR))), k = LORA_EDGE_PER_DB."""
+    """Whether weak packets arrive by chance, with 1 / (1 + exp(k (threshold - SNR))), k = EDGE_PER_DB."""
     bursts: float = 0.0
     """Share of time that others in the band are on the air."""
     burst_us: int = 100_000
@@ -149,7 +149,7 @@ class Medium:
         self._entropy = entropy
         self._noise_dbm = lora.noise_floor_dbm(options.lora)
         self._sensitivity_dbm = lora.sensitivity_dbm(options.lora)
-        self._weakest_dbm = self._sensitivity_dbm - limits.LORA_IGNORED_DB
+        self._weakest_dbm = self._sensitivity_dbm - sim_limits.IGNORED_DB
         self._preamble_us = lora.preamble_us(options.lora)
         self._sense_us = lora.symbols_us(options.lora, 4 * options.sense_symbols)
         self._airtimes_us: dict[int, int] = {}
@@ -302,9 +302,9 @@ class Medium:
     def _is_weak(self, power_dbm: float) -> bool:
         """Whether a packet is too weak: below the threshold, or by chance near it."""
         above_db = power_dbm - self._sensitivity_dbm
-        if not self.options.soft_edge or abs(above_db) >= limits.LORA_EDGE_DB:
+        if not self.options.soft_edge or abs(above_db) >= sim_limits.EDGE_DB:
             return above_db < 0
-        return self._entropy.random() * (1 + math.exp(-limits.LORA_EDGE_PER_DB * above_db)) >= 1
+        return self._entropy.random() * (1 + math.exp(-sim_limits.EDGE_PER_DB * above_db)) >= 1
 
     def _go_deaf(self, new: _Transmission) -> None:
         """Who begins to send drops what it was receiving, and hears nothing until a moment after it ends."""

@@ -4,7 +4,8 @@ A record that cannot be is refused where it is made, by OptionError with the key
 and line. Hours, seconds and metres are for people; the simulator itself counts microseconds.
 """
 
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
 
 from firmware_bridge.lora import LoraSettings, airtime_us
 from firmware_bridge.plans import IllegalPlanError, resolve
@@ -13,9 +14,11 @@ from tinyssb_node import limits
 from tinyssb_node.errors import OptionError
 from tinyssb_node.faces.radio import allowance_of
 from tinyssb_node.scheduling.link import Allowance
+from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.faults import Cut, Fault
 from tinyssb_node.sim.links import PathLoss
-from tinyssb_node.sim.topology import Domain, Topology
+from tinyssb_node.sim.moves import Move, check_moves
+from tinyssb_node.sim.topology import Domain, Field, Given, Topology
 from tinyssb_node.sim.traffic import Traffic
 from tinyssb_node.sim.values import SECOND_US, members, within
 
@@ -133,7 +136,7 @@ class Channel:
     def __post_init__(self) -> None:
         for key in ("loss", "duplicate", "corrupt", "false_alarm"):
             within(key, getattr(self, key), 0, 1)
-        within("bursts", self.bursts, 0, limits.SIM_BURSTS_MAX)
+        within("bursts", self.bursts, 0, sim_limits.BURSTS_MAX)
         within("burst_ms", self.burst_ms, 1, 10_000)
         for key in ("asymmetry_db", "fading_db"):
             within(key, getattr(self, key), 0, 30)
@@ -171,35 +174,52 @@ class Options:
     """How many; they are called n0, n1 and so on."""
     hours: float = 1.0
     """Virtual time after which the run ends, come what may."""
-    happenings: int = limits.SIM_HAPPENINGS
+    happenings: int = sim_limits.HAPPENINGS
     """Happenings (packets, timers) after which it ends, come what may."""
     stop: bool = True
     """Whether the run ends once all nodes agree and neither traffic nor faults are to come."""
     converge_s: float | None = None
     """Seconds in which all must agree once nothing disturbs them any more; None makes no such demand."""
-    radio: Radio = field(default_factory=Radio)
-    topology: Topology = field(default_factory=Domain)
-    channel: Channel = field(default_factory=Channel)
+    radio: Radio = dataclasses.field(default_factory=Radio)
+    topology: Topology = dataclasses.field(default_factory=Domain)
+    channel: Channel = dataclasses.field(default_factory=Channel)
+    boards: tuple[str, ...] = ()
+    """Nodes that play by the rules of deployed boards: fixed timers, no carrier sense, no law (``sim.board``)."""
     acquainted: bool = False
     """Whether all nodes know each other's feed ids from the beginning."""
     streams: tuple[Stream, ...] = ()
     traffic: tuple[Traffic, ...] = ()
     faults: tuple[Fault, ...] = ()
+    moves: tuple[Move, ...] = ()
 
     def __post_init__(self) -> None:
-        within("nodes", self.nodes, 1, limits.SIM_NODES_MAX)
-        within("hours", self.hours, 0.001, limits.SIM_HOURS_MAX)
-        within("happenings", self.happenings, 1, limits.SIM_HAPPENINGS_MAX)
-        within("seed", self.seed, 0, 2**63)
+        within("nodes", self.nodes, 1, sim_limits.NODES_MAX)
+        within("hours", self.hours, 0.001, sim_limits.HOURS_MAX)
+        within("happenings", self.happenings, 1, sim_limits.HAPPENINGS_MAX)
+        within("seed", self.seed, 0, sim_limits.SEED_MAX)
         if self.converge_s is not None:
-            within("converge_s", self.converge_s, 1, 3_600 * limits.SIM_HOURS_MAX)
-        for key in ("streams", "traffic", "faults"):
+            within("converge_s", self.converge_s, 1, 3_600 * sim_limits.HOURS_MAX)
+        for key in ("streams", "traffic", "faults", "moves"):
             self._check_items(key)
+        unknown = [name for name in members("boards", self.boards) if name not in self.names]
+        if unknown:
+            raise OptionError("boards", f"there is no node {unknown[0]}; they are n0 to n{self.nodes - 1}")
+        if isinstance(self.topology, Given):
+            missing = [name for name in self.topology.named() if name not in self.names]
+            if missing:
+                raise OptionError(
+                    "topology", f"there is no node {missing[0]}; they are n0 to n{self.nodes - 1}"
+                )
         _check_cuts(self.faults)
+        check_moves("moves", self.moves)
+        if self.moves and not (isinstance(self.topology, Field) or self._given_places()):
+            raise OptionError(
+                "moves", "nodes can move only where they have places: kind field, or given positions_m"
+            )
 
     def _check_items(self, key: str) -> None:
         items = getattr(self, key)
-        within(key, len(items), 0, limits.SIM_ITEMS_MAX)
+        within(key, len(items), 0, sim_limits.ITEMS_MAX)
         known = set(self.names)
         for number, item in enumerate(items):
             for name in _names_in(item):
@@ -207,6 +227,9 @@ class Options:
                     raise OptionError(
                         f"{key}[{number}]", f"there is no node {name}; they are n0 to n{self.nodes - 1}"
                     )
+
+    def _given_places(self) -> bool:
+        return isinstance(self.topology, Given) and bool(self.topology.positions_m)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -221,10 +244,10 @@ class Options:
     @property
     def calm_us(self) -> int:
         """When the last traffic and the last fault are over."""
-        return max((item.over_us for item in (*self.traffic, *self.faults)), default=0)
+        return max((item.over_us for item in (*self.traffic, *self.faults, *self.moves)), default=0)
 
 
-def _names_in(item: Stream | Traffic | Fault) -> tuple[str, ...]:
+def _names_in(item: Stream | Traffic | Fault | Move) -> tuple[str, ...]:
     return (item.left, item.right) if isinstance(item, Stream) else item.named()
 
 

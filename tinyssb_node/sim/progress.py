@@ -5,10 +5,8 @@ from collections import Counter
 from tinyssb_node.effects import Send
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
 from tinyssb_node.ids import FeedId, Origin
+from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.world import Inhabitant
-
-_SAMPLES_MAX = 480
-"""Points of the curve that are kept: a screen's width and more."""
 
 
 class Progress:
@@ -57,7 +55,7 @@ class Progress:
     def _sample(self, now_us: int) -> None:
         """Note how far things are; where that gets too much, only every other note is kept, and fewer are made."""
         self._samples.append((now_us, self.share))
-        if len(self._samples) >= _SAMPLES_MAX:
+        if len(self._samples) >= sim_limits.SAMPLES_MAX:
             del self._samples[1::2]
             self._step_us *= 2
         self._next_us = now_us + self._step_us

@@ -50,6 +50,12 @@ class Report:
     """The same after all agreed; empty if the run ended then."""
     curve: tuple[tuple[int, float], ...]
     """Time in microseconds, and share of what all should hold that was held then."""
+    places: Mapping[str, tuple[float, float]]
+    """Where each node stood in the beginning; for a mesh of links, where to draw it."""
+    in_metres: bool
+    """Whether places are metres east and north."""
+    neighbours: tuple[tuple[str, str], ...]
+    """Who heard each other in the beginning, when nothing disturbed."""
     history: str
     """SHA-256 of all that was sent and when, hexadecimal: the same for the same options, anywhere."""
 

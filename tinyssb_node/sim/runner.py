@@ -1,24 +1,20 @@
 """Runs a simulation: options in, report out, SimulationFailedError if a checker finds what must not be."""
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from pathlib import Path
 
 from tinyssb_node import limits
 from tinyssb_node.errors import OptionError, SimulationFailedError
+from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.bound import sends_at_least
-from tinyssb_node.sim.checkers import LAW_WINDOW_US, Bounds, BrokenRuleError, Duty, Feeds
+from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds
 from tinyssb_node.sim.eventfiles import EventFiles
-from tinyssb_node.sim.links import Link, shadowing_db
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.ground import lay_out
 from tinyssb_node.sim.options import Options
 from tinyssb_node.sim.progress import Progress
 from tinyssb_node.sim.report import Meter, Report, Totals, spread
-from tinyssb_node.sim.values import us
+from tinyssb_node.sim.values import members, us
 from tinyssb_node.sim.world import Watcher, World, stream
-
-STEPS = 240
-"""Parts of a run between which progress is told: a screen's width and more."""
 
 Tell = Callable[[float, float], None]
 """Told of progress: share of the virtual time gone by, share of what all should hold that is held."""
@@ -52,10 +48,10 @@ class Simulation:
         self.meter = Meter()
         allowance = options.radio.allowance
         self.duty = Duty(None if allowance is None else allowance.limit_us, options.radio.longest_us)
-        self.placement = options.topology.place(options.names, stream(options.seed, "placement"))
+        self.ground = lay_out(options)
         self.world = World(
             options.seed,
-            lambda chance: Medium(medium_options(options), chance, stream(options.seed, "terrain")),
+            lambda _: self.ground.medium,
             watchers=(
                 Feeds(),
                 Bounds(),
@@ -75,9 +71,10 @@ class Simulation:
     def replay(self) -> str:
         """The command that plays it again."""
         options = self.options
+        boards = f" --boards {','.join(options.boards)}" if options.boards else ""
         return (
             f"tinyssb sim --scenario {options.scenario} --seed {options.seed} --nodes {options.nodes} "
-            f"--hours {options.hours:g}"
+            f"--hours {options.hours:g}{boards}"
         )
 
     def run(self, tell: Tell | None = None) -> Report:
@@ -103,26 +100,25 @@ class Simulation:
 
     def _build(self) -> None:
         options, world = self.options, self.world
+        boards = members("boards", options.boards)
         for name in options.names:
-            world.add(name, position_m=self.placement.positions_m.get(name), on_air=False)
-        assert world.medium is not None
-        for (left, right), rssi_dbm in self.placement.links_dbm.items():
-            world.medium.set_link(left, right, Link(rssi_dbm, options.channel.loss))
+            position_m = self.ground.placement.positions_m.get(name)
+            world.add(name, position_m=position_m, on_air=False, board=name in boards)
         if options.acquainted:
             world.acquaint()
-        for item in options.traffic:
-            item.schedule(world)
+        for source in options.traffic:
+            source.schedule(world)
         for name in options.names:
             world.switch_on_air(name)
         for cable in options.streams:
             world.connect(cable.left, cable.right, 1_000 * cable.latency_ms, 1_000 * cable.jitter_ms)
-        for fault in options.faults:
-            fault.schedule(world)
+        for item in (*options.faults, *options.moves):
+            item.schedule(world)
 
     def _play(self, tell: Tell | None) -> None:
         options, world = self.options, self.world
-        for step in range(1, STEPS + 1):
-            ended = self._play_until(options.limit_us * step // STEPS)
+        for step in range(1, sim_limits.TOLD_STEPS + 1):
+            ended = self._play_until(options.limit_us * step // sim_limits.TOLD_STEPS)
             if tell is not None:
                 tell(world.now_us / options.limit_us, self.progress.share)
             if ended:
@@ -185,9 +181,17 @@ class Simulation:
             delivered=progress.delivered,
             delays_us=spread(progress.delays_us),
             duty={name: self.meter.totals.by_node_us[name] / max(1, world.now_us) for name in names},
-            peak_duty={name: self.duty.peak_us.get(name, 0) / LAW_WINDOW_US for name in names},
+            peak_duty={name: self.duty.peak_us.get(name, 0) / sim_limits.LAW_WINDOW_US for name in names},
             idle_duty=self._idle_duty(),
             curve=progress.curve,
+            places=self.ground.placement.positions_m or self.ground.placement.sketch,
+            in_metres=bool(self.ground.placement.positions_m),
+            neighbours=tuple(
+                (names[left], names[right])
+                for left, others in enumerate(self.ground.neighbours)
+                for right in others
+                if left < right
+            ),
             history=self.meter.history,
         )
 
@@ -200,16 +204,12 @@ class Simulation:
         return {name: (after[name] - before[name]) / span_us for name in self.options.names}
 
     def _bound_us(self) -> int:
-        medium = self.world.medium
-        assert medium is not None
-        packet_us = medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
-        names = self.options.names
-        heard: list[list[int]] = [[] for _ in names]
-        for left, right in combinations(range(len(names)), 2):
-            if medium.reaches(names[left], names[right]):
-                heard[left].append(right)
-                heard[right].append(left)
-        return round(self.progress.packets * packet_us * sends_at_least(heard, self.options.channel.loss))
+        """Of the mesh as it was in the beginning."""
+        if not self.progress.packets:
+            return 0
+        packet_us = self.ground.medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
+        sends = sends_at_least(self.ground.neighbours, self.options.channel.loss)
+        return round(self.progress.packets * packet_us * sends)
 
 
 def _event_files(folder: Path) -> EventFiles:
@@ -217,28 +217,6 @@ def _event_files(folder: Path) -> EventFiles:
         return EventFiles(folder)
     except OSError as error:
         raise OptionError("events", f"{folder} cannot be made as a new folder: {error.strerror}") from error
-
-
-def medium_options(options: Options) -> MediumOptions:
-    """The channel as the medium wants it."""
-    channel = options.channel
-    return MediumOptions(
-        lora=options.radio.lora,
-        power_dbm=options.radio.power_dbm,
-        default_rssi_dbm=None,
-        default_loss=channel.loss,
-        path_loss=channel.path_loss,
-        shadowing_db=shadowing_db(channel.path_loss)
-        if channel.shadowing_db is None
-        else channel.shadowing_db,
-        asymmetry_db=channel.asymmetry_db,
-        fading_db=channel.fading_db,
-        soft_edge=channel.soft_edge,
-        bursts=channel.bursts,
-        burst_us=1_000 * channel.burst_ms,
-        false_alarm=channel.false_alarm,
-        turnaround_us=options.radio.turnaround_us,
-    )
 
 
 def _spoiler(options: Options) -> Callable[[bytes], Sequence[bytes]] | None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from tinyssb_node import limits
 from tinyssb_node.errors import OptionError, ScenarioFileError
+from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.options import Options
 
 T = TypeVar("T")
@@ -27,8 +27,8 @@ def read_scenario(path: Path) -> Options:
         data = path.read_bytes()
     except OSError as error:
         raise ScenarioFileError(path, None, "", f"the system says: {error.strerror}") from error
-    if len(data) > limits.SIM_FILE_MAX:
-        raise ScenarioFileError(path, None, "", f"it is longer than {limits.SIM_FILE_MAX} bytes")
+    if len(data) > sim_limits.FILE_MAX:
+        raise ScenarioFileError(path, None, "", f"it is longer than {sim_limits.FILE_MAX} bytes")
     try:
         return parse_scenario(data.decode(), path)
     except UnicodeDecodeError as error:

@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import ClassVar
 
 from tinyssb_node.errors import OptionError
+from tinyssb_node.sim import limits as sim_limits
+from tinyssb_node.sim.links import Position
 from tinyssb_node.sim.values import members, within
 
-Position = tuple[float, float]
-"""Metres east and north."""
 Pair = tuple[str, str]
 _RSSI_DBM = -80.0
 """A link of which nothing is said is a good one."""
@@ -25,6 +25,8 @@ class Placement:
     """Where each stands; empty where links are given."""
     links_dbm: dict[Pair, float] = field(default_factory=dict)
     """Received power of each pair that hears each other; empty where places are given."""
+    sketch: dict[str, Position] = field(default_factory=dict)
+    """Where to draw nodes that stand nowhere, in units of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ class Domain:
     def place(self, names: Sequence[str], chance: random.Random) -> Placement:
         """Lay out *names*."""
         del chance
-        return _linked(names, ((i, j) for i in range(len(names)) for j in range(i)))
+        return _linked(names, ((i, j) for i in range(len(names)) for j in range(i)), _circle(len(names)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,8 @@ class Line:
     def place(self, names: Sequence[str], chance: random.Random) -> Placement:
         """Lay out *names*."""
         del chance
-        return _linked(names, ((i, i + 1) for i in range(len(names) - 1)))
+        row = [(float(i), 0.0) for i in range(len(names))]
+        return _linked(names, ((i, i + 1) for i in range(len(names) - 1)), row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,11 @@ class Ring:
     def place(self, names: Sequence[str], chance: random.Random) -> Placement:
         """Lay out *names*."""
         del chance
-        return _linked(names, ((i, (i + 1) % len(names)) for i in range(len(names)) if len(names) > 1))
+        return _linked(
+            names,
+            ((i, (i + 1) % len(names)) for i in range(len(names)) if len(names) > 1),
+            _circle(len(names)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +85,10 @@ class Grid:
         """Lay out *names*."""
         del chance
         columns = self.columns or math.isqrt(len(names) - 1) + 1
-        rows = ((i, i + columns) for i in range(len(names) - columns))
-        return _linked(names, [(i, i + 1) for i in range(len(names) - 1) if (i + 1) % columns] + [*rows])
+        along = [(i, i + 1) for i in range(len(names) - 1) if (i + 1) % columns]
+        down = [(i, i + columns) for i in range(len(names) - columns)]
+        places = [(float(i % columns), -float(i // columns)) for i in range(len(names))]
+        return _linked(names, along + down, places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +100,8 @@ class Star:
     def place(self, names: Sequence[str], chance: random.Random) -> Placement:
         """Lay out *names*."""
         del chance
-        return _linked(names, ((0, i) for i in range(1, len(names))))
+        places = [(0.0, 0.0), *_circle(len(names) - 1)]
+        return _linked(names, ((0, i) for i in range(1, len(names))), places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +124,17 @@ class Islands:
         pairs = [(i, j) for low, high in pairwise(bounds) for i in range(low, high) for j in range(low, i)]
         if self.joined:
             pairs += [(bound - 1, bound) for bound in bounds[1:-1] if 0 < bound < len(names)]
-        return _linked(names, pairs)
+        places = [
+            (3.0 * number + east, north)
+            for number, (low, high) in enumerate(pairwise(bounds))
+            for east, north in _circle(high - low)
+        ]
+        return _linked(names, pairs, places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """Nodes stand at random in a rectangle, so that all are connected."""
+    """Nodes stand at random in a rectangle, so that all are connected when nothing disturbs."""
 
     KIND: ClassVar = "field"
     width_m: float = 2_000.0
@@ -130,16 +145,19 @@ class Field:
     """Each stands no further than this from somebody who stood there before: so no node is out of reach."""
     apart_m: float = 0.0
     """And not nearer than this to anybody."""
+    hops_min: int = 1
+    """Fewest hops between the two nodes that are farthest apart."""
 
     def __post_init__(self) -> None:
         for key in ("width_m", "height_m", "reach_m"):
             within(key, getattr(self, key), 1, 1e6)
         within("apart_m", self.apart_m, 0, self.reach_m)
+        within("hops_min", self.hops_min, 1, sim_limits.NODES_MAX)
 
     def place(self, names: Sequence[str], chance: random.Random) -> Placement:
         """Lay out *names*. Raises OptionError if there is no room for all."""
         placed: list[Position] = []
-        for _ in range(len(names) * _PLACEMENT_TRIES):
+        for _ in range(len(names) * sim_limits.FIELD_THROWS):
             here = (chance.uniform(0, self.width_m), chance.uniform(0, self.height_m))
             nearest_m = min((math.dist(here, there) for there in placed), default=self.reach_m)
             if self.apart_m <= nearest_m <= self.reach_m:
@@ -150,10 +168,6 @@ class Field:
             "reach_m",
             f"{len(names)} nodes found no places within {self.reach_m:g} m of each other; make it larger",
         )
-
-
-_PLACEMENT_TRIES = 10_000
-"""Throws per node before a field is given up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +205,9 @@ class Given:
         if missing:
             raise OptionError("positions_m", f"no place is given for {', '.join(missing)}")
         return Placement(
-            positions_m=places, links_dbm={(left, right): rssi for left, right, rssi in self.links}
+            positions_m=places,
+            links_dbm={(left, right): rssi_dbm for left, right, rssi_dbm in self.links},
+            sketch=dict(zip(names, _circle(len(names)), strict=True)),
         )
 
 
@@ -199,8 +215,17 @@ Topology = Domain | Line | Ring | Grid | Star | Islands | Field | Given
 """All ways to lay nodes out."""
 
 
-def _linked(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> Placement:
-    return Placement(links_dbm={(names[i], names[j]): _RSSI_DBM for i, j in pairs})
+def _linked(names: Sequence[str], pairs: Iterable[tuple[int, int]], places: Sequence[Position]) -> Placement:
+    return Placement(
+        links_dbm={(names[i], names[j]): _RSSI_DBM for i, j in pairs},
+        sketch=dict(zip(names, places, strict=True)),
+    )
+
+
+def _circle(count: int) -> list[Position]:
+    """So many places, evenly around the middle."""
+    turns = [2 * math.pi * number / count for number in range(count)]
+    return [(math.cos(turn), math.sin(turn)) for turn in turns]
 
 
 def _check_once(key: str, names: Sequence[str]) -> None:

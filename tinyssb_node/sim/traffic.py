@@ -9,10 +9,9 @@ from typing import ClassVar
 from tinyssb_node import limits
 from tinyssb_node.errors import OptionError
 from tinyssb_node.ids import FeedId
+from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.values import members, us, within
 from tinyssb_node.sim.world import World
-
-_LONGEST_S = 1e7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +65,13 @@ class Posts:
 
     def __post_init__(self) -> None:
         members("nodes", self.nodes)
-        within("every_s", self.every_s, 0.01, _LONGEST_S)
+        within("every_s", self.every_s, 0.01, sim_limits.LONGEST_S)
         within("size", self.size, 0, limits.CONTENT_PUBLISH_MAX)
-        within("at_s", self.at_s, 0, _LONGEST_S)
-        within("every_s", self.every_s, (self.until_s - self.at_s) / limits.SIM_POSTS_MAX, _LONGEST_S)
-        if not self.at_s <= self.until_s <= _LONGEST_S:
+        within("at_s", self.at_s, 0, sim_limits.LONGEST_S)
+        within(
+            "every_s", self.every_s, (self.until_s - self.at_s) / sim_limits.POSTS_MAX, sim_limits.LONGEST_S
+        )
+        if not self.at_s <= self.until_s <= sim_limits.LONGEST_S:
             raise OptionError(
                 "until_s", f"it ends at {self.until_s:g} s, before it begins at {self.at_s:g} s"
             )

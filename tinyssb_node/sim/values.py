@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from tinyssb_node import limits
 from tinyssb_node.errors import OptionError
+from tinyssb_node.sim import limits as sim_limits
 
 SECOND_US = 1_000_000
 _MEMBER = re.compile(r"n(0|[1-9][0-9]{0,3})(?:-n(0|[1-9][0-9]{0,3}))?")
@@ -30,7 +30,7 @@ def members(key: str, texts: Iterable[str]) -> tuple[str, ...]:
             raise OptionError(key, f"'{text}' names no node; they are n0, n1 and so on, or n3-n7 for a range")
         first = int(match[1])
         last = int(match[2] or match[1])
-        if not first <= last < limits.SIM_NODES_MAX:
+        if not first <= last < sim_limits.NODES_MAX:
             raise OptionError(key, f"'{text}' is no range of nodes")
         names.update(dict.fromkeys(f"n{number}" for number in range(first, last + 1)))
     return tuple(names)

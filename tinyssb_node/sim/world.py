@@ -18,15 +18,17 @@ from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import ChunkAppended, ClockSet, EntryAppended, Event
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.node import Node
+from tinyssb_node.scheduling.budget import Boot
 from tinyssb_node.scheduling.link import WIRED, Allowance, LinkProfile, Reception, air_profile, stream_profile
+from tinyssb_node.sim import limits as sim_limits
+from tinyssb_node.sim.board import Board
+from tinyssb_node.sim.links import Position
 from tinyssb_node.sim.medium import Medium
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
 
 AIR = FaceName("air")
 """The face of every node that is on the channel."""
-EPOCH_US = 1_767_225_600 * 1_000_000
-"""What wall clocks say when a simulation begins: 2026-01-01."""
 
 
 @dataclass(slots=True)
@@ -36,12 +38,14 @@ class Inhabitant:
     name: str
     key: SigningKey
     dialect: Dialect
-    node: Node
+    node: Node | Board
     store: MemoryStore
     feed: FeedId
     events: list[Event] = field(default_factory=list)
     """All it recorded, in order, unless the world was told not to keep it."""
-    position_m: tuple[float, float] | None = None
+    board: bool = False
+    """Whether it plays by the rules of deployed boards."""
+    position_m: Position | None = None
     """Where it stands."""
     up: bool = True
     """Whether it has power."""
@@ -49,7 +53,7 @@ class Inhabitant:
     """Times it was switched on."""
     boot_us: int = 0
     """When it last was."""
-    wall_offset_us: int = EPOCH_US
+    wall_offset_us: int = sim_limits.EPOCH_US
     """What its wall clock adds to virtual time."""
     hung_until_us: int = 0
     """Until when its radio does nothing."""
@@ -74,7 +78,7 @@ def remembering(verify: Verify) -> Verify:
     def answer(feed: FeedId, signed: bytes) -> bool:
         known = answers.get((feed, signed))
         if known is None:
-            if len(answers) >= limits.SIM_SIGNATURES_MAX:
+            if len(answers) >= sim_limits.SIGNATURES_MAX:
                 answers.clear()
             known = answers[feed, signed] = verify(feed, signed)
         return known
@@ -157,16 +161,19 @@ class World:
         *,
         dialect: Dialect = Dialect.SPEC,
         key: SigningKey | None = None,
-        position_m: tuple[float, float] | None = None,
+        position_m: Position | None = None,
         on_air: bool = True,
+        board: bool = False,
     ) -> Inhabitant:
         """A node comes, to a place if there is one; if there is a channel, it is on it, or will be by
-        ``switch_on_air``."""
+        ``switch_on_air``. A *board* plays by deployed rules, and writes the deployed dialect."""
+        dialect = Dialect.DEPLOYED if board else dialect
         key = key or SigningKey(self.chance(f"key {name}").randbytes(limits.SEED_SIZE))
         store = MemoryStore()
-        node = self._make_node(name, store, key, dialect, boot=1)
-        inhabitant = Inhabitant(name, key, dialect, node, store, key.feed_id)
-        inhabitant.position_m = position_m
+        node = self._make_node(name, store, key, dialect, boot=1, board=board)
+        inhabitant = Inhabitant(
+            name, key, dialect, node, store, key.feed_id, board=board, position_m=position_m
+        )
         self.inhabitants[name] = inhabitant
         self._begin(inhabitant)
         if self._medium is not None and on_air:
@@ -181,14 +188,19 @@ class World:
         self._medium.add_node(name, inhabitant.position_m)
         self._up(inhabitant, AIR, self._profile)
 
-    def _make_node(self, name: str, store: MemoryStore, key: SigningKey, dialect: Dialect, boot: int) -> Node:
+    def _make_node(
+        self, name: str, store: MemoryStore, key: SigningKey, dialect: Dialect, *, boot: int, board: bool
+    ) -> Node | Board:
         chance = self.chance(f"node {name}" if boot == 1 else f"node {name} boot {boot}")
+        if board:
+            return Board(store=store, network=Network(), entropy=chance, key=key, verify=self._verify)
         return Node(
             store=store,
             network=Network(),
             entropy=chance,
             key=key,
             dialect=dialect,
+            boot=Boot(id=f"{name} {boot}", since_us=0),
             verify=self._verify,
         )
 
@@ -231,7 +243,7 @@ class World:
                 watcher.acknowledged(inhabitant, published, self.now_us)
         return inhabitant.up
 
-    def act(self, name: str, deed: Callable[[Node, int], Sequence[Effect]]) -> None:
+    def act(self, name: str, deed: Callable[[Node | Board, int], Sequence[Effect]]) -> None:
         """Anything else a user of a node may do."""
         inhabitant = self.inhabitants[name]
         self._perform(inhabitant, deed(inhabitant.node, self.now_us))
@@ -307,6 +319,13 @@ class World:
         else:
             self._power_off(inhabitant, down_us)
 
+    def move(self, name: str, position_m: Position) -> None:
+        """A node is somewhere else from now on."""
+        inhabitant = self.inhabitants[name]
+        inhabitant.position_m = position_m
+        if inhabitant.up and self._medium is not None:
+            self._medium.add_node(name, position_m)
+
     def brown_out(self, name: str, down_us: int) -> None:
         """A node loses power for *down_us* in the middle of the next packet it sends."""
         self.inhabitants[name].brown_out_us = down_us
@@ -346,7 +365,12 @@ class World:
         name = inhabitant.name
         inhabitant.up = True
         inhabitant.node = self._make_node(
-            name, inhabitant.store, inhabitant.key, inhabitant.dialect, inhabitant.boot
+            name,
+            inhabitant.store,
+            inhabitant.key,
+            inhabitant.dialect,
+            boot=inhabitant.boot,
+            board=inhabitant.board,
         )
         self._begin(inhabitant)
         if self._medium is not None:
@@ -425,7 +449,7 @@ class World:
         if inhabitant.hung_until_us > self.now_us:
             self.at(inhabitant.hung_until_us, lambda: self._listen_then_talk(inhabitant, send, boot))
             return
-        if medium.is_busy(inhabitant.name, self.now_us):
+        if not inhabitant.board and medium.is_busy(inhabitant.name, self.now_us):
             self._perform(inhabitant, inhabitant.node.busy(send.face, self.now_us))
             return
         self._talk(inhabitant, send, boot)

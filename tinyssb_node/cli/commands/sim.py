@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from tinyssb_node.cli.options import Subparsers, add_command, positive
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tinyssb_node.sim.options import Options
+    from tinyssb_node.sim.report import Report
 
 _BAR = 30
 _DEFAULT = "domain10"
@@ -30,6 +33,9 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=positive, metavar="N", help="how many nodes")
     parser.add_argument("--hours", type=_hours, metavar="H", help="virtual hours after which it ends")
     parser.add_argument("--seed", type=_seed, metavar="S", help="all chance comes from it (default: 1)")
+    parser.add_argument(
+        "--boards", type=_names, metavar="NAMES", help="nodes that play by deployed rules, such as n0-n4,n7"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument(
         "--plot", metavar="FILE", help="draw map, convergence and airtime into a .svg or .png"
@@ -64,8 +70,28 @@ def _play(arguments: argparse.Namespace) -> int:
         report = simulation.run(lambda gone, held: bar.show(gone, f"of the time, {held:6.1%} held"))
     finally:
         bar.end()
-    print(as_json(report) if arguments.json else as_text(report))
+    try:
+        if arguments.plot is not None:
+            _draw(report, Path(arguments.plot))
+    finally:
+        print(as_json(report) if arguments.json else as_text(report))
     return 0
+
+
+def _draw(report: Report, path: Path) -> None:
+    """Raises PlotError."""
+    from tinyssb_node.cli.sim_report import PlotError
+
+    try:
+        from tinyssb_node.sim.plot import plot
+    except ModuleNotFoundError as error:
+        raise PlotError(
+            path, f"{error.name} is not installed; pip install 'tinyssb-node[plot]' brings it"
+        ) from error
+    try:
+        plot(report, path)
+    except (OSError, ValueError) as error:
+        raise PlotError(path, str(error)) from error
 
 
 def _options(arguments: argparse.Namespace) -> Options:
@@ -78,9 +104,10 @@ def _options(arguments: argparse.Namespace) -> Options:
     name = arguments.scenario or _DEFAULT
     if name in SCENARIOS:
         seed = 1 if arguments.seed is None else arguments.seed
-        return build(name, seed=seed, nodes=arguments.nodes, hours=arguments.hours)
-    options = read_scenario(Path(name))
-    given = {key: getattr(arguments, key) for key in ("seed", "nodes", "hours")}
+        options = build(name, seed=seed, nodes=arguments.nodes)
+    else:
+        options = read_scenario(Path(name))
+    given = {key: getattr(arguments, key) for key in ("seed", "nodes", "hours", "boards")}
     return replace(options, **{key: value for key, value in given.items() if value is not None})
 
 
@@ -135,6 +162,10 @@ def _seed(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 2**63):
         raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 0 on")
     return int(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
 
 
 def _hours(text: str) -> float:

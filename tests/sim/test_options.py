@@ -1,0 +1,148 @@
+"""Options that cannot be are refused, with the key at fault."""
+
+from dataclasses import replace
+
+import pytest
+
+from firmware_bridge.regions import Region
+from tinyssb_node.errors import OptionError
+from tinyssb_node.sim import limits
+from tinyssb_node.sim.faults import Clock, Cut
+from tinyssb_node.sim.moves import Move
+from tinyssb_node.sim.options import Channel, Options, Radio, Stream
+from tinyssb_node.sim.topology import Field, Given, Line
+from tinyssb_node.sim.traffic import Posts
+
+PLACED = Given(positions_m=tuple((f"n{number}", 10.0 * number, 0.0) for number in range(10)))
+CUT = Cut(left=("n0",), right=("n1",), at_s=10, until_s=20)
+
+
+def refused(key, make, *args, **kwargs):
+    with pytest.raises(OptionError) as error:
+        make(*args, **kwargs)
+    assert error.value.key == key
+    return error.value.reason
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("nodes", 0),
+        ("nodes", 201),
+        ("hours", 0.0),
+        ("hours", 9_000.0),
+        ("happenings", 0),
+        ("seed", -1),
+        ("seed", 2**63),
+        ("converge_s", 0.5),
+    ],
+)
+def test_numbers_out_of_bounds(key, value):
+    assert "it takes" in refused(key, Options, **{key: value})
+
+
+def test_the_bounds_themselves_are_possible():
+    Options(nodes=200, hours=limits.HOURS_MAX, seed=2**63 - 1)
+    Options(nodes=1, hours=0.001, seed=0, converge_s=1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("loss", 1.1),
+        ("loss", -0.1),
+        ("duplicate", 2),
+        ("corrupt", 2),
+        ("false_alarm", 2),
+        ("bursts", 0.6),
+        ("burst_ms", 0),
+        ("fading_db", -1),
+        ("asymmetry_db", 31),
+        ("shadowing_db", 31),
+    ],
+)
+def test_channels_that_cannot_be(key, value):
+    refused(key, Channel, **{key: value})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spreading_factor", 6),
+        ("bandwidth_hz", 126_000),
+        ("frequency_hz", 1),
+        ("coding_rate", 9),
+        ("power_dbm", 40),
+        ("duty", 0),
+        ("duty", 1.5),
+        ("turnaround_us", -1),
+    ],
+)
+def test_radios_that_cannot_be(key, value):
+    refused(key, Radio, **{key: value})
+
+
+def test_a_radio_whose_packets_are_longer_than_the_law_allows():
+    reason = refused("dwell_ms", Radio, spreading_factor=10, dwell_ms=400)
+    assert "1190 ms" in reason
+    assert Radio(dwell_ms=400).longest_us == 400_000
+
+
+def test_a_region_says_what_the_law_is():
+    radio = Radio(region=Region.EU868)
+    assert radio.allowance is not None
+    assert radio.allowance.limit_us == 36_000_000
+    assert Radio(region=Region.AU915, frequency_hz=917_500_000, bandwidth_hz=500_000).longest_us == 400_000
+    assert "868.65" in refused("region", Radio, region=Region.EU868, frequency_hz=868_650_000)
+    refused("region", Radio, region=Region.EU868, duty=0.1)
+
+
+def test_a_duty_of_ones_own():
+    allowance = Radio(duty=0.05).allowance
+    assert allowance is not None
+    assert allowance.limit_us == 180_000_000
+    assert Radio().allowance is None
+    assert Radio().longest_us is None
+
+
+@pytest.mark.parametrize(
+    ("key", "made"),
+    [
+        ("traffic", {"traffic": (Posts(nodes=("n9", "n10"), every_s=1, until_s=2),)}),
+        ("faults", {"faults": (CUT, Cut(left=("n10",), right=("n1",), until_s=20))}),
+        ("streams", {"streams": (Stream(left="n0", right="n10"),)}),
+        ("boards", {"boards": ("n10",)}),
+        ("topology", {"topology": Given(links=(("n0", "n10", -80.0),))}),
+    ],
+)
+def test_nodes_that_are_not_there(key, made):
+    with pytest.raises(OptionError, match="no node n10; they are n0 to n9") as error:
+        Options(**made)
+    assert error.value.key.startswith(key)
+
+
+def test_the_same_sides_are_not_cut_twice_at_a_time():
+    again = replace(CUT, left=("n1",), right=("n0",), at_s=19, until_s=30)
+    assert "from 10 s to 20 s already" in refused(
+        "faults[2].until_s", Options, faults=(CUT, Clock(nodes=("n0",), at_s=1), again)
+    )
+    Options(faults=(CUT, replace(again, at_s=20)))
+    Options(faults=(CUT, replace(again, left=("n2",))))
+
+
+def test_only_nodes_with_places_move_and_each_one_way_at_a_time():
+    move = Move(node="n1", at_s=10, until_s=20, to_m=(5.0, 5.0))
+    refused("moves", Options, topology=Line(), moves=(move,))
+    refused("moves", Options, topology=Given(links=(("n0", "n1", -80.0),)), moves=(move,))
+    Options(topology=Field(reach_m=100), moves=(move,))
+    Options(topology=PLACED, moves=(move, replace(move, node="n2"), replace(move, at_s=20, until_s=30)))
+    assert "already" in refused(
+        "moves[1].at_s", Options, topology=PLACED, moves=(move, replace(move, at_s=19, until_s=30))
+    )
+
+
+def test_calm_is_when_all_is_over():
+    posts = Posts(nodes=("n0",), every_s=1, until_s=30)
+    assert Options().calm_us == 0
+    assert Options(faults=(CUT,)).calm_us == 20_000_000
+    assert Options(faults=(CUT,), traffic=(posts,)).calm_us == 30_000_000

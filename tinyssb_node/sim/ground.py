@@ -1,0 +1,103 @@
+"""The ground a simulation stands on: nodes in their places, the channel between them, and who hears whom."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from tinyssb_node.errors import OptionError
+from tinyssb_node.sim import limits as sim_limits
+from tinyssb_node.sim.links import Link, shadowing_db
+from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.options import Options
+from tinyssb_node.sim.topology import Field, Placement
+from tinyssb_node.sim.world import stream
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where a simulation takes place."""
+
+    placement: Placement
+    """How nodes are laid out."""
+    medium: Medium
+    """The channel, with every node on it."""
+    neighbours: tuple[tuple[int, ...], ...]
+    """Whom each node hears, and is heard by, in the beginning, when nothing disturbs; by number."""
+
+
+def lay_out(options: Options) -> Ground:
+    """Put the nodes in place. A field is drawn anew until all its nodes are connected, over as many hops as it asks.
+
+    Raises OptionError if there is no such place.
+    """
+    topology = options.topology
+    if not isinstance(topology, Field):
+        return _try(options, 0)
+    for attempt in range(sim_limits.FIELD_TRIES):
+        ground = _try(options, attempt)
+        hops = diameter(ground.neighbours)
+        if hops is not None and hops >= topology.hops_min:
+            return ground
+    raise OptionError(
+        "topology",
+        f"of {sim_limits.FIELD_TRIES} fields none was connected over {topology.hops_min} hops or more; another "
+        "width_m, height_m or reach_m may do",
+    )
+
+
+def _try(options: Options, attempt: int) -> Ground:
+    names = options.names
+    placement = options.topology.place(names, stream(options.seed, f"placement {attempt}"))
+    terrain = stream(options.seed, f"terrain {attempt}")
+    medium = Medium(medium_options(options), stream(options.seed, "medium"), terrain)
+    for name in names:
+        medium.add_node(name, placement.positions_m.get(name))
+    for (left, right), rssi_dbm in placement.links_dbm.items():
+        medium.set_link(left, right, Link(rssi_dbm, options.channel.loss))
+    heard: list[list[int]] = [[] for _ in names]
+    for one, other in combinations(range(len(names)), 2):
+        if medium.reaches(names[one], names[other]):
+            heard[one].append(other)
+            heard[other].append(one)
+    return Ground(placement, medium, tuple(map(tuple, heard)))
+
+
+def diameter(neighbours: Sequence[Sequence[int]]) -> int | None:
+    """Hops between the two nodes farthest apart; None if some are not connected at all."""
+    longest = 0
+    for start in range(len(neighbours)):
+        hops = {start: 0}
+        waiting = deque([start])
+        while waiting:
+            node = waiting.popleft()
+            for other in neighbours[node]:
+                if other not in hops:
+                    hops[other] = hops[node] + 1
+                    waiting.append(other)
+        if len(hops) < len(neighbours):
+            return None
+        longest = max(longest, *hops.values())
+    return longest
+
+
+def medium_options(options: Options) -> MediumOptions:
+    """The channel as the medium wants it."""
+    channel = options.channel
+    return MediumOptions(
+        lora=options.radio.lora,
+        power_dbm=options.radio.power_dbm,
+        default_rssi_dbm=None,
+        default_loss=channel.loss,
+        path_loss=channel.path_loss,
+        shadowing_db=shadowing_db(channel.path_loss)
+        if channel.shadowing_db is None
+        else channel.shadowing_db,
+        asymmetry_db=channel.asymmetry_db,
+        fading_db=channel.fading_db,
+        soft_edge=channel.soft_edge,
+        bursts=channel.bursts,
+        burst_us=1_000 * channel.burst_ms,
+        false_alarm=channel.false_alarm,
+        turnaround_us=options.radio.turnaround_us,
+    )

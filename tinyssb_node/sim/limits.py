@@ -1,0 +1,101 @@
+"""Every number of the simulator, each with its source. What it shares with the daemon is in ``tinyssb_node.limits``."""
+
+from typing import Final
+
+from tinyssb_node.limits import ETHER_NODES_MAX
+
+# --- What may be asked for ----------------------------------------------------------------------------------------
+
+NODES_MAX: Final = 200
+"""Most nodes: as many as the modelled channel holds."""
+assert NODES_MAX <= ETHER_NODES_MAX
+HOURS_MAX: Final = 8_784.0
+"""Longest simulated time: a leap year."""
+LONGEST_S: Final = 3_600 * HOURS_MAX
+"""No time in a scenario is later."""
+SEED_MAX: Final = 2**63 - 1
+"""Largest seed: what TOML can say."""
+HAPPENINGS: Final = 50_000_000
+"""Packets and timers after which a run ends, unless told otherwise: about an hour on a PC."""
+HAPPENINGS_MAX: Final = 10**9
+"""Most that may be asked for."""
+ITEMS_MAX: Final = 1_000
+"""Most faults, moves, sources of traffic or streams in a scenario."""
+POSTS_MAX: Final = 20_000
+"""Most entries that a source of traffic has a node publish."""
+FILE_MAX: Final = 2**20
+"""Most bytes of a scenario file."""
+BURSTS_MAX: Final = 0.5
+"""Most of the time that others may be on the air: field studies of the 868 MHz band found 0 to 5 %."""
+
+# --- The channel --------------------------------------------------------------------------------------------------
+
+SUBURBAN_SHADOWING_DB: Final = 3.57
+"""Standard deviation of the path loss around ``limits.PATH_LOSS_REFERENCE_DB`` and its exponent; same source."""
+OULU_REFERENCE_M: Final = 1_000.0
+"""Distance at which the path loss around Oulu is given (Petäjäjärvi et al., "On the coverage of LPWANs", 2015)."""
+OULU_REFERENCE_DB: Final = 128.95
+"""What was measured there, by cars."""
+OULU_EXPONENT: Final = 2.32
+"""How it grows with distance; same source."""
+OULU_SHADOWING_DB: Final = 7.8
+"""Its standard deviation; same source."""
+EDGE_PER_DB: Final = 2.0
+"""Steepness of reception around the demodulation threshold: one decibel above it 88 % arrive, one below 12 %."""
+EDGE_DB: Final = 6.0
+"""Farther from the threshold than this chance is not asked: it would decide otherwise once in 160,000 packets."""
+IGNORED_DB: Final = 20.0
+"""Signals this far below what can be received disturb nobody: a hundred of them are as strong as the weakest packet."""
+FIELD_THROWS: Final = 10_000
+"""Throws per node before a field is found to have no room."""
+FIELD_TRIES: Final = 300
+"""Fields that are drawn until hills leave one whole and wide enough."""
+MOVE_STEP_S: Final = 5.0
+"""A move is made in steps of about this: 100 m at a car's 20 m/s, a tenth of a decibel at ten kilometres."""
+
+# --- Running, checking, reporting ---------------------------------------------------------------------------------
+
+EPOCH_US: Final = 1_767_225_600 * 1_000_000
+"""What wall clocks say when a simulation begins: 2026-01-01."""
+LAW_WINDOW_US: Final = 3_600 * 1_000_000
+"""Duty is counted over any hour (ETSI EN 300 220-1). The checker's own, not the ledger's."""
+SIGNATURES_MAX: Final = 100_000
+"""Checked signatures that a simulation remembers: 30 MB."""
+TOLD_STEPS: Final = 240
+"""Times that progress is told: a screen's width and more."""
+SAMPLES_MAX: Final = 480
+"""Points of the convergence curve that are kept, likewise."""
+FLUSH_BYTES: Final = 2**20
+"""Bytes of a node's event log that wait in memory."""
+RANDOM_CONVERGE_S: Final = 7_200.0
+"""Seconds in which the nodes of a random scenario agree once it disturbs them no more: with the worst links it has, a
+third of packets lost on each of seven hops at a duty of one per cent, twice what the slowest of many seeds took."""
+BOUND_STEPS: Final = 300_000
+"""Sets of relays looked at before the search for the smallest ends: half a second."""
+
+# --- Deployed boards ----------------------------------------------------------------------------------------------
+
+BOARD_SLOT_US: Final = 250_000
+"""Least time between two packets of a board (its sched.cpp)."""
+BOARD_SLOT_SPREAD_US: Final = 300_000
+"""What chance adds to it, at most; same source."""
+BOARD_CLAIM_SLOTS: Final = 20
+"""Slots between two CLAIMs of the whole set: a quarter of GOSET_ROUND_LEN (its goset.cpp)."""
+BOARD_HELP_EVERY: Final = 4
+"""At every so many of them, a whole round, claims that differ are worked on."""
+BOARD_ASK_SLOTS: Final = 6
+"""Slots between two WANTs, and between two CHNKs: half of NODE_ROUND_LEN (its node.h)."""
+BOARD_SLOTS_SPREAD: Final = 3
+"""Chance adds fewer slots than this to either; same sources."""
+BOARD_ANSWERS_MAX: Final = 5
+"""Packets in answer to a WANT or a CHNK (its node.h)."""
+BOARD_WAITING_MAX: Final = 10
+"""Packets that wait; a further one is dropped (SCHED_MAX)."""
+BOARD_CLAIMS_MAX: Final = 10
+"""Differing claims remembered (its goset.cpp)."""
+BOARD_ASKED_MAX: Final = 1
+"""Claims asked about in a round."""
+BOARD_HELPED_MAX: Final = 2
+"""Claims helped with in a round."""
+BOARD_KEYS_MAX: Final = 100
+"""Feed ids that a board takes into its set."""

@@ -1,0 +1,75 @@
+"""Nodes that move: each move is a record that puts itself on the world's schedule."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tinyssb_node.errors import OptionError
+from tinyssb_node.sim import limits as sim_limits
+from tinyssb_node.sim.links import Position
+from tinyssb_node.sim.values import members, us, within
+from tinyssb_node.sim.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A node goes straight to another place, from where it is."""
+
+    node: str
+    """Which."""
+    at_s: float
+    """When it sets out."""
+    until_s: float
+    """When it arrives."""
+    to_m: tuple[float, float]
+    """Where: metres east and north."""
+
+    def __post_init__(self) -> None:
+        if len(members("node", (self.node,))) != 1:
+            raise OptionError("node", f"'{self.node}' is more than one node; give each a move of its own")
+        within("at_s", self.at_s, 0, sim_limits.LONGEST_S)
+        if not self.at_s < self.until_s <= sim_limits.LONGEST_S:
+            raise OptionError("until_s", f"it arrives at {self.until_s:g} s, and sets out at {self.at_s:g} s")
+        for metres in self.to_m:
+            within("to_m", metres, -1e6, 1e6)
+
+    def named(self) -> tuple[str, ...]:
+        """The node it speaks of."""
+        return (self.node,)
+
+    @property
+    def over_us(self) -> int:
+        """When it stands still again."""
+        return us(self.until_s)
+
+    def schedule(self, world: World) -> None:
+        """Put it on the schedule."""
+        world.at(us(self.at_s), partial(self._set_out, world))
+
+    def _set_out(self, world: World) -> None:
+        here = world.inhabitants[self.node].position_m
+        assert here is not None, "options let only nodes move that stand somewhere"
+        span_us = us(self.until_s) - us(self.at_s)
+        steps = math.ceil(span_us / us(sim_limits.MOVE_STEP_S))
+        for step in range(1, steps + 1):
+            world.later(
+                span_us * step // steps, partial(world.move, self.node, self._between(here, step / steps))
+            )
+
+    def _between(self, here: Position, share: float) -> Position:
+        (east_m, north_m), (to_east_m, to_north_m) = here, self.to_m
+        return (east_m + share * (to_east_m - east_m), north_m + share * (to_north_m - north_m))
+
+
+def check_moves(key: str, moves: Sequence[Move]) -> None:
+    """Raise OptionError if a node would have to be on its way to two places at a time."""
+    seen: dict[str, list[Move]] = {}
+    for number, move in enumerate(moves):
+        for other in seen.setdefault(move.node, []):
+            if move.at_s < other.until_s and other.at_s < move.until_s:
+                raise OptionError(
+                    f"{key}[{number}].at_s",
+                    f"{move.node} is under way from {other.at_s:g} s to {other.until_s:g} s already",
+                )
+        seen[move.node].append(move)
