@@ -263,3 +263,42 @@ async def test_a_port_in_use_is_an_error_that_says_what_to_do() -> None:
     async with server() as (endpoint, _):
         with pytest.raises(FaceOpenError, match="Choose another port"):
             await listening_at(endpoint.port).run(RecordingSink())
+
+
+async def test_a_peer_that_ends_its_half_before_it_reads_what_we_wrote_ends_its_own_face_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The bytes that wait are still written, and then the library aborts a transport that is gone."""
+    async with server() as (endpoint, pub):
+        reader, writer = await asyncio.open_connection("127.0.0.1", endpoint.port)
+        writer.write(
+            b"GET / HTTP/1.1\r\nHost: pub\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        await pub.until(lambda: bool(pub.ups))
+        face = pub.face()
+        assert isinstance(face, websocket.WsFace)
+
+        async def write_for_ever() -> None:
+            while True:
+                await face.send([PACKET] * 100)
+
+        full = asyncio.Event()
+        pause = face._connection.pause_writing
+
+        def note_and_pause() -> None:
+            full.set()
+            pause()
+
+        monkeypatch.setattr(face._connection, "pause_writing", note_and_pause)
+        writing = asyncio.create_task(write_for_ever())
+        async with asyncio.timeout(PATIENCE_S):
+            await full.wait()
+            writer.write_eof()
+            while await reader.read(limits.WS_WRITE_BUFFER):
+                pass
+            with pytest.raises(ConnectionResetError):
+                await writing
+        await pub.until(lambda: not pub.faces)
+        writer.close()
+    assert len(pub.downs) == 1

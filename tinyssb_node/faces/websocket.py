@@ -7,6 +7,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from http import HTTPStatus
 from itertools import count
 
@@ -14,6 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.http11 import Request, Response
+from websockets.protocol import State
 
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
@@ -50,6 +52,11 @@ class WsFace:
                 await self._connection.send(packet)
         except ConnectionClosed as closed:
             raise ConnectionResetError(_reason(closed)) from closed
+        except AttributeError as gone:
+            # The library aborted a transport to be sure (see _drop).
+            if self._connection.state is not State.CLOSED:
+                raise
+            raise ConnectionResetError("the connection broke") from gone
         return len(packets)
 
     async def serve(self, sink: FaceSink, spec: str) -> str:
@@ -67,14 +74,20 @@ class WsFace:
         except ConnectionClosed as closed:
             reason = HUNG_UP if self._hung_up else _reason(closed)
         finally:
-            self._connection.transport.abort()
+            self._drop()
             sink.down(self.name, reason)
         return reason
 
     def hang_up(self) -> None:
         """Drop the connection at once, without the closing handshake after which phones would not come back."""
         self._hung_up = True
-        self._connection.transport.abort()
+        self._drop()
+
+    def _drop(self) -> None:
+        # A peer may end its half while bytes of ours wait. When they are written the transport closes and forgets its
+        # event loop, but not that it could still be aborted, and falls over that (asyncio's selector transports).
+        with suppress(AttributeError):
+            self._connection.transport.abort()
 
 
 def _reason(closed: ConnectionClosed) -> str:
