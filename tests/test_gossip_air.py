@@ -5,8 +5,8 @@ import pytest
 from tests.nodes import AIR_PACKET_US, FACE, OTHER, Bench, key_of, packets_of, radio_profile, written
 from tests.words import ANA, chnk, claim, holding, novelty, want
 from tinyssb_node import limits
-from tinyssb_node.codec.packets import parse_want
-from tinyssb_node.events import EntryAppended, NoveltySeen, WantSeen
+from tinyssb_node.codec.packets import parse_sketch, parse_want
+from tinyssb_node.events import EntryAppended, SketchSeen, WantSeen
 from tinyssb_node.ids import Direction, PacketKind
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.scheduling.link import LinkProfile, stream_profile
@@ -75,21 +75,23 @@ def test_an_entry_given_back_comes_again() -> None:
     assert bench.take(PacketKind.ENTRY) == first
 
 
-def test_a_set_of_one_given_back_is_told_and_recorded() -> None:
-    bench = Bench(key=ANA, profile=AIR)
+def test_an_advert_of_the_set_given_back_is_made_anew_and_recorded_once() -> None:
+    bench = quiet()
+    said_before = len(bench.seen(SketchSeen))
     bench.reports_sent = False
-    bench.pass_time(2 * AIR.advert_min_us)
-    while bench.outgoing[-1].kind is not PacketKind.NOVELTY:
-        bench.perform(bench.node.sent(FACE, 1, bench.now_us))
-        bench.pass_time(SILENCE_US)
-    before = len(bench.seen(NoveltySeen))
-    bench.perform(bench.node.busy(FACE, bench.now_us))
-    bench.take()
+    while not bench.outgoing or bench.outgoing[-1].kind is not PacketKind.SKETCH:
+        if bench.outgoing:
+            bench.take()
+            bench.perform(bench.node.sent(FACE, 1, bench.now_us))
+        bench.pass_time(AIR_PACKET_US)
+    first = bench.take()[-1]
+    assert bench.node.busy(FACE, bench.now_us) == []
     bench.reports_sent = True
-    bench.pass_time(2 * SILENCE_US)
-    told = bench.take(PacketKind.NOVELTY)
-    assert told[0] == novelty(ANA.feed_id)
-    assert len(bench.seen(NoveltySeen)) == before + len(told)
+    bench.pass_time(SILENCE_US)
+    (again,) = bench.take(PacketKind.SKETCH)
+    assert parse_sketch(again).salt != parse_sketch(first).salt
+    said = bench.seen(SketchSeen)[said_before:]
+    assert [event.salt for event in said] == [parse_sketch(again).salt]
 
 
 def test_a_face_that_is_gone_gives_nothing_back() -> None:

@@ -13,14 +13,15 @@ from tests.nodes import (
     radio_profile,
     written,
 )
-from tests.words import ANA, chnk, claim, holding, novelty, want
+from tests.words import ANA, chnk, claim, feeds_packet, holding, novelty, want
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import (
     parse_chnk,
     parse_claim,
+    parse_sketch,
     parse_want,
 )
-from tinyssb_node.events import ClaimSeen, EntryAppended, NoveltySeen, SetChanged, WantSeen
+from tinyssb_node.events import ClaimSeen, EntryAppended, FeedsSeen, NoveltySeen, SetChanged, WantSeen
 from tinyssb_node.ids import Direction, FaceName, PacketKind
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
@@ -48,10 +49,8 @@ def test_a_claim_is_answered_once_a_hold() -> None:
     assert len(bench.take(PacketKind.CLAIM)) == 1
 
 
-@pytest.mark.parametrize(
-    ("profile", "size"), [(stream_profile(), limits.CLAIM_SIZE), (radio_profile(), limits.NOVELTY_SIZE)]
-)
-def test_who_lacks_one_id_is_told_it_once(profile: LinkProfile, size: int) -> None:
+@pytest.mark.parametrize("profile", [stream_profile(), radio_profile()])
+def test_who_claims_and_lacks_one_id_is_told_it_once(profile: LinkProfile) -> None:
     feeds = sorted(feed_of(number) for number in range(3))
     bench = Bench(profile=profile)
     bench.follow(*feeds)
@@ -60,7 +59,7 @@ def test_who_lacks_one_id_is_told_it_once(profile: LinkProfile, size: int) -> No
     for _ in range(3):
         bench.hear(claim(claim_of([feeds[0], feeds[2]])))
     bench.pass_time(profile.advert_min_us)
-    assert [len(packet) for packet in bench.take() if packet[8:40] == feeds[1]] == [size]
+    assert bench.take().count(claim(claim_of([feeds[1]]))) == 1
 
 
 def test_a_new_id_is_told_on_the_other_faces() -> None:
@@ -73,13 +72,11 @@ def test_a_new_id_is_told_on_the_other_faces() -> None:
     told = [(send.face, send.packet) for send in bench.outgoing]
     assert bench.outgoing[0].packet == claim(claim_of([feed_of(1)]))
     assert (OTHER, claim(claim_of([feed_of(2)]))) in told
-    assert (FaceName("air"), novelty(feed_of(2))) in told
-    assert FACE not in {send.face for send in bench.outgoing if len(send.packet) == limits.NOVELTY_SIZE}
+    assert (FaceName("air"), feeds_packet(feed_of(2))) in told
+    assert {send.face for send in bench.outgoing if send.kind is PacketKind.FEEDS} == {FaceName("air")}
     assert [event.face for event in bench.seen(SetChanged)] == [FACE, FACE]
-    assert [(event.direction, event.feed) for event in bench.seen(NoveltySeen)] == [
-        (Direction.RX, feed_of(1)),
-        (Direction.TX, feed_of(2)),
-    ]
+    assert [event.feed for event in bench.seen(NoveltySeen)] == [feed_of(1)]
+    assert [(event.direction, event.count) for event in bench.seen(FeedsSeen)] == [(Direction.TX, 1)]
 
 
 def test_while_all_agree_adverts_become_rare() -> None:
@@ -113,16 +110,16 @@ def test_two_full_sets_that_differ_leave_each_other_alone() -> None:
 # --- asking
 
 
-def test_on_the_air_a_set_of_one_is_told_by_novelty_a_larger_one_by_claim() -> None:
+def test_on_the_air_nobody_begins_with_a_claim() -> None:
     bench = Bench(key=ANA, profile=radio_profile())
     bench.pass_time(MINUTE_US)
-    sent = bench.take()
-    assert novelty(ANA.feed_id) in sent
-    assert not [packet for packet in sent if len(packet) == limits.CLAIM_SIZE]
     bench.follow(feed_of(1))
     bench.pass_time(MINUTE_US)
-    claims = bench.take(PacketKind.CLAIM)
-    assert parse_claim(claims[0]) == claim_of(sorted((ANA.feed_id, feed_of(1))))
+    kinds = {send.kind for send in bench.outgoing}
+    assert PacketKind.SKETCH in kinds
+    assert not kinds & {PacketKind.CLAIM, PacketKind.NOVELTY}
+    sketches = [parse_sketch(packet) for packet in bench.take(PacketKind.SKETCH)]
+    assert {sketch.count for sketch in sketches} == {1, 2}
 
 
 def test_elsewhere_a_set_of_one_is_told_by_claim() -> None:

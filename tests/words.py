@@ -3,17 +3,24 @@
 from tests.nodes import Bench, key_of, packets_of
 from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
 from tinyssb_node.codec.packets import (
+    Ask,
     Chnk,
     Claim,
+    Feeds,
     Novelty,
     Want,
+    serialize_ask,
     serialize_chnk,
     serialize_claim,
+    serialize_feeds,
     serialize_novelty,
+    serialize_sketch,
     serialize_want,
 )
 from tinyssb_node.feeds.author import Composed
 from tinyssb_node.ids import FeedId
+from tinyssb_node.replication.goset import Goset
+from tinyssb_node.replication.salted import SaltedSets, short_id
 from tinyssb_node.scheduling.link import LinkProfile
 
 NETWORK = Network()
@@ -42,6 +49,22 @@ def claim(said: Claim) -> bytes:
 def novelty(feed: FeedId) -> bytes:
     """A NOVELTY."""
     return serialize_novelty(NETWORK.goset_dmx, Novelty(feed=feed))
+
+
+def sketch_of(salt: bytes, capacity: int, *feeds: FeedId) -> bytes:
+    """A SKETCH of a set of these ids."""
+    return serialize_sketch(NETWORK.goset_dmx, SaltedSets(Goset(feeds)).under(salt).sketch(capacity))
+
+
+def ask(salt: bytes, *feeds: FeedId) -> bytes:
+    """An ASK for these ids."""
+    shorts = tuple(sorted(short_id(salt, feed) for feed in feeds))
+    return serialize_ask(NETWORK.goset_dmx, Ask(salt, shorts))
+
+
+def feeds_packet(*feeds: FeedId) -> bytes:
+    """A FEEDS."""
+    return serialize_feeds(NETWORK.goset_dmx, Feeds(feeds))
 
 
 def holding(feed: tuple[Composed, ...], profile: LinkProfile | None = None) -> Bench:

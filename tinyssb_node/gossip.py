@@ -10,26 +10,19 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
 from tinyssb_node.codec.packets import (
     Chnk,
-    Claim,
-    Novelty,
     Want,
     serialize_chnk,
-    serialize_claim,
-    serialize_novelty,
     serialize_want,
 )
 from tinyssb_node.effects import Effect
 from tinyssb_node.events import (
     ChnkSeen,
     ChunkAppended,
-    ClaimSeen,
     EntryAppended,
     Event,
-    NoveltySeen,
     WantSeen,
 )
 from tinyssb_node.ids import Direction, FeedId, PacketKind
-from tinyssb_node.replication import claim as claims
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import build_want, read_want
@@ -57,18 +50,8 @@ class Gossip:
     # --- adverts
 
     def build(self, line: Line, kind: PacketKind) -> tuple[bytes, PacketKind, Event] | None:
-        """What there is to say of *kind* now: CLAIM, WANT or CHNK. None for nothing."""
-        if kind is PacketKind.CLAIM:
-            return self._build_claim(line)
+        """What there is to say of *kind* now: WANT or CHNK. None for nothing."""
         return self._build_want(line) if kind is PacketKind.WANT else self._build_chnk(line)
-
-    def _build_claim(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
-        goset = self._replica.goset
-        if not len(goset):
-            return None
-        # A CLAIM of one id says the same as a NOVELTY, in 105 bytes.
-        said = Novelty(feed=goset[0]) if len(goset) == 1 else claims.claim_of(goset.feeds)
-        return self._set_packet(line, said)
 
     def _build_want(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
         replica = self._replica
@@ -173,68 +156,7 @@ class Gossip:
         wanted = read_chnk(self._replica.goset, ours[0])
         return all((feed, seq) in asked and asked[feed, seq] <= chunk for feed, seq, chunk in wanted)
 
-    def heard_claim(self, line: Line, claim: Claim, now_us: int) -> list[Effect]:
-        """Somebody summarises a region of its set; what it names is in ours already, where it could be added."""
-        goset = self._replica.goset
-        effects: list[Effect] = [self._claim_seen(Direction.RX, line, claim)]
-        agrees = claims.agrees(goset, claim)
-        if agrees and claims.covers(goset, claim):
-            line.agreed(PacketKind.CLAIM)
-            return effects
-        names = self._unnamed(line, claim)
-        repairs: list[Claim | Novelty] = [*names]
-        if not agrees:
-            can_learn = not (goset.full or self._replica.read_only)
-            repairs += claims.repairs(goset, claim, can_learn=can_learn, helping=not names)
-            if can_learn and self._unanswered(line, claim):
-                repairs += claims.insisting(goset, claim)
-        if repairs:
-            line.claim_timer.disagree(now_us)
-        due_us = line.answer_due_us(now_us)
-        for repair in repairs:
-            effects += self._repair(line, repair, due_us, now_us)
-        return effects
-
-    def _unnamed(self, line: Line, claim: Claim) -> list[Novelty]:
-        """The ids of our set that were not yet said by name here: where air costs nothing, that brings a set together
-        at once, while deployed peers work on a few claims every 10 to 15 s."""
-        if line.profile.medium is Medium.AIR or claim.count >= limits.SET_MAX:
-            return []
-        known = {*line.named, claim.low, claim.high}
-        unnamed = [feed for feed in self._replica.goset.feeds if feed not in known]
-        return [Novelty(feed=feed) for feed in unnamed[: limits.NAMES_MAX]]
-
-    def _unanswered(self, line: Line, claim: Claim) -> bool:
-        """True if a stream's peer says the same of its larger set as before, and we learned nothing meanwhile."""
-        goset = self._replica.goset
-        if line.profile.medium is not Medium.STREAM or claim.count <= len(goset):
-            return False
-        before, line.larger_set = line.larger_set, (claim, goset.state)
-        return before == line.larger_set
-
-    def _repair(self, line: Line, said: Claim | Novelty, due_us: int, now_us: int) -> list[Effect]:
-        # Once: two nodes that keep answering each other's claims about one region would never end.
-        if isinstance(said, Novelty):
-            line.named.add(said.feed)
-        packet, kind, event = self._set_packet(line, said)
-        return [event] if line.put_once(packet, kind, due_us, now_us) else []
-
-    def _set_packet(self, line: Line, said: Claim | Novelty) -> tuple[bytes, PacketKind, Event]:
-        """What to send of a set. NOVELTY is not in the specification's text, so it is kept for where it saves air."""
-        dmx = self._network.goset_dmx
-        if isinstance(said, Novelty) and line.profile.medium is Medium.AIR:
-            event = NoveltySeen(direction=Direction.TX, face=line.name, feed=said.feed)
-            return serialize_novelty(dmx, said), PacketKind.NOVELTY, event
-        claim = claims.claim_of([said.feed]) if isinstance(said, Novelty) else said
-        return serialize_claim(dmx, claim), PacketKind.CLAIM, self._claim_seen(Direction.TX, line, claim)
-
     # --- news
-
-    def tell_feed(self, line: Line, feed: FeedId, now_us: int) -> list[Effect]:
-        """Offer a feed id that is new in our set on a face that did not bring it."""
-        line.claim_timer.disagree(now_us)
-        line.want_timer.disagree(now_us)
-        return self._repair(line, Novelty(feed=feed), line.answer_due_us(now_us), now_us)
 
     def offer(self, line: Line, appended: EntryAppended | ChunkAppended, now_us: int) -> None:
         """Offer what was appended on a face that did not bring it: given at once to a peer that waits for just that,
@@ -283,13 +205,3 @@ class Gossip:
     def _chnk_seen(self, direction: Direction, line: Line, chnk: Chnk) -> ChnkSeen:
         state = self._replica.goset.state
         return ChnkSeen(direction=direction, face=line.name, state=state, chunks_wanted=chnk.wanted)
-
-    def _claim_seen(self, direction: Direction, line: Line, claim: Claim) -> ClaimSeen:
-        return ClaimSeen(
-            direction=direction,
-            face=line.name,
-            low=claim.low,
-            high=claim.high,
-            xor=claim.xor,
-            count=claim.count,
-        )

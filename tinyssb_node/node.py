@@ -8,19 +8,24 @@ Whatever a stranger sends has an outcome. An exception out of ``receive`` is a b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network
 from tinyssb_node.codec.packets import (
+    ASK_KIND,
     CLAIM_KIND,
+    FEEDS_KIND,
     NOVELTY_KIND,
+    SKETCH_KIND,
     ZAP_KIND,
+    parse_ask,
     parse_chnk,
     parse_claim,
+    parse_feeds,
     parse_novelty,
+    parse_sketch,
     parse_want,
     parse_zap,
 )
@@ -32,35 +37,21 @@ from tinyssb_node.events import (
     Event,
     FaceDown,
     FaceUp,
-    NoveltySeen,
     PacketReceived,
     PacketSent,
     SetChanged,
 )
 from tinyssb_node.gossip import Gossip
-from tinyssb_node.ids import Dialect, Direction, FaceName, FeedId, Origin, PacketKind, Verdict
+from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.replica import ORPHANS_FULL, Finding, Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, Boot
-from tinyssb_node.scheduling.line import Counters, Line
+from tinyssb_node.scheduling.line import FaceStatus, Line
 from tinyssb_node.scheduling.link import LinkProfile, Reception
 from tinyssb_node.scheduling.refusals import JunkMeter, Refusals
 from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.setgossip import SetGossip
 from tinyssb_node.store.port import FeedRecord, Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaceStatus:
-    """What a user may know of a face."""
-
-    name: FaceName
-    spec: str
-    profile: LinkProfile
-    queued: int
-    """Packets that wait."""
-    outstanding: int
-    """Packets handed to the face and not yet reported as sent."""
-    counters: Counters
 
 
 class Node:
@@ -94,6 +85,8 @@ class Node:
         if key is not None and not read_only:
             self._replica.own_feed(key.feed_id, dialect)
         self._gossip = Gossip(self._replica, store, network)
+        own = None if key is None else key.feed_id
+        self._sets = SetGossip(self._replica, network, entropy, own)
         self._lines: dict[FaceName, Line] = {}
         self._junk_meters: dict[FaceName, JunkMeter] = {}
         self._refusals = Refusals()
@@ -111,6 +104,7 @@ class Node:
         if profile.allowance is not None:
             budget = self._budgets.open(profile.allowance, profile.airtime_us[limits.PACKET_SIZE], now_us)
         self._lines[face] = Line(face, profile, spec, self._entropy, now_us, budget)
+        self._sets.face_up(self._lines[face])
         self._junk_meters[face] = JunkMeter(now_us)
         return [FaceUp(face=face, spec=spec)]
 
@@ -120,6 +114,7 @@ class Node:
         if line is None:
             return []
         line.close(now_us)
+        self._sets.face_down(face)
         del self._junk_meters[face]
         effects: list[Effect] = [*self._refusals.due(now_us), FaceDown(face=face, reason=reason)]
         self._refusals.forget(face)
@@ -256,11 +251,19 @@ class Node:
         elif kind is PacketKind.CLAIM:
             claim = parse_claim(packet)
             self._learn(line, named_feeds(claim), now_us, effects)
-            effects += self._gossip.heard_claim(line, claim, now_us)
+            effects += self._sets.heard_claim(line, claim, now_us)
         elif kind is PacketKind.NOVELTY:
             novelty = parse_novelty(packet)
-            effects.append(NoveltySeen(direction=Direction.RX, face=line.name, feed=novelty.feed))
             self._learn(line, (novelty.feed,), now_us, effects)
+            effects += self._sets.heard_novelty(line, novelty, now_us)
+        elif kind is PacketKind.SKETCH:
+            effects += self._sets.heard_sketch(line, parse_sketch(packet), now_us)
+        elif kind is PacketKind.ASK:
+            effects += self._sets.heard_ask(line, parse_ask(packet))
+        elif kind is PacketKind.FEEDS:
+            feeds = parse_feeds(packet)
+            effects += self._sets.heard_feeds(line, feeds)
+            self._learn(line, feeds.feeds, now_us, effects)
         elif kind is PacketKind.ZAP:
             # "Wipe yourself": read, counted, never obeyed (docs/formats/packets.md).
             parse_zap(packet)
@@ -291,9 +294,10 @@ class Node:
         for event in events:
             assert isinstance(event, SetChanged)
             self._gossip.set_changed()
+            self._sets.grew(event.feed)
             for line in self._lines.values():
                 if line is not origin:
-                    effects += self._gossip.tell_feed(line, event.feed, now_us)
+                    effects += self._sets.tell_feed(line, event.feed, now_us)
                 else:
                     line.claim_timer.disagree(now_us)
                     line.want_timer.disagree(now_us)
@@ -351,17 +355,23 @@ class Node:
 
     def _pump_all(self, now_us: int, effects: list[Effect]) -> None:
         for line in self._lines.values():
-            if line.outbox or line.asks or line.carrier:
+            if line.outbox or line.asks or line.carrier or line.on_air:
                 self._pump(line, now_us, effects)
         if self._refusals.any:
             effects += self._refusals.due(now_us)
 
     def _pump(self, line: Line, now_us: int, effects: list[Effect]) -> None:
         """Hand over what may go now."""
+        if not line.outbox and (next_set := self._sets.next_packet(line)) is not None:
+            # One at a time: what others say meanwhile may make the rest needless.
+            packet, set_kind, said = next_set
+            line.put(packet, set_kind, now_us)
+            effects.append(said)
         while (first := line.pop(now_us)) is not None:
             effects.append(Send(line.name, *first))
         while (kind := line.pop_ask(now_us)) is not None:
-            built = self._gossip.build(line, kind)
+            advertises_set = kind is PacketKind.CLAIM
+            built = self._sets.build(line) if advertises_set else self._gossip.build(line, kind)
             if built is not None:
                 line.hand(*built)
                 effects.append(Send(line.name, *built[:2]))
@@ -458,18 +468,15 @@ class Node:
 
     def faces(self) -> list[FaceStatus]:
         """The faces that are up, in the order they came up."""
-        return [
-            FaceStatus(
-                name=line.name,
-                spec=line.spec,
-                profile=line.profile,
-                queued=len(line.outbox),
-                outstanding=line.outstanding,
-                counters=line.counters,
-            )
-            for line in self._lines.values()
-        ]
+        return [line.status() for line in self._lines.values()]
 
 
-_SET_KINDS = {CLAIM_KIND: PacketKind.CLAIM, NOVELTY_KIND: PacketKind.NOVELTY, ZAP_KIND: PacketKind.ZAP}
+_SET_KINDS = {
+    CLAIM_KIND: PacketKind.CLAIM,
+    NOVELTY_KIND: PacketKind.NOVELTY,
+    SKETCH_KIND: PacketKind.SKETCH,
+    ASK_KIND: PacketKind.ASK,
+    FEEDS_KIND: PacketKind.FEEDS,
+    ZAP_KIND: PacketKind.ZAP,
+}
 """What follows the GOSET DMX."""

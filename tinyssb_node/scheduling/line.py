@@ -63,6 +63,20 @@ class _Handed:
     """What its airtime was charged under; None where air has no account."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaceStatus:
+    """What a user may know of a face."""
+
+    name: FaceName
+    spec: str
+    profile: LinkProfile
+    queued: int
+    """Packets that wait."""
+    outstanding: int
+    """Packets handed to the face and not yet reported as sent."""
+    counters: Counters
+
+
 _NEVER_US = -(2**62)
 """Before any time a node has."""
 _REQUESTS = frozenset({PacketKind.WANT, PacketKind.CHNK})
@@ -359,10 +373,21 @@ class Line:
         if handed.urgency is Urgency.CARRY:
             self.carrier.give_back(handed.packet)
         elif handed.urgency is Urgency.ASK:
-            # A set of one id is claimed by a NOVELTY.
-            self.asks[PacketKind.CLAIM if handed.kind is PacketKind.NOVELTY else handed.kind] = None
+            # Whatever says something of the set was said instead of a CLAIM.
+            self.asks[handed.kind if handed.kind in _REQUESTS else PacketKind.CLAIM] = None
         else:
             self.put(handed.packet, handed.kind, now_us)
+
+    def status(self) -> FaceStatus:
+        """How this face is."""
+        return FaceStatus(
+            name=self.name,
+            spec=self.spec,
+            profile=self.profile,
+            queued=len(self.outbox),
+            outstanding=self.outstanding,
+            counters=self.counters,
+        )
 
     @property
     def outstanding(self) -> int:

@@ -38,6 +38,11 @@ class Trickle:
         """When ``wake`` is due."""
         return self._end_us if self._fired else self._fire_us
 
+    @property
+    def is_calm(self) -> bool:
+        """True once nobody has disagreed for so long that intervals are their longest."""
+        return self._interval_us >= self._longest_us
+
     def agree(self) -> None:
         """Somebody said what we would have said: no need to repeat it in this interval."""
         self._agreed = True
