@@ -14,6 +14,7 @@ from tests.daemon.fakes import KEY, OTHER, Bench, FakeFace, make_bench, make_nod
 from tinyssb_node import limits
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, StoreFullError
+from tinyssb_node.faces.framing import Junk
 from tinyssb_node.ids import FaceName, PacketKind
 from tinyssb_node.node import Node
 from tinyssb_node.scheduling.link import WIRED
@@ -132,6 +133,14 @@ async def test_a_full_inbox_pauses_streams_and_drops_datagrams(bench: Bench) -> 
     assert len(bench.runtime._inbox) == limits.INBOX_MAX
     async with running(bench):
         await asyncio.wait_for(waiting, 5)
+
+
+async def test_the_reason_of_junk_is_told_as_plain_text(bench: Bench) -> None:
+    async with running(bench):
+        bench.runtime.up(FakeFace(), "wire:1")
+        bench.runtime.junk(FakeFace().name, Junk.TOO_LONG, 500)
+        await settle(bench)
+    assert [type(line["reason"]) for line in bench.lines if "no valid packet" in line["event"]] == [str]
 
 
 async def test_what_came_in_is_finished_after_stop(bench: Bench) -> None:

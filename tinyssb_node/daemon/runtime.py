@@ -112,7 +112,8 @@ class Runtime:
     def junk(self, face: FaceName, reason: str, length: int) -> None:
         """See FaceSink."""
         if len(self._inbox) < limits.INBOX_MAX:
-            self._report(lambda node, now_us: node.junk(face, reason, length, now_us))
+            # Plain text: faces name their reasons by an enumeration, which a log would show as one.
+            self._report(lambda node, now_us: node.junk(face, str(reason), length, now_us))
 
     async def room(self) -> None:
         """See FaceSink."""
