@@ -11,13 +11,14 @@ from tests.nodes import AIR_PACKET_US, Bench, key_of, packets_of, radio_profile,
 from tests.scheduling.test_ledger import HOUR_US, Sent, most_in_a_window
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Send
-from tinyssb_node.events import EntryAppended, Event, Refused
+from tinyssb_node.events import Refused
 from tinyssb_node.ids import FaceName, PacketKind
 from tinyssb_node.node import Node
 from tinyssb_node.scheduling.budget import Boot
 from tinyssb_node.scheduling.link import Allowance, LinkProfile
+from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 from tinyssb_node.sim.medium import Medium, MediumOptions
-from tinyssb_node.sim.world import AIR, Inhabitant, World
+from tinyssb_node.sim.world import AIR, World
 from tinyssb_node.store.memory import MemoryStore
 
 SECOND_US = 1_000_000
@@ -27,24 +28,15 @@ PACKETS_AN_HOUR = 36 * SECOND_US // AIR_PACKET_US
 REQUESTS = {PacketKind.CLAIM, PacketKind.WANT, PacketKind.CHNK, PacketKind.NOVELTY}
 
 
-class AirWatcher:
+class AirWatcher(Watcher):
     """Notes who was on the air, and when."""
 
     def __init__(self) -> None:
         self.sent: defaultdict[str, Sent] = defaultdict(list)
 
-    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
-        pass
-
-    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
-        pass
-
     def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
         assert send.face == AIR
         self.sent[inhabitant.name].append((begin_us, end_us))
-
-    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
-        pass
 
 
 def talkative_world(seed: int) -> tuple[World, AirWatcher]:

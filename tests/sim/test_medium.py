@@ -1,6 +1,8 @@
 """The channel in virtual time: who gets what, by each rule of the model."""
 
+import math
 import random
+import statistics
 from itertools import pairwise
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from firmware_bridge.lora import LoraSettings, preamble_us
 from tinyssb_node.sim.links import Link
-from tinyssb_node.sim.medium import Delivery, Medium, MediumOptions, Miss
+from tinyssb_node.sim.medium import Delivery, Medium, MediumOptions, Miss, Outcome
 
 AIR_US = 205_056
 """124 bytes at SF7/125 kHz."""
@@ -315,3 +317,85 @@ def test_same_calls_same_chance_same_results_and_everybody_is_accounted_for(
         return log
 
     assert play() == play()
+
+
+def test_near_the_threshold_it_is_luck_and_far_from_it_is_not() -> None:
+    sensitivity_dbm = -124.5
+    arrived = {}
+    for above_db in (-7.0, -1.0, 0.0, 1.0, 7.0):
+        channel = medium("ana", "bob", options=MediumOptions(soft_edge=True))
+        channel.set_link("ana", "bob", Link(sensitivity_dbm + above_db, 0.0))
+        arrived[above_db] = 0
+        for number in range(2_000):
+            channel.begin_send("ana", 8, number * 1_000_000)
+            arrived[above_db] += len(channel.end_send("ana").deliveries)
+    assert arrived[-7.0] == 0
+    assert arrived[7.0] == 2_000
+    for above_db, share in ((-1.0, 0.119), (0.0, 0.5), (1.0, 0.881)):
+        assert arrived[above_db] / 2_000 == pytest.approx(share, abs=0.04)
+
+
+def test_fading_moves_packets_one_by_one() -> None:
+    channel = medium("ana", "bob", options=MediumOptions(fading_db=2.0))
+    powers = []
+    for number in range(500):
+        channel.begin_send("ana", 8, number * 1_000_000)
+        (delivery,) = channel.end_send("ana").deliveries
+        powers.append(delivery.rssi_dbm)
+    assert statistics.mean(powers) == pytest.approx(-80.0, abs=0.5)
+    assert statistics.stdev(powers) == pytest.approx(2.0, abs=0.3)
+
+
+@pytest.mark.parametrize("length", [8, 124])
+def test_bursts_strike_longer_packets_more_often(length: int) -> None:
+    options = MediumOptions(bursts=0.05, burst_us=100_000)
+    channel = medium("ana", "bob", options=options)
+    struck = 0
+    for number in range(4_000):
+        channel.begin_send("ana", length, number * 1_000_000)
+        struck += ("bob", Miss.BURST) in channel.end_send("ana").misses
+    airtime_us = channel.airtime_us(length)
+    expected = 1 - math.exp(-0.05 * (airtime_us + 100_000) / 100_000)
+    assert struck / 4_000 == pytest.approx(expected, abs=0.015)
+
+
+def test_carrier_sense_is_wrong_now_and_then() -> None:
+    channel = medium("ana", options=MediumOptions(false_alarm=0.01))
+    assert sum(channel.is_busy("ana", now_us) for now_us in range(10_000)) == pytest.approx(100, abs=35)
+    assert not any(medium("ana").is_busy("ana", now_us) for now_us in range(1_000))
+
+
+def test_hills_are_made_of_a_chance_of_their_own() -> None:
+    def hill(loss: float) -> Link | None:
+        options = MediumOptions(shadowing_db=3.57, default_loss=loss)
+        channel = Medium(options, random.Random(1), random.Random(2))
+        for name, east_m in (("ana", 0.0), ("bob", 10.0), ("cyn", 20.0)):
+            channel.add_node(name, (east_m, 0.0))
+        channel.begin_send("ana", 8, 0)
+        channel.end_send("ana")
+        channel.default_loss = 0.0
+        return channel.link("bob", "cyn")
+
+    assert hill(0.0) == hill(0.5)
+
+
+def test_a_node_that_is_switched_off_neither_hears_nor_is_in_the_way() -> None:
+    channel = medium("ana", "bob", "cyn")
+    channel.begin_send("bob", 124, 0)
+    channel.switch_off("bob")
+    assert not channel.is_busy("ana", 100_000)
+    channel.begin_send("ana", 124, 300_000)
+    channel.switch_off("cyn")
+    assert channel.end_send("ana") == Outcome((), ())
+    channel.add_node("bob")
+    channel.begin_send("ana", 124, 1_000_000)
+    assert got(channel, "ana") == ["bob"]
+
+
+def test_who_reaches_whom() -> None:
+    channel = medium("ana", "bob", "cyn", options=MediumOptions(default_rssi_dbm=None))
+    channel.set_link("ana", "bob", Link(-124.5, 0.9))
+    channel.set_link("ana", "cyn", Link(-124.6, 0.0))
+    assert channel.reaches("ana", "bob")
+    assert not channel.reaches("ana", "cyn")
+    assert not channel.reaches("bob", "cyn")

@@ -17,7 +17,7 @@ from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.ids import FeedId
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.board import Board
-from tinyssb_node.sim.world import Inhabitant
+from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 
 _CONTENT_END = limits.PACKET_SIZE - limits.SIGNATURE_SIZE
 _POINTER_AT = _CONTENT_END - limits.MESSAGE_ID_SIZE
@@ -33,7 +33,7 @@ class BrokenRuleError(LocalError):
         self.what = what
 
 
-class Feeds:
+class Feeds(Watcher):
     """Nothing unverified is kept, frontiers never shrink, all nodes hold the same, nothing acknowledged is lost."""
 
     def __init__(self) -> None:
@@ -80,9 +80,6 @@ class Feeds:
             self._took_entry(inhabitant, event)
         elif isinstance(event, ChunkAppended):
             self._took_chunk(inhabitant, event)
-
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
-        """Of no matter here."""
 
     def _took_entry(self, inhabitant: Inhabitant, event: EntryAppended) -> None:
         feed, seq, name = event.feed, event.seq, inhabitant.name
@@ -147,17 +144,8 @@ def _signed(feed: FeedId, name: bytes, packet: bytes) -> bool:
     return True
 
 
-class Bounds:
+class Bounds(Watcher):
     """Queues are bounded, and no face is handed more than it asked for."""
-
-    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
-        """Of no matter here."""
-
-    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
-        """Of no matter here."""
-
-    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
-        """Of no matter here."""
 
     def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
         """A node that sends is a node whose queues are looked at."""
@@ -173,7 +161,7 @@ class Bounds:
                 )
 
 
-class Duty:
+class Duty(Watcher):
     """Nobody is on the air for more than the law's share of any hour, nor longer in one go than it allows."""
 
     def __init__(self, most_us: int | None, dwell_us: int | None) -> None:
@@ -184,15 +172,6 @@ class Duty:
         self._used_us: dict[str, int] = {}
         self.peak_us: dict[str, int] = {}
         """The most that each node was on the air in any hour."""
-
-    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
-        """A restart forgets nothing: the law does not."""
-
-    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
-        """Of no matter here."""
-
-    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
-        """Of no matter here."""
 
     def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
         """The fullest hour of all ends with the end of a packet, so these are the hours to look at."""

@@ -9,11 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from tinyssb_node import __version__, limits
-from tinyssb_node.effects import Send
 from tinyssb_node.eventrecords import Serializer, record_serializers, segment_name, serialize_mark
 from tinyssb_node.events import ChunkAppended, DaemonStarted, DaemonStopped, EntryAppended, Event
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.world import Inhabitant
+from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 
 
 @dataclass(slots=True)
@@ -41,7 +40,7 @@ class _Log:
         self.waiting = 0
 
 
-class EventFiles:
+class EventFiles(Watcher):
     """A watcher that writes each node's event log under a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
@@ -81,12 +80,6 @@ class EventFiles:
             self._arrivals[inhabitant.name] = event.arrival
         times = inhabitant.wall_offset_us + now_us, now_us - inhabitant.boot_us
         log.add(log.serializers[type(event)](event, log.offset, *times))
-
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
-        """Recorded by the node itself once it was sent."""
-
-    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
-        """Of no matter here."""
 
     def close(self, inhabitants: Mapping[str, Inhabitant], now_us: int) -> None:
         """End the boots of all nodes that are up, in order, and write what waits."""

@@ -68,8 +68,10 @@ SAMPLES_MAX: Final = 480
 FLUSH_BYTES: Final = 2**20
 """Bytes of a node's event log that wait in memory."""
 RANDOM_CONVERGE_S: Final = 7_200.0
-"""Seconds in which the nodes of a random scenario agree once it disturbs them no more: with the worst links it has, a
-third of packets lost on each of seven hops at a duty of one per cent, twice what the slowest of many seeds took."""
+"""Seconds in which the nodes of a random scenario agree once it disturbs them no more: time for a few of the longest
+intervals between adverts on each of seven hops; and for what follows."""
+RANDOM_SEND_S: Final = 0.6
+"""Seconds reckoned for each packet that must be sent, at full duty: three times its time on the air."""
 BOUND_STEPS: Final = 300_000
 """Sets of relays looked at before the search for the smallest ends: half a second."""
 

@@ -2,14 +2,13 @@
 
 from collections import Counter
 
-from tinyssb_node.effects import Send
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
 from tinyssb_node.ids import FeedId, Origin
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.world import Inhabitant
+from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 
 
-class Progress:
+class Progress(Watcher):
     """Who holds how much of what there is: entries, chunks and feed ids."""
 
     def __init__(self, nodes: int) -> None:
@@ -95,9 +94,3 @@ class Progress:
     def _delivered(self, event: EntryAppended | ChunkAppended, now_us: int) -> None:
         self.delivered += 1
         self.delays_us.append(now_us - self._published_us[event.feed, event.seq])
-
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
-        """Of no matter here."""
-
-    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
-        """Of no matter here."""

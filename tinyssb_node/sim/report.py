@@ -9,7 +9,7 @@ from hashlib import sha256
 from tinyssb_node.effects import Send
 from tinyssb_node.events import EntryAppended, Event
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.sim.world import Inhabitant
+from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class Totals:
         return Totals(self.airtime_us.copy(), self.packets.copy(), self.bytes.copy(), self.by_node_us.copy())
 
 
-class Meter:
+class Meter(Watcher):
     """Counts what is sent, and digests it."""
 
     def __init__(self) -> None:
@@ -99,9 +99,6 @@ class Meter:
         """An entry that came is part of the history: it says who heard what was sent."""
         if isinstance(event, EntryAppended):
             self._history.update(b"%d %s %d\n" % (now_us, inhabitant.name.encode(), event.arrival))
-
-    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
-        """Of no matter here."""
 
     def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
         """A packet goes out."""

@@ -10,11 +10,12 @@ from tinyssb_node.sim.bound import sends_at_least
 from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds
 from tinyssb_node.sim.eventfiles import EventFiles
 from tinyssb_node.sim.ground import lay_out
+from tinyssb_node.sim.inhabitants import Watcher
 from tinyssb_node.sim.options import Options
 from tinyssb_node.sim.progress import Progress
 from tinyssb_node.sim.report import Meter, Report, Totals, spread
 from tinyssb_node.sim.values import members, us
-from tinyssb_node.sim.world import Watcher, World, stream
+from tinyssb_node.sim.world import World, stream
 
 Tell = Callable[[float, float], None]
 """Told of progress: share of the virtual time gone by, share of what all should hold that is held."""
@@ -74,7 +75,7 @@ class Simulation:
         boards = f" --boards {','.join(options.boards)}" if options.boards else ""
         return (
             f"tinyssb sim --scenario {options.scenario} --seed {options.seed} --nodes {options.nodes} "
-            f"--hours {options.hours:g}{boards}"
+            f"--hours {_plain(options.hours)}{boards}"
         )
 
     def run(self, tell: Tell | None = None) -> Report:
@@ -210,6 +211,11 @@ class Simulation:
         packet_us = self.ground.medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
         sends = sends_at_least(self.ground.neighbours, self.options.channel.loss)
         return round(self.progress.packets * packet_us * sends)
+
+
+def _plain(number: float) -> str:
+    """A number so that reading it gives the same again."""
+    return str(int(number)) if number == int(number) else repr(number)
 
 
 def _event_files(folder: Path) -> EventFiles:

@@ -53,12 +53,11 @@ def parse_scenario(text: str, path: Path) -> Options:
 def line_of(text: str, key: str) -> int | None:
     """The line, from 1, of *key*, such as ``faults[2].at_s``, or of the table it is missing from; None if neither is
     there. Keys are looked for where people write them: at the beginning of a line."""
-    wanted = key.split(".")
-    while wanted:
-        line = _places(text).get(".".join(wanted))
-        if line is not None:
-            return line
-        wanted.pop()
+    places = _places(text)
+    while key:
+        if key in places:
+            return places[key]
+        key = key[: max(key.rfind("."), key.rfind("["), 0)]
     return None
 
 

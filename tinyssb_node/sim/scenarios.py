@@ -1,5 +1,6 @@
 """The scenarios that come with the program, by name: each makes its options from a seed and a number of nodes."""
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -8,11 +9,13 @@ from typing import Final
 from firmware_bridge.regions import Region
 from tinyssb_node.errors import OptionError
 from tinyssb_node.sim import limits as sim_limits
+from tinyssb_node.sim.bound import expected_sends
 from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Fault, Hang, Late
 from tinyssb_node.sim.links import PathLoss
 from tinyssb_node.sim.options import Channel, Options, Radio, Stream
 from tinyssb_node.sim.topology import Domain, Field, Grid, Islands, Line, Ring, Star, Topology
 from tinyssb_node.sim.traffic import Backlog, Ids, Posts
+from tinyssb_node.sim.values import within
 from tinyssb_node.sim.world import stream
 
 
@@ -33,7 +36,9 @@ def build(name: str, *, seed: int = 1, nodes: int | None = None, hours: float | 
     scenario = SCENARIOS.get(name)
     if scenario is None:
         raise OptionError("scenario", f"there is no scenario '{name}'; there are {', '.join(SCENARIOS)}")
-    options = replace(scenario.make(seed, nodes or scenario.nodes), scenario=name, seed=seed)
+    count = scenario.nodes if nodes is None else nodes
+    within("nodes", count, 1, sim_limits.NODES_MAX)
+    options = replace(scenario.make(seed, count), scenario=name, seed=seed)
     return options if hours is None else replace(options, hours=hours)
 
 
@@ -162,28 +167,33 @@ def _random(seed: int, nodes: int) -> Options:
     faults = tuple(_random_fault(chance, nodes, span_s) for _ in range(chance.randrange(6)))
     cuts = [fault for fault in faults if isinstance(fault, Cut)]
     cables = (Stream(left="n0", right=f"n{nodes - 1}", latency_ms=50, jitter_ms=200),)
+    radio = Radio(duty=chance.choice((None, None, 0.05, 0.01)))
+    channel = Channel(
+        loss=chance.choice((0.0, 0.05, 0.2, 0.3)),
+        duplicate=chance.choice((0.0, 0.02)),
+        corrupt=chance.choice((0.0, 0.02)),
+        fading_db=chance.choice((0.0, 2.0)),
+        asymmetry_db=chance.choice((0.0, 2.0)),
+        bursts=chance.choice((0.0, 0.0, 0.05)),
+    )
+    traffic = (
+        Backlog(nodes=(f"n{chance.randrange(nodes)}",), entries=chance.randrange(1, 20)),
+        Posts(nodes=all_of(nodes), every_s=600, until_s=span_s, size=chance.choice((10, 40, 48, 150, 400))),
+    )
+    # At most so many entries and chunks, which one node in the middle may have to send to all others.
+    packets = 20 + nodes * 6 * (1 + traffic[1].size // 100)
+    sends = packets * expected_sends(nodes - 1, channel.loss)
+    converge_s = sim_limits.RANDOM_CONVERGE_S + sends * sim_limits.RANDOM_SEND_S / (radio.duty or 1.0)
     return Options(
         seed=seed,
         nodes=nodes,
-        hours=12.0,
-        converge_s=sim_limits.RANDOM_CONVERGE_S,
+        hours=float(math.ceil(1 + (span_s + converge_s) / 3_600)),
+        converge_s=converge_s,
         topology=topology,
-        radio=Radio(duty=chance.choice((None, None, 0.05, 0.01))),
-        channel=Channel(
-            loss=chance.choice((0.0, 0.05, 0.2, 0.3)),
-            duplicate=chance.choice((0.0, 0.02)),
-            corrupt=chance.choice((0.0, 0.02)),
-            fading_db=chance.choice((0.0, 2.0)),
-            asymmetry_db=chance.choice((0.0, 2.0)),
-            bursts=chance.choice((0.0, 0.0, 0.05)),
-        ),
+        radio=radio,
+        channel=channel,
         streams=cables if chance.random() < 0.3 else (),
-        traffic=(
-            Backlog(nodes=(f"n{chance.randrange(nodes)}",), entries=chance.randrange(1, 20)),
-            Posts(
-                nodes=all_of(nodes), every_s=600, until_s=span_s, size=chance.choice((10, 40, 48, 150, 400))
-            ),
-        ),
+        traffic=traffic,
         faults=tuple(fault for fault in faults if fault not in cuts[1:]),
     )
 

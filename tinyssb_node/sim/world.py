@@ -8,8 +8,7 @@ import heapq
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
@@ -22,6 +21,7 @@ from tinyssb_node.scheduling.budget import Boot
 from tinyssb_node.scheduling.link import WIRED, Allowance, LinkProfile, Reception, air_profile, stream_profile
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.board import Board
+from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 from tinyssb_node.sim.links import Position
 from tinyssb_node.sim.medium import Medium
 from tinyssb_node.store.memory import MemoryStore
@@ -31,43 +31,16 @@ AIR = FaceName("air")
 """The face of every node that is on the channel."""
 
 
-@dataclass(slots=True)
-class Inhabitant:
-    """A node and what belongs to it."""
-
-    name: str
-    key: SigningKey
-    dialect: Dialect
-    node: Node | Board
-    store: MemoryStore
-    feed: FeedId
-    events: list[Event] = field(default_factory=list)
-    """All it recorded, in order, unless the world was told not to keep it."""
-    board: bool = False
-    """Whether it plays by the rules of deployed boards."""
-    position_m: Position | None = None
-    """Where it stands."""
-    up: bool = True
-    """Whether it has power."""
-    boot: int = 1
-    """Times it was switched on."""
-    boot_us: int = 0
-    """When it last was."""
-    wall_offset_us: int = sim_limits.EPOCH_US
-    """What its wall clock adds to virtual time."""
-    hung_until_us: int = 0
-    """Until when its radio does nothing."""
-    down_us: int | None = None
-    """How long it will be off once it loses what it is about to write; None if nothing is to be lost."""
-    brown_out_us: int | None = None
-    """How long it will be off once it breaks down over a packet; None if it will not."""
-    woken_for_us: int | None = None
-    """The wake-up that is scheduled."""
-
-
 def stream(seed: int, purpose: str) -> random.Random:
     """The stream of chance for *purpose*; Python's generator gives the same numbers on every machine."""
     return random.Random(f"{seed}/{purpose}")  # noqa: S311 - a model needs no secrets
+
+
+def _those_who_look(at: str, watchers: Sequence[Watcher]) -> list[Callable[..., None]]:
+    """The methods *at* of those watchers that have one of their own: most look at little, and much happens."""
+    return [
+        getattr(watcher, at) for watcher in watchers if getattr(type(watcher), at) is not getattr(Watcher, at)
+    ]
 
 
 def remembering(verify: Verify) -> Verify:
@@ -84,26 +57,6 @@ def remembering(verify: Verify) -> Verify:
         return known
 
     return answer
-
-
-class Watcher(Protocol):
-    """Who is told what happens. Nothing it does may change what happens."""
-
-    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
-        """A node was switched on, for the first time or again."""
-        ...
-
-    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
-        """A node recorded *event*; what it speaks of is committed."""
-        ...
-
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
-        """A node began to send over the air."""
-        ...
-
-    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
-        """A user of a node was told that what they published is safe."""
-        ...
 
 
 class World:
@@ -133,7 +86,10 @@ class World:
         self.calm_us = 0
         """When the last node that lost power is, or was, back."""
         self._seed = seed
-        self._watchers = tuple(watchers)
+        self._on_begin = _those_who_look("began", watchers)
+        self._on_record = _those_who_look("recorded", watchers)
+        self._on_send = _those_who_look("sending", watchers)
+        self._on_acknowledge = _those_who_look("acknowledged", watchers)
         self._keep_events = keep_events
         self._spoil = spoil
         self._backoff = self.chance("backoff")
@@ -207,8 +163,8 @@ class World:
     def _begin(self, inhabitant: Inhabitant) -> None:
         inhabitant.store.commit(self._wall_us(inhabitant))
         inhabitant.boot_us = self.now_us
-        for watcher in self._watchers:
-            watcher.began(inhabitant, self.now_us)
+        for watch in self._on_begin:
+            watch(inhabitant, self.now_us)
 
     def connect(self, left: str, right: str, latency_us: int = 1_000, jitter_us: int = 0) -> None:
         """Lay a stream between two nodes; packets take up to *jitter_us* longer, and may then overtake each other."""
@@ -239,8 +195,8 @@ class World:
         published, effects = inhabitant.node.publish(content, self.now_us)
         self._perform(inhabitant, effects)
         if inhabitant.up:
-            for watcher in self._watchers:
-                watcher.acknowledged(inhabitant, published, self.now_us)
+            for watch in self._on_acknowledge:
+                watch(inhabitant, published, self.now_us)
         return inhabitant.up
 
     def act(self, name: str, deed: Callable[[Node | Board, int], Sequence[Effect]]) -> None:
@@ -404,8 +360,8 @@ class World:
     def _record(self, inhabitant: Inhabitant, event: Event) -> None:
         if self._keep_events:
             inhabitant.events.append(event)
-        for watcher in self._watchers:
-            watcher.recorded(inhabitant, event, self.now_us)
+        for watch in self._on_record:
+            watch(inhabitant, event, self.now_us)
 
     def _schedule_wake(self, inhabitant: Inhabitant) -> None:
         due_us = inhabitant.node.next_wake_us()
@@ -460,8 +416,8 @@ class World:
         end_us = medium.begin_send(inhabitant.name, len(send.packet) + limits.CRC_SIZE, self.now_us)
         self.sent[send.kind] += 1
         self.airtime_us += end_us - self.now_us
-        for watcher in self._watchers:
-            watcher.sending(inhabitant, send, self.now_us, end_us)
+        for watch in self._on_send:
+            watch(inhabitant, send, self.now_us, end_us)
         self.later(end_us - self.now_us, lambda: self._end_send(inhabitant, send, boot))
         if inhabitant.brown_out_us is not None:
             down_us = inhabitant.brown_out_us

@@ -1,0 +1,190 @@
+"""`tinyssb sim`: play, report, draw, write logs, search."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tinyssb_node.cli import sim_report
+from tinyssb_node.cli.main import main
+from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.sim import scenarios
+from tinyssb_node.sim.runner import run_scenario
+from tinyssb_node.sim.scenarios import SCENARIOS, build
+
+
+class Screen:
+    """Runs commands and gives what they print."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        code = main(["sim", *words])
+        printed = self._capsys.readouterr()
+        return code, printed.out, printed.err
+
+
+@pytest.fixture
+def screen(capsys: pytest.CaptureFixture[str]) -> Screen:
+    return Screen(capsys)
+
+
+def test_the_report_has_it_all(screen: Screen) -> None:
+    code, out, err = screen.run("--nodes", "3", "--seed", "4")
+    assert (code, err) == (0, "")
+    assert "domain10, 3 nodes, seed 4" in out
+    assert "30 published, 60 times delivered" in out
+    assert "× the least possible (6.2 s)" in out
+    for title in ("PACKET", "NODE", "all agree:", "delays:", "history:"):
+        assert title in out
+    assert any(block in out for block in "▂▃▄▅▆▇")
+    assert out.count("\n") < 30
+
+
+def test_json_has_the_same_in_numbers(screen: Screen) -> None:
+    code, out, _ = screen.run("--scenario", "idle", "--nodes", "2", "--hours", "1", "--json")
+    assert code == 0
+    row = json.loads(out)
+    report = run_scenario(build("idle", nodes=2, hours=1.0))
+    assert row["history"] == report.history
+    assert row["ratio"] == round(report.ratio, 3)
+    assert row["airtime_us"] == report.airtime_us
+    assert set(row["idle_duty"]) == {"n0", "n1"}
+
+
+def test_a_run_that_does_not_agree_says_so(screen: Screen) -> None:
+    _, out, _ = screen.run("--scenario", "line8", "--hours", "0.01")
+    assert "not within 36.0 s" in out
+
+
+def test_all_scenarios_are_listed(screen: Screen) -> None:
+    code, out, _ = screen.run("--list")
+    assert code == 0
+    for name, scenario in SCENARIOS.items():
+        assert f"{name} " in out
+        assert scenario.about in out
+
+
+def test_a_file_is_played_and_options_override_it(screen: Screen, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        "seed = 9\nnodes = 5\nhours = 0.5\n[[traffic]]\nkind = 'backlog'\nnodes = ['n0']\nentries = 1\n"
+    )
+    _, out, _ = screen.run("--scenario", str(path), "--json")
+    row = json.loads(out)
+    assert (row["scenario"], row["seed"], row["nodes"], row["messages"]) == (str(path), 9, 5, 1)
+    _, out, _ = screen.run(
+        "--scenario", str(path), "--nodes", "2", "--seed", "0", "--boards", "n0,n1", "--json"
+    )
+    row = json.loads(out)
+    assert (row["seed"], row["nodes"]) == (0, 2)
+    assert "sketch" not in row["packets"]
+
+
+def test_bad_files_and_bad_options_are_told(screen: Screen, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("nodes = 3\nnoodles = 5\n")
+    code, _, err = screen.run("--scenario", str(path))
+    assert code == Exit.CONFIG
+    assert "mine.toml, line 2 cannot be played: noodles: there is no such key; did you mean nodes?" in err
+    code, _, err = screen.run("--nodes", "1000")
+    assert code == Exit.CONFIG
+    assert "Nodes: 1000 is not possible; it takes 1 to 200" in err
+    code, _, err = screen.run("--scenario", "no-such-scenario")
+    assert code == Exit.CONFIG
+    assert "No such file" in err
+    code, _, err = screen.run("--events", str(tmp_path))
+    assert code == Exit.CONFIG
+
+
+@pytest.mark.parametrize(
+    "words", [("--seed", "-1"), ("--seed", str(2**63)), ("--hours", "long"), ("--nodes", "0")]
+)
+def test_numbers_that_are_none(screen: Screen, words: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as end:
+        screen.run(*words)
+    assert end.value.code == Exit.USAGE
+
+
+def test_logs_and_pictures_are_written(screen: Screen, tmp_path: Path) -> None:
+    code, out, _ = screen.run(
+        "--nodes", "2", "--events", str(tmp_path / "logs"), "--plot", str(tmp_path / "out.svg")
+    )
+    assert code == 0
+    assert "domain10" in out
+    assert len(list((tmp_path / "logs").rglob("*.jsonl"))) == 2
+    assert (tmp_path / "out.svg").stat().st_size > 1_000
+
+
+def test_a_picture_that_cannot_be_drawn_costs_no_report(screen: Screen, tmp_path: Path) -> None:
+    for name in ("out.foo", "nowhere/out.svg"):
+        code, out, err = screen.run("--nodes", "2", "--plot", str(tmp_path / name))
+        assert code == Exit.UNAVAILABLE
+        assert "domain10, 2 nodes" in out
+        assert "was not drawn" in err
+
+
+def test_without_matplotlib_it_says_what_to_install(
+    screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tinyssb_node.sim.plot", None)
+    monkeypatch.delitem(sys.modules, "tinyssb_node.sim.plot")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
+    code, _, err = screen.run("--nodes", "2", "--plot", str(tmp_path / "out.svg"))
+    assert code == Exit.UNAVAILABLE
+    assert "pip install 'tinyssb-node[plot]'" in err
+
+
+def test_a_failure_ends_with_the_line_that_replays_it(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hopeless(seed: int, nodes: int):
+        return replace(SCENARIOS["domain10"].make(seed, nodes), converge_s=1)
+
+    monkeypatch.setattr(
+        scenarios, "SCENARIOS", {**SCENARIOS, "random": scenarios.Scenario("hopeless", 3, hopeless)}
+    )
+    code, _, err = screen.run("--scenario", "random", "--seed", "2")
+    assert code == Exit.SOFTWARE
+    assert "tinyssb sim --scenario random --seed 2 --nodes 3 --hours 1" in err
+    code, out, _ = screen.run("search", "--seeds", "2", "--first", "5")
+    assert code == 1
+    assert out.splitlines()[0] == "tinyssb sim --scenario random --seed 5 --nodes 3 --hours 1"
+    assert "all agree once the network is whole" in out.splitlines()[1]
+    assert out.splitlines()[-1] == "2 seeds played, 2 failed."
+
+
+def test_a_search_without_failures(screen: Screen) -> None:
+    code, out, err = screen.run("search", "--seeds", "3", "--of", "goset")
+    assert (code, out, err) == (0, "3 seeds played, 0 failed.\n", "")
+
+
+def test_a_terminal_gets_a_bar_that_is_wiped_away(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, out, err = screen.run("--scenario", "idle", "--nodes", "2", "--hours", "1")
+    assert code == 0
+    assert "█" in err
+    assert " 50% of the time" in err
+    assert err.endswith("\r\x1b[K")
+    assert "█ " not in out.splitlines()[0]
+
+
+def test_the_curve_of_a_run_is_read_off_in_even_steps() -> None:
+    report = run_scenario(build("domain10", nodes=2))
+    curve = ((0, 0.0), (50, 0.5), (75, 0.99), (100, 1.0))
+    line = sim_report.sparkline(replace(report, curve=curve, time_us=100))
+    assert len(line) == 60
+    assert (line[0], line[30], line[45], line[-1]) == ("▁", "▅", "█", "█")
+
+
+def test_help_does_not_load_the_simulator() -> None:
+    program = (
+        "import sys; from tinyssb_node.cli.main import build_parser; build_parser();"
+        "sys.exit(any(name.startswith('tinyssb_node.sim') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
