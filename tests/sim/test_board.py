@@ -195,6 +195,10 @@ def test_a_face_that_goes_takes_what_was_on_it(hand: Hand) -> None:
     assert hand.hear(bytes(120)) == []
 
 
+def test_it_does_not_care_who_else_is_on_the_air(hand: Hand) -> None:
+    assert hand.board.busy(FACE, 0) == []
+
+
 def test_its_want_turns_through_the_set(hand: Hand) -> None:
     hand.know(*(feed_of(number) for number in range(90)))
     offsets = {

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 from tests.nodes import key_of, written
+from tinyssb_node.codec.dmx import Network, message_id
 from tinyssb_node.effects import Send
 from tinyssb_node.events import ChunkAppended, EntryAppended
+from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind
 from tinyssb_node.node import Node
 from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds
@@ -118,6 +120,24 @@ def test_an_entry_that_is_not_signed() -> None:
     assert "did not sign" in broken(
         "no unverified entry is accepted", holder.take, ANA.feed_id, 1, forged, entry.id
     )
+
+
+def test_an_entry_with_its_own_id_that_is_not_signed() -> None:
+    (entry,) = feed_of(b"one")
+    place = expectations(Network(), Tip(ANA.feed_id, Dialect.SPEC, 0, None))[0]
+    forged = entry.packet[:-1] + bytes([entry.packet[-1] ^ 1])
+    holder = Holder(Feeds())
+    id_ = message_id(place.name, forged)
+    broken("no unverified entry is accepted", holder.take, ANA.feed_id, 1, forged, id_)
+
+
+def test_an_entry_that_begins_like_none() -> None:
+    (entry,) = feed_of(b"one")
+    place = expectations(Network(), Tip(ANA.feed_id, Dialect.SPEC, 0, None))[0]
+    forged = bytes(7) + entry.packet[7:]
+    holder = Holder(Feeds())
+    id_ = message_id(place.name, forged)
+    broken("no unverified entry is accepted", holder.take, ANA.feed_id, 1, forged, id_)
 
 
 def test_an_entry_under_another_id() -> None:

@@ -399,3 +399,25 @@ def test_who_reaches_whom() -> None:
     assert channel.reaches("ana", "bob")
     assert not channel.reaches("ana", "cyn")
     assert not channel.reaches("bob", "cyn")
+
+
+@pytest.mark.parametrize("load", [0.1, 0.5, 1.0])
+def test_who_just_talks_gets_through_as_often_as_theory_says(load: float) -> None:
+    """Pure ALOHA: without capture, of a load G of packets begun at random G exp(-2 G) get through."""
+    chance = random.Random(3)
+    senders = [f"n{number}" for number in range(150)]
+    channel = medium("hub", options=MediumOptions(default_rssi_dbm=None, capture_db=300.0))
+    for name in senders:
+        channel.add_node(name)
+        channel.set_link(name, "hub", Link(-80.0, 0.0))
+    airtime_us = channel.airtime_us(50)
+    now_us, on_air, received = 0, list[tuple[int, str]](), 0
+    for _ in range(6_000):
+        now_us += round(chance.expovariate(load / airtime_us))
+        while on_air and on_air[0][0] <= now_us:
+            received += len(channel.end_send(on_air.pop(0)[1]).deliveries)
+        busy = {name for _, name in on_air}
+        name = chance.choice([name for name in senders if name not in busy])
+        on_air.append((channel.begin_send(name, 50, now_us), name))
+    throughput = received * airtime_us / now_us
+    assert throughput == pytest.approx(load * math.exp(-2 * load), rel=0.07)

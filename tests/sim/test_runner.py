@@ -4,12 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from tinyssb_node.effects import Effect
 from tinyssb_node.errors import SimulationFailedError
-from tinyssb_node.ids import PacketKind
-from tinyssb_node.sim.options import Options
-from tinyssb_node.sim.runner import run_scenario
+from tinyssb_node.ids import FeedId, PacketKind
+from tinyssb_node.node import Node
+from tinyssb_node.sim import limits
+from tinyssb_node.sim.options import Options, Radio
+from tinyssb_node.sim.runner import Simulation, run_scenario
 from tinyssb_node.sim.scenarios import build
 from tinyssb_node.sim.traffic import Backlog
+from tinyssb_node.sim.world import remembering
 
 
 def test_a_domain_agrees_and_the_report_adds_up() -> None:
@@ -56,3 +60,74 @@ def test_idle_nodes_are_measured_after_they_agreed() -> None:
     assert report.converged
     assert report.time_us < 600_000_000
     assert 0 < max(report.idle_duty.values()) < max(report.duty.values())
+
+
+def test_nodes_that_are_acquainted_know_all_feeds_before_they_say_a_word() -> None:
+    simulation = Simulation(Options(nodes=5, hours=0.01, acquainted=True))
+    simulation.run()
+    for inhabitant in simulation.world.inhabitants.values():
+        assert len(inhabitant.node.feeds()) == 5
+    assert simulation.progress.changed_us == 0
+
+
+def test_an_exception_out_of_a_node_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def receive(*_: object) -> list[Effect]:
+        raise KeyError("lost")
+
+    monkeypatch.setattr(Node, "receive", receive)
+    with pytest.raises(SimulationFailedError, match="KeyError: 'lost'") as failed:
+        run_scenario(build("domain10", nodes=2, hours=0.5))
+    assert failed.value.rule == "no fault of a node's own"
+    assert "--hours 0.5" in failed.value.replay
+
+
+def test_more_on_the_air_than_the_law_allows_fails_the_run() -> None:
+    # Boards know no law.
+    options = replace(build("domain10", nodes=2), boards=("n0-n1",), radio=Radio(duty=0.001), hours=2.0)
+    with pytest.raises(SimulationFailedError, match="nobody exceeds the legal duty"):
+        run_scenario(options)
+
+
+@pytest.mark.parametrize("duty", [0.001, 0.01])
+def test_nodes_keep_to_the_law_however_much_there_is_to_say(duty: float) -> None:
+    options = replace(build("newcomers", nodes=4, hours=3.0), radio=Radio(duty=duty))
+    report = run_scenario(options)
+    assert duty / 2 < max(report.peak_duty.values()) <= duty
+
+
+def test_a_question_is_asked_once() -> None:
+    asked: list[tuple[FeedId, bytes]] = []
+
+    def verify(feed: FeedId, signed: bytes) -> bool:
+        asked.append((feed, signed))
+        return signed == b"yes"
+
+    answer = remembering(verify)
+    feed = FeedId(bytes(32))
+    assert [answer(feed, b"yes"), answer(feed, b"no"), answer(feed, b"yes"), answer(feed, b"no")] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert len(asked) == 2
+
+
+def test_answers_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SIGNATURES_MAX", 2)
+    asked: list[bytes] = []
+
+    def verify(feed: FeedId, signed: bytes) -> bool:
+        asked.append(signed)
+        return bool(feed)
+
+    answer = remembering(verify)
+    for signed in (b"a", b"b", b"c", b"a"):
+        answer(FeedId(bytes(32)), signed)
+    assert asked == [b"a", b"b", b"c", b"a"]
+
+
+def test_two_hundred_nodes_can_be_played() -> None:
+    report = run_scenario(build("town", nodes=200, hours=0.005))
+    assert report.nodes == 200
+    assert report.packets

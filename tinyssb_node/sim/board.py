@@ -121,8 +121,7 @@ class Board:
     def wake(self, now_us: int) -> list[Effect]:
         """A slot begins: what is due goes to the queue, what waited longest goes out."""
         assert self._slot_us is not None
-        if now_us < self._slot_us:
-            return []
+        assert now_us >= self._slot_us
         self._slot_us = (
             now_us + sim_limits.BOARD_SLOT_US + int(self._entropy.random() * sim_limits.BOARD_SLOT_SPREAD_US)
         )

@@ -153,7 +153,7 @@ def _one_of(choices: list[Any], value: object, place: str) -> object:
     if not isinstance(value, dict):
         raise OptionError(place, "it takes a table of keys and values")
     kind = value.get(_KIND)
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise OptionError(_join(place, _KIND), f"it takes one of {', '.join(kinds)}")
     return _record(kinds[kind], value, place)
 

@@ -174,14 +174,6 @@ class World:
             self._streams[here, FaceName(f"to {there}")] = stream
             self._up(self.inhabitants[here], FaceName(f"to {there}"), stream_profile())
 
-    def disconnect(self, left: str, right: str) -> None:
-        """Take a stream away."""
-        for here, there in ((left, right), (right, left)):
-            face = FaceName(f"to {there}")
-            del self._streams[here, face]
-            inhabitant = self.inhabitants[here]
-            self._perform(inhabitant, inhabitant.node.face_down(face, "disconnected", self.now_us))
-
     def _up(self, inhabitant: Inhabitant, face: FaceName, profile: LinkProfile) -> None:
         self._perform(inhabitant, inhabitant.node.face_up(face, profile, "sim", self.now_us))
 
