@@ -7,7 +7,7 @@ import pytest
 from tinyssb_node.errors import OptionError
 from tinyssb_node.events import EntryAppended
 from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
-from tinyssb_node.sim.traffic import Backlog, Ids, Posts, content
+from tinyssb_node.sim.traffic import Backlog, Ids, Post, Posts, content
 from tinyssb_node.sim.world import World
 
 SECOND_US = 1_000_000
@@ -54,6 +54,12 @@ def test_posts_come_every_so_often_within_their_time(world: World, editor: Edito
         assert 140 < max(gaps) <= 150
 
 
+def test_one_post_is_one_entry_at_its_time(world: World, editor: Editor) -> None:
+    Post(nodes=("n1-n2",), at_s=7.5, size=10).schedule(world)
+    world.run_for(100 * SECOND_US)
+    assert editor.published == [("n1", 7_500_000, 10), ("n2", 7_500_000, 10)]
+
+
 def test_a_node_that_is_off_publishes_nothing(world: World, editor: Editor) -> None:
     Posts(nodes=("n0",), every_s=10, until_s=100).schedule(world)
     world.crash("n0", 50 * SECOND_US)
@@ -84,6 +90,7 @@ def test_no_two_contents_have_anything_in_common() -> None:
         (lambda: Backlog(nodes=("ana",), entries=1), "nodes"),
         (lambda: Posts(nodes=("n0",), every_s=0.1, until_s=1e6), "every_s"),
         (lambda: Posts(nodes=("n0",), every_s=1, at_s=5, until_s=4), "until_s"),
+        (lambda: Post(nodes=("n0",), at_s=-1), "at_s"),
         (lambda: Ids(nodes=("n0",), count=256), "count"),
     ],
 )

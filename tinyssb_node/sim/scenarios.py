@@ -14,7 +14,7 @@ from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Fault, H
 from tinyssb_node.sim.links import PathLoss
 from tinyssb_node.sim.options import Channel, Options, Radio, Stream
 from tinyssb_node.sim.topology import Domain, Field, Grid, Islands, Line, Ring, Star, Topology
-from tinyssb_node.sim.traffic import Backlog, Ids, Posts
+from tinyssb_node.sim.traffic import Backlog, Ids, Post, Posts
 from tinyssb_node.sim.values import within
 from tinyssb_node.sim.world import stream
 
@@ -99,6 +99,7 @@ def _goset(seed: int, nodes: int) -> Options:
     return Options(
         seed=seed,
         nodes=nodes,
+        acquainted=True,
         traffic=(
             Ids(nodes=all_of(nodes), count=90 - nodes),
             Ids(nodes=(f"n0-n{half - 1}",), first=200, count=5),
@@ -111,9 +112,9 @@ def _line8(seed: int, nodes: int) -> Options:
     return Options(
         seed=seed,
         nodes=nodes,
-        hours=2.0,
+        acquainted=True,
         topology=Line(),
-        traffic=(Posts(nodes=("n0",), every_s=600, at_s=3_600, until_s=3_600 + 300),),
+        traffic=(Post(nodes=("n0",), at_s=600),),
     )
 
 

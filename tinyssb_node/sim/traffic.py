@@ -48,6 +48,39 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """Nodes publish one entry each."""
+
+    KIND: ClassVar = "post"
+    nodes: tuple[str, ...]
+    """Who."""
+    at_s: float
+    """When."""
+    size: int = 40
+    """Bytes of content: up to 47 fit into the entry."""
+
+    def __post_init__(self) -> None:
+        members("nodes", self.nodes)
+        within("at_s", self.at_s, 0, sim_limits.LONGEST_S)
+        within("size", self.size, 0, limits.CONTENT_PUBLISH_MAX)
+
+    def named(self) -> tuple[str, ...]:
+        """The nodes it speaks of."""
+        return members("nodes", self.nodes)
+
+    @property
+    def over_us(self) -> int:
+        """When it was published."""
+        return us(self.at_s)
+
+    def schedule(self, world: World) -> None:
+        """Put it on the schedule. A node that is off then publishes nothing."""
+        for name in self.named():
+            unique = content(f"{name} at {self.at_s}", 0, self.size)
+            world.at(us(self.at_s), partial(world.publish, name, unique))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Posts:
     """Nodes publish every so often."""
 
@@ -135,7 +168,7 @@ class Ids:
                 world.follow(name, feed)
 
 
-Traffic = Backlog | Posts | Ids
+Traffic = Backlog | Post | Posts | Ids
 """All kinds."""
 
 
