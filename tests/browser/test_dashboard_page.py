@@ -267,3 +267,16 @@ def test_a_lost_connection_is_said_and_mended(browser: Browser, mesh: Path) -> N
     with serving(mesh, port=urlsplit(address).port or 0):
         expect(visit.page.locator("#connection")).to_have_attribute("data-state", "quiet", timeout=10_000)
         visit.context.close()
+
+
+def test_kinds_of_packets_stand_in_order_and_unknown_ones_last(
+    browser: Browser, path: Path, address: str
+) -> None:
+    with Mesh(path) as told:
+        told.node("ana")
+        for packet in ("whatever", "ask", "sketch", "want", "entry", "feeds"):
+            told.packets("ana", T0_US, packet, "sent", 3)
+    visit = Visit(browser, address)
+    rows = visit.page.get_by_role("table", name="Packets by kind").get_by_role("rowheader")
+    expect(rows).to_have_text(["entries", "WANT", "SKETCH", "ASK", "FEEDS", "whatever"])
+    visit.context.close()

@@ -11,7 +11,8 @@ const VERDICTS = [
   { name: "invalid", label: "invalid" },
 ];
 const KIND_NAMES = {
-  entry: "entries", chunk: "chunks", claim: "CLAIM", novelty: "NOVELTY", want: "WANT", chnk: "CHNK",
+  entry: "entries", chunk: "chunks", want: "WANT", chnk: "CHNK", claim: "CLAIM", novelty: "NOVELTY",
+  sketch: "SKETCH", ask: "ASK", feeds: "FEEDS",
   zap: "ZAP", ping: "ping", pong: "pong", unknown: "unknown",
 };
 
@@ -97,8 +98,10 @@ export function renderTraffic(target, legend, windowLine, traffic) {
   }
   windowLine.textContent = `Sent and received by all nodes in the last ${wholeMinutes(elapsed(traffic))}.`;
   const most = Math.max(...[...kinds.values()].map((verdicts) => Math.max(sentOf(verdicts), received(verdicts))));
+  // A kind that a newer node knows and this page does not comes last, under its own name.
   const order = Object.keys(KIND_NAMES);
-  const sorted = [...kinds].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
+  const place = (kind) => (order.includes(kind) ? order.indexOf(kind) : order.length);
+  const sorted = [...kinds].sort(([a], [b]) => place(a) - place(b));
   target.replaceChildren(
     table({ caption: "Packets by kind", className: "plain bar-table", head: heads("kind", "", "sent", "received"), rows: sorted.map(([kind, verdicts]) => kindRow(kind, verdicts, most)) }),
   );
