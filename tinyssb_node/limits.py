@@ -61,6 +61,8 @@ INSISTING_MAX: Final = 8
 """Further claims that repeat an unanswered question: with others' still fewer than the 15 that a deployed pub keeps."""
 SET_MAX: Final = 255
 """Most feed ids in a set: a CLAIM counts in one byte (spec 3.6.1)."""
+WANTS_READ: Final = 256
+"""WANTs remembered as they were read: a second's worth from a crowd."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE
 """Bytes of BIPF in a WANT or CHNK."""
 

@@ -4,6 +4,7 @@ Parsers look at the shape alone. Whether a DMX is expected, and by whom a packet
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from tinyssb_node import limits
@@ -242,8 +243,12 @@ class Want:
     """Next wanted sequence number of each feed from there on, 0 for "not this one"."""
 
 
+@lru_cache(maxsize=limits.WANTS_READ)
 def parse_want(packet: bytes) -> Want:
-    """Read a WANT. Raises PacketSizeError, BipfError, PaddingError, VectorShapeError, VectorNumberError."""
+    """Read a WANT. Raises PacketSizeError, BipfError, PaddingError, VectorShapeError, VectorNumberError.
+
+    The same bytes, which may come on several faces and in a simulation come to every neighbour, are read once.
+    """
     vector = _vector("want", packet)
     if not vector:
         raise VectorShapeError("want", "a list that begins with an offset")
