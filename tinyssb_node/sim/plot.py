@@ -15,8 +15,11 @@ _COLOURS = {
     PacketKind.CHNK: "#f2cc5c",
     PacketKind.CLAIM: "#b5483a",
     PacketKind.NOVELTY: "#dd8f84",
+    PacketKind.SKETCH: "#8d6cab",
+    PacketKind.ASK: "#b79fcf",
+    PacketKind.FEEDS: "#5e4379",
 }
-"""What was asked for is blue; what it took to ask is not."""
+"""What nodes are there for is blue, what it took to ask for it yellow, sets are red or violet."""
 _OTHER = "#808080"
 _NAMES_MAX = 40
 """Nodes up to which the map has room for their names."""

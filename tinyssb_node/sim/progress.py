@@ -52,11 +52,15 @@ class Progress(Watcher):
         return (self.held + self._set_sizes.total()) / wanted if wanted else 1.0
 
     def _sample(self, now_us: int) -> None:
-        """Note how far things are; where that gets too much, only every other note is kept, and fewer are made."""
+        """Note how far things are. Where that gets too much, fewer notes are made, and as many dropped of the old."""
         self._samples.append((now_us, self.share))
         if len(self._samples) >= sim_limits.SAMPLES_MAX:
-            del self._samples[1::2]
-            self._step_us *= 2
+            self._step_us = 2 * now_us // sim_limits.SAMPLES_MAX + 1
+            kept = self._samples[:1]
+            for sample in self._samples:
+                if sample[0] >= kept[-1][0] + self._step_us:
+                    kept.append(sample)
+            self._samples = kept
         self._next_us = now_us + self._step_us
 
     def began(self, inhabitant: Inhabitant, now_us: int) -> None:
