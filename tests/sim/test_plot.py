@@ -9,8 +9,6 @@ from tinyssb_node.sim.plot import plot
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenarios import build
 
-pytest.importorskip("matplotlib")
-
 
 @pytest.mark.parametrize("name", ["domain10", "field30", "goset"])
 def test_it_is_drawn_as_svg(name: str, tmp_path: Path) -> None:
