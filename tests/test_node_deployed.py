@@ -8,11 +8,13 @@ import pytest
 
 from tests.nodes import Bench, key_of, packets_of, written
 from tests.peers.simplepub import ASK_US, KEYS_MAX, ROUND_US, SimplePub
-from tinyssb_node.codec.dmx import chunk_hash
+from tinyssb_node.codec.dmx import Network, chunk_hash, want_dmx
+from tinyssb_node.codec.packets import Want, serialize_want
 from tinyssb_node.feeds.author import Composed
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
+from tinyssb_node.scheduling.link import lan_profile
 from tinyssb_node.store.memory import MemoryStore
 
 VECTORS = Path(__file__).parent / "vectors" / "tinyssb"
@@ -204,6 +206,22 @@ def test_a_newcomer_learns_the_pubs_set_though_a_neighbour_gets_the_answers() ->
         pub.round_for_another()
         bench.now_us += STEP_US
     assert pub.keys == [record.feed for record in bench.node.feeds()]
+
+
+def test_a_phone_that_says_the_same_twice_and_seldom_is_served_well() -> None:
+    """It sends one packet a second from a queue: what it wants now is heard seconds later, perhaps after the answer."""
+    long = feed_called("long", 200)
+    bench, key = Bench(profile=lan_profile()), key_of("long").feed_id
+    give_node(bench, long, key)
+    bench.take()
+    held: set[bytes] = set()
+    for _ in range(6):
+        asked = Want(offset=0, seqs=(len(held) + 1,))
+        for _ in range(2):
+            bench.hear(serialize_want(want_dmx(Network(), bench.node.set_state), asked))
+            bench.pass_time(5_000_000)
+            held |= set(bench.take(PacketKind.ENTRY))
+    assert held == {entry.packet for entry in long}
 
 
 def test_what_either_publishes_reaches_the_other() -> None:

@@ -87,7 +87,7 @@ def lan_profile() -> LinkProfile:
         airtime_us=_FREE,
         window=64,
         gap_us=2_000,
-        burst=5,
+        burst=32,
         burst_max=64,
         answer_delay_us=50_000,
         hold_us=300_000,
