@@ -300,6 +300,8 @@ BATCH_GAP_US: Final = 2_000
 """Gap within a batch: the turnaround of a modem (field measurements: 1 ms over SPI), less than others wait at least."""
 ASK_AGAIN_MAX: Final = 3
 """Times that ids of which we only know that they exist are asked for anew."""
+YIELDS_MAX: Final = 2
+"""Requests for chunks left to others in a row while none comes: they may be out of reach of who has them."""
 CARRY_MAX: Final = 4
 """News waiting to be carried on; more at once is a backlog."""
 CARRY_MEMORY_US: Final = 600_000_000

@@ -405,3 +405,15 @@ def test_on_the_air_what_was_given_is_remembered_for_minutes(air: Line, stream: 
         assert line.given_entries.first_to_give(FEED, 5, later_us) == 5
     assert air.long_given.gap_after(FEED, 2, later_us) == 5
     assert stream.long_given.gap_after(FEED, 2, 1) == limits.SEQ_MAX + 1
+
+
+def test_requests_for_chunks_are_left_to_others_only_so_often_while_none_comes(air: Line) -> None:
+    left = []
+    for _ in range(limits.YIELDS_MAX + 1):
+        air.ask(PacketKind.CHNK, 0)
+        air.agreed(PacketKind.CHNK)
+        left.append(PacketKind.CHNK not in air.asks)
+    assert left == [True] * limits.YIELDS_MAX + [False]
+    air.took_chunk(FEED, 1, 0, 0)
+    air.agreed(PacketKind.CHNK)
+    assert PacketKind.CHNK not in air.asks

@@ -133,6 +133,7 @@ class Line:
         self.asks: dict[PacketKind, None] = {}
         """What is to be asked or claimed when it may be, first come first; built when it goes, to be up to date."""
         self.carrier = Carrier(entropy)
+        self._chnk_yielded = 0
         self._answers_us = _NEVER_US
         self.on_air = profile.medium is Medium.AIR
         self._shared = profile.medium is not Medium.STREAM
@@ -202,6 +203,7 @@ class Line:
 
     def took_chunk(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> bool:
         """A new chunk came from here. True if it is time to ask for more chunks at once."""
+        self._chnk_yielded = 0
         self.chunk_given(feed, seq, chunk, now_us)
         self._ask_when_quiet(self.chnk_timer, now_us)
         return not self.on_air and self._chunks_requester.got()
@@ -250,6 +252,12 @@ class Line:
 
     def agreed(self, kind: PacketKind) -> None:
         """Somebody said what our *kind* would say."""
+        if kind is PacketKind.CHNK:
+            # Whoever has the chunk may hear us and not them: what stays unanswered is asked by us too, now and then.
+            self._chnk_yielded += 1
+            if self._chnk_yielded > limits.YIELDS_MAX:
+                self._chnk_yielded = 0
+                return
         self.asks.pop(kind, None)
         self._timers[kind].agree()
 
