@@ -9,10 +9,6 @@ from nacl.exceptions import BadSignatureError
 from tinyssb_node import limits
 from tinyssb_node.ids import FeedId
 
-SEED_SIZE: Final = 32
-"""Bytes of the secret from which a key pair is made (RFC 8032 5.1.5)."""
-
-
 Verify = Callable[[FeedId, bytes], bool]
 """``verify_signed``, or something that answers as it does. The simulator's remembers answers: the same entry reaches
 hundreds of its nodes, and an answer depends on nothing but the bytes."""
@@ -39,8 +35,8 @@ class SigningKey:
 
     def __init__(self, seed: bytes) -> None:
         """Derive the key pair from *seed*. Raises ValueError unless it has 32 bytes."""
-        if len(seed) != SEED_SIZE:
-            raise ValueError(f"a seed has {SEED_SIZE} bytes, not {len(seed)}")
+        if len(seed) != limits.SEED_SIZE:
+            raise ValueError(f"a seed has {limits.SEED_SIZE} bytes, not {len(seed)}")
         public, self._secret = crypto_sign_seed_keypair(seed)
         self.feed_id: Final = FeedId(public)
 
