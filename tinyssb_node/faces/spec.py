@@ -5,42 +5,31 @@ udp:GROUP:PORT   ws:listen:HOST:PORT   ws:connect:HOST:PORT   ether:HOST:PORT   
 
 import ipaddress
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final, NoReturn, TypeVar
-from urllib.parse import quote, unquote
+from typing import Final
+from urllib.parse import quote
 
-from firmware_bridge.plans import (
-    NAMED_PLANS,
-    IllegalPlanError,
-    UnknownPlanError,
-    Vintage,
-    named_plan,
-    resolve,
-)
+from firmware_bridge.plans import Vintage
 from firmware_bridge.regions import Region
 from tinyssb_node import limits
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.face import Endpoint
+from tinyssb_node.faces.spec_reader import (
+    NAME_RULE,
+    SpecReader,
+    check_plan,
+    matching,
+    member_of,
+    read_interface,
+)
 from tinyssb_node.ids import FaceName
 
 SCHEMES: Final = "udp:GROUP:PORT, ws:listen:HOST:PORT, ws:connect:HOST:PORT, ether:HOST:PORT"
 """The forms of a spec string, as errors show them."""
-PORT_MAX: Final = 65_535
-"""Highest TCP or UDP port."""
 TTL_MAX: Final = 255
 """Highest time to live of an IP packet."""
 
-_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{limits.FACE_NAME_MAX - 1}}}")
-_NAME_RULE = f"1 to {limits.FACE_NAME_MAX} letters, digits, '.', '_' or '-', beginning with a letter or digit"
-_INTERFACE = re.compile(r"[A-Za-z0-9._-]{1,15}")
-_HOST = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
 _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{0,199}")
-_PLACE = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
-
-_Value = TypeVar("_Value")
-_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,107 +122,6 @@ FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec
 """What a spec string can say."""
 
 
-class _Reader:
-    """One spec string while it is taken apart."""
-
-    def __init__(self, spec: str) -> None:
-        self.spec = spec
-        address, mark, options = spec.partition("?")
-        self._place = address
-        self._options: dict[str, str] = {}
-        for option in options.split("&") if mark else ():
-            key, equals, value = option.partition("=")
-            if not equals:
-                self.fail(f"'{option}' has no value", "options written as key=value, joined by '&'")
-            if key in self._options:
-                self.fail(f"'{key}' is given twice", "each option once")
-            self._options[key] = unquote(value)
-
-    def fail(self, what: str, allowed: str) -> NoReturn:
-        raise FaceSpecError(self.spec, what, allowed)
-
-    def skip(self, prefix: str) -> bool:
-        """Whether the address begins with *prefix*, which is then taken off."""
-        if not self._place.startswith(prefix):
-            return False
-        self._place = self._place.removeprefix(prefix)
-        return True
-
-    def place(self, port_min: int) -> tuple[str, int]:
-        """The rest of the address: host without brackets, port."""
-        match = _PLACE.fullmatch(self._place)
-        if match is None:
-            self.fail(f"'{self._place}' is no address", "HOST:PORT, an IPv6 address in brackets: [::1]:8080")
-        host, port = match["host"], int(match["port"])
-        if not port_min <= port <= PORT_MAX:
-            self.fail(f"the port is {port}", f"{port_min} to {PORT_MAX}")
-        if host.startswith("["):
-            host = host[1:-1]
-            if not _is_ipv6(host):
-                self.fail(f"'{host}' is no IPv6 address", "for example [::1]")
-        elif not _HOST.fullmatch(host):
-            self.fail(f"'{host}' is no host", "a host name, an IPv4 address, or an IPv6 address in brackets")
-        return host, port
-
-    def option(self, key: str, default: _Value, read: Callable[[str], _Value | None], allowed: str) -> _Value:
-        """One option's value. *read* returns None for what is not *allowed*."""
-        text = self._options.pop(key, None)
-        if text is None:
-            return default
-        value = read(text)
-        if value is None:
-            self.fail(f"{key} is '{text}'", allowed)
-        return value
-
-    def end(self, known: str) -> None:
-        """Refuse options that nobody asked for."""
-        for key in self._options:
-            self.fail(f"there is no option '{key}'", known)
-
-    def name(self) -> str | None:
-        return self.option("name", None, _matching(_NAME), _NAME_RULE)
-
-    def switch(self, key: str, *, default: bool) -> bool:
-        return self.option(key, default, {"on": True, "off": False}.get, "on, off")
-
-    def number(self, key: str, default: int, low: int, high: int) -> int:
-        def read(text: str) -> int | None:
-            return int(text) if re.fullmatch(r"[0-9]{1,5}", text) and low <= int(text) <= high else None
-
-        return self.option(key, default, read, f"{low} to {high}")
-
-
-def _matching(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
-    return lambda text: text if pattern.fullmatch(text) else None
-
-
-def _read_interface(text: str) -> str | None:
-    if is_ipv4_shaped(text) and not _is_ipv4(text):
-        return None
-    return text if _INTERFACE.fullmatch(text) else None
-
-
-def is_ipv4_shaped(interface: str) -> bool:
-    """Whether *interface* is written as an address, not as a name."""
-    return interface.count(".") == 3 and interface.replace(".", "").isdigit()
-
-
-def _is_ipv4(text: str) -> bool:
-    try:
-        ipaddress.IPv4Address(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_ipv6(host: str) -> bool:
-    try:
-        ipaddress.IPv6Address(host)
-    except ValueError:
-        return False
-    return True
-
-
 def _is_multicast(host: str) -> bool:
     try:
         return ipaddress.IPv4Address(host).is_multicast
@@ -251,7 +139,7 @@ def parse_spec(text: str) -> FaceSpec:
         raise FaceSpecError(
             text[:40] + "…", f"it has {len(text)} characters", f"up to {limits.FACE_SPEC_MAX}"
         )
-    reader = _Reader(text)
+    reader = SpecReader(text)
     if reader.skip("udp:"):
         return _parse_udp(reader)
     if reader.skip("ws:listen:"):
@@ -263,7 +151,7 @@ def parse_spec(text: str) -> FaceSpec:
     raise FaceSpecError(text, "it begins with nothing known", SCHEMES)
 
 
-def _parse_udp(reader: _Reader) -> UdpSpec:
+def _parse_udp(reader: SpecReader) -> UdpSpec:
     group, port = reader.place(port_min=1)
     if not _is_multicast(group):
         reader.fail(
@@ -273,7 +161,7 @@ def _parse_udp(reader: _Reader) -> UdpSpec:
         group=group,
         port=port,
         interface=reader.option(
-            "interface", None, _read_interface, "the name or IPv4 address of an interface"
+            "interface", None, read_interface, "the name or IPv4 address of an interface"
         ),
         ttl=reader.number("ttl", limits.UDP_TTL_DEFAULT, 0, TTL_MAX),
         copies=reader.switch("copies", default=True),
@@ -283,7 +171,7 @@ def _parse_udp(reader: _Reader) -> UdpSpec:
     return spec
 
 
-def _parse_ws_listen(reader: _Reader) -> WsListenSpec:
+def _parse_ws_listen(reader: SpecReader) -> WsListenSpec:
     host, port = reader.place(port_min=0)
     peers = reader.number("peers", limits.WS_PEERS_MAX, 1, limits.WS_PEERS_MAX)
     spec = WsListenSpec(host=host, port=port, peers=peers, name=reader.name())
@@ -291,9 +179,9 @@ def _parse_ws_listen(reader: _Reader) -> WsListenSpec:
     return spec
 
 
-def _parse_ws_connect(reader: _Reader) -> WsConnectSpec:
+def _parse_ws_connect(reader: SpecReader) -> WsConnectSpec:
     host, port = reader.place(port_min=1)
-    path = reader.option("path", "/", _matching(_PATH), "a path that begins with '/'")
+    path = reader.option("path", "/", matching(_PATH), "a path that begins with '/'")
     spec = WsConnectSpec(
         host=host, port=port, path=path, tls=reader.switch("tls", default=False), name=reader.name()
     )
@@ -301,39 +189,17 @@ def _parse_ws_connect(reader: _Reader) -> WsConnectSpec:
     return spec
 
 
-def _parse_ether(reader: _Reader) -> EtherSpec:
+def _parse_ether(reader: SpecReader) -> EtherSpec:
     host, port = reader.place(port_min=1)
     name = reader.name()
     if name is None:
-        reader.fail("it gives no name", "?name= and " + _NAME_RULE)
-    region = reader.option("region", None, _member_of(Region), ", ".join(Region))
-    firmware = reader.option("firmware", Vintage.FW2025, _member_of(Vintage), ", ".join(Vintage))
+        reader.fail("it gives no name", "?name= and " + NAME_RULE)
+    region = reader.option("region", None, member_of(Region), ", ".join(Region))
+    firmware = reader.option("firmware", Vintage.FW2025, member_of(Vintage), ", ".join(Vintage))
     plan = reader.option("plan", None, str, "")
-    _check_plan(reader, region, plan, firmware)
+    check_plan(reader, region, plan, firmware)
     reader.end("name, region, plan, firmware")
     return EtherSpec(host=host, port=port, name=name, region=region, plan=plan, firmware=firmware)
-
-
-def _member_of(kind: type[_Choice]) -> Callable[[str], _Choice | None]:
-    return lambda text: next((member for member in kind if member.value == text), None)
-
-
-def _check_plan(reader: _Reader, region: Region | None, plan: str | None, firmware: Vintage) -> None:
-    """Refuse a plan that is not known, or not legal, before any radio is touched."""
-    if plan is None:
-        if firmware is not Vintage.FW2025:
-            reader.fail(
-                "it names a firmware but no plan", f"&plan= and one of {', '.join(NAMED_PLANS[firmware])}"
-            )
-        return
-    if region is None:
-        reader.fail("it names a plan but no region", f"&region= and one of {', '.join(Region)}")
-    try:
-        resolve(region, named_plan(plan, firmware).lora)
-    except UnknownPlanError as error:
-        reader.fail(f"there is no plan '{plan}' in {firmware}", ", ".join(NAMED_PLANS[error.vintage]))
-    except IllegalPlanError as error:
-        reader.fail(f"{plan} of {firmware} is not legal in {region}: {error.reason}", error.proposal)
 
 
 def serialize_spec(spec: FaceSpec) -> str:
