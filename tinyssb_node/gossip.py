@@ -88,8 +88,9 @@ class Gossip:
                 line.ask(PacketKind.WANT, now_us)
         elif reading.same or (reading.serves and line.profile.medium is Medium.AIR):
             line.agreed(PacketKind.WANT)
-        for feed, seq in reading.wanted:
-            line.peer_next[feed] = line.given_entries.first_to_give(feed, seq, now_us)
+        if line.profile.medium is Medium.STREAM:
+            for feed, seq in reading.wanted:
+                line.peer_next[feed] = line.given_entries.first_to_give(feed, seq, now_us)
         if asked:
             self._give_entries(line, asked, now_us)
         return [self._want_seen(Direction.RX, line, want)]

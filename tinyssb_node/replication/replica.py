@@ -89,7 +89,9 @@ class Replica:
 
     def next_wanted(self, feed: FeedId) -> int:
         """Sequence number that we would take next; NOT_WANTED for a feed that is not wanted, or frozen by a fork."""
-        return self._tips[feed].seq + 1 if self._is_open(feed) else NOT_WANTED
+        record = self._records[feed]
+        # As ``_is_open`` says; a call less, in the place where a node asks itself most often.
+        return self._tips[feed].seq + 1 if record.wanted and record.forked_at is None else NOT_WANTED
 
     def _is_open(self, feed: FeedId) -> bool:
         record = self._records[feed]

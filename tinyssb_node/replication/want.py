@@ -52,8 +52,9 @@ def read_want(goset: Goset, want: Want, next_wanted: Callable[[FeedId], int]) ->
     wanted: list[tuple[FeedId, int]] = []
     behind = False
     same = serves = len(want.seqs) > 0
-    for number, seq in enumerate(want.seqs[: len(goset)]):
-        feed = goset[(want.offset + number) % len(goset)]
+    feeds = goset.feeds
+    for number, seq in enumerate(want.seqs[: len(feeds)], want.offset):
+        feed = feeds[number % len(feeds)]
         ours = next_wanted(feed)
         same = same and seq == ours
         serves = serves and (ours == NOT_WANTED or NOT_WANTED < seq <= ours)

@@ -54,7 +54,10 @@ class Given(Generic[K]):
 
     def first_to_give(self, chain: K, asked: int, now_us: int) -> int:
         """Where an answer to "from *asked* on" should begin: behind what was given a moment ago."""
-        for given in sorted(self._ranges.get(chain, ()), key=attrgetter("first")):
+        ranges = self._ranges.get(chain)
+        if ranges is None:
+            return asked
+        for given in sorted(ranges, key=attrgetter("first")):
             if now_us - given.at_us < self._hold_us and given.first <= asked:
                 asked = max(asked, given.last + 1)
         return asked
