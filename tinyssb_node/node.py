@@ -12,14 +12,8 @@ from hashlib import sha256
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
-from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network
+from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chunk_hash
 from tinyssb_node.codec.packets import (
-    ASK_KIND,
-    CLAIM_KIND,
-    FEEDS_KIND,
-    NOVELTY_KIND,
-    SKETCH_KIND,
-    ZAP_KIND,
     parse_ask,
     parse_chnk,
     parse_claim,
@@ -28,6 +22,7 @@ from tinyssb_node.codec.packets import (
     parse_sketch,
     parse_want,
     parse_zap,
+    set_kind,
 )
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, PacketKindError, PeerError, SetFullError
@@ -67,12 +62,14 @@ class Node:
         dialect: Dialect = Dialect.SPEC,
         read_only: bool = False,
         boot: Boot = UNKNOWN_BOOT,
+        budgets: AirBudgets | None = None,
         verify: Verify = verify_signed,
     ) -> None:
         """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
 
-        *boot* tells how long we were down, as far as that matters to the law of the air. *verify* says whether an entry
-        that came is signed; the simulator's remembers what it was asked before.
+        *boot* tells how long we were down, as far as that matters to the law of the air; *budgets* are the accounts of
+        airtime where other networks have them too. *verify* says whether an entry that came is signed; the simulator's
+        remembers what it was asked before.
 
         May write to the store (our own feed, the first time): commit before anything else. Raises SetFullError if there
         is no room for our own feed.
@@ -90,7 +87,7 @@ class Node:
         self._lines: dict[FaceName, Line] = {}
         self._junk_meters: dict[FaceName, JunkMeter] = {}
         self._refusals = Refusals()
-        self._budgets = AirBudgets(store, boot, read_only=read_only)
+        self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
     # --- faces
 
@@ -200,6 +197,34 @@ class Node:
             due.append(keep_us)
         return min(due, default=None)
 
+    # --- other networks in the same program (``networks``)
+
+    def knows(self, packet: bytes) -> bool:
+        """True if *packet* is of this network: speaks of its set, or is an entry or chunk that it expects or holds."""
+        dmx = packet[: limits.DMX_SIZE]
+        kind = self._vector_kind(dmx, packet)
+        if kind is not None and kind is not PacketKind.PING and kind is not PacketKind.PONG:
+            return True
+        if len(packet) != limits.PACKET_SIZE:
+            return False
+        hash_, expected = chunk_hash(packet), self._replica.expectations
+        return bool(
+            expected.entries(dmx)
+            or expected.chunks(hash_)
+            or self._store.find_entries(dmx)
+            or self._store.find_chunks(hash_)
+        )
+
+    def offer_stray(self, packet: bytes, face: FaceName) -> list[Effect]:
+        """Keep a packet that no network knows: it may be an entry or chunk of this one that came too early."""
+        if len(packet) != limits.PACKET_SIZE:
+            return []
+        return [*self._replica.offer(packet, chunk_hash(packet), Origin.PEER, face).events]
+
+    def line(self, face: FaceName) -> Line | None:
+        """The sending side of a face, for whoever shares it out among networks."""
+        return self._lines.get(face)
+
     # --- what a packet is
 
     def _find(self, line: Line, packet: bytes, digest: bytes, now_us: int, effects: list[Effect]) -> Finding:
@@ -228,8 +253,7 @@ class Node:
         if dmx == self._gossip.chnk_dmx:
             return PacketKind.CHNK
         if dmx == self._network.goset_dmx:
-            letter = packet[limits.DMX_SIZE : limits.DMX_SIZE + 1]
-            return _SET_KINDS.get(letter, PacketKind.UNKNOWN)
+            return set_kind(packet)
         if dmx == PING_DMX:
             return PacketKind.PING
         return PacketKind.PONG if dmx == PONG_DMX else None
@@ -469,14 +493,3 @@ class Node:
     def faces(self) -> list[FaceStatus]:
         """The faces that are up, in the order they came up."""
         return [line.status() for line in self._lines.values()]
-
-
-_SET_KINDS = {
-    CLAIM_KIND: PacketKind.CLAIM,
-    NOVELTY_KIND: PacketKind.NOVELTY,
-    SKETCH_KIND: PacketKind.SKETCH,
-    ASK_KIND: PacketKind.ASK,
-    FEEDS_KIND: PacketKind.FEEDS,
-    ZAP_KIND: PacketKind.ZAP,
-}
-"""What follows the GOSET DMX."""

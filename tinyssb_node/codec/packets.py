@@ -19,7 +19,7 @@ from tinyssb_node.errors import (
     VectorNumberError,
     VectorShapeError,
 )
-from tinyssb_node.ids import Dmx, FeedId
+from tinyssb_node.ids import Dmx, FeedId, PacketKind
 
 CLAIM_KIND: Final = b"c"
 """Byte behind the DMX of a CLAIM."""
@@ -33,6 +33,15 @@ ASK_KIND: Final = b"a"
 """Byte behind the DMX of an ASK."""
 FEEDS_KIND: Final = b"f"
 """Byte behind the DMX of a FEEDS packet."""
+_SET_KINDS: Final = {
+    CLAIM_KIND: PacketKind.CLAIM,
+    NOVELTY_KIND: PacketKind.NOVELTY,
+    SKETCH_KIND: PacketKind.SKETCH,
+    ASK_KIND: PacketKind.ASK,
+    FEEDS_KIND: PacketKind.FEEDS,
+    ZAP_KIND: PacketKind.ZAP,
+}
+"""What follows the GOSET DMX."""
 
 _TYPE_AT: Final = limits.DMX_SIZE
 _CONTENT_AT: Final = _TYPE_AT + limits.TYPE_SIZE
@@ -51,6 +60,11 @@ class Entry:
     """48 bytes, read by ``feeds.layout``."""
     signature: bytes
     """64 bytes (spec 4.3.2)."""
+
+
+def set_kind(packet: bytes) -> PacketKind:
+    """What a packet under the GOSET DMX is; UNKNOWN for none that anybody writes."""
+    return _SET_KINDS.get(packet[_TYPE_AT:_CONTENT_AT], PacketKind.UNKNOWN)
 
 
 def parse_entry(packet: bytes) -> Entry:

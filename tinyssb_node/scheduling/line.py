@@ -386,6 +386,15 @@ class Line:
         else:
             self.put(handed.packet, handed.kind, now_us)
 
+    def taken(self) -> None:
+        """Another network of this node handed a packet to the same face, which has room for one less."""
+        self._pacer.handed()
+
+    def freed(self, now_us: int) -> None:
+        """That packet has left, or was given back: whoever waited waits a random time, like any station that heard
+        it."""
+        self._pacer.busy(now_us)
+
     def status(self) -> FaceStatus:
         """How this face is."""
         return FaceStatus(
