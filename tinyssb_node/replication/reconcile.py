@@ -173,9 +173,11 @@ class Exchange:
 
     def next_ask(self) -> Ask | None:
         """The next ASK; it counts as said."""
+        if not self._asking:
+            return None
         shorts = sorted(self._asking)[: limits.ASK_MAX]
         self._asking.difference_update(shorts)
-        return Ask(self._salt, tuple(shorts)) if shorts else None
+        return Ask(self._salt, tuple(shorts))
 
     def advert(self, salt: bytes, capacity: int) -> Sketch:
         """A SKETCH that begins an exchange; it counts as said.
@@ -200,11 +202,11 @@ class Exchange:
 
     def next_feeds(self) -> Feeds | None:
         """The next ids to give; they count as given."""
+        if not self._giving:
+            return None
         waiting = sorted(self._giving)
         at = bisect_right(waiting, self._cursor)
         feeds = tuple((waiting[at:] + waiting[:at])[: limits.FEEDS_MAX])
-        if not feeds:
-            return None
         self._cursor = feeds[-1]
         self._giving.difference_update(feeds)
         return Feeds(feeds)

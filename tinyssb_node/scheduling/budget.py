@@ -317,15 +317,15 @@ class AirBudgets:
         if self._clock is None or self._read_only:
             return None
         due_us = self._clock.keep_due_us
-        busy = (
-            (until_us := budget.busy_until_us) is None or until_us > due_us
-            for budget in self._budgets.values()
-        )
-        return due_us if any(busy) else None
+        for budget in self._budgets.values():
+            until_us = budget.busy_until_us
+            if until_us is None or until_us > due_us:
+                return due_us
+        return None
 
     def wake(self, now_us: int) -> None:
         """Write down, once in a while, how much time has passed."""
-        if self._clock is not None and (due_us := self.next_us) is not None and now_us >= due_us:
+        if self._clock is not None and now_us >= self._clock.keep_due_us and self.next_us is not None:
             self._clock.keep(now_us)
 
     def status(self, now_us: int) -> list[AirStatus]:

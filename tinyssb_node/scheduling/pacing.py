@@ -113,8 +113,8 @@ class Contention:
     def _draw(self, now_us: int, after: tuple[float, float, float]) -> None:
         """Wait a random time, beginning for each urgency so many packets after *now_us*."""
         self._batch = 0
-        for urgency in Urgency:
-            packets = after[urgency] + self._entropy.random() * limits.CONTENTION_PACKETS
+        for urgency, least in enumerate(after):
+            packets = least + self._entropy.random() * limits.CONTENTION_PACKETS
             self._due_us[urgency] = now_us + self._between_us + int(packets * self._packet_us)
 
     def due_us(self, urgency: Urgency) -> int | None:
