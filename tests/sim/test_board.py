@@ -27,9 +27,9 @@ from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.replication.goset import xor_of
 from tinyssb_node.scheduling.link import WIRED
 from tinyssb_node.sim.board import Board
-from tinyssb_node.sim.options import Options
+from tinyssb_node.sim.options import Options, Radio
 from tinyssb_node.sim.runner import run_scenario
-from tinyssb_node.sim.traffic import Backlog
+from tinyssb_node.sim.traffic import Backlog, Ids, Post
 from tinyssb_node.store.memory import MemoryStore
 
 NETWORK = Network()
@@ -76,8 +76,9 @@ def kinds(sends: list[Send]) -> dict[PacketKind, int]:
 
 def test_it_claims_and_wants_for_ever_though_nothing_is_new(hand: Hand) -> None:
     sends = kinds(hand.run(800_000_000))
-    # Slots of 400 ms on average: a CLAIM every 21, a WANT every 7; both wait for their turn.
-    assert sends[PacketKind.CLAIM] == pytest.approx(2_000 / 21, rel=0.1)
+    # Slots of 400 ms on average: a look at the set every 21, a CLAIM at every third look, when 20 s have passed; a WANT
+    # every 7. Both wait for their turn.
+    assert sends[PacketKind.CLAIM] == pytest.approx(2_000 / 63, rel=0.1)
     assert sends[PacketKind.WANT] == pytest.approx(2_000 / 7, rel=0.1)
     assert set(sends) == {PacketKind.CLAIM, PacketKind.WANT}
 
@@ -127,14 +128,29 @@ def test_it_asks_for_chunks_it_lacks(hand: Hand) -> None:
 
 
 def test_it_learns_from_claims_and_tells_a_novelty_on(hand: Hand) -> None:
-    feeds = sorted(feed_of(number) for number in range(4))
+    feeds = sorted(feed_of(number) for number in range(6))
     hand.hear(serialize_claim(NETWORK.goset_dmx, claim_of(feeds)))
     assert {record.feed for record in hand.board.feeds()} == {ANA.feed_id, feeds[0], feeds[-1]}
     hand.hear(serialize_novelty(NETWORK.goset_dmx, Novelty(feed=BOB.feed_id)))
     sends = hand.run(30_000_000)
     assert kinds(sends)[PacketKind.NOVELTY] == 1
-    # Not in step with a claim that differs: no WANT until it has been worked on.
-    assert PacketKind.WANT not in kinds(sends[:3])
+    # Somebody claims more ids than it has: no WANT until it has as many.
+    assert PacketKind.WANT not in kinds(sends)
+    hand.know(*feeds)
+    assert PacketKind.WANT in kinds(hand.run(30_000_000))
+
+
+def test_it_asks_and_helps_who_knows_as_many_ids_but_others(hand: Hand) -> None:
+    feeds = sorted([ANA.feed_id, *(feed_of(number) for number in range(12))])
+    hers, ours = [feed for feed in feeds if feed != ANA.feed_id][5:7]
+    hand.know(*(feed for feed in feeds if feed != hers))
+    hand.hear(serialize_claim(NETWORK.goset_dmx, claim_of([feed for feed in feeds if feed != ours])))
+    claims = [parse_claim(send.packet) for send in hand.run(60_000_000) if send.kind is PacketKind.CLAIM]
+    region = [record.feed for record in hand.board.feeds() if feeds[0] <= record.feed <= feeds[-1]]
+    assert len(region) == 12
+    assert claim_of(region) in claims
+    assert claim_of(region[1:6]) in claims
+    assert claim_of(region[6:-1]) in claims
 
 
 def test_it_asks_about_larger_claims_and_halves_for_smaller_ones(hand: Hand) -> None:
@@ -206,6 +222,32 @@ def test_its_want_turns_through_the_set(hand: Hand) -> None:
     }
     assert len(offsets) > 1
     assert all(len(send.packet) <= limits.PACKET_SIZE for _, send in hand.sent)
+
+
+def test_halves_of_a_set_come_together() -> None:
+    halves = Options(
+        nodes=2,
+        hours=1,
+        boards=("n0-n1",),
+        acquainted=True,
+        traffic=(
+            Ids(nodes=("n0-n1",), count=8),
+            Ids(nodes=("n0",), first=20, count=3),
+            Ids(nodes=("n1",), first=30, count=3),
+        ),
+    )
+    assert run_scenario(halves).converged
+
+
+def test_no_law_ends_a_run_of_boards() -> None:
+    lawless = Options(
+        nodes=2,
+        hours=0.1,
+        boards=("n0-n1",),
+        radio=Radio(duty=0.0005),
+        traffic=(Post(nodes=("n0",), at_s=60),),
+    )
+    assert max(run_scenario(lawless).peak_duty.values()) > 0.0005
 
 
 def test_two_boards_agree_and_ten_implode() -> None:

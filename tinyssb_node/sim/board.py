@@ -1,8 +1,9 @@
 """An ESP32 board by the rules that are deployed, in the place of a ``Node``: what our gossip is measured against.
 
 After the timers and credits of the boards' firmware of April 2025: a ring of slots, one packet a slot at most; a CLAIM
-every 20 slots whatever neighbours say, a WANT and a CHNK every 6 to 8 while the sets agree; five entries or chunks in
-answer to a request; ten packets that wait, further ones are dropped. It never listens before it talks, and knows no
+of the whole set every 20 s and more whatever neighbours say, and in every 20 slots between, work on claims that differ;
+a WANT and a CHNK every 6 to 8 slots while nobody claims more ids; five entries or chunks in answer to a request; ten
+packets that wait, further ones are dropped. It never listens before it talks, and knows no
 law of the air. Its packets are verified and kept by the same code as ours: only when and what it says differs.
 """
 
@@ -67,11 +68,10 @@ class Board:
         self._waiting: deque[_Packet] = deque()
         self._sending: dict[FaceName, _Packet] = {}
         self._claims: list[Claim] = []
-        self._want_dmx = want_dmx(network, self._replica.goset.state)
-        self._chnk_dmx = chnk_dmx(network, self._replica.goset.state)
-        self._in_sync = False
+        self._largest_claim = 0
+        self._claimed_us: int | None = None
+        self._set_changed()
         self._want_start = self._chnk_start = 0
-        self._claims_made = 0
         self._slot_us: int | None = None
         self._slot = 0
         self._claim_slot = int(entropy.random() * sim_limits.BOARD_CLAIM_SLOTS)
@@ -130,7 +130,7 @@ class Board:
             self._claim_slot = (
                 self._slot + sim_limits.BOARD_CLAIM_SLOTS + self._draw(sim_limits.BOARD_SLOTS_SPREAD)
             )
-            self._make_claims()
+            self._probe_set(now_us)
         if self._slot >= self._want_slot:
             self._want_slot = (
                 self._slot + sim_limits.BOARD_ASK_SLOTS + self._draw(sim_limits.BOARD_SLOTS_SPREAD)
@@ -156,31 +156,43 @@ class Board:
 
     # --- saying
 
-    def _make_claims(self) -> None:
-        goset = self._replica.goset
-        self._claims = [claim for claim in self._claims if not agrees(goset, claim)]
-        self._in_sync = not self._claims
-        self._want_dmx = want_dmx(self._network, goset.state)
-        self._chnk_dmx = chnk_dmx(self._network, goset.state)
-        self._say(claim_of(goset.feeds))
-        self._claims_made += 1
-        if self._claims_made % sim_limits.BOARD_HELP_EVERY == 0:
+    def _set_changed(self) -> None:
+        """WANT and CHNK are recognised by the set (spec 3.4.2)."""
+        state = self._replica.goset.state
+        self._want_dmx = want_dmx(self._network, state)
+        self._chnk_dmx = chnk_dmx(self._network, state)
+
+    @property
+    def _in_sync(self) -> bool:
+        """Whether nobody was heard to claim more ids than it has."""
+        return len(self._replica.goset) >= self._largest_claim
+
+    def _probe_set(self, now_us: int) -> None:
+        """Once in a round the whole set is claimed; between, claims of others that differ are worked on."""
+        if self._claimed_us is None or now_us - self._claimed_us > sim_limits.BOARD_ROUND_US:
+            self._claimed_us = now_us
+            self._say(claim_of(self._replica.goset.feeds))
+        else:
             self._work_on_claims()
 
     def _work_on_claims(self) -> None:
-        """Ask those who know more of a region, help those who know less."""
-        heard, self._claims = sorted(self._claims, key=lambda claim: claim.count), []
+        """Ask those who know more of a region, help those who know less; both for as many, but other, ids."""
+        goset = self._replica.goset
+        kept: list[Claim] = []
         asked = helped = 0
-        for claim in heard:
-            region = self._replica.goset.region(claim.low, claim.high)
-            if region and len(region) <= claim.count and asked < sim_limits.BOARD_ASKED_MAX:
+        for claim in sorted(self._claims, key=lambda claim: claim.count):
+            region = goset.region(claim.low, claim.high)
+            if not region or agrees(goset, claim):
+                continue
+            if len(region) <= claim.count and asked < sim_limits.BOARD_ASKED_MAX:
                 asked += 1
                 self._say(claim_of(region))
-            elif len(region) >= claim.count and helped < sim_limits.BOARD_HELPED_MAX:
+            if len(region) >= claim.count and helped < sim_limits.BOARD_HELPED_MAX:
                 helped += 1
                 self._help(region[1:-1])
             else:
-                self._claims.append(claim)
+                kept.append(claim)
+        self._claims = kept[: sim_limits.BOARD_CLAIMS_KEPT]
 
     def _help(self, between: Sequence[FeedId]) -> None:
         if len(between) == 1:
@@ -271,6 +283,7 @@ class Board:
             return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS)
         claim = parse_claim(packet)
         finding = Finding(PacketKind.CLAIM, Verdict.NEW)
+        self._largest_claim = max(self._largest_claim, claim.count)
         for feed in (claim.low, claim.high):
             self._learn(feed, face, finding)
         if (
@@ -285,6 +298,7 @@ class Board:
         if feed in self._replica.goset or len(self._replica.goset) >= sim_limits.BOARD_KEYS_MAX:
             return False
         finding.events += self._replica.add_feed(feed, face)
+        self._set_changed()
         return True
 
     def _hear_want(self, packet: bytes) -> Finding:
@@ -323,7 +337,9 @@ class Board:
     def follow(self, feed: FeedId, now_us: int) -> list[Effect]:
         """Take *feed* into the set."""
         del now_us
-        return list(self._replica.add_feed(feed, None))
+        events: list[Effect] = [*self._replica.add_feed(feed, None)]
+        self._set_changed()
+        return events
 
     # --- looking
 

@@ -46,6 +46,26 @@ EDGE_DB: Final = 6.0
 """Farther from the threshold than this chance is not asked: it would decide otherwise once in 160,000 packets."""
 IGNORED_DB: Final = 20.0
 """Signals this far below what can be received disturb nobody: a hundred of them are as strong as the weakest packet."""
+CAPTURE_DB: Final = 6.0
+"""By how much a packet must be stronger than others like it that overlap it (Bor et al. 2016, by measurement)."""
+REJECTION_DB: Final = {
+    7: (6, -16, -18, -19, -19, -20),
+    8: (-24, 6, -20, -22, -22, -22),
+    9: (-27, -27, 6, -23, -25, -25),
+    10: (-30, -30, -30, 6, -26, -28),
+    11: (-33, -33, -33, -33, 6, -29),
+    12: (-36, -36, -36, -36, -36, 6),
+}
+"""The same for packets of other spreading factors, 7 to 12 in a row, by the spreading factor received: negative, as it
+may be weaker than they are (Goursaud and Gorce, "Dedicated networks for IoT", 2015, table 4)."""
+assert all(row[number] == CAPTURE_DB for number, row in enumerate(REJECTION_DB.values()))
+TUNED_SHARE: Final = 0.24
+"""Share of the bandwidth by which centre frequencies may differ: 30, 60, 120 kHz of 125, 250, 500 (LoRaSim)."""
+SENSE_SYMBOLS: Final = 2
+"""What began more recently than this is not yet seen by carrier sense: the modem looks at two symbols (SX1261/2 data
+sheet, CAD)."""
+SENSE_MARGIN_DB: Final = 3.0
+"""By how much carrier sense sees deeper than reception, at most (Semtech AN1200.48)."""
 FIELD_THROWS: Final = 10_000
 """Throws per node before a field is found to have no room."""
 FIELD_TRIES: Final = 300
@@ -82,9 +102,9 @@ BOARD_SLOT_US: Final = 250_000
 BOARD_SLOT_SPREAD_US: Final = 300_000
 """What chance adds to it, at most; same source."""
 BOARD_CLAIM_SLOTS: Final = 20
-"""Slots between two CLAIMs of the whole set: a quarter of GOSET_ROUND_LEN (its goset.cpp)."""
-BOARD_HELP_EVERY: Final = 4
-"""At every so many of them, a whole round, claims that differ are worked on."""
+"""Slots after which it looks at its set again: a quarter of GOSET_ROUND_LEN (its goset.cpp)."""
+BOARD_ROUND_US: Final = 20_000_000
+"""Least time between two CLAIMs of the whole set: GOSET_ROUND_LEN; same source."""
 BOARD_ASK_SLOTS: Final = 6
 """Slots between two WANTs, and between two CHNKs: half of NODE_ROUND_LEN (its node.h)."""
 BOARD_SLOTS_SPREAD: Final = 3
@@ -95,9 +115,40 @@ BOARD_WAITING_MAX: Final = 10
 """Packets that wait; a further one is dropped (SCHED_MAX)."""
 BOARD_CLAIMS_MAX: Final = 10
 """Differing claims remembered (its goset.cpp)."""
+BOARD_CLAIMS_KEPT: Final = 5
+"""Of them, how many are kept when they have been worked on: five fewer than the most; same source."""
 BOARD_ASKED_MAX: Final = 1
 """Claims asked about in a round."""
 BOARD_HELPED_MAX: Final = 2
 """Claims helped with in a round."""
 BOARD_KEYS_MAX: Final = 100
 """Feed ids that a board takes into its set."""
+
+# --- Managed flooding ---------------------------------------------------------------------------------------------
+
+FLOOD_HOPS: Final = 3
+"""Times that a message may be relayed: Meshtastic's default hop limit."""
+FLOOD_HEADER_SIZE: Final = 16
+"""Bytes before the payload on the air (its RadioInterface, MESHTASTIC_HEADER_LENGTH)."""
+FLOOD_PREAMBLE_SYMBOLS: Final = 16
+"""Length of its preamble, longer than the usual 8 so that receivers may sleep (its Mesh Broadcast Algorithm page)."""
+FLOOD_WINDOW_MIN: Final = 3
+"""Contention windows have two to this power of slots at least (its RadioInterface, CWmin)."""
+FLOOD_WINDOW_MAX: Final = 8
+"""And to this power at most (CWmax)."""
+FLOOD_SNR_LOW_DB: Final = -20.0
+"""Who hears a message at this signal to noise ratio, or worse, relays it from the smallest window (SNR_MIN)."""
+FLOOD_SNR_HIGH_DB: Final = 10.0
+"""And at this, or better, from the largest (SNR_MAX)."""
+FLOOD_SLOT_QUARTERS: Final = 10
+"""Quarters of a symbol in a slot: two and a half symbols of channel activity detection (computeSlotTimeMsec)."""
+FLOOD_SLOT_FIXED_US: Final = 7_600
+"""What a slot has besides: 0.2 ms of propagation, 0.4 ms of turnaround, 7 ms of processing; same source."""
+FLOOD_PROCESSING_US: Final = 4_500_000
+"""What an author waits for a relay to be heard, besides packets and slots (PROCESSING_TIME_MSEC)."""
+FLOOD_RETRIES: Final = 3
+"""Times that an author says it again at most (its overview page, and its simulator's default)."""
+FLOOD_QUEUE_MAX: Final = 16
+"""Packets that wait (MAX_TX_QUEUE)."""
+FLOOD_UTILISATION_US: Final = 60_000_000
+"""Time over which the channel's use is looked at (its airtime module, channelUtilizationPercent)."""

@@ -1,17 +1,37 @@
 """What is published in a simulation, by whom and when: each kind is a record that puts itself on the schedule."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from hashlib import shake_256
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from tinyssb_node import limits
 from tinyssb_node.errors import OptionError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.values import members, us, within
-from tinyssb_node.sim.world import World
+
+
+class Stage(Protocol):
+    """Where traffic takes place; ``World`` is one."""
+
+    def chance(self, purpose: str) -> random.Random:
+        """The stream of chance for *purpose*."""
+        ...
+
+    def at(self, at_us: int, do: Callable[[], object]) -> None:
+        """Do something at a time to come."""
+        ...
+
+    def publish(self, name: str, content: bytes) -> bool:
+        """A node publishes *content*. False if it could not."""
+        ...
+
+    def follow(self, name: str, feed: FeedId) -> None:
+        """A node takes *feed* into its set."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +60,7 @@ class Backlog:
         """It is there from the beginning."""
         return 0
 
-    def schedule(self, world: World) -> None:
+    def schedule(self, world: Stage) -> None:
         """Publish, before the first second."""
         for name in self.named():
             for number in range(self.entries):
@@ -73,7 +93,7 @@ class Post:
         """When it was published."""
         return us(self.at_s)
 
-    def schedule(self, world: World) -> None:
+    def schedule(self, world: Stage) -> None:
         """Put it on the schedule. A node that is off then publishes nothing."""
         for name in self.named():
             unique = content(f"{name} at {self.at_s}", 0, self.size)
@@ -118,7 +138,7 @@ class Posts:
         """When the last was published."""
         return us(self.until_s)
 
-    def schedule(self, world: World) -> None:
+    def schedule(self, world: Stage) -> None:
         """Put all of it on the schedule. A node that is off when its time comes publishes nothing."""
         for name in self.named():
             for number, at_us in enumerate(self._times_us(world.chance(f"posts {name} {self.at_s}"))):
@@ -160,7 +180,7 @@ class Ids:
         """It is there from the beginning."""
         return 0
 
-    def schedule(self, world: World) -> None:
+    def schedule(self, world: Stage) -> None:
         """Take them into the sets."""
         for number in range(self.first, self.first + self.count):
             feed = FeedId(world.chance(f"id {number}").randbytes(limits.FEED_ID_SIZE))
