@@ -154,9 +154,11 @@ _IMAGE_BANDS = (
 # Voltages that DIO3 can give a TCXO (DS table 13-35).
 _TCXO_MV = (1_600, 1_700, 1_800, 2_200, 2_400, 2_700, 3_000, 3_300)
 # Number of symbols (as a power of two), peak and minimum of activity detection by spreading factor (AN1200.48).
-_CAD_SHORT = (1, 22, 10)
 _CAD = {
-    **dict.fromkeys(range(5, 9), _CAD_SHORT),
+    5: (1, 22, 10),
+    6: (1, 22, 10),
+    7: (1, 22, 10),
+    8: (1, 22, 10),
     9: (2, 23, 10),
     10: (2, 24, 10),
     11: (2, 25, 10),
