@@ -21,6 +21,10 @@ FREQUENCY_MIN_HZ: Final = 137_000_000
 """Lowest frequency of the chips."""
 FREQUENCY_MAX_HZ: Final = 1_020_000_000
 """Highest frequency of the chips."""
+POWER_MIN_DBM: Final = -9
+"""Least power a SX1262 can be set to (its data sheet, 13.4.4); a SX1276's amplifier begins at 2 dBm."""
+POWER_MAX_DBM: Final = 30
+"""Most power of the modules that are sold with an amplifier of their own: 1 W."""
 PAYLOAD_MAX: Final = 255
 """Most bytes in one LoRa frame: its header counts in one byte."""
 LOW_DATA_RATE_SYMBOL_US: Final = 16_000

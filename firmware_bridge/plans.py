@@ -9,8 +9,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from firmware_bridge.lora import SPREADING_FACTORS, LoraSettings, airtime_us
-from firmware_bridge.regions import DIPOLE_GAIN_CDBI, FRAME_SIZE, SUB_BANDS, Region, SubBand
+from firmware_bridge.lora import POWER_MIN_DBM, SPREADING_FACTORS, LoraSettings, airtime_us
+from firmware_bridge.regions import (
+    FRAME_SIZE,
+    FREE_GAIN_CDBI,
+    SUB_BANDS,
+    Antenna,
+    PowerBasis,
+    Region,
+    SubBand,
+)
 
 TINYSSB_SYNC_WORD: Final = 0x58
 """Sync word of tinySSB boards (their config-tSSB.cpp)."""
@@ -18,6 +26,7 @@ E22_SYNC_WORD: Final = 0x12
 """Sync word of EBYTE's E22 modules, and LoRa's own for private networks."""
 TINYSSB_POWER_DBM: Final = 20
 """Power tinySSB boards ask their radio for, in every plan."""
+_HALF_WAVE: Final = Antenna()
 COMMON_BANDWIDTHS_HZ: Final = (125_000, 250_000, 500_000)
 """Bandwidths proposed instead of an illegal one: those all LoRa firmware knows."""
 
@@ -95,6 +104,8 @@ class RadioPlan:
     """How the modem is set."""
     power_dbm: int
     """What the radio is told to send with: as asked, or less where the law says so."""
+    antenna: Antenna
+    """What that was reckoned with."""
     frame_us: int
     """Airtime of the longest frame."""
 
@@ -130,6 +141,27 @@ class IllegalPlanError(ValueError):
         """The same for people, with the names it has."""
 
 
+class IllegalPowerError(ValueError):
+    """So much power on this antenna would break the law of the region."""
+
+    def __init__(
+        self, region: Region, band: SubBand, power_dbm: int, antenna: Antenna, limit_dbm: int
+    ) -> None:
+        self.region = region
+        """Whose law."""
+        self.reason = f"{power_dbm} dBm {_on(antenna)} is more than {_limit(band)} ({band.source})"
+        """The rule it breaks, in plain words."""
+        self.proposal = (
+            f"{limit_dbm} dBm or less"
+            if limit_dbm >= POWER_MIN_DBM
+            else f"an antenna with less gain: no radio goes down to the {limit_dbm} dBm that this one asks for"
+        )
+        """What comes closest and is legal."""
+        super().__init__(f"{self.reason}. The nearest legal choice is {self.proposal}")
+        self.limit_dbm = limit_dbm
+        """Most that is legal with this antenna."""
+
+
 def named_plan(name: str, vintage: Vintage = Vintage.FW2025) -> NamedPlan:
     """The plan *name* of a *vintage*. Raises UnknownPlanError."""
     plan = NAMED_PLANS[vintage].get(name)
@@ -142,21 +174,28 @@ def resolve(
     region: Region,
     settings: LoraSettings,
     power_dbm: int = TINYSSB_POWER_DBM,
-    antenna_gain_cdbi: int = DIPOLE_GAIN_CDBI,
+    antenna: Antenna = _HALF_WAVE,
+    *,
+    lower_power: bool = True,
 ) -> RadioPlan:
-    """Find the sub-band of *settings* and hold *power_dbm* to its limit, for an antenna of so many hundredths of dBi.
+    """Find the sub-band of *settings*, and hold *power_dbm* on this *antenna* to its limit.
 
-    Power above the limit is lowered, since receivers need not know. All else would change who hears whom and is
-    refused: raises IllegalPlanError with the nearest legal choice.
+    Power above the limit is lowered, since receivers need not know; or refused by IllegalPowerError if *lower_power* is
+    off, or if no radio could be turned down so far. All else would change who hears whom and is refused: raises
+    IllegalPlanError with the nearest legal choice.
     """
     judged = _judge(region, settings)
     if isinstance(judged, str):
         raise IllegalPlanError(region, settings, judged, _nearest(region, settings))
+    limit_dbm = judged.conducted_cdbm(antenna) // 100
+    if limit_dbm < POWER_MIN_DBM or (not lower_power and power_dbm > limit_dbm):
+        raise IllegalPowerError(region, judged, power_dbm, antenna, limit_dbm)
     return RadioPlan(
         region=region,
         sub_band=judged,
         lora=settings,
-        power_dbm=min(power_dbm, judged.conducted_cdbm(antenna_gain_cdbi) // 100),
+        power_dbm=min(power_dbm, limit_dbm),
+        antenna=antenna,
         frame_us=airtime_us(settings, FRAME_SIZE),
     )
 
@@ -164,6 +203,18 @@ def resolve(
 def describe(settings: LoraSettings) -> str:
     """What matters to the law, for people: ``868.3 MHz, 125 kHz, SF7``."""
     return f"{_mhz(settings.frequency_hz)} MHz, {_khz(settings)} kHz, SF{settings.spreading_factor}"
+
+
+def _on(antenna: Antenna) -> str:
+    cable = f" behind a cable that takes {antenna.loss_cdb / 100:g} dB" if antenna.loss_cdb else ""
+    return f"on an antenna of {antenna.gain_cdbi / 100:g} dBi{cable}"
+
+
+def _limit(band: SubBand) -> str:
+    most = f"{band.power_cdbm / 100:g} dBm"
+    if band.power_basis is PowerBasis.CONDUCTED:
+        return f"{most} at the radio, less what the antenna has over {FREE_GAIN_CDBI / 100:g} dBi"
+    return f"{most} {band.power_basis.upper()}"
 
 
 def _mhz(frequency_hz: int) -> str:

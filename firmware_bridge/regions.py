@@ -5,12 +5,15 @@ share of time. They are no legal advice: a country may add its own, and an anten
 
 Sources, by the short names used below:
 
-- **ETSI**: EN 300 220-2 V3.1.1 (2017), annex B, in line with **CEPT** ERC/REC 70-03 annex 1 and Commission Decision
-  2006/771/EC as last amended. A *band letter* is that of the table in annex B.
-- **FCC**: 47 CFR 15.247, for 902 to 928 MHz.
-- **LIPD**: the Australian Radiocommunications (Low Interference Potential Devices) Class Licence 2015, schedule 1.
+- **ETSI**: EN 300 220-2 V3.2.1 (2018), annex B, table B.1, in line with **CEPT** ERC/REC 70-03 annex 1 and Commission
+  Decision 2006/771/EC as last amended. Rows are named by their edges.
+- **FCC**: 47 CFR 15.247, for 902 to 928 MHz: (a)(1)(i) hopping, (a)(2) digital modulation, (b)(3) and (b)(4) power, (e)
+  power density. Canada asks for the same (RSS-247).
+- **LIPD**: the Australian Radiocommunications (Low Interference Potential Devices) Class Licence 2015, schedule 1,
+  digital modulation transmitters, 915 to 928 MHz. (Frequency hopping transmitters there need 20 channels or more.)
 - **RP002**: LoRaWAN Regional Parameters RP002-1.0.5 (LoRa Alliance), which collects what countries ask for.
-- **GSR**: the Indian rules G.S.R. 564(E) of 2005, for 865 to 867 MHz.
+- **GSR**: the Indian rules G.S.R. 853(E) of 10 December 2021, for 865 to 868 MHz, which supersede those of 2005.
+  Table I (25 mW) is for hopping transmitters only; a radio that stays in one place goes by table II.
 """
 
 from collections.abc import Mapping
@@ -19,7 +22,7 @@ from enum import StrEnum
 from typing import Final
 
 WINDOW_US: Final = 3_600 * 1_000_000
-"""Duty is counted over any hour (EN 300 220-1 V3.1.1, 5.4.2)."""
+"""Duty is counted over any hour (EN 300 220-1 V3.1.1, clause 5.4.2)."""
 FRAME_SIZE: Final = 124
 """Bytes of the longest tinySSB frame on LoRa: a packet of 120 and its CRC-32. What may be sent must be sendable."""
 DIPOLE_GAIN_CDBI: Final = 215
@@ -27,7 +30,7 @@ DIPOLE_GAIN_CDBI: Final = 215
 FREE_GAIN_CDBI: Final = 600
 """Antenna gain that costs no conducted power in the United States, in hundredths of dBi (FCC 15.247(b)(4))."""
 DWELL_US: Final = 400_000
-"""Longest transmission where dwell time is limited (RP002, and FCC 15.247(a)(1)(i) for hopping)."""
+"""Longest transmission where dwell time is limited (RP002, AS923 and AU915: UplinkDwellTime)."""
 
 
 class Region(StrEnum):
@@ -42,7 +45,8 @@ class Region(StrEnum):
     AU915 = "AU915"
     """Australia, New Zealand and much of South America."""
     AS923 = "AS923"
-    """Japan and much of South-East Asia."""
+    """Japan and much of South-East Asia. A country may open less than the whole; 923.0 to 923.5 MHz is open in all.
+    Japan also asks radios to listen before they talk."""
     IN865 = "IN865"
     """India."""
 
@@ -56,6 +60,21 @@ class PowerBasis(StrEnum):
     """Radiated, against an isotropic antenna."""
     CONDUCTED = "conducted"
     """At the antenna's socket, for antennas up to 6 dBi; what these have more is taken off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Antenna:
+    """What is between a radio and the air."""
+
+    gain_cdbi: int = DIPOLE_GAIN_CDBI
+    """Gain over an isotropic antenna, in hundredths of a decibel."""
+    loss_cdb: int = 0
+    """What the cable takes, in hundredths of a decibel."""
+
+    @property
+    def net_cdbi(self) -> int:
+        """Radiated power over the radio's own, in hundredths of dBi."""
+        return self.gain_cdbi - self.loss_cdb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,18 +107,20 @@ class SubBand:
         """Microseconds on the air in any ``WINDOW_US``; None: no limit."""
         return None if self.duty_permille is None else WINDOW_US * self.duty_permille // 1_000
 
-    def conducted_cdbm(self, antenna_gain_cdbi: int) -> int:
-        """Most power at the socket of an antenna of that gain, in hundredths of dBm."""
+    def conducted_cdbm(self, antenna: Antenna) -> int:
+        """Most power a radio may be set to with that antenna, in hundredths of dBm.
+
+        ERP is power + gain − cable loss − 2.15, EIRP is power + gain − cable loss. A cable's loss never earns more
+        conducted power than the law allows at the radio's socket.
+        """
         if self.power_basis is PowerBasis.ERP:
-            return self.power_cdbm + DIPOLE_GAIN_CDBI - antenna_gain_cdbi
+            return self.power_cdbm + DIPOLE_GAIN_CDBI - antenna.net_cdbi
         if self.power_basis is PowerBasis.EIRP:
-            return self.power_cdbm - antenna_gain_cdbi
-        return self.power_cdbm - max(0, antenna_gain_cdbi - FREE_GAIN_CDBI)
+            return self.power_cdbm - antenna.net_cdbi
+        return self.power_cdbm - max(0, antenna.net_cdbi - FREE_GAIN_CDBI)
 
 
-def _europe(
-    name: str, low_hz: int, high_hz: int, duty_permille: int, power_cdbm: int, letter: str
-) -> SubBand:
+def _europe(name: str, low_hz: int, high_hz: int, duty_permille: int, power_cdbm: int) -> SubBand:
     return SubBand(
         name=name,
         low_hz=low_hz,
@@ -107,20 +128,20 @@ def _europe(
         duty_permille=duty_permille,
         power_cdbm=power_cdbm,
         power_basis=PowerBasis.ERP,
-        source=f"EN 300 220-2 annex B, band {letter}; ERC/REC 70-03 annex 1",
+        source=f"EN 300 220-2 V3.2.1 table B.1, {name.partition(' ')[2]} MHz; ERC/REC 70-03 annex 1",
     )
 
 
 SUB_BANDS: Final[Mapping[Region, tuple[SubBand, ...]]] = {
     Region.EU868: (
-        _europe("EU868 863-865", 863_000_000, 865_000_000, 1, 1_400, "K"),
-        _europe("EU868 865-868", 865_000_000, 868_000_000, 10, 1_400, "L"),
-        _europe("EU868 868.0-868.6", 868_000_000, 868_600_000, 10, 1_400, "M"),
-        _europe("EU868 868.7-869.2", 868_700_000, 869_200_000, 1, 1_400, "N"),
-        _europe("EU868 869.4-869.65", 869_400_000, 869_650_000, 100, 2_700, "P"),
-        _europe("EU868 869.7-870", 869_700_000, 870_000_000, 10, 1_400, "R"),
+        _europe("EU868 863-865", 863_000_000, 865_000_000, 1, 1_400),
+        _europe("EU868 865-868", 865_000_000, 868_000_000, 10, 1_400),
+        _europe("EU868 868.0-868.6", 868_000_000, 868_600_000, 10, 1_400),
+        _europe("EU868 868.7-869.2", 868_700_000, 869_200_000, 1, 1_400),
+        _europe("EU868 869.4-869.65", 869_400_000, 869_650_000, 100, 2_700),
+        _europe("EU868 869.7-870", 869_700_000, 870_000_000, 10, 1_400),
     ),
-    Region.EU433: (_europe("EU433 433.05-434.79", 433_050_000, 434_790_000, 100, 1_000, "H"),),
+    Region.EU433: (_europe("EU433 433.05-434.79", 433_050_000, 434_790_000, 100, 1_000),),
     Region.US915: (
         SubBand(
             name="US915 902-928",
@@ -140,10 +161,11 @@ SUB_BANDS: Final[Mapping[Region, tuple[SubBand, ...]]] = {
             high_hz=928_000_000,
             power_cdbm=3_000,
             power_basis=PowerBasis.EIRP,
-            # Australia has no limit of dwell time; other countries of this plan have, and a node may be carried there.
+            # 1 W over 500 kHz is 6 mW in 3 kHz: within the 25 mW of the class licence. Australia has no limit of dwell
+            # time; other countries of this plan have, and a node may be carried there.
             dwell_us=DWELL_US,
             bandwidth_min_hz=500_000,
-            source="LIPD Class Licence 2015, digital modulation transmitters; dwell time: RP002, AU915",
+            source="LIPD Class Licence 2015 schedule 1, digital modulation transmitters; dwell time: RP002, AU915",
         ),
     ),
     Region.AS923: (
@@ -155,18 +177,20 @@ SUB_BANDS: Final[Mapping[Region, tuple[SubBand, ...]]] = {
             power_basis=PowerBasis.EIRP,
             duty_permille=10,
             dwell_us=DWELL_US,
-            source="RP002, AS923: 16 dBm EIRP, 400 ms, duty below 1 % on the default channels",
+            source="RP002, AS923: 16 dBm EIRP, 400 ms, duty below 1 %",
         ),
     ),
     Region.IN865: (
         SubBand(
-            name="IN865 865-867",
+            name="IN865 865-868",
             low_hz=865_000_000,
-            high_hz=867_000_000,
-            power_cdbm=3_000,
-            power_basis=PowerBasis.EIRP,
+            high_hz=868_000_000,
+            power_cdbm=2_700,
+            power_basis=PowerBasis.ERP,
+            # 10 % is for network access points only.
+            duty_permille=25,
             bandwidth_max_hz=200_000,
-            source="G.S.R. 564(E): 1 W, 4 W ERP, 200 kHz carrier; 30 dBm EIRP as in RP002, IN865",
+            source="G.S.R. 853(E) of 2021, table II: 500 mW ERP, 2.5 %, 200 kHz; RP002, IN865: 29.2 dBm EIRP",
         ),
     ),
 }

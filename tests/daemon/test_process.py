@@ -130,6 +130,10 @@ def test_an_identity_others_can_read_is_refused(tmp_path: Path) -> None:
             'faces = ["ether:h:1?name=a&region=US915&plan=US915.a"]',
             ["neither as frequency hopping", "904.6 MHz, 500 kHz, SF7 (US915.c of fw2025)"],
         ),
+        (
+            'faces = ["ether:h:1?name=a&region=EU868&frequency=868.3&power=20&gain=5"]',
+            ["20 dBm on an antenna of 5 dBi is more than 14 dBm ERP", "11 dBm or less"],
+        ),
         ("name = [", ["TOML"]),
     ],
 )

@@ -3,7 +3,7 @@
 import re
 
 from firmware_bridge.plans import NAMED_PLANS, Vintage
-from firmware_bridge.regions import SUB_BANDS
+from firmware_bridge.regions import SUB_BANDS, PowerBasis
 from tests.docs import pages
 from tinyssb_node import limits
 
@@ -38,6 +38,17 @@ def test_every_dwell_limit_is_told() -> None:
     told = [row[5] for row in section("Regions")]
     bands = [band for bands in SUB_BANDS.values() for band in bands]
     assert told == ["" if band.dwell_us is None else f"{band.dwell_us // 1_000} ms" for band in bands]
+
+
+def test_every_source_and_power_is_told() -> None:
+    rows = section("Regions")
+    bands = [band for bands in SUB_BANDS.values() for band in bands]
+    assert [row[6] for row in rows] == [band.source for band in bands]
+    for row, band in zip(rows, bands, strict=True):
+        dbm, mw = band.power_cdbm // 100, round(10 ** (band.power_cdbm / 1_000))
+        assert re.match(rf"{dbm} dBm \((\d+) m?W\) ", row[3]) is not None
+        assert str({501: 500, 1_000: 1}.get(mw, mw)) in row[3]
+        assert (band.power_basis.upper() in row[3]) is (band.power_basis is not PowerBasis.CONDUCTED)
 
 
 def test_every_plan_has_its_row() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tinyssb_node import limits
 from tinyssb_node.faces import ether_protocol
+from tinyssb_node.faces.radio_options import RADIO_OPTIONS
 from tinyssb_node.faces.spec import (
     EtherSpec,
     UdpSpec,
@@ -41,6 +42,8 @@ def test_every_option_has_its_row(
     scheme: str, spec: type[UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec]
 ) -> None:
     options = {field.name for field in dataclasses.fields(spec)} - {"group", "host", "port", "name"}
+    if "radio" in options:
+        options = options - {"radio"} | set(RADIO_OPTIONS.split(", "))
     assert set(re.findall(rf"^\| `{scheme}` \| `(\w+)`", FACES, re.MULTILINE)) == options
 
 

@@ -5,9 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.uri import parse_uri
 
+from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings
 from firmware_bridge.plans import Vintage
-from firmware_bridge.regions import Region
+from firmware_bridge.regions import Antenna, Region
 from tinyssb_node.faces.errors import FaceSpecError
+from tinyssb_node.faces.radio import RadioChoice
 from tinyssb_node.faces.spec import (
     EtherSpec,
     FaceSpec,
@@ -33,10 +35,31 @@ EXAMPLES: dict[str, FaceSpec] = {
     ),
     "ether:127.0.0.1:7777?name=ana": EtherSpec(host="127.0.0.1", port=7777, name="ana"),
     "ether:127.0.0.1:7777?name=ana&region=EU868": EtherSpec(
-        host="127.0.0.1", port=7777, name="ana", region=Region.EU868
+        host="127.0.0.1", port=7777, name="ana", radio=RadioChoice(region=Region.EU868)
     ),
     "ether:127.0.0.1:7777?name=ana&region=EU868&plan=EU868.a&firmware=fw2023": EtherSpec(
-        host="127.0.0.1", port=7777, name="ana", region=Region.EU868, plan="EU868.a", firmware=Vintage.FW2023
+        host="127.0.0.1",
+        port=7777,
+        name="ana",
+        radio=RadioChoice(region=Region.EU868, plan="EU868.a", firmware=Vintage.FW2023),
+    ),
+    "ether:127.0.0.1:7777?name=ana&region=EU868&frequency=869.525&bandwidth=250&sf=9&cr=7&sync=0x12"
+    "&power=20&gain=6.5&loss=0.75": EtherSpec(
+        host="127.0.0.1",
+        port=7777,
+        name="ana",
+        radio=RadioChoice(
+            region=Region.EU868,
+            lora=LoraSettings(
+                frequency_hz=869_525_000,
+                bandwidth_hz=250_000,
+                spreading_factor=9,
+                coding_rate=7,
+                sync_word=0x12,
+            ),
+            power_dbm=20,
+            antenna=Antenna(gain_cdbi=650, loss_cdb=75),
+        ),
     ),
 }
 
@@ -53,6 +76,31 @@ hosts = st.from_regex(
 ) | st.ip_addresses(v=6).map(str)
 interfaces = st.from_regex(r"[a-z][A-Za-z0-9._-]{0,14}", fullmatch=True) | st.ip_addresses(v=4).map(str)
 ports = st.integers(1, 65_535)
+antennas = st.builds(Antenna, gain_cdbi=st.integers(-2_000, 600), loss_cdb=st.integers(0, 3_000))
+powers = st.none() | st.integers(-9, 8)
+plans = st.builds(
+    RadioChoice,
+    region=st.just(Region.EU868),
+    plan=st.sampled_from(["EU868.a", "EU868.b"]),
+    firmware=st.sampled_from(Vintage),
+    power_dbm=powers,
+    antenna=antennas,
+)
+settings = st.builds(
+    LoraSettings,
+    frequency_hz=st.integers(865_250_000, 867_750_000),
+    bandwidth_hz=st.sampled_from(BANDWIDTHS_HZ),
+    spreading_factor=st.just(7),
+    coding_rate=st.integers(5, 8),
+    sync_word=st.integers(0, 255),
+)
+radios = plans | st.builds(
+    RadioChoice,
+    region=st.just(Region.EU868),
+    lora=st.none() | settings,
+    power_dbm=powers,
+    antenna=antennas,
+)
 specs: st.SearchStrategy[FaceSpec] = st.one_of(
     st.builds(
         UdpSpec,
@@ -78,16 +126,7 @@ specs: st.SearchStrategy[FaceSpec] = st.one_of(
         tls=st.booleans(),
         name=st.none() | names,
     ),
-    st.builds(EtherSpec, host=hosts, port=ports, name=names, region=st.none() | st.sampled_from(Region)),
-    st.builds(
-        EtherSpec,
-        host=hosts,
-        port=ports,
-        name=names,
-        region=st.just(Region.EU868),
-        plan=st.sampled_from(["EU868.a", "EU868.b"]),
-        firmware=st.sampled_from(Vintage),
-    ),
+    st.builds(EtherSpec, host=hosts, port=ports, name=names, radio=st.none() | radios),
 )
 
 
@@ -137,12 +176,40 @@ def test_any_text_is_a_spec_or_a_spec_error(text: str) -> None:
         ("ether:h:1?name=a&region=EU900", "region is 'EU900'", "EU868, EU433, US915"),
         ("ether:h:1?name=a&region=EU868&plan=x", "no plan 'x' in fw2025", "US915.a, US915.b"),
         ("ether:h:1?name=a&region=EU868&plan=", "no plan ''", "EU868.a"),
-        ("ether:h:1?name=a&plan=EU868.a", "a plan but no region", "&region="),
-        ("ether:h:1?name=a&firmware=fw2023", "a firmware but no plan", "&plan= and one of AU915.a"),
+        ("ether:h:1?name=a&plan=EU868.a", "a radio but names no region", "&region= and one of EU868, EU433"),
+        ("ether:h:1?name=a&gain=2.15", "a radio but names no region", "&region="),
+        ("ether:h:1?name=a&frequency=868.3", "a radio but names no region", "&region="),
+        (
+            "ether:h:1?name=a&region=EU868&firmware=fw2023",
+            "a firmware but no plan",
+            "&plan= and one of AU915.a",
+        ),
+        ("ether:h:1?name=a&region=EU868&sf=9", "sets the modem but gives no frequency", "&frequency= in MHz"),
+        ("ether:h:1?name=a&region=EU868&plan=EU868.a&frequency=868.3", "a plan and other settings", "either"),
+        ("ether:h:1?name=a&region=EU868&frequency=86", "frequency is '86'", "137 to 1020 MHz"),
+        ("ether:h:1?name=a&region=EU868&frequency=868.3000001", "frequency is", "137 to 1020 MHz"),
+        (
+            "ether:h:1?name=a&region=EU868&frequency=868.3&bandwidth=200",
+            "bandwidth is '200'",
+            "125, 250, 500 kHz",
+        ),
+        ("ether:h:1?name=a&region=EU868&frequency=868.3&sf=6", "sf is '6'", "7 to 12"),
+        ("ether:h:1?name=a&region=EU868&frequency=868.3&cr=4/5", "cr is '4/5'", "5 to 8"),
+        ("ether:h:1?name=a&region=EU868&frequency=868.3&sync=88", "sync is '88'", "0x00 to 0xff"),
+        ("ether:h:1?name=a&region=EU868&power=31", "power is '31'", "-9 to 30 dBm"),
+        ("ether:h:1?name=a&region=EU868&gain=dipole", "gain is 'dipole'", "-20 to 30 dBi"),
+        ("ether:h:1?name=a&region=EU868&loss=-1", "loss is '-1'", "0 to 30 dB"),
+        (
+            "ether:h:1?name=a&region=EU868&frequency=868.65",
+            "868.65 MHz, 125 kHz, SF7 is not legal",
+            "868.5375 MHz",
+        ),
+        ("ether:h:1?name=a&region=EU868&plan=EU868.a&power=20", "is more than 14 dBm ERP", "14 dBm or less"),
+        ("ether:h:1?name=a&region=EU868&plan=EU868.a&gain=28", "is more than 14 dBm ERP", "less gain"),
         ("ether:h:1?name=a&firmware=1", "firmware is '1'", "fw2025, fw2023"),
         ("ether:h:1?name=a&region=US915&plan=US915.a", "neither as frequency hopping", "(US915.c of fw2025)"),
         ("ether:h:1?name=a&region=US915&plan=EU868.a", "lies in none", "902.25 MHz, 500 kHz"),
-        ("ether:h:1?name=a&colour=red", "no option 'colour'", "name, region, plan, firmware"),
+        ("ether:h:1?name=a&colour=red", "no option 'colour'", "name, region, plan, firmware, frequency"),
         ("udp:" + "x" * 600, "604 characters", "512"),
     ],
 )

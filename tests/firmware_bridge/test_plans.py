@@ -8,13 +8,14 @@ from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings
 from firmware_bridge.plans import (
     NAMED_PLANS,
     IllegalPlanError,
+    IllegalPowerError,
     UnknownPlanError,
     Vintage,
     describe,
     named_plan,
     resolve,
 )
-from firmware_bridge.regions import SUB_BANDS, Region
+from firmware_bridge.regions import SUB_BANDS, Antenna, Region
 
 NEW, OLD = Vintage.FW2025, Vintage.FW2023
 
@@ -108,6 +109,7 @@ def test_an_unknown_name_is_answered_by_those_there_are() -> None:
         (Region.AS923, channel(923.2, 250, 10), "595 ms, and 400 ms", "923.2 MHz, 250 kHz, SF9"),
         (Region.AU915, channel(917.5, 500, 11), "554 ms, and 400 ms", "917.5 MHz, 500 kHz, SF10"),
         (Region.IN865, channel(866.0, 250), "wider than 200 kHz", "866 MHz, 125 kHz, SF7"),
+        (Region.IN865, channel(868.3), "lies in none", "867.9375 MHz, 125 kHz, SF7"),
     ],
 )
 def test_what_is_refused_and_what_is_proposed(
@@ -134,12 +136,47 @@ def test_spreading_factors_within_400_ms(bandwidth_khz: int, longest: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("asked_dbm", "gain_cdbi", "given_dbm"), [(20, 215, 14), (10, 215, 10), (20, 500, 11), (20, 216, 13)]
+    ("asked_dbm", "gain_cdbi", "loss_cdb", "given_dbm"),
+    [
+        (20, 215, 0, 14),
+        (10, 215, 0, 10),
+        (20, 500, 0, 11),
+        (20, 216, 0, 13),
+        (20, 500, 300, 14),
+        (-9, 215, 0, -9),
+    ],
 )
 def test_power_is_lowered_to_the_limit_and_never_raised(
-    asked_dbm: int, gain_cdbi: int, given_dbm: int
+    asked_dbm: int, gain_cdbi: int, loss_cdb: int, given_dbm: int
 ) -> None:
-    assert resolve(Region.EU868, channel(868.3), asked_dbm, gain_cdbi).power_dbm == given_dbm
+    antenna = Antenna(gain_cdbi=gain_cdbi, loss_cdb=loss_cdb)
+    plan = resolve(Region.EU868, channel(868.3), asked_dbm, antenna)
+    assert (plan.power_dbm, plan.antenna) == (given_dbm, antenna)
+
+
+def test_power_that_was_asked_for_is_refused_rather_than_lowered() -> None:
+    yagi = Antenna(gain_cdbi=900, loss_cdb=50)
+    assert resolve(Region.EU868, channel(868.3), 7, yagi, lower_power=False).power_dbm == 7
+    with pytest.raises(IllegalPowerError) as refused:
+        resolve(Region.EU868, channel(868.3), 8, yagi, lower_power=False)
+    assert str(refused.value) == (
+        "8 dBm on an antenna of 9 dBi behind a cable that takes 0.5 dB is more than 14 dBm ERP (EN 300 220-2 V3.2.1 "
+        "table B.1, 868.0-868.6 MHz; ERC/REC 70-03 annex 1). The nearest legal choice is 7 dBm or less"
+    )
+    assert refused.value.limit_dbm == 7
+
+
+def test_conducted_limits_are_told_as_such() -> None:
+    dish = Antenna(gain_cdbi=1_200)
+    with pytest.raises(IllegalPowerError, match=r"30 dBm at the radio, less what the antenna has over 6 dBi"):
+        resolve(Region.US915, channel(904.6, 500), 25, dish, lower_power=False)
+
+
+def test_an_antenna_that_no_radio_could_be_turned_down_for_is_refused() -> None:
+    with pytest.raises(
+        IllegalPowerError, match=r"an antenna with less gain: no radio goes down to the -14 dBm"
+    ):
+        resolve(Region.EU868, channel(868.3), antenna=Antenna(gain_cdbi=3_000))
 
 
 def test_the_proposal_says_which_plan_it_is() -> None:

@@ -8,6 +8,7 @@ from firmware_bridge.regions import (
     FRAME_SIZE,
     SUB_BANDS,
     WINDOW_US,
+    Antenna,
     PowerBasis,
     Region,
     SubBand,
@@ -32,13 +33,14 @@ def band(name: str) -> SubBand:
         ("EU868 869.7-870", 36),
         ("EU433 433.05-434.79", 360),
         ("AS923 920-925", 36),
+        ("IN865 865-868", 90),
     ],
 )
 def test_seconds_of_air_in_an_hour(name: str, limit_s: float) -> None:
     assert band(name).airtime_limit_us == limit_s * 1_000_000
 
 
-@pytest.mark.parametrize("name", ["US915 902-928", "AU915 915-928", "IN865 865-867"])
+@pytest.mark.parametrize("name", ["US915 902-928", "AU915 915-928"])
 def test_where_there_is_no_duty_cycle_there_is_no_account(name: str) -> None:
     assert band(name).airtime_limit_us is None
 
@@ -53,21 +55,36 @@ def test_full_frames_in_an_hour_at_sf7(name: str, frames: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "gain_cdbi", "conducted_cdbm"),
+    ("name", "gain_cdbi", "loss_cdb", "conducted_cdbm"),
     [
-        ("EU868 868.0-868.6", HALF_WAVE, 1_400),
-        ("EU868 868.0-868.6", 515, 1_100),
-        ("EU868 869.4-869.65", HALF_WAVE, 2_700),
-        ("EU433 433.05-434.79", HALF_WAVE, 1_000),
-        ("AS923 920-925", HALF_WAVE, 1_385),
-        ("AU915 915-928", 300, 2_700),
-        ("US915 902-928", HALF_WAVE, 3_000),
-        ("US915 902-928", 600, 3_000),
-        ("US915 902-928", 900, 2_700),
+        ("EU868 868.0-868.6", HALF_WAVE, 0, 1_400),
+        ("EU868 868.0-868.6", 515, 0, 1_100),
+        ("EU868 868.0-868.6", 515, 300, 1_400),
+        ("EU868 868.0-868.6", HALF_WAVE, 150, 1_550),
+        ("EU868 869.4-869.65", HALF_WAVE, 0, 2_700),
+        ("EU433 433.05-434.79", HALF_WAVE, 0, 1_000),
+        ("AS923 920-925", HALF_WAVE, 0, 1_385),
+        ("AS923 920-925", 0, 100, 1_700),
+        ("AU915 915-928", 300, 0, 2_700),
+        ("IN865 865-868", HALF_WAVE, 0, 2_700),
+        ("US915 902-928", HALF_WAVE, 0, 3_000),
+        ("US915 902-928", 600, 0, 3_000),
+        ("US915 902-928", 900, 0, 2_700),
+        ("US915 902-928", 900, 100, 2_800),
+        ("US915 902-928", 600, 300, 3_000),
     ],
 )
-def test_power_at_the_antenna_socket(name: str, gain_cdbi: int, conducted_cdbm: int) -> None:
-    assert band(name).conducted_cdbm(gain_cdbi) == conducted_cdbm
+def test_power_at_the_radio(name: str, gain_cdbi: int, loss_cdb: int, conducted_cdbm: int) -> None:
+    assert band(name).conducted_cdbm(Antenna(gain_cdbi=gain_cdbi, loss_cdb=loss_cdb)) == conducted_cdbm
+
+
+@pytest.mark.parametrize(
+    ("name", "eirp_cdbm"),
+    [("EU868 868.0-868.6", 1_615), ("EU433 433.05-434.79", 1_215), ("IN865 865-868", 2_915)],
+)
+def test_radiated_power_is_what_lorawan_reckons_with(name: str, eirp_cdbm: int) -> None:
+    isotropic = Antenna(gain_cdbi=0)
+    assert band(name).conducted_cdbm(isotropic) == eirp_cdbm
 
 
 def test_sub_bands_stand_in_order_and_do_not_overlap() -> None:

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from firmware_bridge.plans import Vintage
+from firmware_bridge.plans import Vintage, named_plan
 from firmware_bridge.regions import Region
 from tests.faces.recording_sink import RecordingSink, running
 from tests.sim.test_ether_server import QUICK, an_ether, up
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.ether import EtherEndpoint
+from tinyssb_node.faces.radio import RadioChoice
 from tinyssb_node.faces.spec import EtherSpec
 from tinyssb_node.scheduling.link import Allowance
 
@@ -17,7 +18,8 @@ from tinyssb_node.scheduling.link import Allowance
 def endpoint(
     port: int, region: Region, plan: str | None = None, firmware: Vintage = Vintage.FW2025
 ) -> EtherEndpoint:
-    spec = EtherSpec(host="127.0.0.1", port=port, name="ana", region=region, plan=plan, firmware=firmware)
+    choice = RadioChoice(region=region, plan=plan, firmware=firmware)
+    spec = EtherSpec(host="127.0.0.1", port=port, name="ana", radio=choice)
     return EtherEndpoint("ether:…", spec, lambda: 0.0)
 
 
@@ -34,8 +36,8 @@ async def test_its_profile_carries_the_allowance_of_the_region(plan: str | None)
 
 
 async def test_where_the_law_sets_no_share_there_is_none() -> None:
-    medium = replace(QUICK.medium, lora=replace(QUICK.medium.lora, frequency_hz=866_000_000))
-    async with an_ether(replace(QUICK, medium=medium)) as port, running(endpoint(port, Region.IN865)) as ana:
+    medium = replace(QUICK.medium, lora=named_plan("US915.c").lora)
+    async with an_ether(replace(QUICK, medium=medium)) as port, running(endpoint(port, Region.US915)) as ana:
         await up(ana)
         assert ana.face().profile.allowance is None
 

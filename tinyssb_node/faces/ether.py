@@ -196,8 +196,8 @@ class EtherEndpoint:
 
     def _plan(self, answer: Welcome) -> RadioPlan | _Unfit | None:
         """What the law lets us do on this ether; None where no region is given. Raises ValueError as ``lora`` does."""
-        spec = self._ether
-        if spec.region is None:
+        radio = self._ether.radio
+        if radio is None:
             return None
-        plan = fit(spec.region, spec.plan, spec.firmware, answer.lora())
+        plan = fit(radio, answer.lora())
         return _Unfit(plan) if isinstance(plan, str) else plan

@@ -1,25 +1,67 @@
 """What a face that sends by radio must keep to: the law of its region, as a rule for the scheduler. Pure."""
 
+from dataclasses import dataclass, field
+
 from firmware_bridge.lora import LoraSettings
-from firmware_bridge.plans import IllegalPlanError, RadioPlan, Vintage, describe, named_plan, resolve
-from firmware_bridge.regions import WINDOW_US, Region
+from firmware_bridge.plans import (
+    IllegalPlanError,
+    IllegalPowerError,
+    RadioPlan,
+    Vintage,
+    describe,
+    named_plan,
+    resolve,
+)
+from firmware_bridge.regions import WINDOW_US, Antenna, Region
 from tinyssb_node.scheduling.link import Allowance
 
 
-def fit(region: Region, plan: str | None, firmware: Vintage, settings: LoraSettings) -> RadioPlan | str:
-    """How a radio set to *settings* may send in *region*; or, in plain words, why it may not, or is not set to *plan*.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RadioChoice:
+    """What a user asks of a radio. There is none without a region, whose law it keeps."""
+
+    region: Region
+    """Whose law."""
+    plan: str | None = None
+    """Name of a plan of the deployed firmware; None: see *lora*."""
+    firmware: Vintage = Vintage.FW2025
+    """Whose name *plan* is."""
+    lora: LoraSettings | None = None
+    """The modem's settings where no plan is named; None: whatever it is set to already."""
+    power_dbm: int | None = None
+    """What to send with; None: what tinySSB boards send with, or less where the law says so."""
+    antenna: Antenna = field(default_factory=Antenna)
+    """What the radio sends on."""
+
+    @property
+    def wanted(self) -> LoraSettings | None:
+        """The settings asked for, whichever way; None: any. Raises UnknownPlanError."""
+        return self.lora if self.plan is None else named_plan(self.plan, self.firmware).lora
+
+    def resolve(self, settings: LoraSettings) -> RadioPlan:
+        """How a radio set to *settings* may send. Raises IllegalPlanError and IllegalPowerError."""
+        if self.power_dbm is None:
+            return resolve(self.region, settings, antenna=self.antenna)
+        return resolve(self.region, settings, self.power_dbm, self.antenna, lower_power=False)
+
+
+def fit(choice: RadioChoice, settings: LoraSettings) -> RadioPlan | str:
+    """How a radio that is set to *settings* may send; or, in plain words, why it may not, or is not what was asked for.
 
     Raises UnknownPlanError.
     """
-    if plan is not None and (wanted := named_plan(plan, firmware).lora) != settings:
-        return (
-            f"the radio is set to {describe(settings)}, not to what {plan} of {firmware} is: {describe(wanted)}, "
-            f"coding rate 4/{wanted.coding_rate}, sync word {wanted.sync_word:#04x}"
-        )
+    wanted = choice.wanted
+    if wanted is not None and wanted != settings:
+        asked = "what was asked for" if choice.plan is None else f"what {choice.plan} of {choice.firmware} is"
+        return f"the radio is set to {_all_of(settings)}, not to {asked}: {_all_of(wanted)}"
     try:
-        return resolve(region, settings)
-    except IllegalPlanError as error:
+        return choice.resolve(settings)
+    except (IllegalPlanError, IllegalPowerError) as error:
         return str(error)
+
+
+def _all_of(settings: LoraSettings) -> str:
+    return f"{describe(settings)}, coding rate 4/{settings.coding_rate}, sync word {settings.sync_word:#04x}"
 
 
 def allowance_of(plan: RadioPlan, time_scale: float = 1.0) -> Allowance | None:

@@ -9,19 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from firmware_bridge.plans import Vintage
-from firmware_bridge.regions import Region
 from tinyssb_node import limits
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.face import Endpoint
-from tinyssb_node.faces.spec_reader import (
-    NAME_RULE,
-    SpecReader,
-    check_plan,
-    matching,
-    member_of,
-    read_interface,
-)
+from tinyssb_node.faces.radio import RadioChoice
+from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio, write_radio
+from tinyssb_node.faces.spec_reader import NAME_RULE, SpecReader, matching, read_interface
 from tinyssb_node.ids import FaceName
 
 SCHEMES: Final = "udp:GROUP:PORT, ws:listen:HOST:PORT, ws:connect:HOST:PORT, ether:HOST:PORT"
@@ -105,12 +98,8 @@ class EtherSpec:
     """1 to 65535."""
     name: str
     """The node's name on the ether, by which links are cut."""
-    region: Region | None = None
-    """Whose law to keep; None: none, since a modelled channel knows no law."""
-    plan: str | None = None
-    """What the ether must be set to; None: anything the region allows."""
-    firmware: Vintage = Vintage.FW2025
-    """Whose name *plan* is."""
+    radio: RadioChoice | None = None
+    """Whose law to keep, and what the ether must be set to; None: neither, since a modelled channel knows no law."""
 
     @property
     def face_name(self) -> FaceName:
@@ -194,12 +183,9 @@ def _parse_ether(reader: SpecReader) -> EtherSpec:
     name = reader.name()
     if name is None:
         reader.fail("it gives no name", "?name= and " + NAME_RULE)
-    region = reader.option("region", None, member_of(Region), ", ".join(Region))
-    firmware = reader.option("firmware", Vintage.FW2025, member_of(Vintage), ", ".join(Vintage))
-    plan = reader.option("plan", None, str, "")
-    check_plan(reader, region, plan, firmware)
-    reader.end("name, region, plan, firmware")
-    return EtherSpec(host=host, port=port, name=name, region=region, plan=plan, firmware=firmware)
+    radio = read_radio(reader)
+    reader.end(f"name, {RADIO_OPTIONS}")
+    return EtherSpec(host=host, port=port, name=name, radio=radio)
 
 
 def serialize_spec(spec: FaceSpec) -> str:
@@ -220,11 +206,7 @@ def serialize_spec(spec: FaceSpec) -> str:
             options = {"path": spec.path if spec.path != "/" else None, "tls": "on" if spec.tls else None}
         case EtherSpec():
             address = f"ether:{_bracketed(spec.host)}:{spec.port}"
-            options = {
-                "region": spec.region,
-                "plan": spec.plan,
-                "firmware": spec.firmware if spec.firmware is not Vintage.FW2025 else None,
-            }
+            options = {} if spec.radio is None else write_radio(spec.radio)
     named = {"name": spec.name}
     ordered = named | options if isinstance(spec, EtherSpec) else options | named
     given = [f"{key}={quote(value, safe='/')}" for key, value in ordered.items() if value]

@@ -7,15 +7,6 @@ from enum import StrEnum
 from typing import Final, NoReturn, TypeVar
 from urllib.parse import unquote
 
-from firmware_bridge.plans import (
-    NAMED_PLANS,
-    IllegalPlanError,
-    UnknownPlanError,
-    Vintage,
-    named_plan,
-    resolve,
-)
-from firmware_bridge.regions import Region
 from tinyssb_node import limits
 from tinyssb_node.faces.errors import FaceSpecError
 
@@ -146,21 +137,3 @@ def _is_ipv6(host: str) -> bool:
 def member_of(kind: type[_Choice]) -> Callable[[str], _Choice | None]:
     """Reads the value of a member of *kind*."""
     return lambda text: next((member for member in kind if member.value == text), None)
-
-
-def check_plan(reader: SpecReader, region: Region | None, plan: str | None, firmware: Vintage) -> None:
-    """Refuse a plan that is not known, or not legal, before any radio is touched."""
-    if plan is None:
-        if firmware is not Vintage.FW2025:
-            reader.fail(
-                "it names a firmware but no plan", f"&plan= and one of {', '.join(NAMED_PLANS[firmware])}"
-            )
-        return
-    if region is None:
-        reader.fail("it names a plan but no region", f"&region= and one of {', '.join(Region)}")
-    try:
-        resolve(region, named_plan(plan, firmware).lora)
-    except UnknownPlanError as error:
-        reader.fail(f"there is no plan '{plan}' in {firmware}", ", ".join(NAMED_PLANS[error.vintage]))
-    except IllegalPlanError as error:
-        reader.fail(f"{plan} of {firmware} is not legal in {region}: {error.reason}", error.proposal)
