@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from spark_sink.session import make_session
-from tests.requirements import require_java
 
 HASTY_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Java that starts in half the time and never gets fast: tests are over before that would pay."""
@@ -22,7 +21,6 @@ def hasty_java() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(hasty_java: None) -> Iterator[Any]:
-    require_java()
     session = make_session(threads=2, memory_mb=768)
     yield session
     session.stop()

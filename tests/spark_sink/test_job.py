@@ -14,7 +14,6 @@ import pytest
 from spark_sink import job, tables, upserts
 from spark_sink.errors import BusyError, ForeignCheckpointError
 from spark_sink.settings import Settings, default_checkpoint
-from tests.requirements import require_java
 from tests.spark_sink import oracle
 from tests.spark_sink.logs import NodeLog, Record, feed_name, mesh
 
@@ -129,7 +128,6 @@ def _batches(database: Path) -> int:
 
 
 def test_killed_and_restarted_each_event_is_counted_once(logs: Path) -> None:
-    require_java()
     written = mesh(logs, nodes=3, posts=20)
     settings = settings_for(logs)
     command = [sys.executable, "-m", "spark_sink.cli", "backfill", str(logs), "--db", str(settings.database)]
