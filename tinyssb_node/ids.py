@@ -54,6 +54,11 @@ Seq = NewType("Seq", int)
 FaceName = NewType("FaceName", str)
 """Name of a face (a link to the outside), unique in a running node."""
 
+NetworkName = NewType("NetworkName", str)
+"""What a node's user calls a network. Others may call it otherwise: its key is what they have in common."""
+DEFAULT_NETWORK = NetworkName("default")
+"""The network of a node that has no other."""
+
 
 class Dialect(StrEnum):
     """How a feed is written (decision 0001)."""
