@@ -4,6 +4,7 @@
 #   dev       .venv with that and the developers' tools
 #   java      Java 17 or newer, for Spark
 #   chromium  a browser, for the page's tests
+#   dbus      a message bus, for the Bluetooth tests
 # A step already done costs milliseconds and prints nothing. System packages are installed where that needs no
 # password (root, or sudo without one); elsewhere the line to type is printed and the set-up goes on.
 set -euo pipefail
@@ -93,6 +94,13 @@ setup_chromium() {
     say "    sudo apt-get install chromium"
 }
 
+setup_dbus() {
+    command -v dbus-daemon >/dev/null && return
+    apt_install "D-Bus, for the Bluetooth tests" dbus-daemon dbus && return
+    say "dbus-daemon is missing; the Bluetooth tests are left out. To add it, type:"
+    say "    sudo apt-get install dbus"
+}
+
 # --- Python --------------------------------------------------------------------------------------------------------
 
 # The first Python of 3.11 or newer. Each is tried by running it: a name on PATH may be a shim that leads nowhere.
@@ -160,6 +168,7 @@ for word in "$@"; do
         dev) setup_python dev dev ;;
         java) setup_java ;;
         chromium) setup_chromium ;;
+        dbus) setup_dbus ;;
         *) fail "setup.sh does not know '$word'" ;;
     esac
 done

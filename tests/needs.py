@@ -33,6 +33,8 @@ def missing(marker: str) -> str | None:
     """What the tests under *marker* lack, as the line to type; None if nothing is missing."""
     if marker == "spark" and java_version() < JAVA_VERSION_MIN:
         return f"needs Java {JAVA_VERSION_MIN} or newer: sudo apt-get install openjdk-17-jre-headless"
+    if marker == "dbus" and shutil.which("dbus-daemon") is None:
+        return "needs dbus-daemon: sudo apt-get install dbus"
     if marker == "browser" and chromium() is None:
         return "needs Chromium: sudo apt-get install chromium"
     return None

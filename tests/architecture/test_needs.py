@@ -34,7 +34,8 @@ def marked(request: pytest.FixtureRequest, marker: str) -> pytest.Item:
 
 
 @pytest.mark.parametrize(
-    ("marker", "package"), [("spark", "openjdk-17-jre-headless"), ("browser", "chromium")]
+    ("marker", "package"),
+    [("spark", "openjdk-17-jre-headless"), ("browser", "chromium"), ("dbus", "dbus")],
 )
 def test_what_is_missing_is_said_as_the_line_to_type(
     bare: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, marker: str, package: str
@@ -49,7 +50,8 @@ def test_what_is_missing_is_said_as_the_line_to_type(
 def test_a_test_that_has_all_it_needs_runs(bare: Path, request: pytest.FixtureRequest) -> None:
     program(bare / "java", "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2")
     program(bare / "google-chrome")
-    for marker in ("spark", "browser", "asyncio"):
+    program(bare / "dbus-daemon")
+    for marker in ("spark", "browser", "dbus", "asyncio"):
         conftest.pytest_runtest_setup(marked(request, marker))
 
 

@@ -72,7 +72,8 @@ def set_up(fake: Fake, tmp_path: Path) -> SetUp:
 def test_a_step_that_is_done_says_nothing(fake: Fake, set_up: SetUp) -> None:
     fake("java", JAVA_21)
     fake("chromium", "")
-    run = set_up("java", "chromium")
+    fake("dbus-daemon", "")
+    run = set_up("java", "chromium", "dbus")
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 
 
@@ -80,8 +81,9 @@ def test_a_step_that_is_done_says_nothing(fake: Fake, set_up: SetUp) -> None:
 def test_without_rights_it_says_what_to_type_and_goes_on(fake: Fake, set_up: SetUp, java: str | None) -> None:
     if java:
         fake("java", java)
-    run = set_up("java", "chromium")
+    run = set_up("java", "chromium", "dbus")
     assert run.returncode == 0
+    assert "    sudo apt-get install dbus\n" in run.stdout
     assert "    sudo apt-get install openjdk-17-jre-headless\n" in run.stdout
     assert "    sudo apt-get install chromium\n" in run.stdout
 

@@ -1,0 +1,168 @@
+"""Finding boards and connecting to them through BlueZ, by bleak."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from bleak import BleakAdapter, BleakClient, BleakScanner
+from bleak.backends.characteristic import BleakGATTCharacteristic
+from bleak.backends.device import BLEDevice
+from bleak.exc import BleakDBusError, BleakError
+from dbus_fast import DBusFastError
+from dbus_fast.aio import MessageBus
+
+from firmware_bridge.ble import bluez, limits
+from firmware_bridge.ble.errors import BluetoothRefusedError, LinkClosedError
+from firmware_bridge.ble.gatt import (
+    NAME_PREFIX,
+    NOTIFY_UUID,
+    SERVICE_UUID,
+    WRITE_UUID,
+    Offer,
+    answers_writes,
+    judge_offer,
+)
+from firmware_bridge.ble.link import Inbox
+
+_QUIET: Final = logging.getLogger("bleak")
+"""It warns of what is our everyday life, links that break; what matters reaches the caller."""
+_QUIET.addHandler(logging.NullHandler())
+_QUIET.propagate = False
+
+_FAULTS: Final = (BleakError, DBusFastError, OSError, EOFError, TimeoutError)
+"""What bleak raises when a link or the bus breaks under it."""
+
+
+class BoardLink:
+    """A board that we are connected to."""
+
+    def __init__(self, client: BleakClient, inbox: Inbox, written: BleakGATTCharacteristic) -> None:
+        self.inbox = inbox
+        self._client = client
+        self._written = written
+        self._answered = answers_writes(set(written.properties))
+
+    @property
+    def address(self) -> str:
+        """See Link."""
+        return self._client.address
+
+    async def send(self, value: bytes) -> None:
+        """See Link. Returns when the board said that it took the value, if it says so."""
+        if self.inbox.ended:
+            raise LinkClosedError("the board went away")
+        try:
+            await self._client.write_gatt_char(self._written, value, response=self._answered)
+        except _FAULTS as error:
+            raise LinkClosedError(f"writing to the board failed ({_text(error)})") from error
+
+    async def receive(self) -> bytes:
+        """See Link."""
+        return await self.inbox.take()
+
+    async def close(self) -> None:
+        """See Link."""
+        self.inbox.end("this node closed it")
+        with suppress(*_FAULTS):
+            # A link that cannot even be ended is broken, which is as good.
+            await self._client.disconnect()
+
+
+def _text(error: BaseException) -> str:
+    return str(error) or "no answer in time"
+
+
+class BluezCentral:
+    """Looks for boards through one adapter."""
+
+    def __init__(self, bus: MessageBus, adapter: str | None) -> None:
+        self._bus = bus
+        self._wanted = adapter
+        self._adapter = adapter or ""
+        self._found: dict[str, BLEDevice] = {}
+
+    async def find(self, seconds: float) -> list[str]:
+        """See Central. Raises LinkClosedError, too, if the bus goes away."""
+        self._adapter = (await bluez.find_adapter(self._bus, self._wanted, advertising=False)).name
+        try:
+            async with BleakScanner(
+                service_uuids=[SERVICE_UUID], bluez={"adapter": self._adapter}
+            ) as scanner:
+                await asyncio.sleep(seconds)
+                devices = scanner.discovered_devices + await self._connected()
+        except BleakDBusError as error:
+            raise bluez.fault(error.dbus_error, error.dbus_error_details or "") from error
+        except _FAULTS as error:
+            raise BluetoothRefusedError(_text(error)) from error
+        self._found = {device.address: device for device in devices if _is_free(device)}
+        return list(self._found)
+
+    async def _connected(self) -> list[BLEDevice]:
+        """Those that are connected already, by whomever."""
+        adapter = await BleakAdapter.get(bluez={"adapter": self._adapter})
+        return await adapter.get_connected_devices([SERVICE_UUID])
+
+    async def connect(self, address: str) -> BoardLink | None:
+        """See Central."""
+        inbox = Inbox()
+        client = BleakClient(
+            self._found[address],
+            disconnected_callback=lambda _: inbox.end("the board went away"),
+            services=[SERVICE_UUID],
+            timeout=limits.CONNECT_S,
+            bluez={"adapter": self._adapter},
+        )
+        written = None
+        try:
+            await client.connect()
+            written = await _link_up(client, inbox)
+        except _FAULTS as error:
+            raise LinkClosedError(f"no connection to {address} ({_text(error)})") from error
+        finally:
+            if written is None:
+                with suppress(*_FAULTS):
+                    await client.disconnect()
+        return None if written is None else BoardLink(client, inbox, written)
+
+
+async def _link_up(client: BleakClient, inbox: Inbox) -> BleakGATTCharacteristic | None:
+    """Have notifications put into *inbox*; the characteristic to write to. None if this is a phone.
+
+    Raises what bleak raises, LinkClosedError for what is no use to us.
+    """
+    service = client.services.get_service(SERVICE_UUID)
+    characteristics = {} if service is None else {one.uuid: one for one in service.characteristics}
+    written = characteristics.get(WRITE_UUID)
+    offer = judge_offer(
+        {uuid: set(one.properties) for uuid, one in characteristics.items()},
+        {descriptor.uuid for descriptor in written.descriptors} if written is not None else set(),
+    )
+    if offer is Offer.PHONE:
+        return None
+    if offer is Offer.INCOMPLETE or written is None:
+        raise LinkClosedError("it has not the service that boards have")
+    room = written.max_write_without_response_size
+    if room < limits.VALUE_SIZE_MAX:
+        raise LinkClosedError(f"it takes values of {room} bytes only")
+    await client.start_notify(characteristics[NOTIFY_UUID], lambda _, value: inbox.offer(bytes(value)))
+    return written
+
+
+def _is_free(device: BLEDevice) -> bool:
+    """Whether to try *device*. A phone that is connected already came to us by itself; a board that is was left so by a
+    program that ended without a word, and advertises itself no more."""
+    connected: bool = device.details["props"]["Connected"]
+    return not connected or (device.name or "").startswith(NAME_PREFIX)
+
+
+@asynccontextmanager
+async def bluez_central(adapter: str | None) -> AsyncIterator[BluezCentral]:
+    """Be able to find boards through the adapter called *adapter*, or else the first one on, while the context lasts.
+
+    Raises BluetoothError, LinkClosedError.
+    """
+    async with bluez.system_bus() as bus:
+        await bluez.find_adapter(bus, adapter, advertising=False)
+        yield BluezCentral(bus, adapter)

@@ -1,0 +1,182 @@
+"""Our service and advertisement as BlueZ and phones see them."""
+
+import asyncio
+
+import pytest
+from dbus_fast import Variant
+
+from firmware_bridge.ble import gatt, limits
+from firmware_bridge.ble.bluez_peripheral import bluez_peripheral
+from firmware_bridge.ble.errors import LinkClosedError
+from tests.firmware_bridge.ble.fake_bluez import ADAPTER, PATIENCE_S, FakeBluez, FakePhone, RefusedError
+
+pytestmark = pytest.mark.dbus
+PACKET = bytes(range(120))
+
+
+async def test_phones_find_the_service_as_boards_lay_it_out(bluez: FakeBluez) -> None:
+    async with bluez_peripheral(None):
+        assert bluez.advertisement == {
+            "Type": "peripheral",
+            "ServiceUUIDs": [gatt.SERVICE_UUID],
+            "LocalName": "tinySSB-710F",
+        }
+        flags = {
+            properties["UUID"]: properties["Flags"]
+            for interfaces in bluez.application.values()
+            for interface, properties in interfaces.items()
+            if interface == "org.bluez.GattCharacteristic1"
+        }
+        assert flags == {
+            gatt.WRITE_UUID: ["write"],
+            gatt.NOTIFY_UUID: ["read", "notify"],
+            gatt.STATUS_UUID: ["read", "notify"],
+        }
+        kinds = {interface for interfaces in bluez.application.values() for interface in interfaces}
+        assert kinds == {"org.bluez.GattService1", "org.bluez.GattCharacteristic1"}, "no descriptors of ours"
+
+
+async def test_packets_pass_both_ways(bluez: FakeBluez) -> None:
+    phone = FakePhone(bluez)
+    async with bluez_peripheral("hci0") as peripheral:
+        await phone.subscribe()
+        link = await peripheral.accept()
+        assert link.address == "5C:0A:11:22:33:44"
+        await link.send(PACKET)
+        await link.send(PACKET[:40])
+        assert [await phone.notified(), await phone.notified()] == [PACKET, PACKET[:40]]
+        await phone.write(PACKET[::-1])
+        assert await link.receive() == PACKET[::-1]
+    assert await phone.notified() == b"", "phones are let go at the end"
+
+
+async def test_each_phone_is_a_link_of_its_own(bluez: FakeBluez) -> None:
+    ana, ben = FakePhone(bluez), FakePhone(bluez, "5C:0A:11:22:33:55")
+    async with bluez_peripheral(None) as peripheral:
+        await ana.subscribe()
+        await ben.subscribe()
+        to_ana, to_ben = await peripheral.accept(), await peripheral.accept()
+        await to_ben.send(PACKET)
+        await to_ana.send(PACKET[:9])
+        assert (await ana.notified(), await ben.notified()) == (PACKET[:9], PACKET)
+        await ben.write(PACKET[:10])
+        assert await to_ben.receive() == PACKET[:10]
+
+
+async def test_with_an_old_bluez_one_link_takes_what_all_phones_write(bluez: FakeBluez) -> None:
+    first, second = FakePhone(bluez), FakePhone(bluez, "5C:0A:11:22:33:55")
+    async with bluez_peripheral(None) as peripheral:
+        await second.write(PACKET)
+        await first.subscribe(mtu=None)
+        link = await peripheral.accept()
+        await second.write(PACKET[:8])
+        assert await link.receive() == PACKET[:8], "and what came before there was any is lost"
+
+
+async def test_a_phone_that_leaves_ends_its_link_and_can_come_again(bluez: FakeBluez) -> None:
+    phone = FakePhone(bluez)
+    async with bluez_peripheral(None) as peripheral:
+        await phone.subscribe()
+        link = await peripheral.accept()
+        await phone.write(PACKET)
+        phone.leave()
+        assert await link.receive() == PACKET, "what came before is not lost"
+        with pytest.raises(LinkClosedError, match="the phone went away"):
+            await link.receive()
+        with pytest.raises(OSError, match="the phone went away"):
+            await link.send(PACKET)
+        await phone.subscribe()
+        again = await peripheral.accept()
+        await again.send(PACKET)
+        assert await phone.notified() == PACKET
+
+
+async def test_a_phone_that_subscribes_anew_has_one_link(bluez: FakeBluez) -> None:
+    phone = FakePhone(bluez)
+    async with bluez_peripheral(None) as peripheral:
+        await phone.subscribe()
+        link = await peripheral.accept()
+        await phone.subscribe()
+        with pytest.raises(LinkClosedError):
+            await link.receive()
+        again = await peripheral.accept()
+        await phone.write(PACKET)
+        assert await again.receive() == PACKET
+
+
+async def test_a_phone_that_cuts_packets_short_gets_no_link(bluez: FakeBluez) -> None:
+    phone = FakePhone(bluez)
+    async with bluez_peripheral(None) as peripheral:
+        with pytest.raises(RefusedError, match="20 bytes"):
+            await phone.subscribe(mtu=23)
+        assert peripheral.remark == "a phone takes values of 20 bytes only"
+        await phone.subscribe(mtu=123)
+        assert (await peripheral.accept()).address == "5C:0A:11:22:33:44"
+
+
+async def test_when_full_it_is_not_to_be_found_until_somebody_leaves(bluez: FakeBluez) -> None:
+    phones = [FakePhone(bluez, f"5C:0A:11:22:33:{number:02}") for number in range(limits.LINKS_MAX + 1)]
+    async with bluez_peripheral(None) as peripheral:
+        for phone in phones[:-1]:
+            assert bluez.advertisement is not None
+            await phone.subscribe()
+            await peripheral.accept()
+        await bluez.until(lambda: bluez.advertisement is None)
+        with pytest.raises(RefusedError, match="7 phones already"):
+            await phones[-1].subscribe()
+        phones[0].leave()
+        await bluez.until(lambda: bluez.advertisement is not None)
+        await phones[-1].subscribe()
+        assert (await peripheral.accept()).address == "5C:0A:11:22:33:07"
+
+
+async def test_who_writes_faster_than_we_read_is_made_to_wait(bluez: FakeBluez) -> None:
+    phone = FakePhone(bluez)
+    async with bluez_peripheral(None) as peripheral:
+        await phone.subscribe()
+        link = await peripheral.accept()
+        for number in range(limits.VALUES_WAITING):
+            await phone.write(bytes([number]) * 8)
+        late = asyncio.create_task(phone.write(PACKET))
+        await bluez.ask_client(
+            bluez.characteristic(gatt.WRITE_UUID), "org.bluez.GattCharacteristic1", "ReadValue", "a{sv}", [{}]
+        )
+        assert not late.done()
+        received = [await link.receive() for _ in range(limits.VALUES_WAITING + 1)]
+        await late
+        assert received[-1] == PACKET
+
+
+async def test_parts_of_values_are_refused(bluez: FakeBluez) -> None:
+    phone = FakePhone(bluez)
+    async with bluez_peripheral(None):
+        with pytest.raises(RefusedError, match="InvalidOffset"):
+            await phone.write(PACKET[20:], offset=Variant("q", 20))
+
+
+async def lost(bluez: FakeBluez, how: str) -> None:
+    adapter = "org.bluez.Adapter1"
+    match how:
+        case "switched off":
+            bluez.change(ADAPTER, adapter, Powered=Variant("b", False))
+        case "adapter is gone":
+            bluez.remove(ADAPTER)
+        case "service stopped":
+            await bluez.bus.release_name("org.bluez")
+        case "withdrew":
+            await bluez.ask_client("/org/tinyssb/advertisement", "org.bluez.LEAdvertisement1", "Release")
+
+
+@pytest.mark.parametrize("how", ["switched off", "adapter is gone", "service stopped", "withdrew"])
+async def test_the_loss_of_bluetooth_is_noticed(bluez: FakeBluez, how: str) -> None:
+    phone = FakePhone(bluez)
+    async with bluez_peripheral(None) as peripheral:
+        await phone.subscribe()
+        link = await peripheral.accept()
+        await lost(bluez, how)
+        async with asyncio.timeout(PATIENCE_S):
+            for _ in range(2):
+                with pytest.raises(LinkClosedError, match=how):
+                    await peripheral.accept()
+    with pytest.raises(LinkClosedError, match="this node closed it"):
+        await link.receive()
