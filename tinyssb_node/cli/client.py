@@ -15,7 +15,7 @@ from typing import Generic, Self, TypeVar, cast
 from tinyssb_node import limits
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
+from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.daemon.protocol import Reply, Request, parse_reply, serialize_request
 from tinyssb_node.daemon.rows import (
     AirtimeRow,
@@ -45,7 +45,6 @@ class DaemonError(ProblemError):
     def __init__(self, code: str, message: str, hint: str) -> None:
         super().__init__(message, hint)
         self.code = code
-        self.exit_code = EXITS.get(code, Exit.SOFTWARE)
 
 
 Row = TypeVar("Row")

@@ -58,7 +58,8 @@ class Explanation:
 def explain(error: errors.LocalError) -> Explanation:
     """What to tell about *error*."""
     if isinstance(error, ProblemError):
-        return Explanation(error.code, error.message, error.hint, error.exit_code)
+        exit_code = error.exit_code or EXITS.get(error.code, Exit.SOFTWARE)
+        return Explanation(error.code, error.message, error.hint, exit_code)
     code = _CODES.get(type(error), "failed")
     exit_code = _EXITS.get(type(error), EXITS[code])
     text = str(error) or type(error).__name__

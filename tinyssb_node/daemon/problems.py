@@ -39,11 +39,16 @@ class Exit(IntEnum):
 
 
 class ProblemError(LocalError):
-    """What a person is told. Subclasses say which rule was broken."""
+    """What a person is told. Subclasses say which rule was broken.
+
+    One that travels over the control socket has a code of its own there, which stands for an exit code, too; the others
+    have an exit code only.
+    """
 
     code = "failed"
     """Word for programs (docs/formats/control.md)."""
-    exit_code = Exit.SOFTWARE
+    exit_code: Exit | None = None
+    """What scripts see; None: what ``EXITS`` says of the code."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -60,6 +65,7 @@ EXITS = {
     "unknown_feed": Exit.MISSING,
     "ambiguous_feed": Exit.USAGE,
     "unknown_entry": Exit.MISSING,
+    "unknown_network": Exit.MISSING,
     "too_long": Exit.DATA,
     "feed_forked": Exit.DATA,
     "set_full": Exit.DATA,
@@ -67,7 +73,7 @@ EXITS = {
     "busy": Exit.BUSY,
     "failed": Exit.SOFTWARE,
 }
-"""Exit code of a command to which the daemon answers with an error, by the error's code."""
+"""Exit code by the code of an error: of one met here, and of one that the daemon answers with."""
 
 
 class HomeMissingError(ProblemError):
@@ -88,24 +94,38 @@ class HomeRefusedError(ProblemError):
     exit_code = Exit.PERMISSION
 
 
+class FileUnreadableError(ProblemError):
+    """A file that was named cannot be read."""
+
+    exit_code = Exit.MISSING
+
+    def __init__(self, path: str, error: OSError) -> None:
+        super().__init__(f"{path} cannot be read: {error.strerror}.", "Name a file that you can read.")
+        self.path = path
+
+
 class UnknownFeedError(ProblemError):
     """No feed of the set is named so."""
 
     code = "unknown_feed"
-    exit_code = Exit.MISSING
 
 
 class AmbiguousFeedError(ProblemError):
     """Several feeds begin so."""
 
     code = "ambiguous_feed"
-    exit_code = Exit.USAGE
 
 
 class UnknownEntryError(ProblemError):
     """The node does not hold this entry."""
 
     code = "unknown_entry"
+
+
+class UnknownNetworkError(ProblemError):
+    """The node takes part in no network of this name."""
+
+    code = "unknown_network"
     exit_code = Exit.MISSING
 
 
@@ -113,25 +133,21 @@ class BadRequestError(ProblemError):
     """A control request is not one, or its arguments are not what the command takes."""
 
     code = "bad_request"
-    exit_code = Exit.USAGE
 
 
 class UnknownCommandError(ProblemError):
     """The daemon knows no such command."""
 
     code = "unknown_command"
-    exit_code = Exit.PROTOCOL
 
 
 class VersionError(ProblemError):
     """A protocol version this program does not speak."""
 
     code = "version"
-    exit_code = Exit.PROTOCOL
 
 
 class BusyError(ProblemError):
     """Too many control connections."""
 
     code = "busy"
-    exit_code = Exit.BUSY

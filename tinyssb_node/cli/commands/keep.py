@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from tinyssb_node import limits
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
 
 if TYPE_CHECKING:
     from tinyssb_node.cli.client import Client
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tinyssb_node.store.port import FeedRecord, Store
 
 
-class FileError(ProblemError):
-    """A file cannot be read or written."""
+class FileUnwritableError(ProblemError):
+    """A file that was named cannot be written."""
 
     exit_code = Exit.MISSING
 
@@ -93,7 +93,7 @@ def export(arguments: argparse.Namespace) -> int:
         except OSError as error:
             with suppress(OSError):
                 part.unlink()
-            raise FileError(
+            raise FileUnwritableError(
                 f"{path} cannot be written: {error.strerror}.",
                 "Name a file in a folder that you can write to.",
             ) from error
@@ -115,9 +115,7 @@ def import_(arguments: argparse.Namespace) -> int:
             with Client.at_home(arguments.home) as node:
                 _offer(node, read_export(file), total)
     except OSError as error:
-        raise FileError(
-            f"{arguments.file} cannot be read: {error.strerror}.", "Name a file that you can read."
-        ) from error
+        raise FileUnreadableError(arguments.file, error) from error
     if arguments.json:
         print(json.dumps(total))
     else:

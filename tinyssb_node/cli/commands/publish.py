@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
 
 if TYPE_CHECKING:
     from tinyssb_node.codec import bipf
@@ -17,12 +17,6 @@ class InputError(ProblemError):
     """What should be published cannot be used."""
 
     exit_code = Exit.DATA
-
-
-class InputMissingError(ProblemError):
-    """The file to read cannot be read."""
-
-    exit_code = Exit.MISSING
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -61,16 +55,14 @@ def publish(arguments: argparse.Namespace) -> int:
 
 
 def read_content(arguments: argparse.Namespace) -> bytes:
-    """The bytes to publish. Raises InputError, InputMissingError."""
+    """The bytes to publish. Raises InputError, FileUnreadableError."""
     from tinyssb_node.codec import bipf
 
     if arguments.file is not None:
         try:
             return Path(arguments.file).read_bytes()
         except OSError as error:
-            raise InputMissingError(
-                f"{arguments.file} cannot be read: {error.strerror}.", "Name a file that you can read."
-            ) from error
+            raise FileUnreadableError(arguments.file, error) from error
     if arguments.text == "-":
         return sys.stdin.buffer.read()
     value = arguments.text if arguments.bipf is None else parse_json(arguments.bipf)
