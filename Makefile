@@ -9,11 +9,11 @@ DEMO_SECONDS ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench bench-gossip clean
 
 help:  ## list these targets
 	@echo "tinySSB node: what you can type here"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo:  ## five nodes on a modelled LoRa channel, Spark and a live page (DEMO_SECONDS=90 ends by itself)
 	@$(SETUP) demo java
@@ -38,6 +38,10 @@ format:  ## let ruff put the code in shape
 bench:  ## measure, and write docs/reference/benchmarks.md (ARGS="--only name" for one)
 	@$(SETUP) dev java
 	@$(PYTHON) -m tests.bench $(ARGS)
+
+bench-gossip:  ## what gossip costs on the air, beside deployed rules and flooding (ARGS="--seeds 2 --print" to try)
+	@$(SETUP) dev
+	@$(PYTHON) -m tests.bench --only gossip $(ARGS)
 
 clean:  ## remove what was made here (the virtual environment stays: rm -r .venv)
 	@rm -rf .demo .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* \

@@ -2,20 +2,24 @@
 
 import argparse
 import importlib
+import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench import machine
-from tests.bench.figure import Figure
+from tests.bench import machine, tables
+from tests.bench.figure import Figure, Findings
 
 FOLDER = Path(__file__).parent
 PAGE = machine.ROOT / "docs/reference/benchmarks.md"
+SEEDS = 10
+"""Runs for each figure that depends on luck."""
 INTRODUCTION = """\
 # Benchmarks
 
-Written by `make bench`, never by hand. Each figure is of one run on the machine below; other machines, and busier
-ones, give others. Ratios are of two things measured in the same run.
+Written by `make bench`, never by hand; `make bench-gossip` writes the section on gossip anew and leaves the others.
+Each figure is of the machine named above it; other machines, and busier ones, give others. Ratios are of two things
+measured in the same run.
 """
 
 
@@ -24,49 +28,41 @@ def names() -> list[str]:
     return sorted(path.stem.removeprefix("bench_") for path in FOLDER.glob("bench_*.py"))
 
 
-def measure(name: str) -> list[Figure]:
-    """Run one of them."""
-    figures: list[Figure] = importlib.import_module(f"tests.bench.bench_{name}").run()
-    return figures
+def measure(name: str, seeds: int) -> Findings:
+    """Run one of them. One that depends on luck takes ``seeds``."""
+    run = importlib.import_module(f"tests.bench.bench_{name}").run
+    found: Findings | list[Figure] = run(seeds) if "seeds" in inspect.signature(run).parameters else run()
+    return found if isinstance(found, Findings) else Findings(found, tables.figures_table(found))
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """*rows* as a table that reads well as plain text, too."""
-    lines = [header, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    cells = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
-    cells.insert(1, ["-" * width for width in widths])
-    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
-
-
-def figures_table(figures: Sequence[Figure]) -> str:
-    """The figures, one a row."""
-    rows = [(figure.name, figure.measured, figure.target or "–", figure.verdict) for figure in figures]
-    return table(("figure", "measured", "must reach", "reached"), rows)
-
-
-def page(described: Mapping[str, str], figures: Sequence[Figure]) -> str:
-    """The whole of docs/reference/benchmarks.md."""
-    rows = list(described.items())
-    return f"{INTRODUCTION}\n## Machine\n\n{table(('', ''), rows)}\n## Figures\n\n{figures_table(figures)}"
+def write(name: str, text: str) -> None:
+    """Put *text* into the page as the section of the measurement *name*; the others stay as they are."""
+    written = tables.sections(PAGE.read_text("utf-8")) if PAGE.exists() else {}
+    written[name.capitalize()] = text
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(tables.page(INTRODUCTION, dict(sorted(written.items()))), "utf-8")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure. Returns 1 if something that must be reached was not."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--only", choices=names(), help="run this one, and leave the page as it is")
-    only = parser.parse_args(argv).only
+    parser.add_argument("--only", choices=names(), help="run this one, and write its section only")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"runs for each figure of luck ({SEEDS})")
+    parser.add_argument("--print", dest="keep", action="store_true", help="leave the page as it is")
+    arguments = parser.parse_args(argv)
+    if arguments.seeds < 1:
+        parser.error("--seeds takes 1 or more")
     described = machine.describe()
-    figures: list[Figure] = []
-    for name in [only] if only else names():
+    ok = True
+    for name in [arguments.only] if arguments.only else names():
         print(f"· Measuring: {name}", flush=True)
-        figures += measure(name)
-    print(figures_table(figures), end="")
-    if not only:
-        PAGE.parent.mkdir(parents=True, exist_ok=True)
-        PAGE.write_text(page(described, figures), "utf-8")
-        print(f"Written to {PAGE.relative_to(machine.ROOT)}.")
-    return 0 if all(figure.ok for figure in figures) else 1
+        found = measure(name, arguments.seeds)
+        print(tables.figures_table(found.figures), flush=True)
+        ok = ok and all(figure.ok for figure in found.figures)
+        if not arguments.keep:
+            write(name, tables.section(described, found.body))
+            print(f"Written to {PAGE.relative_to(machine.ROOT)}.")
+    return 0 if ok else 1
 
 
 if __name__ == "__main__":

@@ -3,6 +3,11 @@
 from dataclasses import dataclass
 
 
+def digits(value: float) -> str:
+    """*value* to three digits: more would claim a precision that no run repeats."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One number, and whether it is good enough."""
@@ -20,9 +25,8 @@ class Figure:
 
     @property
     def measured(self) -> str:
-        """The value with its unit, to three digits: more would claim a precision that no run repeats."""
-        digits = f"{self.value:,.0f}" if abs(self.value) >= 100 else f"{self.value:.3g}"
-        return f"{digits} {self.unit}"
+        """The value with its unit."""
+        return f"{digits(self.value)} {self.unit}".rstrip()
 
     @property
     def verdict(self) -> str:
@@ -30,3 +34,12 @@ class Figure:
         if not self.target:
             return "–"
         return "yes" if self.ok else "**no**"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Figures that want more than a table of figures around them."""
+
+    figures: list[Figure]
+    body: str
+    """What to write down, Markdown."""
