@@ -7,7 +7,7 @@ Frontiers and side chains under way are written once per commit, however often t
 import errno
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
@@ -21,7 +21,7 @@ from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.lock import FolderLock
 from tinyssb_node.store.port import Charge, FeedRecord, StoredChunk, StoredEntry
-from tinyssb_node.store.sqlite_file import open_for_reading, open_for_writing, store_faults
+from tinyssb_node.store.sqlite_file import let_others_read, open_for_reading, open_for_writing, store_faults
 
 _HASH_PREFIX: Final = 8
 """Bytes of a chunk's hash that are indexed, as a signed integer: SQLite's own size."""
@@ -58,6 +58,8 @@ class SqliteStore:
         self._lock = lock
         self._spoiled = False
         """A write failed: SQLite may have undone the transaction by itself, so nothing may be added to it."""
+        self._alone = False
+        """Opened on a full disk: nobody else can read the file until something could be written."""
         self._feeds: dict[FeedId, _Feed] = {}
         self._ids: dict[int, FeedId] = {}
         """Feeds by their number in the file."""
@@ -76,14 +78,20 @@ class SqliteStore:
     def open(cls, path: Path) -> Self:
         """Open the store at *path* for writing, made if there is none; its folder exists.
 
+        On a full disk a store that is there is opened all the same: it can be read, and written once there is room.
+
         Raises StoreLockedError, StoreTooNewError, StoreDamagedError, StoreFullError, StoreFailedError.
         """
         with ExitStack() as undo:
             lock = _take_lock(path)
             undo.callback(lock.release)
-            connection = open_for_writing(path)
+            try:
+                connection, alone = open_for_writing(path), False
+            except StoreFullError:
+                connection, alone = open_for_writing(path, alone=True), True
             undo.callback(connection.close)
             store = cls(path, connection, lock)
+            store._alone = alone
             undo.pop_all()
             return store
 
@@ -258,8 +266,18 @@ class SqliteStore:
         if self._connection.in_transaction:
             with self._writing():
                 self._connection.execute("COMMIT")
+            self._end_alone()
         self._moved.clear()
         self._committed = self._arrival
+
+    def _end_alone(self) -> None:
+        """There was room for a commit: let others read the file again."""
+        if not self._alone:
+            return
+        # Without room for more, the next commit tries again.
+        with suppress(StoreFullError):
+            let_others_read(self._path, self._connection)
+            self._alone = False
 
     def rollback(self) -> None:
         """Forget everything written since the last commit."""

@@ -114,25 +114,44 @@ def store_faults(path: Path, doing: str) -> Iterator[None]:
         raise StoreFailedError(f"{path}: the disk or file system refused {doing}: {error}") from error
 
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
+def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
     """Open the file at *path*, made if there is none.
+
+    To be *alone* needs no room for the index that readers beside us share, which a full disk has not. Nobody else can
+    read the file then, until ``let_others_read``.
 
     Raises StoreTooNewError, StoreDamagedError (nothing is overwritten), StoreFullError, StoreFailedError.
     """
     with store_faults(path, "opening the store"), ExitStack() as undo:
         connection = sqlite3.connect(path, isolation_level=None, timeout=limits.STORE_BUSY_S)
         undo.callback(connection.close)
+        if alone:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         # Asked before anything that writes, so that a file of somebody else's stays as it is.
         version = _known_schema(connection, path)
         if version is None:
             _create(connection)
         elif version < STORE_VERSION:
             _migrate(connection)
+        if not alone:
+            connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA cache_size = -{limits.STORE_CACHE_KIB}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {limits.STORE_CHECKPOINT_PAGES}")
         undo.pop_all()
         return connection
+
+
+def let_others_read(path: Path, connection: sqlite3.Connection) -> None:
+    """End being alone; no transaction is open. Raises StoreFullError if there is no room for it: call it again later.
+
+    The index is a matter of the journal's mode, which has to be left and entered again. A crash in between leaves a
+    file that is as durable, and is put right the next time.
+    """
+    with store_faults(path, "letting others read the store"):
+        for pragma in ("journal_mode = DELETE", "locking_mode = NORMAL", "journal_mode = WAL"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
@@ -172,7 +191,6 @@ def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
 
 def _create(connection: sqlite3.Connection) -> None:
     """Write the schema, all of it or nothing."""
-    connection.execute("PRAGMA journal_mode = WAL")
     connection.executescript(
         f"BEGIN IMMEDIATE; {_SCHEMA} CREATE TABLE {_CHARGES} PRAGMA application_id = {APPLICATION_ID}; "
         f"PRAGMA user_version = {STORE_VERSION}; COMMIT;"
