@@ -1,0 +1,1 @@
+"""Radios that hang on this computer, for asyncio."""
