@@ -144,6 +144,8 @@ NODE_NAME_SIZE: Final = 8
 """Bytes of a node's own feed id that name it in event logs (docs/formats/events.md)."""
 NETWORK_KEY_MAX: Final = 64
 """Most bytes of a network key; it precedes a name that is hashed at every packet."""
+NETWORKS_MAX: Final = 8
+"""Networks side by side: each looks at every packet, and may use a thousandth of the air while nothing happens."""
 UNIX_PATH_MAX: Final = 107
 """Most bytes of a Unix socket's path (unix(7), sun_path less its zero byte)."""
 CLIENT_TIMEOUT_S: Final = 30.0
@@ -245,6 +247,28 @@ WS_OPEN_S: Final = 10.0
 """Time for a WebSocket handshake."""
 WS_WRITE_BUFFER: Final = 65_536
 """Bytes written ahead of a slow peer before sending waits."""
+
+BLE_PHONE_GAP_US: Final = 20_000
+"""Least time between notifications: Android reads a few per connection event, which come every 30 to 50 ms."""
+BLE_BOARD_GAP_US: Final = 100_000
+"""Least time between writes to a board, which keeps three packets and works one off per round of its loop; the pub's
+Bluetooth client waits as long (simplepub, ble.py)."""
+BLE_BURST_MAX: Final = 32
+"""Packets given in answer to one request over Bluetooth, at most: three seconds of a board's time."""
+BLE_ADVERT_MIN_US: Final = 2_000_000
+"""Shortest interval between adverts over Bluetooth: boards and phones take seconds to answer one."""
+BLE_SCAN_S: Final = 5.0
+"""How long a central listens for boards at a time: they advertise every 20 to 40 ms, but share the air with Wi-Fi."""
+BLE_REST_S: Final = 15.0
+"""How long it then leaves the adapter to the links there are, which suffer while it listens."""
+BLE_PHONE_REST_S: Final = 900.0
+"""How long a central leaves a phone alone: phones change their address after 15 minutes (Core 5.4, Vol 3, Part C,
+Appendix A, TGAP(private_addr_int))."""
+BLE_KNOWN_MAX: Final = 64
+"""Addresses a central remembers; the one not met for longest makes room."""
+
+SERIAL_READ_SIZE: Final = 4_096
+"""Bytes read at a time from a serial port: what the kernel keeps of one (Linux, N_TTY_BUF_SIZE)."""
 
 ETHER_VERSION: Final = 1
 """Version of the protocol between ether faces and the ether (docs/formats/ether.md)."""

@@ -90,11 +90,12 @@ class PhoneLink:
 class BluezPeripheral:
     """Our service and advertisement while BlueZ has them."""
 
-    def __init__(self, bus: MessageBus, adapter: bluez.Adapter, owner: str) -> None:
-        """*owner* is BlueZ's unique name on the bus: nobody else may use our objects."""
+    def __init__(self, bus: MessageBus, adapter: bluez.Adapter, owner: str, links: int) -> None:
+        """*owner* is BlueZ's unique name on the bus: nobody else may use our objects. At most *links* phones."""
         self._bus = bus
         self._adapter = adapter
         self._owner = owner
+        self._links_max = links
         self._links: dict[str, PhoneLink] = {}
         self._arrived: asyncio.Queue[PhoneLink | None] = asyncio.Queue()
         self._lost: str | None = None
@@ -112,7 +113,7 @@ class BluezPeripheral:
             (CHARACTERISTIC, "StopNotify"): self._agree,
         }
         self.remark: str | None = None
-        """Why the phone that came last got no link."""
+        """See Peripheral."""
 
     async def accept(self) -> PhoneLink:
         """See Peripheral."""
@@ -159,7 +160,7 @@ class BluezPeripheral:
     async def _advertise(self) -> None:
         """Advertise while there is room for one more phone. Raises BluetoothError, LinkClosedError."""
         async with self._advertised:
-            wanted = len(self._links) < limits.LINKS_MAX
+            wanted = len(self._links) < self._links_max
             if wanted and not self._advertising:
                 await self._ask(
                     bluez.ADVERTISING_MANAGER, "RegisterAdvertisement", "oa{sv}", [ADVERTISEMENT_PATH, {}]
@@ -263,8 +264,8 @@ class BluezPeripheral:
         device, mtu = options.get("device", ""), options.get("mtu", limits.ATT_MTU_WANTED)
         if not carries_packets(mtu):
             self.remark = f"a phone takes values of {mtu - limits.ATT_HEADER_SIZE} bytes only"
-        elif len(self._links) >= limits.LINKS_MAX and device not in self._links:
-            self.remark = f"there are {limits.LINKS_MAX} phones already"
+        elif len(self._links) >= self._links_max and device not in self._links:
+            self.remark = f"there are {self._links_max} phones already"
         else:
             await self._connect(message, device, mtu)
             return
@@ -280,6 +281,7 @@ class BluezPeripheral:
         with theirs:
             theirs.setblocking(False)
             await self._reply(message, Message.new_method_return(message, "hq", [0, mtu], [theirs.fileno()]))
+        self.remark = None
         self._arrived.put_nowait(link)
         self._spawn(self._until_gone(link))
         await self._readvertise()
@@ -305,15 +307,17 @@ class BluezPeripheral:
 
 
 @asynccontextmanager
-async def bluez_peripheral(adapter: str | None) -> AsyncIterator[BluezPeripheral]:
+async def bluez_peripheral(
+    adapter: str | None, links: int = limits.LINKS_MAX
+) -> AsyncIterator[BluezPeripheral]:
     """Be found by phones through the adapter called *adapter*, or else the first that is on, while the context lasts.
 
-    Raises BluetoothError, LinkClosedError.
+    At most *links* phones at a time. Raises BluetoothError, LinkClosedError.
     """
     async with bluez.system_bus() as bus:
         found = await bluez.find_adapter(bus, adapter, advertising=True)
         owner = await bluez.owner_of_bluez(bus)
-        peripheral = BluezPeripheral(bus, found, owner)
+        peripheral = BluezPeripheral(bus, found, owner, links)
         try:
             await peripheral.register()
             yield peripheral

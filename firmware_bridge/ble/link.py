@@ -30,12 +30,17 @@ class Link(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the link; harmless when it has ended."""
+        """End the link, and let go of what it used; to be called however it ended."""
         ...
 
 
 class Peripheral(Protocol):
     """Advertises itself, and is found."""
+
+    @property
+    def remark(self) -> str | None:
+        """Why the one that came last got no link, in plain words; None if it got one."""
+        ...
 
     async def accept(self) -> Link:
         """The next link that somebody opened. Raises LinkClosedError when the adapter or its service went away."""
@@ -60,8 +65,8 @@ class Central(Protocol):
 class Radio(Protocol):
     """A way to Bluetooth: the system's service, or a dongle driven directly."""
 
-    def peripheral(self) -> AbstractAsyncContextManager[Peripheral]:
-        """Be found while the context lasts. Raises BluetoothError."""
+    def peripheral(self, links: int) -> AbstractAsyncContextManager[Peripheral]:
+        """Be found while the context lasts, and have at most *links* links at a time. Raises BluetoothError."""
         ...
 
     def central(self) -> AbstractAsyncContextManager[Central]:
@@ -79,11 +84,11 @@ class Inbox:
         self._room.set()
         self._end: str | None = None
         self.dropped = 0
-        """Values that found no room and nobody who could wait."""
+        """Values that found no room, or the link ended, and nobody who could wait."""
 
     def offer(self, value: bytes) -> None:
         """Let *value* be taken if there is room; else drop it, for whoever sends it cannot be made to wait."""
-        if self._room.is_set():
+        if self._end is None and self._room.is_set():
             self._append(value)
         else:
             self.dropped += 1

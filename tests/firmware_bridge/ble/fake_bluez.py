@@ -51,7 +51,6 @@ class FakeBluez:
         self.refusals: dict[str, tuple[str, str]] = {}
         """Methods that fail, with the name and text of the error."""
         self.calls: list[str] = []
-        self._discovering = False
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         bus.add_message_handler(self._handle)
@@ -205,14 +204,13 @@ class FakeBluez:
         self._changed.set()
 
     async def _start_discovery(self, message: Message) -> None:
-        self._discovering = True
-        self.reply(message)
         self.change(ADAPTER, "org.bluez.Adapter1", Discovering=Variant("b", True))
+        # Heard before the answer, so that no test has to wait for them.
         for board in self.boards:
             board.advertise()
+        self.reply(message)
 
     async def _stop_discovery(self, message: Message) -> None:
-        self._discovering = False
         self.reply(message)
         self.change(ADAPTER, "org.bluez.Adapter1", Discovering=Variant("b", False))
 
