@@ -269,10 +269,11 @@ BLE_KNOWN_MAX: Final = 64
 
 SERIAL_READ_SIZE: Final = 4_096
 """Bytes read at a time from a serial port: what the kernel keeps of one (Linux, N_TTY_BUF_SIZE)."""
+GUEST_GAP_PACKETS: Final = 3
+"""Silence after each packet on somebody else's mesh, in packets' time: a quarter of the air at most."""
 
 LORA_FRAME_READ: Final = 127
-"""Bytes of a LoRa frame that deployed boards read (MAX_PKT_LEN of their io.cpp): the CRC of a longer one fails."""GUEST_GAP_PACKETS: Final = 3
-"""Silence after each packet on somebody else's mesh, in packets' time: a quarter of the air at most."""
+"""Bytes of a LoRa frame that deployed boards read (MAX_PKT_LEN of their io.cpp): the CRC of a longer one fails."""
 
 ETHER_VERSION: Final = 1
 """Version of the protocol between ether faces and the ether (docs/formats/ether.md)."""
