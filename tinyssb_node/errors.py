@@ -1,4 +1,7 @@
-"""Errors say whose fault it is. One class per broken rule, carrying its data; expected outcomes are return values."""
+"""Errors say whose fault it is. One class per broken rule, carrying its data; expected outcomes are return values.
+
+They stand here by subject. Faces and the daemon have some of their own, beside what raises them.
+"""
 
 import shlex
 from pathlib import Path
@@ -16,49 +19,7 @@ class LocalError(TinyssbError):
     """Our fault, or our machine's: loud."""
 
 
-class StoreFullError(LocalError):
-    """The disk is full: nothing can be signed or stored until there is room; reading goes on."""
-
-
-class NodeReadOnlyError(LocalError):
-    """The node keeps reading, and cannot sign or store until the disk can be written again."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The disk cannot be written, so nothing was signed or published; all that was published before is kept. "
-            "Free some space: the node tries again by itself"
-        )
-
-
-class FeedForkedError(LocalError):
-    """Our own feed was signed twice at one place, perhaps by a copy of this identity elsewhere."""
-
-    def __init__(self, feed: bytes, seq: int) -> None:
-        super().__init__(
-            f"the feed {feed.hex()} has two different entries signed as number {seq}: another copy of this identity "
-            "is in use. Nothing was published, all is kept. Stop the other copy and publish from a new identity"
-        )
-        self.feed = feed
-        self.seq = seq
-
-
-class SetFullError(LocalError):
-    """The set holds all the feed ids it can."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__(
-            f"the set already holds {count} feeds, the most its format allows (and a set never shrinks). Nothing was "
-            "changed. Use another network key for another set"
-        )
-        self.count = count
-
-
-class ImpossibleClaimError(PeerError):
-    """No set of feed ids has such a claim: its bounds, count and XOR contradict each other."""
-
-
-class StoreFailedError(LocalError):
-    """The disk or file system refused an operation; the message is the system's."""
+# --- what packets of peers get wrong
 
 
 class PacketSizeError(PeerError):
@@ -88,6 +49,10 @@ class RegionError(PeerError):
         self.low = low
         self.high = high
         self.count = count
+
+
+class ImpossibleClaimError(PeerError):
+    """No set of feed ids has such a claim: its bounds, count and XOR contradict each other."""
 
 
 class VectorShapeError(PeerError):
@@ -141,6 +106,9 @@ class ForkProofFormatError(PeerError):
         self.reason = reason
 
 
+# --- what a node cannot publish, or follow
+
+
 class ContentTooLongError(LocalError):
     """More content than one entry may carry."""
 
@@ -162,15 +130,58 @@ class FeedFullError(LocalError):
         self.seq = seq
 
 
-class StoreLockedError(LocalError):
-    """Another process writes to this home folder."""
+class FeedForkedError(LocalError):
+    """Our own feed was signed twice at one place, perhaps by a copy of this identity elsewhere."""
 
-    def __init__(self, folder: Path, pid: int | None) -> None:
-        self.folder, self.pid = folder, pid
-        holder = "another process" if pid is None else f"process {pid}"
+    def __init__(self, feed: bytes, seq: int) -> None:
         super().__init__(
-            f"The node in {folder} is already in use by {holder}. Nothing was changed. "
-            "Stop it first, or choose another home folder with --home."
+            f"the feed {feed.hex()} has two different entries signed as number {seq}: another copy of this identity "
+            "is in use. Nothing was published, all is kept. Stop the other copy and publish from a new identity"
+        )
+        self.feed = feed
+        self.seq = seq
+
+
+class SetFullError(LocalError):
+    """The set holds all the feed ids it can."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(
+            f"the set already holds {count} feeds, the most its format allows (and a set never shrinks). Nothing was "
+            "changed. Use another network key for another set"
+        )
+        self.count = count
+
+
+class NodeReadOnlyError(LocalError):
+    """The node keeps reading, and cannot sign or store until the disk can be written again."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The disk cannot be written, so nothing was signed or published; all that was published before is kept. "
+            "Free some space: the node tries again by itself"
+        )
+
+
+# --- the store, and the disk it is on
+
+
+class StoreFullError(LocalError):
+    """The disk is full: nothing can be signed or stored until there is room; reading goes on."""
+
+
+class StoreFailedError(LocalError):
+    """The disk or file system refused an operation; the message is the system's."""
+
+
+class StoreDamagedError(StoreFailedError):
+    """The store's file is not what this program wrote."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"{path} cannot be read as a store: {reason}. The file was left as it is. Put a backup in its place, or "
+            "move it aside and start again: feeds come back from peers. Publish nothing until your own one is back."
         )
 
 
@@ -185,15 +196,19 @@ class StoreTooNewError(LocalError):
         )
 
 
-class StoreDamagedError(StoreFailedError):
-    """The store's file is not what this program wrote."""
+class StoreLockedError(LocalError):
+    """Another process writes to this home folder."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        self.path, self.reason = path, reason
+    def __init__(self, folder: Path, pid: int | None) -> None:
+        self.folder, self.pid = folder, pid
+        holder = "another process" if pid is None else f"process {pid}"
         super().__init__(
-            f"{path} cannot be read as a store: {reason}. The file was left as it is. Put a backup in its place, or "
-            "move it aside and start again: feeds come back from peers. Publish nothing until your own one is back."
+            f"The node in {folder} is already in use by {holder}. Nothing was changed. "
+            "Stop it first, or choose another home folder with --home."
         )
+
+
+# --- the identity file
 
 
 class IdentityMissingError(LocalError):
@@ -255,6 +270,9 @@ class IdentityTooNewError(LocalError):
         )
 
 
+# --- the event log
+
+
 class EventLogFullError(LocalError):
     """The disk is full: the event log waits for room."""
 
@@ -272,6 +290,9 @@ class EventLogFailedError(LocalError):
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(f"The event log {path} cannot be written: {reason}. What is in it was kept.")
+
+
+# --- the simulator
 
 
 class OptionError(LocalError):
