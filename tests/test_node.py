@@ -174,6 +174,7 @@ def test_what_comes_again_is_a_duplicate() -> None:
         (NETWORK.goset_dmx + b"x", PacketKind.UNKNOWN, Verdict.INVALID, "PacketKindError"),
         (NETWORK.goset_dmx + b"c", PacketKind.CLAIM, Verdict.INVALID, "PacketSizeError"),
         (NETWORK.goset_dmx + b"n" + bytes(31), PacketKind.NOVELTY, Verdict.INVALID, "PacketSizeError"),
+        (NETWORK.goset_dmx + b"n" + bytes(32), PacketKind.NOVELTY, Verdict.INVALID, "NobodyError"),
         (NETWORK.goset_dmx + b"z" + bytes(31), PacketKind.ZAP, Verdict.INVALID, "PacketSizeError"),
         (serialize_zap(NETWORK.goset_dmx, Zap(bytes(32))), PacketKind.ZAP, Verdict.NOT_OURS, None),
         (serialize_ping(Ping("0a1b", (("t", "7"),))), PacketKind.PING, Verdict.NOT_OURS, None),

@@ -55,6 +55,14 @@ class ImpossibleClaimError(PeerError):
     """No set of feed ids has such a claim: its bounds, count and XOR contradict each other."""
 
 
+class NobodyError(PeerError):
+    """The feed id of 32 zeros, which names nobody: no set has it."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"a {kind} names the feed of 32 zeros, which is nobody's")
+        self.kind = kind
+
+
 class VectorShapeError(PeerError):
     """The BIPF value of a WANT or CHNK is not the list of numbers it has to be."""
 

@@ -26,6 +26,7 @@ from tinyssb_node.codec.packets import (
     Zap,
 )
 from tinyssb_node.errors import (
+    NobodyError,
     PacketKindError,
     PacketSizeError,
     PaddingError,
@@ -53,7 +54,7 @@ PARSERS: list[Callable[[bytes], Any]] = [
     packets.parse_ping,
     packets.parse_pong,
 ]
-FEEDS = st.binary(min_size=32, max_size=32).map(FeedId)
+FEEDS = st.binary(min_size=32, max_size=32).filter(any).map(FeedId)
 NUMBERS = st.integers(0, limits.SEQ_MAX)
 WORDS = st.text("abcdef0123456789.,-", min_size=1, max_size=6)
 FIELDS = st.lists(st.tuples(st.sampled_from(["t", "gps", "rssi"]), WORDS), max_size=3).map(tuple)
@@ -123,6 +124,20 @@ def test_a_region_has_its_ends_in_order_and_somebody_in_it() -> None:
     assert (caught.value.low, caught.value.high, caught.value.count) == (high, low, 2)
     with pytest.raises(RegionError):
         packets.parse_claim(packets.serialize_claim(DMX, Claim(low, high, bytes(32), 0)))
+
+
+@pytest.mark.parametrize(
+    ("parse", "packet"),
+    [
+        (packets.parse_claim, DMX + b"c" + bytes(32) + b"\x02" * 32 + bytes(32) + b"\x02"),
+        (packets.parse_claim, DMX + b"c" + bytes(32) + bytes(32) + bytes(32) + b"\x01"),
+        (packets.parse_novelty, DMX + b"n" + bytes(32)),
+        (packets.parse_feeds, DMX + b"f" + b"1" * 32 + bytes(32)),
+    ],
+)
+def test_the_feed_of_zeros_is_nobody(parse: Callable[[bytes], object], packet: bytes) -> None:
+    with pytest.raises(NobodyError, match="names the feed of 32 zeros"):
+        parse(packet)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX
 from tinyssb_node.errors import (
+    NobodyError,
     PacketKindError,
     PacketSizeError,
     PaddingError,
@@ -119,7 +120,7 @@ class Claim:
 
 
 def parse_claim(packet: bytes) -> Claim:
-    """Read a CLAIM, 105 bytes. Raises PacketSizeError, PacketKindError, RegionError."""
+    """Read a CLAIM, 105 bytes. Raises PacketSizeError, PacketKindError, RegionError, NobodyError."""
     _check_size("claim", packet, limits.CLAIM_SIZE)
     _check_kind("claim", packet, CLAIM_KIND)
     ids = packet[limits.DMX_SIZE + 1 :]
@@ -127,6 +128,7 @@ def parse_claim(packet: bytes) -> Claim:
     low, high, count = FeedId(ids[:size]), FeedId(ids[size : 2 * size]), ids[-1]
     if low > high or count == 0:
         raise RegionError(low, high, count)
+    _check_somebody("claim", low)
     return Claim(low=low, high=high, xor=ids[2 * size : 3 * size], count=count)
 
 
@@ -144,10 +146,12 @@ class Novelty:
 
 
 def parse_novelty(packet: bytes) -> Novelty:
-    """Read a NOVELTY, 40 bytes. Raises PacketSizeError, PacketKindError."""
+    """Read a NOVELTY, 40 bytes. Raises PacketSizeError, PacketKindError, NobodyError."""
     _check_size("novelty", packet, limits.NOVELTY_SIZE)
     _check_kind("novelty", packet, NOVELTY_KIND)
-    return Novelty(FeedId(packet[limits.DMX_SIZE + 1 :]))
+    feed = FeedId(packet[limits.DMX_SIZE + 1 :])
+    _check_somebody("novelty", feed)
+    return Novelty(feed)
 
 
 def serialize_novelty(dmx: Dmx, novelty: Novelty) -> bytes:
@@ -233,13 +237,16 @@ class Feeds:
 
 
 def parse_feeds(packet: bytes) -> Feeds:
-    """Read a FEEDS packet, 40, 72 or 104 bytes. Raises PacketSizeError, PacketKindError."""
+    """Read a FEEDS packet, 40, 72 or 104 bytes. Raises PacketSizeError, PacketKindError, NobodyError."""
     size = limits.FEED_ID_SIZE
     ids = packet[limits.DMX_SIZE + 1 :]
     if len(ids) not in range(size, limits.FEEDS_MAX * size + 1, size):
         raise PacketSizeError("feeds", len(packet), "40, 72 or 104")
     _check_kind("feeds", packet, FEEDS_KIND)
-    return Feeds(tuple(FeedId(ids[at : at + size]) for at in range(0, len(ids), size)))
+    feeds = tuple(FeedId(ids[at : at + size]) for at in range(0, len(ids), size))
+    for feed in feeds:
+        _check_somebody("feeds", feed)
+    return Feeds(feeds)
 
 
 def serialize_feeds(dmx: Dmx, feeds: Feeds) -> bytes:
@@ -348,6 +355,12 @@ def _check_kind(kind: str, packet: bytes, expected: bytes) -> None:
     found = packet[limits.DMX_SIZE : limits.DMX_SIZE + 1]
     if found != expected:
         raise PacketKindError(kind, found)
+
+
+def _check_somebody(kind: str, feed: FeedId) -> None:
+    # No deployed set takes it either: in ours it would come first, and shift the index of every other feed.
+    if not any(feed):
+        raise NobodyError(kind)
 
 
 def _salted(kind: str, packet: bytes, letter: bytes, smallest: int) -> tuple[bytes, bytes]:
