@@ -20,7 +20,7 @@ TCXO_MV: Final = (0, 1_600, 1_700, 1_800, 2_200, 2_400, 2_700, 3_000, 3_300)
 """What DIO3 of a SX126x can give (SX1261/2 data sheet, table 13-35), and 0 for a crystal."""
 START_RANGE_US: Final = (0, 100_000)
 """How long a TCXO may take to start."""
-POWER_RANGE_DBM: Final = (-9, 22)
+POWER_RANGE_DBM: Final = (-17, 22)
 """What the chips can be told to send with."""
 AMPLIFIER_RANGE_DB: Final = (0, 30)
 """What an amplifier behind the chip may add."""
@@ -119,6 +119,13 @@ class BoardProfile:
     def is_sx127x(self) -> bool:
         """Whether the chip is of the older family."""
         return self.chip in ("sx1276", "sx1278")
+
+    @property
+    def power_min_dbm(self) -> int:
+        """The least its chip can be told to send with."""
+        if self.is_sx127x:
+            return 2 if self.boost else -4
+        return -17 if self.chip == "sx1261" else -9
 
     def covers(self, frequency_hz: int) -> bool:
         """Whether its filters let *frequency_hz* through."""

@@ -180,8 +180,7 @@ LNA_MAX_BOOST = 0x23
 MAX_TRIES = 3
 """Reads of the version before a chip is held to be another one: a cold module may answer late."""
 
-# Bandwidth -> RegIfFreq2 and how far RegFrf is moved, against spurious reception (errata 2.3).
-_SPURIOUS = {
+SPURIOUS_RECEPTION = {
     7_800: (0x48, 7_810),
     10_400: (0x44, 10_420),
     15_600: (0x44, 15_620),
@@ -189,6 +188,7 @@ _SPURIOUS = {
     31_250: (0x44, 31_250),
     41_700: (0x44, 41_670),
 }
+"""By bandwidth: RegIfFreq2 against spurious reception, and how far RegFrf is moved to receive with it (errata 2.3)."""
 
 
 def frequency_registers(frequency_hz: int) -> bytes:
@@ -216,6 +216,7 @@ class Sx127x:
         self._rssi_offset_dbm = RSSI_OFFSET_HIGH_DBM
         self._payload_length = PAYLOAD_MAX
         self._explicit = True
+        self._frf_send = self._frf_receive = b""
 
     def begin(self) -> None:
         """See LoraChip. Without a reset line sleep mode serves: all that matters is written anew by ``configure``."""
@@ -304,7 +305,7 @@ class Sx127x:
         if wide:
             self._keep(REG_DETECT_OPTIMIZE, 0xC0 | optimize)
         else:
-            if_freq, shift_hz = _SPURIOUS.get(modem.bandwidth_hz, (0x40, 0))
+            if_freq, shift_hz = SPURIOUS_RECEPTION.get(modem.bandwidth_hz, (0x40, 0))
             self._keep(REG_DETECT_OPTIMIZE, 0x40 | optimize)
             self._keep(REG_IF_FREQ_2, if_freq)
             self._keep(REG_IF_FREQ_1, 0)
@@ -316,8 +317,14 @@ class Sx127x:
             self._keep(REG_HIGH_BW_2, 0x7F)
         else:
             self._keep(REG_HIGH_BW_1, 0x03)
-        for offset, value in enumerate(frequency_registers(modem.frequency_hz + shift_hz)):
-            self._keep(REG_FRF + offset, value)
+        self._frf_send = frequency_registers(modem.frequency_hz)
+        self._frf_receive = frequency_registers(modem.frequency_hz + shift_hz)
+        self._tune(self._frf_receive)
+
+    def _tune(self, frf: bytes) -> None:
+        for offset, value in enumerate(frf):
+            if self._written.get(REG_FRF + offset) != value:
+                self._keep(REG_FRF + offset, value)
 
     def _set_power(self, power_dbm: int) -> None:
         """Amplifier, its limit, and the high power setting (DS 5.4.2 to 5.4.4, pages 82 to 85)."""
@@ -341,6 +348,7 @@ class Sx127x:
         self._write(REG_PAYLOAD_LENGTH, self._payload_length)
         self._write(REG_IRQ_FLAGS, 0xFF)
         self._write(REG_FIFO_ADDR_PTR, 0)
+        self._tune(self._frf_receive)
         self._port.switch(PATH_RECEIVE)
         self._write(REG_OP_MODE, self._base | MODE_RECEIVE)
 
@@ -356,6 +364,7 @@ class Sx127x:
         self._write(REG_FIFO_ADDR_PTR, 0)
         self._port.transfer(bytes([REG_FIFO | 0x80]) + frame)
         self._write(REG_PAYLOAD_LENGTH, len(frame))
+        self._tune(self._frf_send)
         self._port.switch(PATH_SEND)
         self._write(REG_OP_MODE, self._base | MODE_SEND)
 
@@ -364,6 +373,7 @@ class Sx127x:
         self.standby()
         self._write(REG_DIO_MAPPING_1, DIO0_CAD_DONE)
         self._write(REG_IRQ_FLAGS, 0xFF)
+        self._tune(self._frf_receive)
         self._port.switch(PATH_RECEIVE)
         self._write(REG_OP_MODE, self._base | MODE_CAD)
 

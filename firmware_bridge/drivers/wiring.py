@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from firmware_bridge.boards import BoardProfile
 from firmware_bridge.chips.errors import ChipBusyError, ChipError, OscillatorError, WrongChipError
-from firmware_bridge.chips.modem import PATH_RECEIVE, PATH_SEND
+from firmware_bridge.chips.modem import PATH_RECEIVE, PATH_SEND, Modem
 from firmware_bridge.chips.port import LoraChip
 from firmware_bridge.chips.sx126x import Sx126x
 from firmware_bridge.chips.sx127x import Sx127x
@@ -20,6 +20,7 @@ from firmware_bridge.drivers.errors import (
     UnfitError,
 )
 from firmware_bridge.drivers.hardware import Hardware
+from firmware_bridge.lora import LoraSettings
 
 SILENT = (0x00, 0xFF)
 """What a bus reads on which nobody answers."""
@@ -100,6 +101,21 @@ class Wiring:
 
     def _failed(self, error: OSError) -> BusFailedError:
         return BusFailedError(self._profile.device, error.strerror or str(error))
+
+
+def modem_of(settings: LoraSettings) -> Modem:
+    """The chip's settings for *settings*."""
+    return Modem(
+        frequency_hz=settings.frequency_hz,
+        bandwidth_hz=settings.bandwidth_hz,
+        spreading_factor=settings.spreading_factor,
+        coding_rate=settings.coding_rate,
+        preamble_symbols=settings.preamble_symbols,
+        sync_word=settings.sync_word,
+        crc=settings.crc,
+        explicit_header=settings.explicit_header,
+        low_data_rate=settings.low_data_rate,
+    )
 
 
 def make_chip(profile: BoardProfile, wiring: Wiring) -> LoraChip:

@@ -1,6 +1,7 @@
 """An emulated ether in real time: a timeline that an asyncio loop moves on."""
 
 import asyncio
+from weakref import WeakKeyDictionary
 
 from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.emulation.timeline import Timeline
@@ -38,3 +39,11 @@ class LoopTimeline(Timeline):
 def make_ether(time_scale: float = 1.0) -> Ether:
     """An ether for boards in this loop."""
     return Ether(LoopTimeline(time_scale))
+
+
+_SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, Ether] = WeakKeyDictionary()
+
+
+def shared_ether() -> Ether:
+    """The one ether of all emulated boards of this loop."""
+    return _SHARED.setdefault(asyncio.get_running_loop(), make_ether())

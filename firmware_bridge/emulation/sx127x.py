@@ -215,9 +215,11 @@ class EmulatedSx127x:
         """What the registers say, as settings."""
         config_1, config_2 = self._lora[chip.REG_MODEM_CONFIG_1], self._lora[chip.REG_MODEM_CONFIG_2]
         frf = int.from_bytes(self._common[chip.REG_FRF : chip.REG_FRF + 3], "big")
+        bandwidth_hz = chip.BANDWIDTHS_HZ[min(config_1 >> 4, 9)]
         return Modem(
-            frequency_hz=frf * chip.CRYSTAL_HZ >> 19,
-            bandwidth_hz=chip.BANDWIDTHS_HZ[min(config_1 >> 4, 9)],
+            frequency_hz=(frf * chip.CRYSTAL_HZ >> 19)
+            - (0 if self.sending else self._shift_hz(bandwidth_hz)),
+            bandwidth_hz=bandwidth_hz,
             spreading_factor=min(max(config_2 >> 4, 6), 12),
             coding_rate=4 + min(max(config_1 >> 1 & 7, 1), 4),
             preamble_symbols=self._lora[chip.REG_PREAMBLE] << PREAMBLE_SHIFT
@@ -229,6 +231,12 @@ class EmulatedSx127x:
             inverted_iq=bool(self._lora[chip.REG_INVERT_IQ] & 0x40),
             low_data_rate=bool(self._lora[chip.REG_MODEM_CONFIG_3] & 8),
         )
+
+    def _shift_hz(self, bandwidth_hz: int) -> int:
+        """How far from RegFrf it receives with another intermediate frequency (errata 2.3)."""
+        if_freq, shift_hz = chip.SPURIOUS_RECEPTION.get(bandwidth_hz, (0x40, 0))
+        automatic = self._lora[chip.REG_DETECT_OPTIMIZE] & 0x80
+        return shift_hz if not automatic and self._lora[chip.REG_IF_FREQ_2] == if_freq else 0
 
     def power_dbm(self) -> float:
         """What leaves the chip (data sheet 5.4.2, 5.4.3)."""
