@@ -109,6 +109,14 @@ def test_a_mark():
     assert line.endswith(b"\n")
 
 
+@given(any_event)
+def test_every_record_of_a_network_with_a_key_says_which(event):
+    line = record_serializers(NODE, 7, "00112233445566")[type(event)](event, 5, 1_700_000_000_000_000, 42)
+    assert len(line) <= limits.EVENT_LINE_MAX
+    assert json.loads(line) == {**json.loads(write(event)), "network": "00112233445566"}
+    assert json.loads(serialize_mark(NODE, 7, 1, 2, 3, 99, "00112233445566"))["network"] == "00112233445566"
+
+
 # The document
 
 
@@ -121,7 +129,7 @@ def documented():
 
 
 def test_every_kind_is_documented_and_every_documented_kind_is_written():
-    kinds = {kind for kind in documented() if kind not in HEADER}
+    kinds = {kind for kind in documented() if kind not in {*HEADER, "network"}}
     assert kinds == {*KINDS.values(), "mark"}
 
 
@@ -132,7 +140,7 @@ def test_every_field_is_documented(event_class):
 
 
 def test_the_header_is_documented():
-    assert {*HEADER} <= set(re.findall(r"^\| `(\w+)` \|", DOCUMENT.read_text(), re.MULTILINE))
+    assert {*HEADER, "network"} <= set(re.findall(r"^\| `(\w+)` \|", DOCUMENT.read_text(), re.MULTILINE))
 
 
 def test_every_kind_of_packet_is_documented():

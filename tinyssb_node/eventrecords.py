@@ -59,12 +59,19 @@ OFFSET_DIGITS: Final = 12
 """Digits of the first record's offset in it."""
 
 _HEADER: Final = ("v", "node", "boot", "offset", "t_us", "mono_us", "kind")
+_NETWORK: Final = "network"
+"""Which network the record is of; left out in the open one."""
 _ENCODER: Final = msgspec.json.Encoder()
 
 
-def record_serializers(node: str, boot: int) -> Mapping[type[events.Event], Serializer]:
-    """Return how to write each class of events in the log of *node* (16 hexadecimal digits) and *boot*."""
-    return {event: _serializer(event, kind, node, boot) for event, kind in KINDS.items()}
+def record_serializers(
+    node: str, boot: int, network: str | None = None
+) -> Mapping[type[events.Event], Serializer]:
+    """Return how to write each class of events in the log of *node* (16 hexadecimal digits) and *boot*.
+
+    *network*: 14 hexadecimal digits, None for the open network.
+    """
+    return {event: _serializer(event, kind, node, boot, network) for event, kind in KINDS.items()}
 
 
 def segment_name(boot: int, first_offset: int) -> str:
@@ -72,10 +79,13 @@ def segment_name(boot: int, first_offset: int) -> str:
     return f"{boot:0{BOOT_DIGITS}}-{first_offset:0{OFFSET_DIGITS}}{SEGMENT_SUFFIX}"
 
 
-def serialize_mark(node: str, boot: int, offset: int, t_us: int, mono_us: int, arrival: int) -> bytes:
+def serialize_mark(
+    node: str, boot: int, offset: int, t_us: int, mono_us: int, arrival: int, network: str | None = None
+) -> bytes:
     """Return the line that says that the records before it go up to *arrival*."""
     values = (EVENT_VERSION, node, boot, offset, t_us, mono_us, MARK)
-    return _ENCODER.encode(dict(zip((*_HEADER, "arrival"), (*values, arrival), strict=True))) + b"\n"
+    record = dict(zip((*_HEADER, "arrival"), (*values, arrival), strict=True))
+    return _ENCODER.encode(record if network is None else {**record, _NETWORK: network}) + b"\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +110,13 @@ def _field(name: str, hint: object) -> _Field:
     return _Field(name, get_origin(plain) or plain, NoneType in options)
 
 
-def _serializer(event: type[events.Event], kind: str, node: str, boot: int) -> Serializer:
+def _serializer(
+    event: type[events.Event], kind: str, node: str, boot: int, network: str | None
+) -> Serializer:
     """Build the function that writes events of one class."""
     known = _fields(event)
-    record = msgspec.defstruct(
-        event.__name__,
-        [*_HEADER, *((field.name, Any, None) if field.optional else (field.name, Any) for field in known)],
-        omit_defaults=True,
-    )
+    fields = [(field.name, Any, None) if field.optional else (field.name, Any) for field in known]
+    record = msgspec.defstruct(event.__name__, [*_HEADER, *fields, (_NETWORK, Any, None)], omit_defaults=True)
     values_of = _getter([field.name for field in known])
     hex_at = [index for index, field in enumerate(known) if issubclass(field.type, bytes)]
     text_at = [index for index, field in enumerate(known) if field.type is str]
@@ -121,7 +130,8 @@ def _serializer(event: type[events.Event], kind: str, node: str, boot: int) -> S
             if (value := values[index]) is not None:
                 values[index] = _clean(value)
         return (
-            _ENCODER.encode(record(EVENT_VERSION, node, boot, offset, t_us, mono_us, kind, *values)) + b"\n"
+            _ENCODER.encode(record(EVENT_VERSION, node, boot, offset, t_us, mono_us, kind, *values, network))
+            + b"\n"
         )
 
     return serialize

@@ -5,7 +5,17 @@
 
 from dataclasses import dataclass
 
-from tinyssb_node.ids import Dialect, Direction, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict
+from tinyssb_node.ids import (
+    Dialect,
+    Direction,
+    FaceName,
+    FeedId,
+    MessageId,
+    NetworkName,
+    Origin,
+    PacketKind,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,6 +295,8 @@ class DaemonStarted:
     """The program's version."""
     clean: bool
     """True if the boot before ended by a stop record (or there was none)."""
+    network_name: NetworkName | None = None
+    """What its user calls the network; None for the default one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,7 +152,10 @@ class Networks:
         return [(name, effect) for effect in effects]
 
     def _hand(self, name: NetworkName, face: FaceName) -> None:
-        self._handed[face].append(name)
+        handed = self._handed.get(face)
+        if handed is None:
+            return
+        handed.append(name)
         if face in self._on_air:
             for line in self._others_on_air(name, face):
                 line.taken()

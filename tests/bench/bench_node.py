@@ -25,13 +25,15 @@ from tinyssb_node.daemon.config import LogFormat, LogLevel
 from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.logs import start_logging
+from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.process import calm_collector
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import create_home
 from tinyssb_node.events import DaemonStarted
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
-from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin
+from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FaceName, FeedId, Origin
+from tinyssb_node.networks import Networks
 from tinyssb_node.node import Node
 from tinyssb_node.replication.goset import xor_of
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
@@ -102,11 +104,14 @@ async def _take(
     started = DaemonStarted(name="bench", feed=feed, dialect=Dialect.SPEC, version="0", clean=True)
     log.begin(started, clock.wall_us(), clock.now_us())
     runtime = Runtime(
-        make_node=lambda read_only: Node(
-            store=store, network=NETWORK, entropy=random.Random(1), key=None, read_only=read_only
+        make_networks=lambda read_only: Networks(
+            {
+                DEFAULT_NETWORK: Node(
+                    store=store, network=NETWORK, entropy=random.Random(1), key=None, read_only=read_only
+                )
+            }
         ),
-        store=store,
-        events=log,
+        places=[Place(name=DEFAULT_NETWORK, network=NETWORK, store=store, events=log)],
         clock=clock,
         logger=start_logging(LogLevel.ERROR, LogFormat.JSON),
         has_room=lambda: True,
@@ -121,7 +126,7 @@ async def _take(
         for packet in packets[first : first + ROUND]:
             if not runtime.frame(_Still.name, packet, WIRED):
                 await runtime.room()
-        while runtime.node.feeds()[0].seq < first + ROUND:
+        while runtime.networks.node(DEFAULT_NETWORK).feeds()[0].seq < first + ROUND:
             await runtime.appended().wait()
         taken_s += time.perf_counter() - begun_s
         begun_s = time.perf_counter()

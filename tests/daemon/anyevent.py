@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tinyssb_node import events, limits
 from tinyssb_node.eventrecords import KINDS
-from tinyssb_node.ids import FaceName, FeedId, MessageId
+from tinyssb_node.ids import FaceName, FeedId, MessageId, NetworkName
 
 numbers = st.integers(0, limits.SEQ_MAX)
 texts = st.text(max_size=300) | st.text(st.characters(max_codepoint=31), min_size=250, max_size=300)
@@ -16,6 +16,7 @@ BY_TYPE = {
     FeedId: st.binary(min_size=32, max_size=32).map(FeedId),
     MessageId: st.binary(min_size=20, max_size=20).map(MessageId),
     FaceName: texts.map(FaceName),
+    NetworkName: st.from_regex(r"[a-z][a-z0-9-]{0,31}", fullmatch=True).map(NetworkName),
     str: texts,
     int: st.integers(0, 2**63 - 1),
     bool: st.booleans(),

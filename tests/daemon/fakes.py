@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import structlog
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog
+from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.events import DaemonStarted
-from tinyssb_node.ids import Dialect, FaceName
+from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FaceName, NetworkName
+from tinyssb_node.networks import Networks
 from tinyssb_node.node import Node
 from tinyssb_node.scheduling.link import LinkProfile, stream_profile
 from tinyssb_node.store.memory import MemoryStore
@@ -21,7 +24,8 @@ from tinyssb_node.store.memory import MemoryStore
 KEY = SigningKey(bytes(32))
 OTHER = SigningKey(b"\x01" * 32)
 NETWORK = Network()
-
+VILLAGE = NetworkName("village")
+VILLAGE_NETWORK = Network(b"only us")
 
 WIRE = FaceName("wire")
 """What a fake face is called."""
@@ -91,18 +95,28 @@ class Bench:
     clock: FakeClock
     folder: Path
     lines: list[structlog.typing.EventDict]
+    places: list[Place]
+    """Of all networks; ``store`` and ``events`` are those of the first."""
     room: bool = True
 
-    def records(self) -> str:
-        """All of the event log, as it is on the disk."""
-        return "".join(path.read_text() for path in sorted(self.folder.rglob("*.jsonl")))
+    def records(self, network: NetworkName = DEFAULT_NETWORK) -> str:
+        """All of a network's event log, as it is on the disk."""
+        return "".join(path.read_text() for path in sorted((self.folder / network).rglob("*.jsonl")))
+
+    def close(self) -> None:
+        """End all event logs."""
+        self.store.full = False
+        for place in self.places:
+            place.events.close()
 
 
-def make_node(store: MemoryStore, key: SigningKey = KEY, *, read_only: bool = False) -> Node:
-    """A node of the open network."""
+def make_node(
+    store: MemoryStore, key: SigningKey = KEY, *, network: Network = NETWORK, read_only: bool = False
+) -> Node:
+    """A node, of the open network unless told otherwise."""
     return Node(
         store=store,
-        network=NETWORK,
+        network=network,
         entropy=random.Random(1),
         key=key,
         dialect=Dialect.SPEC,
@@ -110,14 +124,26 @@ def make_node(store: MemoryStore, key: SigningKey = KEY, *, read_only: bool = Fa
     )
 
 
-def make_bench(folder: Path) -> Bench:
-    """A runtime in *folder*, not yet running."""
-    store, clock = FullableStore(), FakeClock()
-    events = EventLog.open(folder, KEY.feed_id[:8].hex(), store, clock.wall_us())
+def make_place(folder: Path, name: NetworkName, network: Network, clock: FakeClock) -> Place:
+    """What a network is kept in."""
+    store = FullableStore()
+    events = EventLog.open(folder / name, KEY.feed_id[:8].hex(), store, clock.wall_us())
     started = DaemonStarted(
         name="test", feed=KEY.feed_id, dialect=Dialect.SPEC, version="0", clean=events.clean
     )
     events.begin(started, clock.wall_us(), clock.now_us())
+    return Place(name=name, network=network, store=store, events=events)
+
+
+def make_bench(folder: Path, networks: Mapping[NetworkName, Network] | None = None) -> Bench:
+    """A runtime in *folder*, not yet running."""
+    clock = FakeClock()
+    places = [
+        make_place(folder, name, network, clock)
+        for name, network in (networks or {DEFAULT_NETWORK: NETWORK}).items()
+    ]
+    store = places[0].store
+    assert isinstance(store, FullableStore)
     lines: list[structlog.typing.EventDict] = []
 
     def keep(_logger: object, _method: str, line: structlog.typing.EventDict) -> str:
@@ -126,13 +152,26 @@ def make_bench(folder: Path) -> Bench:
 
     logger = structlog.wrap_logger(None, processors=[keep])
     bench: Bench
+
+    def make_networks(read_only: bool) -> Networks:
+        return Networks(
+            {
+                place.name: make_node(_store(place), network=place.network, read_only=read_only)
+                for place in places
+            }
+        )
+
     runtime = Runtime(
-        make_node=lambda read_only: make_node(store, read_only=read_only),
-        store=store,
-        events=events,
+        make_networks=make_networks,
+        places=places,
         clock=clock,
         logger=logger,
         has_room=lambda: bench.room,
     )
-    bench = Bench(runtime, store, events, clock, folder, lines)
+    bench = Bench(runtime, store, places[0].events, clock, folder, lines, places)
     return bench
+
+
+def _store(place: Place) -> MemoryStore:
+    assert isinstance(place.store, MemoryStore)
+    return place.store

@@ -8,6 +8,7 @@ import pytest
 
 from tests.docs import pages
 from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.config import (
     DEFAULT_FACES,
     Config,
@@ -19,6 +20,8 @@ from tinyssb_node.daemon.config import (
     read_config,
 )
 from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.problems import UnknownNetworkError
+from tinyssb_node.ids import DEFAULT_NETWORK
 
 HOME = Home(Path("/home/ana/.tinyssb"))
 
@@ -30,7 +33,7 @@ def parse(text: str) -> Config:
 def test_an_empty_file_means_all_defaults(tmp_path: Path) -> None:
     config = parse("")
     assert config.name == "node"
-    assert config.network_key == b""
+    assert config.networks == {DEFAULT_NETWORK: Network()}
     assert config.faces == DEFAULT_FACES
     assert config.events_segment_bytes == limits.EVENT_SEGMENT_BYTES
     assert config.events_segment_age_s * 1_000_000 == limits.EVENT_SEGMENT_AGE_US
@@ -45,6 +48,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("""
         name = "Kamm"
         network_key = "00ff"
+        networks.village.key = "ab"
         faces = ["ws:listen:0.0.0.0:8080"]
         events.segment_mib = 2
         events.segment_hours = 3
@@ -56,9 +60,10 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         [control]
         socket = "/run/tinyssb/sock"
     """)
-    assert dataclasses.asdict(read_config(Home(tmp_path))) == {
+    config = read_config(Home(tmp_path))
+    assert {field.name: getattr(config, field.name) for field in dataclasses.fields(Config)} == {
         "name": "Kamm",
-        "network_key": b"\x00\xff",
+        "networks": {"default": Network(b"\x00\xff"), "village": Network(b"\xab")},
         "faces": ("ws:listen:0.0.0.0:8080",),
         "events_segment_bytes": 2 * 2**20,
         "events_segment_age_s": 3 * 3600,
@@ -79,6 +84,16 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         (r'name = "a\u0007"', "name", "name = ", "printable"),
         ('network_key = "xyz"', "network_key", 'network_key = "xyz"', "hexadecimal"),
         (f'network_key = "{"00" * 65}"', "network_key", "0000", "64 bytes"),
+        ('networks.village.key = "xyz"', "networks.village.key", '"xyz"', "hexadecimal"),
+        ('networks.village.key = ""', "networks.village.key", '""', "the network default has the same key"),
+        ('networks = {a.key = "00", b.key = "00"}', "networks.b.key", '"00"', "the network a has the same"),
+        ("[networks.village]", "", "cannot be used", "[networks.village] needs a key"),
+        ('networks.village = "00"', "", "cannot be used", "[networks.village] needs a key"),
+        ('networks.Village.key = "00"', "networks", '"Village"', "small letters"),
+        ('networks."../x".key = "00"', "networks", '"../x"', "small letters"),
+        ('networks.default.key = "00"', "networks", '"default"', "is not default"),
+        ("\n".join(f'networks.n{n}.key = "0{n}"' for n in range(8)), "networks", '"n7"', "there may be 8"),
+        ('networks.a = {key = "00", kye = 1}', "networks.a.kye", "kye = 1", "did you mean networks.a.key?"),
         ('faces = "udp:239.5.5.8:1558"', "faces", "faces = ", "a list"),
         ("faces = [1]", "faces", "faces = [1]", "a list"),
         ('faces = ["a", "a"]', "faces", 'faces = ["a", "a"]', "a is there twice"),
@@ -131,10 +146,20 @@ def test_what_init_writes_is_read_back() -> None:
     assert config.faces == ("udp:239.5.5.8:1558", "ws:listen:[::]:80")
 
 
+def test_networks_are_found_by_name() -> None:
+    config = parse('network_key = "01"\nnetworks.village.key = "02"')
+    assert list(config.networks) == ["default", "village"]
+    assert config.find_network("village") == ("village", Network(b"\x02"))
+    with pytest.raises(UnknownNetworkError, match="no network called 'town'") as caught:
+        config.find_network("town")
+    assert "default, village" in caught.value.hint
+    assert list(parse("[networks]").networks) == ["default"]
+
+
 def test_every_key_is_documented() -> None:
     with pytest.raises(ConfigError) as caught:
         parse("zzz = 1")
     keys = caught.value.allowed.partition("there are ")[2].split(", ")
-    assert len(keys) == len(dataclasses.fields(Config))
+    assert len(keys) == len(dataclasses.fields(Config))  # `networks` stands for `network_key` here
     page = pages.read("docs/reference/config.md")
-    assert [key for key in keys if f"| `{key}` |" not in page] == []
+    assert [key for key in [*keys, "networks.NAME.key"] if f"| `{key}` |" not in page] == []

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import stat
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.daemon.fakes import KEY, NETWORK, OTHER, Bench, FakeFace, make_bench, make_node
+from tests.daemon.fakes import KEY, OTHER, Bench, FakeFace, make_bench, make_node
 from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.control import ControlServer
 from tinyssb_node.daemon.desk import About, Desk
 from tinyssb_node.daemon.problems import HomeRefusedError
-from tinyssb_node.ids import Dialect, FaceName
+from tinyssb_node.ids import Dialect, FaceName, NetworkName
 from tinyssb_node.scheduling.link import Allowance, air_profile
 from tinyssb_node.store.memory import MemoryStore
 
@@ -54,13 +55,13 @@ Connect = Callable[[], "contextlib.AbstractAsyncContextManager[Line]"]
 
 
 @contextlib.asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[tuple[Bench, Connect]]:
+async def serving(
+    folder: Path, networks: Mapping[NetworkName, Network] | None = None
+) -> AsyncIterator[tuple[Bench, Connect]]:
     """A runtime with a control socket."""
-    bench = make_bench(folder)
-    about = About(
-        name="test", feed=KEY.feed_id, dialect=Dialect.SPEC, network=NETWORK, home="/h", pid=1, boot=1
-    )
-    desk = Desk(about=about, runtime=bench.runtime, store=bench.store, clock=bench.clock, endpoints=list)
+    bench = make_bench(folder, networks)
+    about = About(name="test", feed=KEY.feed_id, dialect=Dialect.SPEC, home="/h", pid=1, boot=1)
+    desk = Desk(about=about, runtime=bench.runtime, places=bench.places, clock=bench.clock, endpoints=list)
     path = folder / "c"
     listening = asyncio.Event()
 
@@ -80,8 +81,7 @@ async def serving(folder: Path) -> AsyncIterator[tuple[Bench, Connect]]:
         server.cancel()
         bench.runtime.stop()
         await working
-    bench.store.full = False
-    bench.events.close()
+    bench.close()
     assert not path.exists()
 
 

@@ -25,8 +25,7 @@ from tinyssb_node.store.memory import MemoryStore
 def bench(tmp_path: Path) -> Iterator[Bench]:
     bench = make_bench(tmp_path)
     yield bench
-    bench.store.full = False
-    bench.events.close()
+    bench.close()
 
 
 @contextlib.asynccontextmanager
@@ -103,7 +102,7 @@ async def test_packets_that_left_are_reported_to_the_node(bench: Bench) -> None:
         bench.runtime.do(lambda node, now_us: node.publish(b"hello", now_us))
         await asyncio.wait_for(face.arrived.wait(), 5)
         await settle(bench)
-        (status,) = bench.runtime.node.faces()
+        (status,) = bench.runtime.networks.faces()
     assert status.counters.sent == len(face.packets) > 0
     assert status.outstanding == 0
 
@@ -179,7 +178,7 @@ async def test_faces_stay_up_and_are_served_while_the_disk_is_full(bench: Bench)
             bench.runtime.do(lambda node, now_us: node.publish(b"lost", now_us))
         face.gate.set()
         await settle(bench)
-        (status,) = bench.runtime.node.faces()
+        (status,) = bench.runtime.networks.faces()
         assert status.name == face.name
         # Reported for the node that was replaced: counting it against this one would be wrong.
         assert status.counters.sent == 0

@@ -14,6 +14,7 @@ from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.setup import read_identity
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
+from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.store.sqlite import SqliteStore
 
 
@@ -87,20 +88,29 @@ def _check_config(home: Home) -> Finding:
 
 
 def _check_store(home: Home) -> Finding:
-    if not home.store.exists():
-        return Finding("store", ok=True, found="none yet; it is made when the node first runs")
-    with closing(SqliteStore.open_readonly(home.store)) as store:
+    findings = [_check_network(home, network) for network in read_config(home).networks]
+    bad = [finding for finding in findings if not finding.ok]
+    return bad[0] if bad else Finding("store", ok=True, found="; ".join(each.found for each in findings))
+
+
+def _check_network(home: Home, network: NetworkName) -> Finding:
+    """The store of one network."""
+    told = "" if network == DEFAULT_NETWORK else f"network {network}: "
+    path = home.of(network).store
+    if not path.exists():
+        return Finding("store", ok=True, found=f"{told}none yet; it is made when the node first runs")
+    with closing(SqliteStore.open_readonly(path)) as store:
         records = store.feeds()
-        forked = [record.feed.hex() for record in records if record.own and record.forked_at is not None]
-        entries = sum(record.seq for record in records)
+    forked = [record.feed.hex() for record in records if record.own and record.forked_at is not None]
     if forked:
         return Finding(
             "store",
             ok=False,
-            found=f"the node's own feed {forked[0]} is forked: two programs wrote it with one key",
+            found=f"{told}the node's own feed {forked[0]} is forked: two programs wrote it with one key",
             advice="Nobody can repair that. Make a new node with `tinyssb init` in another home, and tell its feed id.",
         )
-    return Finding("store", ok=True, found=f"{len(records)} feeds, {entries:,} entries")
+    entries = sum(record.seq for record in records)
+    return Finding("store", ok=True, found=f"{told}{len(records)} feeds, {entries:,} entries")
 
 
 def _check_disk(home: Home) -> Finding:

@@ -68,9 +68,13 @@ class Listing(Generic[Row]):
 class Client:
     """One connection. Requests are answered one after the other: take all of a listing before the next request."""
 
-    def __init__(self, path: Path, *, timeout_s: float = limits.CLIENT_TIMEOUT_S) -> None:
-        """Connect to the control socket at *path*. Raises DaemonUnreachableError."""
+    def __init__(
+        self, path: Path, *, network: str | None = None, timeout_s: float = limits.CLIENT_TIMEOUT_S
+    ) -> None:
+        """Connect to the control socket at *path*. What is asked of feeds is asked of *network*, the default one
+        without. Raises DaemonUnreachableError."""
         self._path = path
+        self._scope: dict[str, object] = {} if network is None else {"network": network}
         self._timeout_s = timeout_s
         self._requests = 0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -83,14 +87,14 @@ class Client:
         self._lines = self._socket.makefile("rb")
 
     @classmethod
-    def at_home(cls, home: str | None = None) -> Self:
+    def at_home(cls, home: str | None = None, network: str | None = None) -> Self:
         """Connect to the daemon of the node in the folder *home* (None: TINYSSB_HOME, else ~/.tinyssb).
 
         Raises HomeMissingError, ConfigError, DaemonUnreachableError.
         """
         found = Home.find(home, os.environ)
         found.require()
-        return cls(read_config(found).control_socket)
+        return cls(read_config(found).control_socket, network=network)
 
     def __enter__(self) -> Self:
         return self
@@ -115,11 +119,11 @@ class Client:
         if len(content) > limits.CONTENT_PUBLISH_MAX:
             # Refused here as the daemon would: a request line could not hold much more.
             raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, 1 + chunks_for(len(content)))
-        return cast("PublishedRow", self._ask("publish", content=content.hex()))
+        return cast("PublishedRow", self._ask("publish", content=content.hex(), **self._scope))
 
     def feeds(self) -> Listing[FeedRow]:
         """The feeds of the node's set."""
-        return Listing(self._stream("feeds"))
+        return Listing(self._stream("feeds", **self._scope))
 
     def log(
         self, feed: str, *, first: int | None = None, last: int | None = None, follow: bool = False
@@ -127,7 +131,7 @@ class Client:
         """Entries of *feed*: from number *first* on, or the *last* newest; with *follow* for ever."""
         if follow:
             self._socket.settimeout(None)
-        arguments: dict[str, object] = {"feed": feed, "follow": follow}
+        arguments: dict[str, object] = {"feed": feed, "follow": follow, **self._scope}
         if first is not None:
             arguments["first"] = first
         if last is not None:
@@ -136,19 +140,19 @@ class Client:
 
     def show(self, feed: str, seq: int) -> ShownRow:
         """One entry, checked."""
-        return cast("ShownRow", self._ask("show", feed=feed, seq=seq))
+        return cast("ShownRow", self._ask("show", feed=feed, seq=seq, **self._scope))
 
     def follow(self, feed: str) -> FollowedRow:
         """Add *feed* (64 digits) to the set and ask peers for it."""
-        return cast("FollowedRow", self._ask("follow", feed=feed))
+        return cast("FollowedRow", self._ask("follow", feed=feed, **self._scope))
 
     def unfollow(self, feed: str) -> FollowedRow:
         """Stop asking for *feed*."""
-        return cast("FollowedRow", self._ask("unfollow", feed=feed))
+        return cast("FollowedRow", self._ask("unfollow", feed=feed, **self._scope))
 
     def goset(self) -> GosetRow:
         """The set of feed ids."""
-        return cast("GosetRow", self._ask("goset"))
+        return cast("GosetRow", self._ask("goset", **self._scope))
 
     def faces(self) -> Listing[FaceRow]:
         """The node's links."""
@@ -160,9 +164,8 @@ class Client:
 
     def import_packets(self, feed: str, packets: Iterable[bytes]) -> ImportedRow:
         """Follow *feed* (64 digits) and offer up to 512 of its packets, entries in order, each before its chunks."""
-        return cast(
-            "ImportedRow", self._ask("import", feed=feed, packets=[packet.hex() for packet in packets])
-        )
+        offered = [packet.hex() for packet in packets]
+        return cast("ImportedRow", self._ask("import", feed=feed, packets=offered, **self._scope))
 
     def _ask(self, command: str, **arguments: object) -> object:
         listing: Listing[object] = Listing(self._stream(command, **arguments))

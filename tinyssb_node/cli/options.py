@@ -45,6 +45,11 @@ def add_feed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("feed", metavar="FEED", help="a feed id, the beginning of one, or `me`")
 
 
+def add_network(parser: argparse.ArgumentParser) -> None:
+    """Add --network."""
+    parser.add_argument("--network", metavar="NAME", help="which of the node's networks (default: default)")
+
+
 def add_limit(parser: argparse.ArgumentParser, default: int, what: str) -> None:
     """Add --limit."""
     parser.add_argument(

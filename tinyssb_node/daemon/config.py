@@ -1,15 +1,19 @@
 """config.toml: what a node's user may change. Every key is described in docs/reference/config.md."""
 
 import difflib
+import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
 from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.daemon.problems import Exit, ProblemError, UnknownNetworkError
+from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
 """What a fresh node listens on: the multicast group all tinySSB programs use."""
@@ -40,8 +44,8 @@ class Config:
 
     name: str
     """The node's name for its user's eyes."""
-    network_key: bytes
-    """Sets a network of its own apart; empty for the public one."""
+    networks: Mapping[NetworkName, Network]
+    """The networks it takes part in, the default one first."""
     faces: tuple[str, ...]
     """Spec strings of the faces to open."""
     events_segment_bytes: int
@@ -56,6 +60,10 @@ class Config:
     log_format: LogFormat
     control_socket: Path
     """Where the control socket is."""
+
+    def find_network(self, name: str) -> tuple[NetworkName, Network]:
+        """The network called *name*. Raises UnknownNetworkError."""
+        return find_network(self.networks, name)
 
 
 class ConfigError(ProblemError):
@@ -120,6 +128,16 @@ class _Reader:
         allowed = ", ".join(f'"{member.value}"' for member in type(default))
         raise self.refuse(key, value, f"it takes one of {allowed}")
 
+    def has(self, key: str) -> bool:
+        return key in self._values
+
+    def tables(self, key: str) -> list[str]:
+        """The names in the table *key*, in the file's order."""
+        if self._values.get(key) == {}:
+            self._known.add(key)
+        found = [name.removeprefix(f"{key}.") for name in self._values if name.startswith(f"{key}.")]
+        return list(dict.fromkeys(name.rpartition(".")[0] or name for name in found))
+
     def finish(self) -> None:
         """Raise ConfigError for a key that was never asked for."""
         for key, value in self._values.items():
@@ -152,7 +170,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
     reader = _Reader(home.config, document)
     config = Config(
         name=_name(reader),
-        network_key=_network_key(reader),
+        networks=_networks(reader),
         faces=_faces(reader),
         events_segment_bytes=reader.number("events.segment_mib", 16, 1, 1024) * _MIB,
         events_segment_age_s=reader.number("events.segment_hours", 1, 1, 24 * 7) * _HOUR_S,
@@ -191,16 +209,56 @@ def _name(reader: _Reader) -> str:
     return name
 
 
-def _network_key(reader: _Reader) -> bytes:
+def _networks(reader: _Reader) -> dict[NetworkName, Network]:
+    """The default network and those with a name; no two with one key, since nothing would tell their packets apart."""
+    networks = {DEFAULT_NETWORK: Network(_network_key(reader, "network_key"))}
+    for name in reader.tables("networks"):
+        if not _NETWORK_NAME.fullmatch(name) or name == DEFAULT_NETWORK:
+            allowed = (
+                f"a network's name has up to {limits.NAME_MAX} small letters, digits and hyphens, "
+                f"begins with a letter, and is not {DEFAULT_NETWORK}"
+            )
+            raise reader.refuse("networks", name, allowed)
+        place = f"networks.{name}.key"
+        if not reader.has(place):
+            raise reader.refuse("", None, f'[networks.{name}] needs a key, such as key = "0a1b2c3d"')
+        network = Network(_network_key(reader, place))
+        for other, known in networks.items():
+            if network == known:
+                raise reader.refuse(place, network.key.hex(), f"the network {other} has the same key")
+        networks[NetworkName(name)] = network
+    if len(networks) > limits.NETWORKS_MAX:
+        names = [name for name in networks if name != DEFAULT_NETWORK]
+        allowed = f"there may be {limits.NETWORKS_MAX}, the default one included"
+        raise reader.refuse("networks", names, allowed)
+    return networks
+
+
+_NETWORK_NAME = re.compile(rf"[a-z][a-z0-9-]{{0,{limits.NAME_MAX - 1}}}")
+"""A network's name is a folder's, too."""
+
+
+def _network_key(reader: _Reader, place: str) -> bytes:
     allowed = f"it takes hexadecimal digits, two a byte, for up to {limits.NETWORK_KEY_MAX} bytes"
-    text = reader.text("network_key", "", allowed)
+    text = reader.text(place, "", allowed)
     try:
         key = bytes.fromhex(text)
     except ValueError:
-        raise reader.refuse("network_key", text, allowed) from None
+        raise reader.refuse(place, text, allowed) from None
     if len(key) > limits.NETWORK_KEY_MAX:
-        raise reader.refuse("network_key", text, allowed)
+        raise reader.refuse(place, text, allowed)
     return key
+
+
+def find_network(networks: Mapping[NetworkName, Network], name: str) -> tuple[NetworkName, Network]:
+    """The one of *networks* called *name*. Raises UnknownNetworkError."""
+    network = networks.get(NetworkName(name))
+    if network is None:
+        raise UnknownNetworkError(
+            f"This node has no network called '{name[: limits.NAME_MAX]}'.",
+            f"It has {', '.join(networks)}; config.toml lists them, and the daemon reads it when it starts.",
+        )
+    return NetworkName(name), network
 
 
 def _faces(reader: _Reader) -> tuple[str, ...]:

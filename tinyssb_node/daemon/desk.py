@@ -2,15 +2,16 @@
 
 import asyncio
 import bisect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tinyssb_node import __version__, limits
-from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.arguments import Arguments
 from tinyssb_node.daemon.clock import Clock
+from tinyssb_node.daemon.config import find_network
 from tinyssb_node.daemon.naming import find_feed
+from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.problems import UnknownCommandError, UnknownEntryError
 from tinyssb_node.daemon.protocol import Request
 from tinyssb_node.daemon.rows import (
@@ -23,6 +24,7 @@ from tinyssb_node.daemon.rows import (
     FollowedRow,
     GosetRow,
     ImportedRow,
+    NetworkRow,
     PublishedRow,
     ShownRow,
     StatusRow,
@@ -33,7 +35,7 @@ from tinyssb_node.effects import Effect
 from tinyssb_node.events import ChunkAppended, EntryAppended
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
-from tinyssb_node.ids import Dialect, FeedId, Verdict
+from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId, Verdict
 from tinyssb_node.node import Node
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
@@ -55,7 +57,6 @@ class About:
     name: str
     feed: FeedId
     dialect: Dialect
-    network: Network
     home: str
     pid: int
     boot: int
@@ -72,13 +73,14 @@ class Desk:
         *,
         about: About,
         runtime: Runtime,
-        store: Store,
+        places: Sequence[Place],
         clock: Clock,
         endpoints: Callable[[], list[EndpointRow]],
     ) -> None:
+        """*places*: that of the default network first."""
         self._about = about
         self._runtime = runtime
-        self._store = store
+        self._places = {place.name: place for place in places}
         self._clock = clock
         self._endpoints = endpoints
         self.commands: Mapping[str, Answer] = {
@@ -108,8 +110,9 @@ class Desk:
 
     async def _status(self, arguments: Arguments, _client: Client) -> StatusRow:
         arguments.end()
-        about, node = self._about, self._runtime.node
-        feeds = node.feeds()
+        about = self._about
+        networks = [self._network_row(place) for place in self._places.values()]
+        first = networks[0]
         return {
             "name": about.name,
             "feed": about.feed.hex(),
@@ -120,18 +123,30 @@ class Desk:
             "boot": about.boot,
             "uptime_us": self._clock.now_us(),
             "read_only": self._runtime.read_only,
+            "feeds": first["feeds"],
+            "entries": first["entries"],
+            "arrivals": first["arrivals"],
+            "forked": first["forked"],
+            "faces": len(self._runtime.networks.faces()),
+            "endpoints": self._endpoints(),
+            "networks": networks,
+        }
+
+    def _network_row(self, place: Place) -> NetworkRow:
+        feeds = self._node(place).feeds()
+        return {
+            "name": place.name,
+            "network": place.network.goset_dmx.hex() if place.network.key else None,
             "feeds": len(feeds),
             "entries": sum(record.seq for record in feeds),
-            "arrivals": self._store.last_arrival(),
+            "arrivals": place.store.last_arrival(),
             "forked": sum(record.forked_at is not None for record in feeds),
-            "faces": len(node.faces()),
-            "endpoints": self._endpoints(),
         }
 
     async def _publish(self, arguments: Arguments, _client: Client) -> PublishedRow:
-        content = arguments.octets("content")
+        place, content = self._place(arguments), arguments.octets("content")
         arguments.end()
-        event = self._runtime.do(lambda node, now_us: node.publish(content, now_us))
+        event = self._runtime.do(lambda node, now_us: node.publish(content, now_us), place.name)
         return {
             "feed": event.feed.hex(),
             "seq": event.seq,
@@ -142,8 +157,9 @@ class Desk:
         }
 
     async def _feeds(self, arguments: Arguments, client: Client) -> CountRow:
+        place = self._place(arguments)
         arguments.end()
-        records = self._runtime.node.feeds()
+        records = self._node(place).feeds()
         for record in records:
             row: FeedRow = {
                 "feed": record.feed.hex(),
@@ -158,9 +174,10 @@ class Desk:
         return {"count": len(records)}
 
     async def _log(self, arguments: Arguments, client: Client) -> CountRow:
-        feed = self._find(arguments.text("feed")).feed
+        place = self._place(arguments)
+        feed = self._find(place, arguments.text("feed")).feed
         if arguments.has("last"):
-            seq = max(1, self._find(feed.hex()).seq + 1 - arguments.number("last"))
+            seq = max(1, self._find(place, feed.hex()).seq + 1 - arguments.number("last"))
         else:
             seq = arguments.number("first", 1)
         follow = arguments.flag("follow")
@@ -168,10 +185,10 @@ class Desk:
         count = 0
         while True:
             appended = self._runtime.appended()
-            while page := self._store.entries(feed, seq, limits.CONTROL_PAGE):
-                dialect = self._find(feed.hex()).dialect
+            while page := place.store.entries(feed, seq, limits.CONTROL_PAGE):
+                dialect = self._find(place, feed.hex()).dialect
                 for entry in page:
-                    await client.send(self._entry_row(entry, dialect, limits.CONTROL_LOG_CONTENT_MAX))
+                    await client.send(entry_row(place.store, entry, dialect, limits.CONTROL_LOG_CONTENT_MAX))
                 count += len(page)
                 await asyncio.sleep(0)  # the node gets its turn between pages
                 seq = page[-1].seq + 1
@@ -180,45 +197,47 @@ class Desk:
             await _first_of(appended, client.gone)
 
     async def _show(self, arguments: Arguments, _client: Client) -> ShownRow:
-        record, seq = self._find(arguments.text("feed")), arguments.number("seq")
+        place = self._place(arguments)
+        record, seq = self._find(place, arguments.text("feed")), arguments.number("seq")
         arguments.end()
-        entry = self._store.entry(record.feed, seq)
+        entry = place.store.entry(record.feed, seq)
         if entry is None:
             held = f"1 to {record.seq}" if record.seq else "none"
             raise UnknownEntryError(
                 f"This node does not hold entry {seq} of {record.feed.hex()}; it holds {held}.",
                 "Wait until it is replicated, or ask for one that is there.",
             )
-        good = check_entry(self._about.network, self._store, record, entry)
+        good = check_entry(place.network, place.store, record, entry)
         return {
-            **self._entry_row(entry, record.dialect, limits.CONTENT_FETCH_MAX),
+            **entry_row(place.store, entry, record.dialect, limits.CONTENT_FETCH_MAX),
             "packet": entry.packet.hex(),
             "signature": "good" if good else "wrong",
             "forked": record.forked_at is not None,
         }
 
     async def _follow(self, arguments: Arguments, _client: Client) -> FollowedRow:
-        feed = arguments.feed_id("feed")
+        place, feed = self._place(arguments), arguments.feed_id("feed")
         arguments.end()
-        changed = not any(record.feed == feed and record.wanted for record in self._runtime.node.feeds())
-        self._runtime.do(lambda node, now_us: (None, node.follow(feed, now_us)))
+        changed = not any(record.feed == feed and record.wanted for record in self._node(place).feeds())
+        self._runtime.do(lambda node, now_us: (None, node.follow(feed, now_us)), place.name)
         return {"feed": feed.hex(), "changed": changed}
 
     async def _unfollow(self, arguments: Arguments, _client: Client) -> FollowedRow:
-        record = self._find(arguments.text("feed"))
+        place = self._place(arguments)
+        record = self._find(place, arguments.text("feed"))
         arguments.end()
-        self._runtime.do(lambda node, now_us: (None, node.unfollow(record.feed, now_us)))
+        self._runtime.do(lambda node, now_us: (None, node.unfollow(record.feed, now_us)), place.name)
         return {"feed": record.feed.hex(), "changed": record.wanted}
 
     async def _goset(self, arguments: Arguments, _client: Client) -> GosetRow:
+        node = self._node(self._place(arguments))
         arguments.end()
-        node = self._runtime.node
         feeds = [record.feed.hex() for record in node.feeds()]
         return {"state": node.set_state.hex(), "count": len(feeds), "feeds": feeds}
 
     async def _faces(self, arguments: Arguments, client: Client) -> CountRow:
         arguments.end()
-        statuses, now_us = self._runtime.node.faces(), self._clock.now_us()
+        statuses, now_us = self._runtime.networks.faces(), self._clock.now_us()
         for status in statuses:
             heard_us = status.counters.last_heard_us
             row: FaceRow = {
@@ -238,14 +257,14 @@ class Desk:
 
     async def _airtime(self, arguments: Arguments, client: Client) -> CountRow:
         arguments.end()
-        node = self._runtime.node
-        accounts = node.air(self._clock.now_us())
+        networks = self._runtime.networks
+        accounts = networks.air(self._clock.now_us())
         for account in accounts:
             row: AirtimeRow = {
                 "band": account.band,
                 "faces": [
                     status.name
-                    for status in node.faces()
+                    for status in networks.faces()
                     if status.profile.allowance is not None and status.profile.allowance.band == account.band
                 ],
                 "limit_us": account.limit_us,
@@ -261,42 +280,56 @@ class Desk:
         return {"count": len(accounts)}
 
     async def _import(self, arguments: Arguments, _client: Client) -> ImportedRow:
+        place = self._place(arguments)
         feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
         arguments.end()
-        return self._runtime.do(lambda node, now_us: import_packets(node, feed, packets, now_us))
+        return self._runtime.do(lambda node, now_us: import_packets(node, feed, packets, now_us), place.name)
 
-    def _find(self, name: str) -> FeedRecord:
-        """The feed of the set that *name* names. Raises UnknownFeedError, AmbiguousFeedError."""
-        return find_feed(self._runtime.node.feeds(), name, self._about.feed)
+    def _place(self, arguments: Arguments) -> Place:
+        """The network that *arguments* name, the default one without. Raises BadRequestError, UnknownNetworkError."""
+        if not arguments.has("network"):
+            return self._places[DEFAULT_NETWORK]
+        networks = {name: place.network for name, place in self._places.items()}
+        return self._places[find_network(networks, arguments.text("network"))[0]]
 
-    def _entry_row(self, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> EntryRow:
-        assert dialect is not None, "a feed with entries has a dialect"
-        parsed = parse_entry(entry.packet)
-        layout = layout_of(parsed.type, parsed.content, dialect)
-        chunks_held = self._chunks_held(entry, layout.chunks)
-        content: bytes | None = None
-        if chunks_held == layout.chunks and layout.size <= content_max:
-            content = reassemble(layout, self._store.chunks(entry.feed, entry.seq, 0, layout.chunks))
-        return {
-            "feed": entry.feed.hex(),
-            "seq": entry.seq,
-            "id": entry.id.hex(),
-            "type": parsed.type,
-            "size": layout.size,
-            "chunks": layout.chunks,
-            "chunks_held": chunks_held,
-            "origin": entry.origin.value,
-            "face": entry.face,
-            "arrival": entry.arrival,
-            "committed_us": entry.committed_us,
-            "content": None if content is None else content.hex(),
-        }
+    def _node(self, place: Place) -> Node:
+        return self._runtime.networks.node(place.name)
 
-    def _chunks_held(self, entry: StoredEntry, chunks: int) -> int:
-        """How many of an entry's *chunks* are in the store: all up to some number, which few looks find."""
-        return bisect.bisect_left(
-            range(chunks), True, key=lambda chunk: self._store.chunk(entry.feed, entry.seq, chunk) is None
-        )
+    def _find(self, place: Place, name: str) -> FeedRecord:
+        """The feed of a network's set that *name* names. Raises UnknownFeedError, AmbiguousFeedError."""
+        return find_feed(self._node(place).feeds(), name, self._about.feed)
+
+
+def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> EntryRow:
+    """What is told of an *entry* of *store*, with its content if that has at most *content_max* bytes."""
+    assert dialect is not None, "a feed with entries has a dialect"
+    parsed = parse_entry(entry.packet)
+    layout = layout_of(parsed.type, parsed.content, dialect)
+    chunks_held = _chunks_held(store, entry, layout.chunks)
+    content: bytes | None = None
+    if chunks_held == layout.chunks and layout.size <= content_max:
+        content = reassemble(layout, store.chunks(entry.feed, entry.seq, 0, layout.chunks))
+    return {
+        "feed": entry.feed.hex(),
+        "seq": entry.seq,
+        "id": entry.id.hex(),
+        "type": parsed.type,
+        "size": layout.size,
+        "chunks": layout.chunks,
+        "chunks_held": chunks_held,
+        "origin": entry.origin.value,
+        "face": entry.face,
+        "arrival": entry.arrival,
+        "committed_us": entry.committed_us,
+        "content": None if content is None else content.hex(),
+    }
+
+
+def _chunks_held(store: Store, entry: StoredEntry, chunks: int) -> int:
+    """How many of an entry's *chunks* are in the store: all up to some number, which few looks find."""
+    return bisect.bisect_left(
+        range(chunks), True, key=lambda chunk: store.chunk(entry.feed, entry.seq, chunk) is None
+    )
 
 
 def import_packets(

@@ -62,6 +62,7 @@ class EventLog:
         clean: bool,
         store: Store,
         options: EventLogOptions,
+        network: str | None,
     ) -> None:
         """Use ``open``. *folder* is the node's own; its log holds the appends of *store* up to *arrival*."""
         self.boot: Final = boot
@@ -69,7 +70,8 @@ class EventLog:
         self.clean: Final = clean
         """True if the boot before ended in order, or there was none: what the start record says."""
         self._folder, self._node, self._store, self._options = folder, node, store, options
-        self._serializers = record_serializers(node, boot)
+        self._network = network
+        self._serializers = record_serializers(node, boot, network)
         self._offset = 0
         self._arrival = arrival
         self._behind = False
@@ -92,7 +94,14 @@ class EventLog:
 
     @classmethod
     def open(
-        cls, folder: Path, node: str, store: Store, t_us: int, *, options: EventLogOptions = _DEFAULTS
+        cls,
+        folder: Path,
+        node: str,
+        store: Store,
+        t_us: int,
+        *,
+        options: EventLogOptions = _DEFAULTS,
+        network: str | None = None,
     ) -> Self:
         """Find out what *node*'s log under *folder* lacks, and begin a boot in it; *store* keeps its number.
 
@@ -103,7 +112,9 @@ class EventLog:
             place.mkdir(parents=True, exist_ok=True)
             said = last_words(place, int(store.get_meta(_META_SINCE) or 0))
         boot, arrival = _begin_boot(store, said, t_us)
-        return cls(place, node, boot, arrival, clean=said.clean, store=store, options=options)
+        return cls(
+            place, node, boot, arrival, clean=said.clean, store=store, options=options, network=network
+        )
 
     def begin(self, event: DaemonStarted, t_us: int, mono_us: int) -> None:
         """Write the boot's first record, and then what the log lacks.
@@ -198,7 +209,9 @@ class EventLog:
 
     def _put_mark(self) -> None:
         self._keep(
-            serialize_mark(self._node, self.boot, self._offset, self._t_us, self._mono_us, self._arrival)
+            serialize_mark(
+                self._node, self.boot, self._offset, self._t_us, self._mono_us, self._arrival, self._network
+            )
         )
 
     def _keep(self, line: bytes) -> None:

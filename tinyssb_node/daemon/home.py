@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from tinyssb_node.daemon.problems import HomeMissingError
+from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,17 @@ class Home:
 
     @property
     def store(self) -> Path:
-        """Feeds and everything else that must survive."""
+        """Feeds and everything else that must survive, of the default network."""
         return self.root / "store.sqlite"
 
     @property
     def events(self) -> Path:
-        """Folder of event logs."""
+        """Folder of event logs, of the default network."""
         return self.root / "events"
+
+    def of(self, network: NetworkName) -> "Home":
+        """Where the store and the event logs of *network* are."""
+        return self if network == DEFAULT_NETWORK else Home(self.root / "networks" / network)
 
     def require(self) -> None:
         """Raise HomeMissingError unless a node was made here."""

@@ -17,7 +17,7 @@ from tinyssb_node.events import (
     Refused,
     SetChanged,
 )
-from tinyssb_node.ids import Verdict
+from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName, Verdict
 
 _LEVELS = {LogLevel.DEBUG: 10, LogLevel.INFO: 20, LogLevel.WARNING: 30, LogLevel.ERROR: 40}
 
@@ -71,12 +71,16 @@ class Repeated:
 class EventLines:
     """Says in the log what a node's user should know of what happened. The event log has all of it."""
 
-    def __init__(self, logger: Logger) -> None:
-        self._logger = logger
-        self._warn_rarely = Repeated(logger.warning)
+    def __init__(self, logger: Logger, network: NetworkName = DEFAULT_NETWORK) -> None:
+        """What befalls all networks alike is said for the default one only."""
+        self._named = network != DEFAULT_NETWORK
+        self._logger: Logger = logger.bind(network=network) if self._named else logger
+        self._warn_rarely = Repeated(self._logger.warning)
 
     def __call__(self, event: Event, now_us: int) -> None:
         """Log *event*, if it is worth a line."""
+        if self._named and isinstance(event, FaceUp | FaceDown | ClockSet):
+            return
         if isinstance(event, PacketReceived):
             if event.verdict is Verdict.INVALID:
                 self._warn_rarely(now_us, "dropped what is no valid packet", event.face, reason=event.reason)

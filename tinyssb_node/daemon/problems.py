@@ -65,6 +65,7 @@ EXITS = {
     "unknown_feed": Exit.MISSING,
     "ambiguous_feed": Exit.USAGE,
     "unknown_entry": Exit.MISSING,
+    "unknown_network": Exit.MISSING,
     "too_long": Exit.DATA,
     "feed_forked": Exit.DATA,
     "set_full": Exit.DATA,
@@ -119,6 +120,12 @@ class UnknownEntryError(ProblemError):
     """The node does not hold this entry."""
 
     code = "unknown_entry"
+
+
+class UnknownNetworkError(ProblemError):
+    """The node takes part in no network of this name."""
+
+    code = "unknown_network"
 
 
 class BadRequestError(ProblemError):

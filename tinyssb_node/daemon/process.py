@@ -6,7 +6,7 @@ import os
 import random
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 
 from tinyssb_node import __version__, limits
@@ -21,15 +21,18 @@ from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.links import Links
 from tinyssb_node.daemon.logs import Logger, start_logging
 from tinyssb_node.daemon.notify import Notifier
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.daemon.places import Place, WrongNetworkError, claim_store
+from tinyssb_node.daemon.problems import Exit, HomeRefusedError
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name, read_identity
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.spec import WsListenSpec, parse_spec
-from tinyssb_node.ids import Dialect
+from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
+from tinyssb_node.networks import Networks
 from tinyssb_node.node import Node
+from tinyssb_node.scheduling.budget import AirBudgets
 from tinyssb_node.store.sqlite import SqliteStore
 
 
@@ -89,7 +92,6 @@ class Daemon:
         self._dialect = dialect
         self._logger = logger
         self._clock = SystemClock()
-        self._network = Network(config.network_key)
         self._notifier = Notifier(os.environ, os.getpid())
         self._stop_reason = ""
 
@@ -99,33 +101,34 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._told_to_stop, number, stop)
         with ExitStack() as stack:
-            store = stack.enter_context(closing(SqliteStore.open(self._home.store)))
-            events = stack.enter_context(closing(self._open_events(store)))
+            # The default network first: its folder's lock is the home's, its store has the accounts of airtime.
+            places = [
+                self._open_place(stack, name, network) for name, network in self._config.networks.items()
+            ]
             runtime = Runtime(
-                make_node=self._node_maker(store),
-                store=store,
-                events=events,
+                make_networks=self._networks_maker(places),
+                places=places,
                 clock=self._clock,
                 logger=self._logger,
                 has_room=self._has_room,
             )
-            self._begin_events(events)
-            await self._work(runtime, store, events.boot, stop)
+            for place in places:
+                self._begin_events(place)
+            await self._work(runtime, places, stop)
             runtime.note(DaemonStopped(reason=self._stop_reason))
         self._logger.info("stopped", reason=self._stop_reason)
 
-    async def _work(self, runtime: Runtime, store: SqliteStore, boot: int, stop: asyncio.Event) -> None:
+    async def _work(self, runtime: Runtime, places: Sequence[Place], stop: asyncio.Event) -> None:
         links = Links(self._config.faces, runtime, self._logger)
         about = About(
             name=self._config.name,
             feed=self._key.feed_id,
             dialect=self._dialect,
-            network=self._network,
             home=str(self._home.root),
             pid=os.getpid(),
-            boot=boot,
+            boot=places[0].events.boot,
         )
-        desk = Desk(about=about, runtime=runtime, store=store, clock=self._clock, endpoints=links.rows)
+        desk = Desk(about=about, runtime=runtime, places=places, clock=self._clock, endpoints=links.rows)
         listening = asyncio.Event()
         async with asyncio.TaskGroup() as group:
             working = group.create_task(runtime.run())
@@ -139,7 +142,8 @@ class Daemon:
             ]
             await listening.wait()
             self._logger.info("ready", feed=self._key.feed_id.hex(), home=about.home, version=__version__)
-            self._notifier.ready(f"{len(runtime.node.feeds())} feeds")
+            feeds = sum(len(runtime.networks.node(place.name).feeds()) for place in places)
+            self._notifier.ready(f"{feeds} feeds")
             await stop.wait()
             self._notifier.stopping()
             for task in around:
@@ -160,23 +164,46 @@ class Daemon:
         self._stop_reason = signal.Signals(number).name
         stop.set()
 
-    def _node_maker(self, store: SqliteStore) -> Callable[[bool], Node]:
+    def _networks_maker(self, places: Sequence[Place]) -> Callable[[bool], Networks]:
         entropy, boot = random.SystemRandom(), find_boot(self._clock)
 
-        def make_node(read_only: bool) -> Node:
-            return Node(
-                store=store,
-                network=self._network,
-                entropy=entropy,
-                key=self._key,
-                dialect=self._dialect,
-                read_only=read_only,
-                boot=boot,
+        def make_networks(read_only: bool) -> Networks:
+            # The law counts what leaves the antenna, whichever network it is for.
+            budgets = AirBudgets(places[0].store, boot, read_only=read_only)
+            return Networks(
+                {
+                    place.name: Node(
+                        store=place.store,
+                        network=place.network,
+                        entropy=entropy,
+                        key=self._key,
+                        dialect=self._dialect,
+                        read_only=read_only,
+                        budgets=budgets,
+                    )
+                    for place in places
+                }
             )
 
-        return make_node
+        return make_networks
 
-    def _open_events(self, store: SqliteStore) -> EventLog:
+    def _open_place(self, stack: ExitStack, name: NetworkName, network: Network) -> Place:
+        """Open what is kept of a network, made if there is nothing. Raises LocalError."""
+        home = self._home.of(name)
+        try:
+            home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise HomeRefusedError(
+                f"The folder {home.root} for the network {name} cannot be made: {error.strerror}.",
+                "Check who owns the folder above it, and whether its disk has room.",
+            ) from error
+        store = stack.enter_context(closing(SqliteStore.open(home.store)))
+        if not claim_store(store, network, self._clock.wall_us()):
+            raise WrongNetworkError(self._home.config, name, home.root)
+        events = stack.enter_context(closing(self._open_events(home, store, network)))
+        return Place(name=name, network=network, store=store, events=events)
+
+    def _open_events(self, home: Home, store: SqliteStore, network: Network) -> EventLog:
         config = self._config
         options = EventLogOptions(
             segment_bytes=config.events_segment_bytes,
@@ -185,17 +212,25 @@ class Daemon:
             retention_age_us=config.events_keep_age_s * 1_000_000,
         )
         name = node_name(self._key.feed_id)
-        return EventLog.open(self._home.events, name, store, self._clock.wall_us(), options=options)
+        return EventLog.open(
+            home.events,
+            name,
+            store,
+            self._clock.wall_us(),
+            options=options,
+            network=network.goset_dmx.hex() if network.key else None,
+        )
 
-    def _begin_events(self, events: EventLog) -> None:
+    def _begin_events(self, place: Place) -> None:
         started = DaemonStarted(
             name=self._config.name,
             feed=self._key.feed_id,
             dialect=self._dialect,
             version=__version__,
-            clean=events.clean,
+            clean=place.events.clean,
+            network_name=None if place.name == DEFAULT_NETWORK else place.name,
         )
-        events.begin(started, self._clock.wall_us(), self._clock.now_us())
+        place.events.begin(started, self._clock.wall_us(), self._clock.now_us())
 
     def _has_room(self) -> bool:
         return shutil.disk_usage(self._home.root).free >= limits.DISK_ROOM_MIN

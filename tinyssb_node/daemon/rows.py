@@ -10,6 +10,17 @@ class EndpointRow(TypedDict):
     problem: str | None
 
 
+class NetworkRow(TypedDict):
+    """One network of a node."""
+
+    name: str
+    network: str | None
+    feeds: int
+    entries: int
+    arrivals: int
+    forked: int
+
+
 class StatusRow(TypedDict):
     """Answer of `status`."""
 
@@ -28,6 +39,7 @@ class StatusRow(TypedDict):
     forked: int
     faces: int
     endpoints: list[EndpointRow]
+    networks: list[NetworkRow]
 
 
 class PublishedRow(TypedDict):

@@ -1,21 +1,21 @@
-"""The shell around the node: faces' frames in, effects out, everything durable before it is visible.
+"""The shell around the nodes: faces' frames in, effects out, everything durable before it is visible.
 
-One *turn* takes what came in since the last one, lets the node think, commits once, writes the event log, and only then
-hands packets to the faces. A turn never waits, so nobody sees half of one.
+One *turn* takes what came in since the last one, lets the nodes think, commits each store once, writes the event logs,
+and only then hands packets to the faces. A turn never waits, so nobody sees half of one.
 """
 
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.clock import Clock, ClockWatch
-from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.logs import EventLines, Logger
+from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.ports import Port
-from tinyssb_node.effects import Effect, Send
+from tinyssb_node.effects import Send
 from tinyssb_node.errors import (
     EventLogFullError,
     LocalError,
@@ -25,17 +25,14 @@ from tinyssb_node.errors import (
 )
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.faces.face import Face
-from tinyssb_node.ids import FaceName
-from tinyssb_node.node import Node
+from tinyssb_node.ids import DEFAULT_NETWORK, FaceName, NetworkName
+from tinyssb_node.networks import Action, Networks, Owned
 from tinyssb_node.scheduling.link import Reception
-from tinyssb_node.store.port import Store
 
 Result = TypeVar("Result")
-Action = Callable[[Node, int], tuple[Result, list[Effect]]]
-"""What the node should do, at a time in microseconds."""
 
-_Report = Callable[[Node, int], list[Effect]]
-"""Something besides a frame that the node hears of in its turn."""
+_Report = Callable[[Networks, int], list[Owned]]
+"""Something besides a frame that the nodes hear of in their turn."""
 
 _PAUSE_AT = limits.INBOX_MAX // 2
 """Waiting frames at which streams are asked to pause."""
@@ -44,25 +41,24 @@ _RESUME_AT = limits.INBOX_MAX // 4
 
 
 class Runtime:
-    """Drives one node. To endpoints it is the FaceSink."""
+    """Drives the nodes of all networks. To endpoints it is the FaceSink."""
 
     def __init__(
         self,
         *,
-        make_node: Callable[[bool], Node],
-        store: Store,
-        events: EventLog,
+        make_networks: Callable[[bool], Networks],
+        places: Sequence[Place],
         clock: Clock,
         logger: Logger,
         has_room: Callable[[], bool],
     ) -> None:
-        """*make_node* loads the node from the store (its argument: read-only); *has_room* looks at the disk."""
-        self._make_node = make_node
-        self._store = store
-        self._events = events
+        """*make_networks* loads the nodes from their *places* (its argument: read-only), of which the first keeps the
+        accounts of airtime; *has_room* looks at the disk."""
+        self._make_networks = make_networks
+        self._places = {place.name: place for place in places}
         self._clock = clock
         self._logger = logger
-        self._lines = EventLines(logger)
+        self._lines = {place.name: EventLines(logger, place.name) for place in places}
         self._has_room = has_room
         self._watch = ClockWatch(clock)
         self._inbox: deque[tuple[bytes, FaceName, Reception] | _Report] = deque()
@@ -76,26 +72,27 @@ class Runtime:
         self._tick_us = 0
         self.read_only: str | None = None
         """Why nothing is signed and stored at the moment; None: all is well."""
-        self.node = make_node(False)
-        self._store.commit(clock.wall_us())
+        self.networks = make_networks(False)
+        for place in places:
+            place.store.commit(clock.wall_us())
 
     # --- what endpoints tell (FaceSink)
 
     def up(self, face: Face, spec: str) -> None:
         """See FaceSink."""
 
-        def report(node: Node, now_us: int) -> list[Effect]:
+        def report(networks: Networks, now_us: int) -> list[Owned]:
             self._ports[face.name] = Port(face, spec, self._left, self._logger)
-            return node.face_up(face.name, face.profile, spec, now_us)
+            return networks.face_up(face.name, face.profile, spec, now_us)
 
         self._report(report)
 
     def down(self, face: FaceName, reason: str) -> None:
         """See FaceSink."""
 
-        def report(node: Node, now_us: int) -> list[Effect]:
+        def report(networks: Networks, now_us: int) -> list[Owned]:
             self._ports.pop(face).close()
-            return node.face_down(face, reason, now_us)
+            return networks.face_down(face, reason, now_us)
 
         self._report(report)
 
@@ -113,14 +110,14 @@ class Runtime:
         """See FaceSink."""
         if len(self._inbox) < limits.INBOX_MAX:
             # Plain text: faces name their reasons by an enumeration, which a log would show as one.
-            self._report(lambda node, now_us: node.junk(face, str(reason), length, now_us))
+            self._report(lambda networks, now_us: networks.junk(face, str(reason), length, now_us))
 
     async def room(self) -> None:
         """See FaceSink."""
         await self._room.wait()
 
     def _report(self, report: _Report) -> None:
-        """Let the node hear of something in its turn, behind the frames that came before."""
+        """Let the nodes hear of something in their turn, behind the frames that came before."""
         self._inbox.append(report)
         self._awake.set()
 
@@ -139,29 +136,39 @@ class Runtime:
         self._stopping = True
         self._awake.set()
 
-    def do(self, action: Action[Result]) -> Result:
-        """Let the node do *action*; return its result when all of it is durable.
+    def do(self, action: Action[Result], network: NetworkName = DEFAULT_NETWORK) -> Result:
+        """Let the node of *network* do *action*; return its result when all of it is durable.
 
         Raises what *action* raises, and StoreFullError, of which nothing was kept.
         """
+        return self._perform(lambda networks, now_us: networks.do(network, action, now_us))
+
+    def _perform(self, deed: Callable[[Networks, int], tuple[Result, list[Owned]]]) -> Result:
         now_us = self._clock.now_us()
+        owned: list[Owned] = []
+        committed: set[NetworkName] = set()
         try:
-            result, effects = action(self.node, now_us)
-            self._store.commit(self._clock.wall_us())
+            result, owned = deed(self.networks, now_us)
+            # The first place is charged for everybody's airtime: a charge in vain is safe, a packet uncharged is not.
+            for name, place in self._places.items():
+                place.store.commit(self._clock.wall_us())
+                committed.add(name)
         except StoreFullError as error:
-            self._store.rollback()
+            for place in self._places.values():
+                place.store.rollback()
             self._stop_writing(error, now_us)
+            self._record([each for each in owned if each[0] in committed], now_us)
             raise
-        if not self._record(effects, now_us):
+        if not self._record(owned, now_us):
             return result
-        for effect in effects:
+        for _, effect in owned:
             if isinstance(effect, Send) and (port := self._ports.get(effect.face)) is not None:
                 port.give(effect.packet)
         return result
 
     def note(self, event: Event) -> None:
-        """Put *event* into the event log: something of the daemon that no node knows of."""
-        self._record([event], self._clock.now_us())
+        """Put *event* into every event log: something of the daemon that no node knows of."""
+        self._record([(name, event) for name in self._places], self._clock.now_us())
 
     def appended(self) -> asyncio.Event:
         """Set when the next entry or chunk was appended. Take it before looking at the store."""
@@ -173,7 +180,7 @@ class Runtime:
         """Sleep until something came in or is due."""
         await asyncio.sleep(0)
         due_us = self._tick_us if self.read_only is None else min(self._tick_us, self._retry_us)
-        wake_us = self.node.next_wake_us()
+        wake_us = self.networks.next_wake_us()
         delay_us = min(due_us, due_us if wake_us is None else wake_us) - self._clock.now_us()
         timer = asyncio.get_running_loop().call_later(max(0, delay_us) / 1e6, self._awake.set)
         await self._awake.wait()
@@ -188,20 +195,22 @@ class Runtime:
             self._tick(now_us)
         # A full disk was said when it was met, and is tried again.
         with contextlib.suppress(StoreFullError):
-            self.do(self._take_input)
+            self._perform(self._take_input)
         if len(self._inbox) <= _RESUME_AT:
             self._room.set()
         if self._inbox:
             self._awake.set()
 
-    def _take_input(self, node: Node, now_us: int) -> tuple[None, list[Effect]]:
-        effects: list[Effect] = []
+    def _take_input(self, networks: Networks, now_us: int) -> tuple[None, list[Owned]]:
+        owned: list[Owned] = []
         for taken in range(len(self._inbox)):
             if taken % limits.TURN_CHECK_FRAMES == 0 and self._clock.now_us() - now_us > limits.TURN_US:
                 break
             item = self._inbox.popleft()
             try:
-                effects += node.receive(*item, now_us) if isinstance(item, tuple) else item(node, now_us)
+                owned += (
+                    networks.receive(*item, now_us) if isinstance(item, tuple) else item(networks, now_us)
+                )
             except (StoreFullError, StoreFailedError, StoreDamagedError):
                 raise
             except Exception:
@@ -210,34 +219,37 @@ class Runtime:
                     "what came in broke the node, which is a bug of it", packet=packet, face=face
                 )
                 raise
-        wake_us = node.next_wake_us()
+        wake_us = networks.next_wake_us()
         if wake_us is not None and wake_us <= now_us:
-            effects += node.wake(now_us)
-        return None, effects
+            owned += networks.wake(now_us)
+        return None, owned
 
     def _tick(self, now_us: int) -> None:
         """Once a second: what depends on time but on nothing that came in."""
         self._tick_us = now_us + limits.TICK_US
         step = self._watch.check()
-        self._record([] if step is None else [step], now_us)
+        if step is not None:
+            self._record([(name, step) for name in self._places], now_us)
         try:
-            self._events.tick(self._clock.wall_us(), now_us)
+            for place in self._places.values():
+                place.events.tick(self._clock.wall_us(), now_us)
         except EventLogFullError as error:
             self._stop_writing(error, now_us)
 
-    def _record(self, effects: list[Effect], now_us: int) -> bool:
-        """Append the events among *effects* to the event log. False: its disk is full, and *effects* are void."""
+    def _record(self, owned: Sequence[Owned], now_us: int) -> bool:
+        """Append the events in *owned* to the event logs. False: their disk is full, and *owned* is void."""
         wall_us = self._clock.wall_us()
         appended = False
         try:
-            for effect in effects:
+            for name, effect in owned:
                 if isinstance(effect, Send):
                     continue
-                self._events.append(effect, wall_us, now_us)
-                self._lines(effect, now_us)
+                self._places[name].events.append(effect, wall_us, now_us)
+                self._lines[name](effect, now_us)
                 appended = appended or isinstance(effect, EntryAppended | ChunkAppended)
-            if effects:
-                self._events.flush()
+            if owned:
+                for place in self._places.values():
+                    place.events.flush()
         except EventLogFullError as error:
             # Its records wait in memory. While nothing is appended to the store, a node may go on without them.
             if self.read_only is None:
@@ -252,15 +264,15 @@ class Runtime:
         """Packets have left, or were kept for somebody else's being on the air. Those of a node or a face that is no
         more are not counted against its successor."""
 
-        def report(node: Node, now_us: int) -> list[Effect]:
+        def report(networks: Networks, now_us: int) -> list[Owned]:
             name = port.face.name
             current = self._ports.get(name) is port and port.generation == generation
             if not current:
                 return []
-            effects = node.sent(name, count, now_us) if count else []
+            owned = networks.sent(name, count, now_us) if count else []
             for _ in range(kept):
-                effects += node.busy(name, now_us)
-            return effects
+                owned += networks.busy(name, now_us)
+            return owned
 
         self._report(report)
 
@@ -273,7 +285,7 @@ class Runtime:
             return
         self._logger.error("the disk is full: reading and serving only until there is room", error=str(error))
         self.read_only = str(error) or "the disk is full"
-        self._change_node(now_us)
+        self._load_networks(now_us)
 
     def _start_writing(self, now_us: int) -> None:
         """See whether there is room again."""
@@ -281,12 +293,12 @@ class Runtime:
         if not self._has_room():
             return
         self.read_only = None
-        self._change_node(now_us)
+        self._load_networks(now_us)
         self._logger.info("there is room on the disk again: writing")
 
-    def _change_node(self, now_us: int) -> None:
-        """Load the node anew from the store, with the faces that are up. That they are was recorded before."""
-        self.node = self._make_node(self.read_only is not None)
+    def _load_networks(self, now_us: int) -> None:
+        """Load the nodes anew from their stores, with the faces that are up. That they are was recorded before."""
+        self.networks = self._make_networks(self.read_only is not None)
         for port in self._ports.values():
             port.forget()
-            self.node.face_up(port.face.name, port.face.profile, port.spec, now_us)
+            self.networks.face_up(port.face.name, port.face.profile, port.spec, now_us)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_limit
+from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_limit, add_network
 from tinyssb_node.daemon.problems import Exit, ProblemError
 
 
@@ -33,6 +33,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         "--kind", action="append", metavar="KIND", help="only records of this kind; may be repeated"
     )
     add_limit(parser, 20, "records")
+    add_network(parser)
     add_json(parser)
 
 
@@ -42,7 +43,7 @@ def events(arguments: argparse.Namespace) -> int:
 
     from tinyssb_node.cli.tail import follow_lines, last_lines
 
-    folder = event_folder(arguments.home)
+    folder = event_folder(arguments.home, arguments.network)
     kinds = frozenset(arguments.kind or ())
     lines, place = last_lines(folder, arguments.limit)
     _print(lines, kinds, as_json=arguments.json)
@@ -51,15 +52,17 @@ def events(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def event_folder(given: str | None) -> Path:
-    """The folder of the node's segments. Raises HomeMissingError, NoEventsError."""
+def event_folder(given: str | None, network: str | None = None) -> Path:
+    """The folder of the node's segments. Raises HomeMissingError, UnknownNetworkError, NoEventsError."""
+    from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.setup import node_name, read_identity
 
     home = Home.find(given, os.environ)
     home.require()
     key, _ = read_identity(home)
-    folder = home.events / node_name(key.feed_id)
+    place = home if network is None else home.of(read_config(home).find_network(network)[0])
+    folder = place.events / node_name(key.feed_id)
     if not folder.is_dir():
         raise NoEventsError(
             "This node has not run yet, so nothing has happened.", "Start it with `tinyssb run`."
@@ -87,7 +90,7 @@ def _shown(line: bytes, kinds: frozenset[str], *, as_json: bool) -> str | None:
         return None
     if as_json:
         return line.decode("utf-8", "replace")
-    for name in ("v", "node", "boot", "offset", "mono_us"):
+    for name in ("v", "node", "boot", "offset", "mono_us", "network"):
         record.pop(name, None)
     details = "  ".join(f"{name}={_short(value)}" for name, value in record.items())
     return printable(f"{local_time(t_us)}  {kind:<9}  {details}")

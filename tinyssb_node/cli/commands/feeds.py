@@ -6,7 +6,15 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_feed, add_json, add_limit, positive
+from tinyssb_node.cli.options import (
+    Subparsers,
+    add_command,
+    add_feed,
+    add_json,
+    add_limit,
+    add_network,
+    positive,
+)
 
 if TYPE_CHECKING:
     from tinyssb_node.daemon.rows import EntryRow, FeedRow, FollowedRow, ShownRow
@@ -14,23 +22,45 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     """Describe the commands."""
-    add_json(add_command(subparsers, common, "feeds", feeds, "list the feeds of the node's set"))
+    parsers = [
+        add_command(subparsers, common, "feeds", feeds, "list the feeds of the node's set"),
+        _add_log(subparsers, common),
+        _add_show(subparsers, common),
+        _add_follow(subparsers, common),
+        _add_unfollow(subparsers, common),
+        add_command(subparsers, common, "goset", goset, "show the set of feed ids that peers agree on"),
+    ]
+    for parser in parsers:
+        add_network(parser)
+        add_json(parser)
+
+
+def _add_log(subparsers: Subparsers, common: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser = add_command(subparsers, common, "log", log, "list a feed's entries")
     add_feed(parser)
     parser.add_argument(
         "--follow", action="store_true", help="go on with entries as they arrive, until Ctrl-C"
     )
     add_limit(parser, 20, "entries")
-    add_json(parser)
+    return parser
+
+
+def _add_show(subparsers: Subparsers, common: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser = add_command(subparsers, common, "show", show, "show one entry in full, and check its signature")
     add_feed(parser)
     parser.add_argument("seq", metavar="SEQ", type=positive, help="its sequence number")
-    add_json(parser)
+    return parser
+
+
+def _add_follow(subparsers: Subparsers, common: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser = add_command(
         subparsers, common, "follow", follow, "add a feed to the set and ask peers for its entries"
     )
     parser.add_argument("feed", metavar="FEED", help="a feed id, all 64 digits if it is new to the node")
-    add_json(parser)
+    return parser
+
+
+def _add_unfollow(subparsers: Subparsers, common: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser = add_command(
         subparsers,
         common,
@@ -40,8 +70,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         more="It stays in the set.",
     )
     add_feed(parser)
-    add_json(parser)
-    add_json(add_command(subparsers, common, "goset", goset, "show the set of feed ids that peers agree on"))
+    return parser
 
 
 def feeds(arguments: argparse.Namespace) -> int:
@@ -49,7 +78,7 @@ def feeds(arguments: argparse.Namespace) -> int:
     from tinyssb_node.cli.client import Client
     from tinyssb_node.cli.render import SHORT_ID, table
 
-    with Client.at_home(arguments.home) as node:
+    with Client.at_home(arguments.home, arguments.network) as node:
         rows = list(node.feeds())
     if arguments.json:
         _print_json(rows)
@@ -63,7 +92,7 @@ def log(arguments: argparse.Namespace) -> int:
     """List entries."""
     from tinyssb_node.cli.client import Client
 
-    with Client.at_home(arguments.home) as node:
+    with Client.at_home(arguments.home, arguments.network) as node:
         for row in node.log(arguments.feed, last=arguments.limit, follow=arguments.follow):
             # A reader at the other end of a pipe sees each entry when it comes.
             print(json.dumps(_decoded(row)) if arguments.json else _log_line(row), flush=True)
@@ -74,7 +103,7 @@ def show(arguments: argparse.Namespace) -> int:
     """Show one entry."""
     from tinyssb_node.cli.client import Client
 
-    with Client.at_home(arguments.home) as node:
+    with Client.at_home(arguments.home, arguments.network) as node:
         row = node.show(arguments.feed, arguments.seq)
     print(json.dumps(_decoded(row)) if arguments.json else _entry_page(row))
     return 0
@@ -84,7 +113,7 @@ def follow(arguments: argparse.Namespace) -> int:
     """Follow a feed."""
     from tinyssb_node.cli.client import Client
 
-    with Client.at_home(arguments.home) as node:
+    with Client.at_home(arguments.home, arguments.network) as node:
         row = node.follow(arguments.feed)
     return _say_followed(arguments, row, "Now following", "Already following")
 
@@ -93,7 +122,7 @@ def unfollow(arguments: argparse.Namespace) -> int:
     """Stop following a feed."""
     from tinyssb_node.cli.client import Client
 
-    with Client.at_home(arguments.home) as node:
+    with Client.at_home(arguments.home, arguments.network) as node:
         row = node.unfollow(arguments.feed)
     return _say_followed(arguments, row, "No longer following", "Was not following")
 
@@ -102,7 +131,7 @@ def goset(arguments: argparse.Namespace) -> int:
     """Show the set."""
     from tinyssb_node.cli.client import Client
 
-    with Client.at_home(arguments.home) as node:
+    with Client.at_home(arguments.home, arguments.network) as node:
         row = node.goset()
     if arguments.json:
         print(json.dumps(row))

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tinyssb_node import limits
-from tinyssb_node.cli.options import Subparsers, add_command, add_json
+from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
 from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
 
 if TYPE_CHECKING:
     from tinyssb_node.cli.client import Client
+    from tinyssb_node.codec.dmx import Network
     from tinyssb_node.daemon.exports import Piece
     from tinyssb_node.daemon.home import Home
     from tinyssb_node.store.port import FeedRecord, Store
@@ -47,6 +48,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("file", metavar="FILE", help="the file to make; `-` for standard output")
     parser.add_argument("feeds", metavar="FEED", nargs="*", help="which feeds (default: all)")
+    add_network(parser)
     parser = add_command(
         subparsers,
         common,
@@ -56,6 +58,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         more="Each signature is checked again.",
     )
     parser.add_argument("file", metavar="FILE", help="the file to read")
+    add_network(parser)
     add_json(parser)
     parser = add_command(
         subparsers,
@@ -65,6 +68,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         "check every chain, signature and side chain of the store",
         more="Works without the daemon, too. Exits 65 if something is wrong.",
     )
+    add_network(parser)
     add_json(parser)
     parser = add_command(
         subparsers, common, "doctor", doctor, "look for what keeps the node from working, and say what to do"
@@ -77,7 +81,7 @@ def export(arguments: argparse.Namespace) -> int:
     from tinyssb_node.daemon.exports import export_pieces, write_export
 
     home = _home(arguments)
-    with closing(_open_store(home)) as store:
+    with closing(_open_network(home, arguments)[0]) as store:
         pieces = export_pieces(store, _chosen(home, store, arguments.feeds))
         if arguments.file == "-":
             write_export(pieces, sys.stdout.buffer)
@@ -112,7 +116,7 @@ def import_(arguments: argparse.Namespace) -> int:
             for _ in read_export(file):
                 pass
             file.seek(0)
-            with Client.at_home(arguments.home) as node:
+            with Client.at_home(arguments.home, arguments.network) as node:
                 _offer(node, read_export(file), total)
     except OSError as error:
         raise FileUnreadableError(arguments.file, error) from error
@@ -127,13 +131,11 @@ def import_(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Check the store as it is now."""
-    from tinyssb_node.codec.dmx import Network
-    from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.verify import Verifier
 
-    home = _home(arguments)
-    with closing(_open_store(home)) as store:
-        verifier = Verifier(store, Network(read_config(home).network_key))
+    opened, network = _open_network(_home(arguments), arguments)
+    with closing(opened) as store:
+        verifier = Verifier(store, network)
         for damage in verifier.run():
             row = {"feed": damage.feed.hex(), "seq": damage.seq, "problem": damage.problem}
             print(
@@ -183,10 +185,14 @@ def _home(arguments: argparse.Namespace) -> Home:
     return home
 
 
-def _open_store(home: Home) -> Store:
+def _open_network(home: Home, arguments: argparse.Namespace) -> tuple[Store, Network]:
+    """The store and the key of the network that *arguments* name. Raises UnknownNetworkError, and as stores do."""
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.ids import DEFAULT_NETWORK
     from tinyssb_node.store.sqlite import SqliteStore
 
-    return SqliteStore.open_readonly(home.store)
+    name, network = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
+    return SqliteStore.open_readonly(home.of(name).store), network
 
 
 def _chosen(home: Home, store: Store, names: list[str]) -> list[FeedRecord]:

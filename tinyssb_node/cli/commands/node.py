@@ -1,10 +1,16 @@
 """`init`, `run`, `status`, `id`: a node and whether it is well."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import os
+from typing import TYPE_CHECKING
 
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
+
+if TYPE_CHECKING:
+    from tinyssb_node.daemon.rows import NetworkRow
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -86,10 +92,16 @@ def status(arguments: argparse.Namespace) -> int:
                 ("forked feeds", row["forked"]),
                 ("faces up", row["faces"]),
                 *((f"face {end['spec']}", end["problem"] or "open") for end in row["endpoints"]),
+                *((f"network {one['name']}", _holdings(one)) for one in row["networks"][1:]),
             ]
         )
     )
     return 0
+
+
+def _holdings(network: NetworkRow) -> str:
+    forked = f", {network['forked']} forked" if network["forked"] else ""
+    return f"{network['feeds']} feeds with {network['entries']:,} entries{forked}"
 
 
 def show_id(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json
+from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
 from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--bipf", metavar="JSON", help="a JSON value, published as that BIPF value")
     what.add_argument("--file", metavar="FILE", help="the bytes of a file as they are")
+    add_network(parser)
     add_json(parser)
 
 
@@ -43,7 +44,7 @@ def publish(arguments: argparse.Namespace) -> int:
     from tinyssb_node.cli.client import Client
 
     content = read_content(arguments)
-    with Client.at_home(arguments.home) as node:
+    with Client.at_home(arguments.home, arguments.network) as node:
         row = node.publish(content)
     if arguments.json:
         print(json.dumps(row))
