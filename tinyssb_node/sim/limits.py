@@ -19,8 +19,14 @@ HAPPENINGS: Final = 50_000_000
 """Packets and timers after which a run ends, unless told otherwise: about an hour on a PC."""
 HAPPENINGS_MAX: Final = 10**9
 """Most that may be asked for."""
+SEARCH_HAPPENINGS: Final = 5_000_000
+"""The same for each seed of a search: hundreds of times what the seeds that agree take, and minutes at most."""
 ITEMS_MAX: Final = 1_000
 """Most faults, moves, sources of traffic or streams in a scenario."""
+PACKETS_MAX: Final = 1_000_000
+"""Most entries and chunks in a scenario: each takes about a kilobyte of memory at the nodes that hold it."""
+CACHE_MAX: Final = 100_000
+"""Writes that a lying disk holds before it writes after all: as many as a slow card's cache of 64 MB holds pages."""
 POSTS_MAX: Final = 20_000
 """Most entries that a source of traffic has a node publish."""
 FILE_MAX: Final = 2**20
@@ -57,16 +63,15 @@ REJECTION_DB: Final = {
     12: (-36, -36, -36, -36, -36, 6),
 }
 """The same for packets of other spreading factors, 7 to 12 in a row, by the spreading factor received: negative, as it
-may be weaker than they are (Goursaud and Gorce, "Dedicated networks for IoT", 2015, table 4)."""
+may be weaker than they are (Goursaud and Gorce, "Dedicated networks for IoT", 2015; ns-3's lorawan has them too)."""
 assert all(row[number] == CAPTURE_DB for number, row in enumerate(REJECTION_DB.values()))
 TUNED_SHARE: Final = 0.24
 """Share of the bandwidth by which centre frequencies may differ: 30, 60, 120 kHz of 125, 250, 500 (LoRaSim)."""
 SENSE_SYMBOLS: Final = 2
-"""What began more recently than this is not yet seen by carrier sense: the modem looks at two symbols (SX1261/2 data
-sheet, CAD)."""
+"""What began more recently than this is not yet seen by carrier sense: Semtech's CAD looks at about two symbols."""
 SENSE_MARGIN_DB: Final = 3.0
-"""By how much carrier sense sees deeper than reception, at most (Semtech AN1200.48)."""
-FIELD_THROWS: Final = 10_000
+"""By how much carrier sense sees deeper than reception: a symbol is seen sooner than a whole packet is understood."""
+FIELD_THROWS: Final = 1_000
 """Throws per node before a field is found to have no room."""
 FIELD_TRIES: Final = 300
 """Fields that are drawn until hills leave one whole and wide enough."""

@@ -154,6 +154,10 @@ class Links:
         self._off.add(name)
         self._around = {}
 
+    def forget(self) -> None:
+        """Work out anew who hears whom."""
+        self._around = {}
+
     def is_here(self, name: str) -> bool:
         """Whether a node came, and was not switched off."""
         return name in self._positions and name not in self._off

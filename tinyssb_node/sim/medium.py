@@ -17,7 +17,7 @@ The model, and where it stops:
   sees somebody where nobody is.
 - Others in the band come in bursts that drown what a receiver hears; each receiver is struck by itself, for each packet
   anew.
-- Everybody uses the same settings; other spreading factors are not modelled.
+- Modems may be set differently: ``sim.modems`` says who understands whom, and who disturbs whom how much.
 """
 
 import math
@@ -25,10 +25,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from firmware_bridge import lora
 from firmware_bridge.lora import LoraSettings
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.links import Entropy, Link, LinkOptions, Links, PathLoss, Position
+from tinyssb_node.sim.modems import Modem, ModemOptions, can_demodulate, spoils
 
 
 class Miss(StrEnum):
@@ -51,9 +51,9 @@ class MediumOptions:
     """How the channel is."""
 
     lora: LoraSettings = field(default_factory=LoraSettings)
-    """Everybody's modem settings."""
+    """Everybody's modem settings, but for those whose modem is set otherwise."""
     power_dbm: float = 14.0
-    """What everybody sends with, antennas included: the limit of 868.0 to 868.6 MHz."""
+    """What they send with, antennas included: the limit of 868.0 to 868.6 MHz."""
     default_rssi_dbm: float | None = -80.0
     """How two nodes without positions and without a link of their own hear each other; None: not at all."""
     default_loss: float = 0.0
@@ -72,14 +72,10 @@ class MediumOptions:
     """Share of time that others in the band are on the air."""
     burst_us: int = 100_000
     """How long each time."""
-    capture_db: float = 6.0
+    capture_db: float = sim_limits.CAPTURE_DB
     """By how much a packet must be stronger than what disturbs it."""
     turnaround_us: int = 1_000
     """How long a modem is deaf after sending."""
-    sense_symbols: int = 2
-    """What began more recently than this is not yet seen by carrier sense."""
-    sense_margin_db: float = 3.0
-    """By how much carrier sense sees deeper than reception."""
     false_alarm: float = 0.0
     """Probability that carrier sense sees somebody where nobody is."""
 
@@ -106,21 +102,45 @@ class Outcome:
     """Who was in reach and did not, and why."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Ear:
+    """Somebody whose modem may demodulate what a sender says."""
+
+    name: str
+    power_dbm: float
+    """How strong it is there."""
+    above_db: float
+    """Above what can be demodulated there by how much."""
+    loss: float
+    """Probability of loss on this link."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Whom a sender reaches, as things are."""
+
+    links: Mapping[str, Link]
+    """What it was made from."""
+    powers_dbm: Mapping[str, float]
+    """Everybody it reaches at a power that matters."""
+    ears: tuple[_Ear, ...]
+    """Those of them who may hear it, in the order they came."""
+
+
 @dataclass(slots=True, eq=False)
 class _Transmission:
     """Something on the air."""
 
     sender: str
+    modem: Modem
     begin_us: int
     end_us: int
-    links: Mapping[str, Link]
-    """Everybody it reaches at a power that matters, as things were when it began."""
-    powers_dbm: Mapping[str, float]
-    """How strong it is there."""
+    reach: _Reach
+    """Whom it reaches, as things were when it began."""
     weak: set[str]
     """Where it is too weak to be demodulated, as luck would have it."""
-    listeners: set[str]
-    """Who is locked on to it."""
+    listeners: dict[str, float]
+    """Who is locked on to it, and how strong it is there."""
     deaf: set[str]
     """Who could not listen when it began, or stopped listening."""
     others: list["_Transmission"]
@@ -147,12 +167,15 @@ class Medium:
         )
         self._links = Links(link_options, options.default_loss, entropy if terrain is None else terrain)
         self._entropy = entropy
-        self._noise_dbm = lora.noise_floor_dbm(options.lora)
-        self._sensitivity_dbm = lora.sensitivity_dbm(options.lora)
-        self._weakest_dbm = self._sensitivity_dbm - sim_limits.IGNORED_DB
-        self._preamble_us = lora.preamble_us(options.lora)
-        self._sense_us = lora.symbols_us(options.lora, 4 * options.sense_symbols)
-        self._airtimes_us: dict[int, int] = {}
+        self._usual = Modem(
+            ModemOptions(lora=options.lora, power_dbm=options.power_dbm, turnaround_us=options.turnaround_us)
+        )
+        self._modems: dict[str, Modem] = {}
+        """Those that are set otherwise."""
+        self._weakest_dbm = self._usual.sensitivity_dbm - sim_limits.IGNORED_DB
+        self._spoils: dict[tuple[LoraSettings, LoraSettings], float] = {}
+        self._reaches: dict[str, _Reach] = {}
+        """What was worked out; good for as long as the links it was made from."""
         self._on_air: dict[str, _Transmission] = {}
         self._locked: dict[str, _Transmission] = {}
         self._deaf_until_us: dict[str, int] = {}
@@ -183,6 +206,8 @@ class Medium:
     def remove_node(self, name: str) -> None:
         """A node goes. What it is sending breaks off: nobody gets it, and ``end_send`` is not called for it."""
         self._links.remove(name)
+        self._modems.pop(name, None)
+        self._reaches.pop(name, None)
         self._silence(name)
 
     def switch_off(self, name: str) -> None:
@@ -194,6 +219,16 @@ class Medium:
         self._deaf_until_us.pop(name, None)
         self._locked.pop(name, None)
         self._on_air.pop(name, None)
+
+    def set_modem(self, name: str, modem: ModemOptions) -> None:
+        """Say how the modem of *name*, who is not on the air, is set."""
+        self._modems[name] = Modem(modem)
+        self._weakest_dbm = min(self._weakest_dbm, self._modems[name].sensitivity_dbm - sim_limits.IGNORED_DB)
+        self._links.forget()
+
+    def modem(self, name: str) -> Modem:
+        """The modem of a node."""
+        return self._modems.get(name, self._usual)
 
     def set_link(self, left: str, right: str, link: Link) -> None:
         """Say how two nodes hear each other, whatever their positions.
@@ -223,23 +258,34 @@ class Medium:
 
     def reaches(self, left: str, right: str) -> bool:
         """Whether each of two nodes hears the other when nothing disturbs, more often than not."""
-        links = self.link(left, right), self.link(right, left)
-        return all(link is not None and link.rssi_dbm >= self._sensitivity_dbm for link in links)
+        return self._hears(left, right) and self._hears(right, left)
+
+    def _hears(self, receiver: str, sender: str) -> bool:
+        ear, voice, link = self.modem(receiver), self.modem(sender), self.link(sender, receiver)
+        return (
+            link is not None
+            and can_demodulate(ear.options.lora, voice.options.lora)
+            and link.rssi_dbm + self._extra_db(voice) >= ear.sensitivity_dbm
+        )
+
+    def _extra_db(self, voice: Modem) -> float:
+        """By how much more a modem sends with than is usual."""
+        return voice.options.power_dbm - self.options.power_dbm
 
     def airtime_us(self, length: int) -> int:
-        """Microseconds a frame of *length* bytes is on the air, all framing included."""
-        known_us = self._airtimes_us.get(length)
-        if known_us is None:
-            known_us = self._airtimes_us[length] = lora.airtime_us(self.options.lora, length)
-        return known_us
+        """Microseconds a frame of *length* bytes, all framing included, is on the air from those of usual settings."""
+        return self._usual.airtime_us(length)
 
     def is_busy(self, node: str, now_us: int) -> bool:
-        """Whether carrier sense at *node* says that somebody else is sending now."""
-        weakest_dbm = self._sensitivity_dbm - self.options.sense_margin_db
+        """Whether carrier sense at *node* says that somebody else is sending now. It sees nobody whose settings are
+        others."""
+        modem = self.modem(node)
+        weakest_dbm = modem.sensitivity_dbm - sim_limits.SENSE_MARGIN_DB
         for other in self._on_air.values():
             if (
-                other.begin_us + self._sense_us <= now_us < other.end_us
-                and other.powers_dbm.get(node, -math.inf) >= weakest_dbm
+                other.begin_us + modem.sense_us <= now_us < other.end_us
+                and other.reach.powers_dbm.get(node, -math.inf) >= weakest_dbm
+                and (other.modem is modem or can_demodulate(modem.options.lora, other.modem.options.lora))
             ):
                 return True
         mistaken = self.options.false_alarm + self.options.bursts
@@ -251,22 +297,21 @@ class Medium:
         Whoever sends calls ``end_send`` at that time or later, and before it sends again (AssertionError).
         """
         assert node not in self._on_air, f"{node} is sending already"
-        links = self._links.around(node, self._weakest_dbm)
-        powers_dbm = self._powers_dbm(links)
+        modem = self.modem(node)
         new = _Transmission(
             sender=node,
+            modem=modem,
             begin_us=now_us,
-            end_us=now_us + self.airtime_us(length),
-            links=links,
-            powers_dbm=powers_dbm,
-            weak={name for name, power_dbm in powers_dbm.items() if self._is_weak(power_dbm)},
-            listeners=set(),
+            end_us=now_us + modem.airtime_us(length),
+            reach=self._reach(node, modem),
+            weak=set(),
+            listeners={},
             deaf=set(),
             others=[],
         )
         self._go_deaf(new)
-        for name in links:
-            self._begin_reception(name, new)
+        for ear in new.reach.ears:
+            self._begin_reception(ear, new)
         for other in self._on_air.values():
             if other.end_us > now_us:
                 other.others.append(new)
@@ -279,29 +324,47 @@ class Medium:
         ended = self._on_air.pop(node)
         deliveries = []
         misses = []
-        for name, link in ended.links.items():
-            if not self._links.is_here(name):
+        for ear in ended.reach.ears:
+            if not self._links.is_here(ear.name):
                 continue
-            miss = self._why_missed(ended, name, link)
+            miss = self._why_missed(ended, ear)
             if miss is not None:
-                misses.append((name, miss))
+                misses.append((ear.name, miss))
             else:
-                power_dbm = ended.powers_dbm[name]
-                snr_db = round(4 * (power_dbm - self._noise_dbm)) / 4
-                deliveries.append(Delivery(name, round(power_dbm), snr_db))
+                snr_db = round(4 * (ear.power_dbm - self.modem(ear.name).noise_dbm)) / 4
+                deliveries.append(Delivery(ear.name, round(ear.power_dbm), snr_db))
         ended.others.clear()  # or on a busy channel each would keep the one before it in memory, without end
         return Outcome(tuple(deliveries), tuple(misses))
 
-    def _powers_dbm(self, links: Mapping[str, Link]) -> dict[str, float]:
-        """How strong a packet is at each receiver."""
+    def _reach(self, node: str, modem: Modem) -> _Reach:
+        """Whom *node* reaches now; with fading, otherwise with each packet."""
+        links = self._links.around(node, self._weakest_dbm - self._extra_db(modem))
+        known = self._reaches.get(node)
+        if known is None or known.links is not links:
+            powers_dbm = {name: link.rssi_dbm + self._extra_db(modem) for name, link in links.items()}
+            known = self._reaches[node] = self._make_reach(modem, links, powers_dbm)
         fading_db = self.options.fading_db
         if not fading_db:
-            return {name: link.rssi_dbm for name, link in links.items()}
-        return {name: link.rssi_dbm + self._entropy.gauss(0.0, fading_db) for name, link in links.items()}
+            return known
+        faded_dbm = {
+            name: power_dbm + self._entropy.gauss(0.0, fading_db)
+            for name, power_dbm in known.powers_dbm.items()
+        }
+        return self._make_reach(modem, links, faded_dbm)
 
-    def _is_weak(self, power_dbm: float) -> bool:
+    def _make_reach(self, voice: Modem, links: Mapping[str, Link], powers_dbm: Mapping[str, float]) -> _Reach:
+        ears = []
+        for name, power_dbm in powers_dbm.items():
+            modem = self.modem(name)
+            above_db = power_dbm - modem.sensitivity_dbm
+            if above_db > -sim_limits.EDGE_DB and (
+                modem is voice or can_demodulate(modem.options.lora, voice.options.lora)
+            ):
+                ears.append(_Ear(name, power_dbm, above_db, links[name].loss))
+        return _Reach(links, powers_dbm, tuple(ears))
+
+    def _is_weak(self, above_db: float) -> bool:
         """Whether a packet is too weak: below the threshold, or by chance near it."""
-        above_db = power_dbm - self._sensitivity_dbm
         if not self.options.soft_edge or abs(above_db) >= sim_limits.EDGE_DB:
             return above_db < 0
         return self._entropy.random() * (1 + math.exp(-sim_limits.EDGE_PER_DB * above_db)) >= 1
@@ -310,46 +373,65 @@ class Medium:
         """Who begins to send drops what it was receiving, and hears nothing until a moment after it ends."""
         dropped = self._locked.pop(new.sender, None)
         if dropped is not None and dropped.end_us > new.begin_us:
-            dropped.listeners.discard(new.sender)
+            dropped.listeners.pop(new.sender, None)
             dropped.deaf.add(new.sender)
-        self._deaf_until_us[new.sender] = new.end_us + self.options.turnaround_us
+        self._deaf_until_us[new.sender] = new.end_us + new.modem.turnaround_us
 
-    def _begin_reception(self, name: str, new: _Transmission) -> None:
-        """The beginning of *new* reaches *name*: does its modem lock on to it?"""
+    def _begin_reception(self, ear: _Ear, new: _Transmission) -> None:
+        """The beginning of *new* reaches *ear*: does its modem lock on to it?"""
+        name = ear.name
+        weak = self._is_weak(ear.above_db)
+        if weak:
+            new.weak.add(name)
         if new.begin_us < self._deaf_until_us.get(name, new.begin_us):
             new.deaf.add(name)
             return
-        if name in new.weak:
+        if weak:
             return
         held = self._locked.get(name)
         if held is not None and held.end_us > new.begin_us:
-            in_preamble = new.begin_us < held.begin_us + self._preamble_us
-            if not in_preamble or new.powers_dbm[name] < held.powers_dbm[name] + self.options.capture_db:
+            in_preamble = new.begin_us < held.begin_us + held.modem.preamble_us
+            if not in_preamble or ear.power_dbm < held.listeners[name] + self.options.capture_db:
                 return
-            held.listeners.discard(name)
+            del held.listeners[name]
         self._locked[name] = new
-        new.listeners.add(name)
+        new.listeners[name] = ear.power_dbm
 
-    def _why_missed(self, ended: _Transmission, name: str, link: Link) -> Miss | None:
+    def _why_missed(self, ended: _Transmission, ear: _Ear) -> Miss | None:
+        name = ear.name
         if name in ended.deaf:
             return Miss.DEAF
         if name in ended.weak:
             return Miss.WEAK
         if name not in ended.listeners:
             return Miss.COLLISION
-        disturbance_mw = sum(
-            10 ** (other.powers_dbm[name] / 10) * ended.overlap(other)
-            for other in ended.others
-            if name in other.powers_dbm
-        )
-        needed_dbm = (
-            10 * math.log10(disturbance_mw) + self.options.capture_db if disturbance_mw else -math.inf
-        )
-        if ended.powers_dbm[name] < needed_dbm:
+        if ended.others and ear.power_dbm < self._needed_dbm(ended, name):
             return Miss.COLLISION
         if self.options.bursts and self._entropy.random() < self._burst_probability(ended):
             return Miss.BURST
-        return Miss.LOSS if link.loss and self._entropy.random() < link.loss else None
+        return Miss.LOSS if ear.loss and self._entropy.random() < ear.loss else None
+
+    def _needed_dbm(self, ended: _Transmission, name: str) -> float:
+        """How strong a packet must be at *name* to arrive in spite of what overlapped it."""
+        disturbance_mw = sum(
+            10 ** (other.reach.powers_dbm[name] / 10) * ended.overlap(other) * self._weight(name, other)
+            for other in ended.others
+            if name in other.reach.powers_dbm
+        )
+        if not disturbance_mw:
+            return -math.inf
+        # Rounded, so that what is just as much stronger as it must be arrives with any machine's logarithms.
+        return round(10 * math.log10(disturbance_mw) + self.options.capture_db, 9)
+
+    def _weight(self, name: str, other: _Transmission) -> float:
+        """How much *other* disturbs a reception at *name*, compared with one of the same settings."""
+        modem = self.modem(name)
+        if modem is other.modem:
+            return 1.0
+        pair = modem.options.lora, other.modem.options.lora
+        if pair not in self._spoils:
+            self._spoils[pair] = spoils(*pair)
+        return self._spoils[pair]
 
     def _burst_probability(self, ended: _Transmission) -> float:
         """That a burst overlaps a packet: they begin as a Poisson process, from one length before it on."""
