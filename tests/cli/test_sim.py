@@ -14,6 +14,7 @@ from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.sim import scenarios
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenarios import SCENARIOS, build
+from tinyssb_node.sim.topology import Field
 
 
 class Screen:
@@ -157,11 +158,29 @@ def test_a_failure_ends_with_the_line_that_replays_it(
     assert out.splitlines()[0] == "tinyssb sim --scenario random --seed 5 --nodes 3 --hours 1"
     assert "all agree once the network is whole" in out.splitlines()[1]
     assert out.splitlines()[-1] == "2 seeds played, 2 failed."
+    code, out, _ = screen.run("--nodes", "2", "--hours", "0.5", "search", "--seeds", "9", "--failures", "3")
+    assert out.splitlines()[0] == "tinyssb sim --scenario random --seed 1 --nodes 2 --hours 0.5"
+    assert out.splitlines()[-1] == "3 seeds played, 3 failed."
 
 
 def test_a_search_without_failures(screen: Screen) -> None:
     code, out, err = screen.run("search", "--seeds", "3", "--of", "goset")
     assert (code, out, err) == (0, "3 seeds played, 0 failed.\n", "")
+
+
+def test_a_seed_that_makes_no_mesh_is_counted_and_left_out(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def narrow(seed: int, nodes: int):
+        reach_m = 1.0 if seed == 2 else 100.0
+        topology = Field(width_m=10_000, height_m=10_000 if seed == 2 else 10, reach_m=reach_m)
+        return replace(SCENARIOS["goset"].make(seed, nodes), topology=topology)
+
+    monkeypatch.setattr(
+        scenarios, "SCENARIOS", {**SCENARIOS, "random": scenarios.Scenario("narrow", 3, narrow)}
+    )
+    code, out, _ = screen.run("--hours", "0.1", "search", "--seeds", "3")
+    assert (code, out) == (0, "3 seeds played, 0 failed, 1 made no mesh.\n")
 
 
 def test_a_terminal_gets_a_bar_that_is_wiped_away(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:

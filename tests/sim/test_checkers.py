@@ -12,7 +12,7 @@ from tinyssb_node.events import ChunkAppended, EntryAppended
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind
 from tinyssb_node.node import Node
-from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds
+from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds, Law
 from tinyssb_node.sim.inhabitants import Inhabitant
 from tinyssb_node.sim.world import World
 
@@ -247,7 +247,7 @@ def busiest_us(sends: list[tuple[int, int]]) -> int:
 @pytest.mark.parametrize("seed", range(30))
 def test_the_fullest_hour_is_found(seed: int) -> None:
     chance = random.Random(seed)
-    checker, node = Duty(None, None), inhabitant()
+    checker, node = Duty({"n0": Law()}), inhabitant()
     sends: list[tuple[int, int]] = []
     now_us = 0
     for _ in range(60):
@@ -260,11 +260,12 @@ def test_the_fullest_hour_is_found(seed: int) -> None:
 
 
 def test_one_microsecond_more_than_the_law_allows() -> None:
-    checker, node = Duty(36 * SECOND_US, None), inhabitant()
+    law = Law(most_us=36 * SECOND_US)
+    checker, node = Duty({"n0": law, "n1": law}), inhabitant()
     checker.sending(node, SEND, 0, 36 * SECOND_US)
     checker.sending(node, SEND, HOUR_US, HOUR_US + SECOND_US)  # as much as left the window meanwhile
     checker.sending(inhabitant("n1"), SEND, HOUR_US, HOUR_US + SECOND_US)  # an account of its own
-    early = Duty(36 * SECOND_US, None)
+    early = Duty({"n0": law})
     early.sending(node, SEND, 0, 36 * SECOND_US)
     assert "36000001 us of an hour" in broken(
         "nobody exceeds the legal duty", early.sending, node, SEND, HOUR_US - 1, HOUR_US + SECOND_US
@@ -272,13 +273,13 @@ def test_one_microsecond_more_than_the_law_allows() -> None:
 
 
 def test_a_restart_forgets_no_airtime() -> None:
-    checker, node = Duty(SECOND_US, None), inhabitant()
+    checker, node = Duty({"n0": Law(most_us=SECOND_US)}), inhabitant()
     checker.sending(node, SEND, 0, SECOND_US)
     checker.began(node, SECOND_US)
     broken("nobody exceeds the legal duty", checker.sending, node, SEND, 2 * SECOND_US, 3 * SECOND_US)
 
 
 def test_one_packet_that_is_too_long() -> None:
-    checker, node = Duty(None, 400_000), inhabitant()
+    checker, node = Duty({"n0": Law(dwell_us=400_000)}), inhabitant()
     checker.sending(node, SEND, 0, 400_000)
     broken("nobody exceeds the legal dwell time", checker.sending, node, SEND, 500_000, 900_001)

@@ -7,7 +7,7 @@ import pytest
 from tinyssb_node.effects import Send
 from tinyssb_node.errors import OptionError
 from tinyssb_node.events import ClockSet, EntryAppended, PacketReceived
-from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Hang, Late
+from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Hang, Late, LyingDisk
 from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 from tinyssb_node.sim.limits import EPOCH_US
 from tinyssb_node.sim.links import Link
@@ -220,7 +220,9 @@ def test_packets_that_overtake_each_other_on_a_stream_arrive_all_the_same() -> N
         (lambda: Cut(left=("ana",), right=("n1",), until_s=1), "left"),
         (lambda: Crash(nodes=("n3-n1",), at_s=1), "nodes"),
         (lambda: Crash(nodes=("n1",), at_s=-1), "at_s"),
-        (lambda: Hang(nodes=("n1",), at_s=1, for_s=-1), "until_s"),
+        (lambda: Hang(nodes=("n1",), at_s=1, for_s=-1), "for_s"),
+        (lambda: LyingDisk(nodes=("n1",), at_s=2, until_s=1), "until_s"),
+        (lambda: LyingDisk(nodes=("n1",), at_s=1, until_s=2, down_s=1e9), "down_s"),
         (lambda: Clock(nodes=("n1",), at_s=1, step_s=1e12), "step_s"),
         (lambda: Churn(nodes=("n1",), until_s=1, up_s=0), "up_s"),
         (lambda: Late(nodes=("n999",), at_s=1), "nodes"),

@@ -39,6 +39,15 @@ def test_a_second_move_begins_where_the_first_ended() -> None:
     assert world.inhabitants["n0"].position_m == (70.0, 10.0)
 
 
+def test_a_move_of_many_steps_begins_where_the_one_before_ended() -> None:
+    world = World(1, lambda chance: Medium(MediumOptions(), chance))
+    world.add("n0", position_m=(0.0, 0.0))
+    Move(node="n0", at_s=0, until_s=7, to_m=(70.0, 0.0)).schedule(world)
+    Move(node="n0", at_s=7, until_s=17, to_m=(70.0, 10.0)).schedule(world)
+    world.run_for(13 * SECOND_US)
+    assert world.inhabitants["n0"].position_m == (70.0, 5.0)
+
+
 def test_who_drives_away_misses_what_is_said_until_it_is_back() -> None:
     report = run_scenario(
         Options(

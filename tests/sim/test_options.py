@@ -9,9 +9,9 @@ from tinyssb_node.errors import OptionError
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.faults import Clock, Cut
 from tinyssb_node.sim.moves import Move
-from tinyssb_node.sim.options import Channel, Options, Radio, Stream
+from tinyssb_node.sim.options import Channel, Options, OtherRadio, Radio, Stream
 from tinyssb_node.sim.topology import Field, Given, Line
-from tinyssb_node.sim.traffic import Posts
+from tinyssb_node.sim.traffic import Backlog, Posts
 
 PLACED = Given(positions_m=tuple((f"n{number}", 10.0 * number, 0.0) for number in range(10)))
 CUT = Cut(left=("n0",), right=("n1",), at_s=10, until_s=20)
@@ -146,3 +146,28 @@ def test_calm_is_when_all_is_over():
     assert Options().calm_us == 0
     assert Options(faults=(CUT,)).calm_us == 20_000_000
     assert Options(faults=(CUT,), traffic=(posts,)).calm_us == 30_000_000
+
+
+def test_a_node_has_one_radio():
+    slow = OtherRadio(nodes=("n1-n2",), radio=Radio(spreading_factor=9))
+    options = Options(nodes=3, radios=(slow,))
+    assert [radio.spreading_factor for radio in options.radio_by_node.values()] == [7, 9, 9]
+    assert "n2 has another radio" in refused(
+        "radios[1].nodes", Options, radios=(slow, replace(slow, nodes=("n2",)))
+    )
+    refused("radios[0]", Options, nodes=2, radios=(slow,))
+
+
+def test_there_is_no_more_to_be_said_than_memory_holds():
+    backlog = Backlog(nodes=("n0-n9",), entries=25_000)
+    Options(traffic=(backlog, backlog))
+    refused("traffic", Options, traffic=(backlog, replace(backlog, size=200)))
+    posts = Posts(nodes=("n0-n9",), every_s=1, until_s=15_000)
+    assert posts.packets == 10 * 30_000 * 2
+    refused("traffic", Options, traffic=(posts, posts))
+
+
+def test_as_many_cuts_as_the_channel_holds():
+    cuts = tuple(replace(CUT, at_s=number, until_s=number + 1) for number in range(101))
+    Options(faults=cuts[1:])
+    refused("faults", Options, faults=cuts)

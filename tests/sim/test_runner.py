@@ -8,8 +8,9 @@ from tinyssb_node.effects import Effect
 from tinyssb_node.errors import SimulationFailedError
 from tinyssb_node.ids import FeedId, PacketKind
 from tinyssb_node.node import Node
+from tinyssb_node.scheduling.ledger import Ledger
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.options import Options, Radio
+from tinyssb_node.sim.options import Options, OtherRadio, Radio
 from tinyssb_node.sim.runner import Simulation, run_scenario
 from tinyssb_node.sim.scenarios import build
 from tinyssb_node.sim.traffic import Backlog
@@ -81,9 +82,9 @@ def test_an_exception_out_of_a_node_fails_the_run(monkeypatch: pytest.MonkeyPatc
     assert "--hours 0.5" in failed.value.replay
 
 
-def test_more_on_the_air_than_the_law_allows_fails_the_run() -> None:
-    # Boards know no law.
-    options = replace(build("domain10", nodes=2), boards=("n0-n1",), radio=Radio(duty=0.001), hours=2.0)
+def test_more_on_the_air_than_the_law_allows_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ledger, "earliest_send_us", lambda _ledger, _airtime_us, now_us: now_us)
+    options = replace(build("newcomers", nodes=2), radio=Radio(duty=0.001))
     with pytest.raises(SimulationFailedError, match="nobody exceeds the legal duty"):
         run_scenario(options)
 
@@ -131,3 +132,30 @@ def test_two_hundred_nodes_can_be_played() -> None:
     report = run_scenario(build("town", nodes=200, hours=0.005))
     assert report.nodes == 200
     assert report.packets
+
+
+def test_each_radio_is_under_its_own_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = OtherRadio(nodes=("n1",), radio=Radio(duty=0.0005))
+    options = replace(build("newcomers", nodes=3, hours=1.0), radios=(other,))
+    report = run_scenario(options)
+    assert 0 < report.peak_duty["n1"] <= 0.0005 < report.peak_duty["n0"]
+    monkeypatch.setattr(Ledger, "earliest_send_us", lambda _ledger, _airtime_us, now_us: now_us)
+    with pytest.raises(SimulationFailedError, match="n1 was on the air"):
+        run_scenario(options)
+
+
+def test_two_groups_that_cannot_hear_each_other_meet_over_a_cable() -> None:
+    report = run_scenario(build("bridge", nodes=6))
+    assert report.converged
+    assert len(report.neighbours) == 2 * 3
+
+
+def test_a_storm_of_packets_that_must_bring_agreement_fails_at_the_end_of_its_happenings() -> None:
+    options = replace(build("domain10", nodes=3), converge_s=3_600.0, happenings=200)
+    with pytest.raises(SimulationFailedError, match="200 packets and timers brought no more than"):
+        run_scenario(options)
+
+
+def test_a_file_s_name_is_quoted_where_it_must_be() -> None:
+    simulation = Simulation(replace(build("idle", nodes=1), scenario="my mesh.toml"))
+    assert "--scenario 'my mesh.toml' --seed" in simulation.replay

@@ -17,7 +17,7 @@ from tinyssb_node.sim import limits
 from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Fault, Hang, Late
 from tinyssb_node.sim.links import PathLoss
 from tinyssb_node.sim.moves import Move
-from tinyssb_node.sim.options import Channel, Options, Radio, Stream
+from tinyssb_node.sim.options import Channel, Options, OtherRadio, Radio, Stream
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenario_file import parse_scenario, read_scenario
 from tinyssb_node.sim.topology import Given, Islands, Topology
@@ -246,6 +246,7 @@ def test_every_key_and_kind_is_on_the_page() -> None:
     records = [
         Options,
         Radio,
+        OtherRadio,
         Channel,
         Stream,
         Move,

@@ -90,9 +90,36 @@ def test_given_links_and_given_places():
         ((("n0", "n1", -80.0), ("n1", "n0", -90.0)), "n0 and n1 is there twice"),
         ((("n0", "n1", 99.0),), "it takes"),
         ((("n0", "ana", -80.0),), "names no node"),
-        ((), "either"),
+        ((), "or both"),
     ],
 )
 def test_given_links_that_cannot_be(links, reason):
     with pytest.raises(OptionError, match=reason):
         Given(links=links)
+
+
+def test_given_links_go_before_given_places_and_may_lose_more():
+    given = Given(
+        positions_m=(("n0", 0.0, 0.0), ("n1", 9.0, 0.0)),
+        links=(("n0", "n1", -100.0),),
+        losses=(("n1", "n0", 0.5),),
+    )
+    placement = given.place(NAMES[:2], random.Random(1))
+    assert (len(placement.positions_m), placement.links_dbm) == (2, {("n0", "n1"): -100.0})
+    assert placement.losses == {("n0", "n1"): 0.5}
+
+
+@pytest.mark.parametrize(
+    ("made", "key"),
+    [
+        ({"positions_m": (("n0", math.inf, 0.0),)}, "positions_m"),
+        ({"positions_m": (("n0", math.nan, 0.0),)}, "positions_m"),
+        ({"positions_m": (("n0", 0.0, 0.0),), "losses": (("n0", "n1", 0.5),)}, "losses"),
+        ({"links": (("n0", "n1", -80.0),), "losses": (("n0", "n1", 1.5),)}, "losses"),
+        ({"links": (("n0", "n1", -80.0),), "losses": (("n0", "n1", 0.5), ("n1", "n0", 0.1))}, "losses"),
+    ],
+)
+def test_given_places_and_losses_that_cannot_be(made, key):
+    with pytest.raises(OptionError) as error:
+        Given(**made)
+    assert error.value.key == key

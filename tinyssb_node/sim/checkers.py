@@ -5,6 +5,8 @@ specification's text, time on the air is summed here from what was sent. A rule 
 """
 
 from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 
 from nacl.bindings import crypto_sign_open
@@ -17,6 +19,7 @@ from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.ids import FeedId
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.board import Board
+from tinyssb_node.sim.disk import Loss
 from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 
 _CONTENT_END = limits.PACKET_SIZE - limits.SIGNATURE_SIZE
@@ -59,6 +62,21 @@ class Feeds(Watcher):
         published = self._acknowledged.get(inhabitant.name)
         if published is not None:
             self._check_whole(inhabitant, published)
+
+    def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
+        """What a disk lost is lost; what it holds still must be the beginning of what it held."""
+        del loss, now_us
+        name, store = inhabitant.name, inhabitant.store
+        held = {record.feed: record.seq for record in store.feeds()}
+        for holder, feed in [key for key in self._frontiers if key[0] == name]:
+            if held.get(feed, 0) > self._frontiers[holder, feed]:
+                raise BrokenRuleError(
+                    "frontiers grow one by one", f"{name} gained {feed.hex()[:12]} by a crash"
+                )
+            self._frontiers[holder, feed] = held.get(feed, 0)
+        for holder, feed, seq in [key for key in self._chains if key[0] == name]:
+            chunks = self._chains[holder, feed, seq]
+            self._chains[holder, feed, seq] = len(store.chunks(feed, seq, 0, chunks))
 
     def _check_whole(self, inhabitant: Inhabitant, entry: EntryAppended) -> None:
         chunks = inhabitant.store.chunks(entry.feed, entry.seq, 0, entry.chunks)
@@ -161,14 +179,23 @@ class Bounds(Watcher):
                 )
 
 
+@dataclass(frozen=True, slots=True)
+class Law:
+    """What the law of a place says."""
+
+    most_us: int | None = None
+    """How much may be spent on the air in any hour; None for no limit."""
+    dwell_us: int | None = None
+    """And in one go."""
+
+
 class Duty(Watcher):
     """Nobody is on the air for more than the law's share of any hour, nor longer in one go than it allows: nobody but
     deployed boards, which know no law."""
 
-    def __init__(self, most_us: int | None, dwell_us: int | None) -> None:
-        """*most_us* may be spent in any hour, *dwell_us* in one go; None for no limit."""
-        self._most_us = most_us
-        self._dwell_us = dwell_us
+    def __init__(self, laws: Mapping[str, Law]) -> None:
+        """*laws* says what holds for each node."""
+        self._laws = laws
         self._windows: dict[str, deque[tuple[int, int]]] = {}
         self._used_us: dict[str, int] = {}
         self.peak_us: dict[str, int] = {}
@@ -190,13 +217,22 @@ class Duty(Watcher):
         self.peak_us[name] = max(self.peak_us.get(name, 0), within_us)
         if inhabitant.board:
             return
-        if self._most_us is not None and within_us > self._most_us:
+        law = self._laws[name]
+        if law.most_us is not None and within_us > law.most_us:
             raise BrokenRuleError(
                 "nobody exceeds the legal duty",
-                f"{name} was on the air for {within_us} us of an hour, {self._most_us} are allowed",
+                f"{name} was on the air for {within_us} us of an hour, {law.most_us} are allowed",
             )
-        if self._dwell_us is not None and end_us - begin_us > self._dwell_us:
+        if law.dwell_us is not None and end_us - begin_us > law.dwell_us:
             raise BrokenRuleError(
                 "nobody exceeds the legal dwell time",
-                f"{name} sends for {end_us - begin_us} us, {self._dwell_us} are allowed",
+                f"{name} sends for {end_us - begin_us} us, {law.dwell_us} are allowed",
             )
+
+    def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
+        """A node cannot reckon with what it sent if its disk lost the record of it: that is not counted either."""
+        del now_us
+        window = self._windows.get(inhabitant.name, deque())
+        while window and window[-1][0] >= loss.since_us:
+            begun_us, ended_us = window.pop()
+            self._used_us[inhabitant.name] -= ended_us - begun_us

@@ -12,6 +12,7 @@ from tinyssb_node import __version__, limits
 from tinyssb_node.eventrecords import Serializer, record_serializers, segment_name, serialize_mark
 from tinyssb_node.events import ChunkAppended, DaemonStarted, DaemonStopped, EntryAppended, Event
 from tinyssb_node.sim import limits as sim_limits
+from tinyssb_node.sim.disk import Loss
 from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 
 
@@ -72,6 +73,11 @@ class EventFiles(Watcher):
         self.recorded(inhabitant, started, now_us)
         times = inhabitant.wall_offset_us + now_us, now_us - inhabitant.boot_us
         log.add(serialize_mark(node, boot, log.offset, *times, self._arrivals.get(name, 0)))
+
+    def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
+        """Arrivals are counted on from what is left."""
+        del loss, now_us
+        self._arrivals[inhabitant.name] = inhabitant.store.last_arrival()
 
     def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
         """Write a record."""

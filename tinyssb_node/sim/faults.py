@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from tinyssb_node.errors import OptionError
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.values import members, us, within
+from tinyssb_node.sim.values import AtTime, check_span, members, us, within
 from tinyssb_node.sim.world import World
 
 
@@ -32,7 +32,7 @@ class Cut:
         both = sorted(set(members("left", self.left)) & set(members("right", self.right)))
         if both:
             raise OptionError("right", f"{', '.join(both)} cannot be on both sides of a cut")
-        _check_span(self.at_s, self.until_s)
+        check_span(self.at_s, self.until_s)
 
     def named(self) -> tuple[str, ...]:
         """The nodes it speaks of."""
@@ -51,26 +51,18 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crash:
+class Crash(AtTime):
     """Nodes lose power, and come back with what their stores had committed."""
 
     KIND: ClassVar = "crash"
-    nodes: tuple[str, ...]
-    """Which."""
-    at_s: float
-    """When."""
     down_s: float = 10.0
     """How long they are off."""
     torn: bool = False
     """Whether the power goes between writing and committing what the next packet or user brings: that is lost."""
 
     def __post_init__(self) -> None:
-        members("nodes", self.nodes)
-        _check_span(self.at_s, self.at_s + self.down_s)
-
-    def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
-        return members("nodes", self.nodes)
+        AtTime.__post_init__(self)
+        check_span(self.at_s, self.at_s + self.down_s, "down_s")
 
     @property
     def over_us(self) -> int:
@@ -84,24 +76,16 @@ class Crash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrownOut:
+class BrownOut(AtTime):
     """Nodes lose power in the middle of the next packet they send: nobody gets it."""
 
     KIND: ClassVar = "brown_out"
-    nodes: tuple[str, ...]
-    """Which."""
-    at_s: float
-    """From when on."""
     down_s: float = 10.0
     """How long they are off."""
 
     def __post_init__(self) -> None:
-        members("nodes", self.nodes)
-        _check_span(self.at_s, self.at_s + self.down_s)
-
-    def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
-        return members("nodes", self.nodes)
+        AtTime.__post_init__(self)
+        check_span(self.at_s, self.at_s + self.down_s, "down_s")
 
     @property
     def over_us(self) -> int:
@@ -115,24 +99,47 @@ class BrownOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hang:
+class LyingDisk(AtTime):
+    """Disks say that they have written what they only hold in a cache; then power is lost, and the cache with it.
+
+    They do write when a node publishes, all that the cache holds: a node that lost the end of its own feed would
+    continue it twice, which is for its owner to prevent (there is no telling from that disk alone).
+    """
+
+    KIND: ClassVar = "lying_disk"
+    until_s: float
+    """When power is lost; from then on the disks are honest."""
+    down_s: float = 10.0
+    """How long the nodes are off."""
+
+    def __post_init__(self) -> None:
+        AtTime.__post_init__(self)
+        check_span(self.at_s, self.until_s)
+        check_span(self.until_s, self.until_s + self.down_s, "down_s")
+
+    @property
+    def over_us(self) -> int:
+        """When they are back."""
+        return us(self.until_s + self.down_s)
+
+    def schedule(self, world: World) -> None:
+        """Put it on the schedule."""
+        for name in self.named():
+            world.at(us(self.at_s), partial(world.lie, name))
+            world.at(us(self.until_s), partial(world.lie_no_more, name, us(self.down_s)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hang(AtTime):
     """Radios hang: nothing goes out and nothing comes in, and what was being sent stays with them until they work."""
 
     KIND: ClassVar = "hang"
-    nodes: tuple[str, ...]
-    """Whose."""
-    at_s: float
-    """When."""
     for_s: float
     """How long."""
 
     def __post_init__(self) -> None:
-        members("nodes", self.nodes)
-        _check_span(self.at_s, self.at_s + self.for_s)
-
-    def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
-        return members("nodes", self.nodes)
+        AtTime.__post_init__(self)
+        check_span(self.at_s, self.at_s + self.for_s, "for_s")
 
     @property
     def over_us(self) -> int:
@@ -146,31 +153,17 @@ class Hang:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
+class Clock(AtTime):
     """Wall clocks jump; what never jumps, the monotonic clock, is all that a node's decisions rest on."""
 
     KIND: ClassVar = "clock"
-    nodes: tuple[str, ...]
-    """Whose."""
-    at_s: float
-    """When."""
     step_s: float | None = None
     """By how much, forward positive; None sets it to 1970."""
 
     def __post_init__(self) -> None:
-        members("nodes", self.nodes)
-        _check_span(self.at_s, self.at_s)
+        AtTime.__post_init__(self)
         if self.step_s is not None:
             within("step_s", self.step_s, -100 * sim_limits.LONGEST_S, 100 * sim_limits.LONGEST_S)
-
-    def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
-        return members("nodes", self.nodes)
-
-    @property
-    def over_us(self) -> int:
-        """A clock that is wrong disturbs nobody."""
-        return us(self.at_s)
 
     def schedule(self, world: World) -> None:
         """Put it on the schedule."""
@@ -180,27 +173,10 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Late:
+class Late(AtTime):
     """Nodes are switched on only later."""
 
     KIND: ClassVar = "late"
-    nodes: tuple[str, ...]
-    """Which."""
-    at_s: float
-    """When."""
-
-    def __post_init__(self) -> None:
-        members("nodes", self.nodes)
-        _check_span(self.at_s, self.at_s)
-
-    def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
-        return members("nodes", self.nodes)
-
-    @property
-    def over_us(self) -> int:
-        """When they are there."""
-        return us(self.at_s)
 
     def schedule(self, world: World) -> None:
         """Put it on the schedule."""
@@ -209,12 +185,10 @@ class Late:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Churn:
+class Churn(AtTime):
     """Nodes come and go at random."""
 
     KIND: ClassVar = "churn"
-    nodes: tuple[str, ...]
-    """Which."""
     at_s: float = 0.0
     """From when on."""
     until_s: float
@@ -225,14 +199,10 @@ class Churn:
     """How long one is away, on average."""
 
     def __post_init__(self) -> None:
-        members("nodes", self.nodes)
-        _check_span(self.at_s, self.until_s)
+        AtTime.__post_init__(self)
+        check_span(self.at_s, self.until_s)
         within("up_s", self.up_s, 1, sim_limits.LONGEST_S)
         within("down_s", self.down_s, 1, sim_limits.LONGEST_S)
-
-    def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
-        return members("nodes", self.nodes)
 
     @property
     def over_us(self) -> int:
@@ -240,27 +210,23 @@ class Churn:
         return us(self.until_s)
 
     def schedule(self, world: World) -> None:
-        """Put it on the schedule."""
+        """Put it on the schedule: each absence when the one before begins, as there may be many."""
         for name in self.named():
-            for at_us, down_us in self._absences(world.chance(f"churn {name}")):
-                world.at(at_us, partial(world.crash, name, down_us))
+            self._plan(world, name, world.chance(f"churn {name}"), us(self.at_s))
 
-    def _absences(self, chance: random.Random) -> list[tuple[int, int]]:
-        """When one node goes, and for how long."""
-        absences = []
-        now_us = us(self.at_s) + us(chance.expovariate(1 / self.up_s))
-        while now_us < us(self.until_s):
-            down_us = min(us(chance.expovariate(1 / self.down_s)), us(self.until_s) - now_us)
-            absences.append((now_us, down_us))
-            now_us += down_us + 1 + us(chance.expovariate(1 / self.up_s))
-        return absences
+    def _plan(self, world: World, name: str, chance: random.Random, from_us: int) -> None:
+        """A node that is there from *from_us* on goes, comes back, and so on."""
+        gone_us = from_us + us(chance.expovariate(1 / self.up_s))
+        if gone_us >= us(self.until_s):
+            return
+        down_us = min(us(chance.expovariate(1 / self.down_s)), us(self.until_s) - gone_us)
+
+        def leave() -> None:
+            world.crash(name, down_us)
+            self._plan(world, name, chance, gone_us + down_us + 1)
+
+        world.at(gone_us, leave)
 
 
-Fault = Cut | Crash | BrownOut | Hang | Clock | Late | Churn
+Fault = Cut | Crash | BrownOut | LyingDisk | Hang | Clock | Late | Churn
 """All that can go wrong."""
-
-
-def _check_span(at_s: float, until_s: float) -> None:
-    within("at_s", at_s, 0, sim_limits.LONGEST_S)
-    if not at_s <= until_s <= sim_limits.LONGEST_S:
-        raise OptionError("until_s", f"it ends at {until_s:g} s, before it begins at {at_s:g} s")

@@ -9,6 +9,7 @@ from tinyssb_node.errors import OptionError
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.links import Link, shadowing_db
 from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.modems import ModemOptions
 from tinyssb_node.sim.options import Options
 from tinyssb_node.sim.topology import Field, Placement
 from tinyssb_node.sim.world import stream
@@ -51,10 +52,16 @@ def _try(options: Options, attempt: int) -> Ground:
     placement = options.topology.place(names, stream(options.seed, f"placement {attempt}"))
     terrain = stream(options.seed, f"terrain {attempt}")
     medium = Medium(medium_options(options), stream(options.seed, "medium"), terrain)
-    for name in names:
+    for name, radio in options.radio_by_node.items():
         medium.add_node(name, placement.positions_m.get(name))
+        if radio is not options.radio:
+            medium.set_modem(
+                name,
+                ModemOptions(lora=radio.lora, power_dbm=radio.power_dbm, turnaround_us=radio.turnaround_us),
+            )
     for (left, right), rssi_dbm in placement.links_dbm.items():
-        medium.set_link(left, right, Link(rssi_dbm, options.channel.loss))
+        loss = placement.losses.get((left, right), options.channel.loss)
+        medium.set_link(left, right, Link(rssi_dbm, loss))
     heard: list[list[int]] = [[] for _ in names]
     for one, other in combinations(range(len(names)), 2):
         if medium.reaches(names[one], names[other]):

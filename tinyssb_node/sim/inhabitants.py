@@ -7,10 +7,11 @@ from tinyssb_node.effects import Send
 from tinyssb_node.events import EntryAppended, Event
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.node import Node
+from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.board import Board
+from tinyssb_node.sim.disk import Disk, Loss
 from tinyssb_node.sim.links import Position
-from tinyssb_node.store.memory import MemoryStore
 
 
 @dataclass(slots=True)
@@ -21,7 +22,7 @@ class Inhabitant:
     key: SigningKey
     dialect: Dialect
     node: Node | Board
-    store: MemoryStore
+    store: Disk
     feed: FeedId
     events: list[Event] = field(default_factory=list)
     """All it recorded, in order, unless the world was told not to keep it."""
@@ -29,6 +30,8 @@ class Inhabitant:
     """Whether it plays by the rules of deployed boards."""
     position_m: Position | None = None
     """Where it stands."""
+    allowance: Allowance | None = None
+    """What the law lets it spend on the air; None for no limit."""
     up: bool = True
     """Whether it has power."""
     boot: int = 1
@@ -52,6 +55,10 @@ class Watcher:
 
     def began(self, inhabitant: Inhabitant, now_us: int) -> None:
         """A node was switched on, for the first time or again."""
+
+    def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
+        """A node lost power, and its disk what it had said was safe, but nothing of the node's own feed. What it holds
+        still is in its store."""
 
     def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
         """A node recorded *event*; what it speaks of is committed."""

@@ -44,18 +44,25 @@ class Move:
         return us(self.until_s)
 
     def schedule(self, world: World) -> None:
-        """Put it on the schedule."""
-        world.at(us(self.at_s), partial(self._set_out, world))
+        """Put it on the schedule, behind the end of a move before it."""
+        world.at(us(self.at_s), lambda: world.later(0, partial(self._set_out, world)))
 
     def _set_out(self, world: World) -> None:
         here = world.inhabitants[self.node].position_m
         assert here is not None, "options let only nodes move that stand somewhere"
-        span_us = us(self.until_s) - us(self.at_s)
-        steps = math.ceil(span_us / us(sim_limits.MOVE_STEP_S))
-        for step in range(1, steps + 1):
-            world.later(
-                span_us * step // steps, partial(world.move, self.node, self._between(here, step / steps))
-            )
+        steps = math.ceil((us(self.until_s) - us(self.at_s)) / us(sim_limits.MOVE_STEP_S))
+        self._plan(world, here, 1, steps)
+
+    def _plan(self, world: World, here: Position, step: int, steps: int) -> None:
+        """Go step by step: a long move has many."""
+
+        def go() -> None:
+            world.move(self.node, self._between(here, step / steps))
+            if step < steps:
+                self._plan(world, here, step + 1, steps)
+
+        begin_us, end_us = us(self.at_s), us(self.until_s)
+        world.at(begin_us + (end_us - begin_us) * step // steps, go)
 
     def _between(self, here: Position, share: float) -> Position:
         (east_m, north_m), (to_east_m, to_north_m) = here, self.to_m

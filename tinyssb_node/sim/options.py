@@ -20,14 +20,14 @@ from tinyssb_node.sim.links import PathLoss
 from tinyssb_node.sim.moves import Move, check_moves
 from tinyssb_node.sim.topology import Domain, Field, Given, Topology
 from tinyssb_node.sim.traffic import Traffic
-from tinyssb_node.sim.values import SECOND_US, members, within
+from tinyssb_node.sim.values import SECOND_US, OfNodes, members, within
 
 HOUR_US = 3_600 * SECOND_US
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Radio:
-    """Everybody's radio, and the law it is under."""
+    """A node's radio, and the law it is under."""
 
     frequency_hz: int = 868_300_000
     """Centre frequency."""
@@ -42,7 +42,7 @@ class Radio:
     power_dbm: float = 14.0
     """What is radiated, antennas included."""
     region: Region | None = None
-    """Whose law everybody keeps: duty and dwell time follow from it. None for a law of your own, or none at all."""
+    """Whose law it keeps: duty and dwell time follow from it. None for a law of your own, or none at all."""
     duty: float | None = None
     """Share of any hour that a node may be on the air, above 0 and up to 1; None where no law says."""
     dwell_ms: int | None = None
@@ -103,6 +103,14 @@ class Radio:
             coding_rate=self.coding_rate,
             preamble_symbols=self.preamble_symbols,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherRadio(OfNodes):
+    """A radio that some of the nodes have instead of everybody's."""
+
+    radio: Radio
+    """Theirs, whole: nothing of everybody's radio goes into it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +189,9 @@ class Options:
     converge_s: float | None = None
     """Seconds in which all must agree once nothing disturbs them any more; None makes no such demand."""
     radio: Radio = dataclasses.field(default_factory=Radio)
+    """Everybody's."""
+    radios: tuple[OtherRadio, ...] = ()
+    """But for those who have another one."""
     topology: Topology = dataclasses.field(default_factory=Domain)
     channel: Channel = dataclasses.field(default_factory=Channel)
     boards: tuple[str, ...] = ()
@@ -199,8 +210,10 @@ class Options:
         within("seed", self.seed, 0, sim_limits.SEED_MAX)
         if self.converge_s is not None:
             within("converge_s", self.converge_s, 1, 3_600 * sim_limits.HOURS_MAX)
-        for key in ("streams", "traffic", "faults", "moves"):
+        for key in ("streams", "traffic", "faults", "moves", "radios"):
             self._check_items(key)
+        _check_radios(self.radios)
+        within("traffic", sum(item.packets for item in self.traffic), 0, sim_limits.PACKETS_MAX)
         unknown = [name for name in members("boards", self.boards) if name not in self.names]
         if unknown:
             raise OptionError("boards", f"there is no node {unknown[0]}; they are n0 to n{self.nodes - 1}")
@@ -228,6 +241,12 @@ class Options:
                         f"{key}[{number}]", f"there is no node {name}; they are n0 to n{self.nodes - 1}"
                     )
 
+    @property
+    def radio_by_node(self) -> dict[str, Radio]:
+        """What radio each node has, in order."""
+        others = {name: item.radio for item in self.radios for name in item.named()}
+        return {name: others.get(name, self.radio) for name in self.names}
+
     def _given_places(self) -> bool:
         return isinstance(self.topology, Given) and bool(self.topology.positions_m)
 
@@ -247,12 +266,23 @@ class Options:
         return max((item.over_us for item in (*self.traffic, *self.faults, *self.moves)), default=0)
 
 
-def _names_in(item: Stream | Traffic | Fault | Move) -> tuple[str, ...]:
+def _names_in(item: Stream | Traffic | Fault | Move | OtherRadio) -> tuple[str, ...]:
     return (item.left, item.right) if isinstance(item, Stream) else item.named()
+
+
+def _check_radios(radios: tuple[OtherRadio, ...]) -> None:
+    """A node has one radio."""
+    seen: set[str] = set()
+    for number, item in enumerate(radios):
+        twice = [name for name in item.named() if name in seen]
+        if twice:
+            raise OptionError(f"radios[{number}].nodes", f"{twice[0]} has another radio already")
+        seen.update(item.named())
 
 
 def _check_cuts(faults: tuple[Fault, ...]) -> None:
     """The same two sides cannot be cut twice at a time: the end of one cut would have to be the end of both."""
+    within("faults", sum(isinstance(fault, Cut) for fault in faults), 0, limits.ETHER_CUTS_MAX)
     seen: dict[frozenset[frozenset[str]], Cut] = {}
     for number, cut in enumerate(faults):
         if not isinstance(cut, Cut):

@@ -5,6 +5,7 @@ from collections import Counter
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
 from tinyssb_node.ids import FeedId, Origin
 from tinyssb_node.sim import limits as sim_limits
+from tinyssb_node.sim.disk import Loss
 from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 
 
@@ -69,6 +70,12 @@ class Progress(Watcher):
         feeds = inhabitant.node.feeds()
         self._set_sizes[inhabitant.name] = len(feeds)
         self._ids.update(record.feed for record in feeds)
+
+    def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
+        """A node's disk lost something: it has to come again. The node's set is looked at when it is switched on."""
+        del inhabitant
+        self.held -= loss.packets
+        self.changed_us = now_us
 
     def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
         """A node took something."""

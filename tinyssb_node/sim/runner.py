@@ -1,5 +1,6 @@
 """Runs a simulation: options in, report out, SimulationFailedError if a checker finds what must not be."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -7,11 +8,11 @@ from tinyssb_node import limits
 from tinyssb_node.errors import OptionError, SimulationFailedError
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.bound import sends_at_least
-from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds
+from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds, Law
 from tinyssb_node.sim.eventfiles import EventFiles
 from tinyssb_node.sim.ground import lay_out
 from tinyssb_node.sim.inhabitants import Watcher
-from tinyssb_node.sim.options import Options
+from tinyssb_node.sim.options import Options, Radio
 from tinyssb_node.sim.progress import Progress
 from tinyssb_node.sim.report import Meter, Report, Totals, spread
 from tinyssb_node.sim.values import members, us
@@ -47,8 +48,8 @@ class Simulation:
         self._files = None if events is None else _event_files(events)
         self.progress = Progress(options.nodes)
         self.meter = Meter()
-        allowance = options.radio.allowance
-        self.duty = Duty(None if allowance is None else allowance.limit_us, options.radio.longest_us)
+        self._radios = options.radio_by_node
+        self.duty = Duty({name: _law(radio) for name, radio in self._radios.items()})
         self.ground = lay_out(options)
         self.world = World(
             options.seed,
@@ -62,7 +63,6 @@ class Simulation:
                 *watchers,
                 *filter(None, [self._files]),
             ),
-            allowance=allowance,
             keep_events=False,
             spoil=_spoiler(options),
         )
@@ -74,7 +74,7 @@ class Simulation:
         options = self.options
         boards = f" --boards {','.join(options.boards)}" if options.boards else ""
         return (
-            f"tinyssb sim --scenario {options.scenario} --seed {options.seed} --nodes {options.nodes} "
+            f"tinyssb sim --scenario {shlex.quote(options.scenario)} --seed {options.seed} --nodes {options.nodes} "
             f"--hours {_plain(options.hours)}{boards}"
         )
 
@@ -104,7 +104,8 @@ class Simulation:
         boards = members("boards", options.boards)
         for name in options.names:
             position_m = self.ground.placement.positions_m.get(name)
-            world.add(name, position_m=position_m, on_air=False, board=name in boards)
+            law = self._radios[name].allowance
+            world.add(name, position_m=position_m, on_air=False, board=name in boards, law=law)
         if options.acquainted:
             world.acquaint()
         for source in options.traffic:
@@ -152,6 +153,11 @@ class Simulation:
         converge_s = self.options.converge_s
         if converge_s is None:
             return
+        if self._agreed is None and self._exhausted():
+            raise BrokenRuleError(
+                "all agree once the network is whole",
+                f"{self.world.happenings} packets and timers brought no more than {100 * self.progress.share:.1f} %",
+            )
         taken_us = (self.progress.changed_us if self._agreed else self.world.now_us) - self._calm_us()
         if taken_us > us(converge_s):
             raise BrokenRuleError(
@@ -205,10 +211,11 @@ class Simulation:
         return {name: (after[name] - before[name]) / span_us for name in self.options.names}
 
     def _bound_us(self) -> int:
-        """Of the mesh as it was in the beginning."""
+        """Of the mesh as it was in the beginning; where radios differ, as if all were the quickest."""
         if not self.progress.packets:
             return 0
-        packet_us = self.ground.medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
+        length = limits.PACKET_SIZE + limits.CRC_SIZE
+        packet_us = min(self.ground.medium.modem(name).airtime_us(length) for name in self.options.names)
         sends = sends_at_least(self.ground.neighbours, self.options.channel.loss)
         return round(self.progress.packets * packet_us * sends)
 
@@ -216,6 +223,11 @@ class Simulation:
 def _plain(number: float) -> str:
     """A number so that reading it gives the same again."""
     return str(int(number)) if number == int(number) else repr(number)
+
+
+def _law(radio: Radio) -> Law:
+    allowance = radio.allowance
+    return Law(None if allowance is None else allowance.limit_us, radio.longest_us)
 
 
 def _event_files(folder: Path) -> EventFiles:

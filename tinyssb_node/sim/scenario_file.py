@@ -130,7 +130,10 @@ def _choices(hint: object) -> tuple[Any, ...]:
 
 def _plain(hint: type, value: object, place: str) -> object:
     if hint is float and type(value) is int:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise OptionError(place, "it takes a number of fewer digits") from error
     if type(value) is not hint:
         raise OptionError(place, f"it takes {_NAMES[hint]}")
     return value

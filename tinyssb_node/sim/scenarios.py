@@ -10,9 +10,9 @@ from firmware_bridge.regions import Region
 from tinyssb_node.errors import OptionError
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.bound import expected_sends
-from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Fault, Hang, Late
+from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Fault, Hang, Late, LyingDisk
 from tinyssb_node.sim.links import PathLoss
-from tinyssb_node.sim.options import Channel, Options, Radio, Stream
+from tinyssb_node.sim.options import Channel, Options, OtherRadio, Radio, Stream
 from tinyssb_node.sim.topology import Domain, Field, Grid, Islands, Line, Ring, Star, Topology
 from tinyssb_node.sim.traffic import Backlog, Ids, Post, Posts
 from tinyssb_node.sim.values import within
@@ -140,6 +140,19 @@ def _partition(seed: int, nodes: int) -> Options:
     )
 
 
+def _bridge(seed: int, nodes: int) -> Options:
+    half = nodes // 2
+    slow = OtherRadio(nodes=(f"n{half}-n{nodes - 1}",), radio=Radio(spreading_factor=9))
+    return Options(
+        seed=seed,
+        nodes=nodes,
+        hours=2.0,
+        radios=(slow,),
+        streams=(Stream(left="n0", right=f"n{half}"),),
+        traffic=(Posts(nodes=all_of(nodes), every_s=300, until_s=1_800),),
+    )
+
+
 def _mixed(seed: int, nodes: int) -> Options:
     options = _domain10(seed, nodes)
     return replace(options, hours=6.0, boards=(f"n0-n{nodes // 2 - 1}",))
@@ -195,8 +208,19 @@ def _random(seed: int, nodes: int) -> Options:
         channel=channel,
         streams=cables if chance.random() < 0.3 else (),
         traffic=traffic,
-        faults=tuple(fault for fault in faults if fault not in cuts[1:]),
+        faults=(*(fault for fault in faults if fault not in cuts[1:]), *_random_lies(seed, nodes, span_s)),
     )
+
+
+def _random_lies(seed: int, nodes: int, span_s: float) -> tuple[Fault, ...]:
+    """With one seed in five, somebody's disk lies."""
+    chance = stream(seed, "disks")
+    if chance.random() >= 0.2:
+        return ()
+    some = tuple(f"n{number}" for number in sorted(chance.sample(range(nodes), chance.randrange(1, nodes))))
+    at_s = float(chance.randrange(round(span_s)))
+    for_s = float(chance.randrange(1, 1_200))
+    return (LyingDisk(nodes=some, at_s=at_s, until_s=at_s + for_s),)
 
 
 def _random_topology(chance: random.Random) -> Topology:
@@ -243,6 +267,9 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "line8": Scenario("a line of eight hops, one entry at its end", 9, _line8),
     "islands": Scenario("three groups, each in touch with the next through one node", 12, _islands),
     "partition": Scenario("two halves fall apart for most of an hour and meet again", 10, _partition),
+    "bridge": Scenario(
+        "half the nodes at SF7, half at SF9 in the same band; one of each on a cable", 10, _bridge
+    ),
     "mixed": Scenario("the first half of the nodes are boards that play by deployed rules", 10, _mixed),
     "town": Scenario("an hour of short and long entries in a field", 50, _town),
     "random": Scenario("anything, faults and all: what `tinyssb sim search` plays", 8, _random),

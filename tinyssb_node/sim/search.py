@@ -1,8 +1,10 @@
 """The hunt for failures: one random scenario a seed, until there are no more seeds."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from tinyssb_node.errors import SimulationFailedError
+from tinyssb_node.errors import OptionError, SimulationFailedError
+from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.report import Report
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenarios import build
@@ -10,11 +12,15 @@ from tinyssb_node.sim.scenarios import build
 
 def search(
     scenario: str, seeds: range, *, nodes: int | None = None, hours: float | None = None
-) -> Iterator[Report | SimulationFailedError]:
-    """Play *scenario* once a seed; what came of each. Raises OptionError if there is no such scenario."""
+) -> Iterator[Report | SimulationFailedError | OptionError]:
+    """Play *scenario* once a seed; what came of each: a report, a failure, or why there is no such mesh with this seed.
+
+    Raises OptionError if there is no such scenario.
+    """
     for seed in seeds:
         options = build(scenario, seed=seed, nodes=nodes, hours=hours)
+        options = replace(options, happenings=min(options.happenings, sim_limits.SEARCH_HAPPENINGS))
         try:
             yield run_scenario(options)
-        except SimulationFailedError as failure:
-            yield failure
+        except (SimulationFailedError, OptionError) as outcome:
+            yield outcome

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
+from tinyssb_node import limits
 from tinyssb_node.errors import OptionError
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.links import Position
@@ -24,7 +25,9 @@ class Placement:
     positions_m: dict[str, Position] = field(default_factory=dict)
     """Where each stands; empty where links are given."""
     links_dbm: dict[Pair, float] = field(default_factory=dict)
-    """Received power of each pair that hears each other; empty where places are given."""
+    """Received power of each pair that hears each other, whatever their places say; empty where places say it all."""
+    losses: dict[Pair, float] = field(default_factory=dict)
+    """Probability of loss on those of these links that have one of their own."""
     sketch: dict[str, Position] = field(default_factory=dict)
     """Where to draw nodes that stand nowhere, in units of one."""
 
@@ -172,24 +175,35 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Places or links are spelled out."""
+    """Places or links are spelled out, or both."""
 
     KIND: ClassVar = "given"
     positions_m: tuple[tuple[str, float, float], ...] = ()
     """Node, metres east, metres north: all nodes, or none."""
     links: tuple[tuple[str, str, float], ...] = ()
-    """Node, node, received power in dBm."""
+    """Node, node, received power in dBm, whatever their places say."""
+    losses: tuple[tuple[str, str, float], ...] = ()
+    """Node, node, probability of loss between them instead of the channel's: of links that are in ``links``."""
 
     def __post_init__(self) -> None:
-        if bool(self.positions_m) == bool(self.links):
-            raise OptionError("links", "a given topology has either positions_m or links")
-        places = [name for name, _, _ in self.positions_m]
-        _check_once("positions_m", places)
+        if not (self.positions_m or self.links):
+            raise OptionError("links", "a given topology has positions_m or links, or both")
+        _check_once("positions_m", [name for name, _, _ in self.positions_m])
+        for _, *place_m in self.positions_m:
+            for metres in place_m:
+                within("positions_m", metres, -1e6, 1e6)
+        within("links", len(self.links), 0, limits.ETHER_LINKS_MAX)
         for left, right, rssi_dbm in self.links:
             if left == right:
                 raise OptionError("links", f"a link has two ends, not {left} twice")
             within("links", rssi_dbm, -200, 33)
-        _check_once("links", [" and ".join(sorted(link[:2])) for link in self.links])
+        linked = [_ends(link) for link in self.links]
+        _check_once("links", linked)
+        _check_once("losses", [_ends(loss) for loss in self.losses])
+        for loss in self.losses:
+            within("losses", loss[2], 0, 1)
+            if _ends(loss) not in linked:
+                raise OptionError("losses", f"there is no link between {_ends(loss)} in links")
         members("links", self.named())
 
     def named(self) -> tuple[str, ...]:
@@ -204,11 +218,18 @@ class Given:
         missing = [name for name in names if places and name not in places]
         if missing:
             raise OptionError("positions_m", f"no place is given for {', '.join(missing)}")
+        losses = {_ends(loss): loss[2] for loss in self.losses}
         return Placement(
             positions_m=places,
             links_dbm={(left, right): rssi_dbm for left, right, rssi_dbm in self.links},
+            losses={link[:2]: losses[_ends(link)] for link in self.links if _ends(link) in losses},
             sketch=dict(zip(names, _circle(len(names)), strict=True)),
         )
+
+
+def _ends(link: tuple[str, str, float]) -> str:
+    """Both ends of a link, in the same order however it is written."""
+    return " and ".join(sorted(link[:2]))
 
 
 Topology = Domain | Line | Ring | Grid | Star | Islands | Field | Given

@@ -1,5 +1,6 @@
 """What is published in a simulation, by whom and when: each kind is a record that puts itself on the schedule."""
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,10 +9,9 @@ from hashlib import shake_256
 from typing import ClassVar, Protocol
 
 from tinyssb_node import limits
-from tinyssb_node.errors import OptionError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.values import members, us, within
+from tinyssb_node.sim.values import AtTime, OfNodes, check_span, us, within
 
 
 class Stage(Protocol):
@@ -35,30 +35,29 @@ class Stage(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backlog:
+class Backlog(OfNodes):
     """What nodes have published before they are on the air."""
 
     KIND: ClassVar = "backlog"
-    nodes: tuple[str, ...]
-    """Who."""
     entries: int
     """Entries by each of them."""
     size: int = 40
     """Bytes of content of each: up to 47 fit into the entry."""
 
     def __post_init__(self) -> None:
-        members("nodes", self.nodes)
+        OfNodes.__post_init__(self)
         within("entries", self.entries, 1, 100_000)
         within("size", self.size, 0, limits.CONTENT_PUBLISH_MAX)
-
-    def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
-        return members("nodes", self.nodes)
 
     @property
     def over_us(self) -> int:
         """It is there from the beginning."""
         return 0
+
+    @property
+    def packets(self) -> int:
+        """Entries and chunks that it comes to."""
+        return len(self.named()) * self.entries * _packets(self.size)
 
     def schedule(self, world: Stage) -> None:
         """Publish, before the first second."""
@@ -68,30 +67,21 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class Post(AtTime):
     """Nodes publish one entry each."""
 
     KIND: ClassVar = "post"
-    nodes: tuple[str, ...]
-    """Who."""
-    at_s: float
-    """When."""
     size: int = 40
     """Bytes of content: up to 47 fit into the entry."""
 
     def __post_init__(self) -> None:
-        members("nodes", self.nodes)
-        within("at_s", self.at_s, 0, sim_limits.LONGEST_S)
+        AtTime.__post_init__(self)
         within("size", self.size, 0, limits.CONTENT_PUBLISH_MAX)
 
-    def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
-        return members("nodes", self.nodes)
-
     @property
-    def over_us(self) -> int:
-        """When it was published."""
-        return us(self.at_s)
+    def packets(self) -> int:
+        """Entries and chunks that it comes to, at most."""
+        return len(self.named()) * _packets(self.size)
 
     def schedule(self, world: Stage) -> None:
         """Put it on the schedule. A node that is off then publishes nothing."""
@@ -101,12 +91,10 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Posts:
+class Posts(AtTime):
     """Nodes publish every so often."""
 
     KIND: ClassVar = "posts"
-    nodes: tuple[str, ...]
-    """Who."""
     every_s: float
     """Seconds between two entries of a node, on average: from half to one and a half times that."""
     at_s: float = 0.0
@@ -117,26 +105,22 @@ class Posts:
     """Bytes of content of each: up to 47 fit into the entry."""
 
     def __post_init__(self) -> None:
-        members("nodes", self.nodes)
-        within("every_s", self.every_s, 0.01, sim_limits.LONGEST_S)
+        AtTime.__post_init__(self)
+        check_span(self.at_s, self.until_s)
+        least_s = max(0.01, (self.until_s - self.at_s) / sim_limits.POSTS_MAX)
+        within("every_s", self.every_s, least_s, sim_limits.LONGEST_S)
         within("size", self.size, 0, limits.CONTENT_PUBLISH_MAX)
-        within("at_s", self.at_s, 0, sim_limits.LONGEST_S)
-        within(
-            "every_s", self.every_s, (self.until_s - self.at_s) / sim_limits.POSTS_MAX, sim_limits.LONGEST_S
-        )
-        if not self.at_s <= self.until_s <= sim_limits.LONGEST_S:
-            raise OptionError(
-                "until_s", f"it ends at {self.until_s:g} s, before it begins at {self.at_s:g} s"
-            )
-
-    def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
-        return members("nodes", self.nodes)
 
     @property
     def over_us(self) -> int:
         """When the last was published."""
         return us(self.until_s)
+
+    @property
+    def packets(self) -> int:
+        """Entries and chunks that it comes to, at most: no two are nearer than half of ``every_s``."""
+        posts = math.ceil(2 * (self.until_s - self.at_s) / self.every_s)
+        return len(self.named()) * posts * _packets(self.size)
 
     def schedule(self, world: Stage) -> None:
         """Put all of it on the schedule. A node that is off when its time comes publishes nothing."""
@@ -155,29 +139,28 @@ class Posts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ids:
+class Ids(OfNodes):
     """Nodes know feed ids of which there is no entry."""
 
     KIND: ClassVar = "ids"
-    nodes: tuple[str, ...]
-    """Who."""
     first: int = 0
     """The first of them: ids are numbered, and the same for all who know them."""
     count: int
     """How many."""
 
     def __post_init__(self) -> None:
-        members("nodes", self.nodes)
+        OfNodes.__post_init__(self)
         within("first", self.first, 0, limits.SET_MAX)
         within("count", self.count, 1, limits.SET_MAX)
-
-    def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
-        return members("nodes", self.nodes)
 
     @property
     def over_us(self) -> int:
         """It is there from the beginning."""
+        return 0
+
+    @property
+    def packets(self) -> int:
+        """There are no entries."""
         return 0
 
     def schedule(self, world: Stage) -> None:
@@ -190,6 +173,11 @@ class Ids:
 
 Traffic = Backlog | Post | Posts | Ids
 """All kinds."""
+
+
+def _packets(size: int) -> int:
+    """Entries and chunks, at most, of *size* bytes of content."""
+    return 2 + size // (limits.PACKET_SIZE - limits.MESSAGE_ID_SIZE)
 
 
 def content(name: str, number: int, size: int) -> bytes:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tinyssb_node.errors import OptionError
 from tinyssb_node.sim import limits as sim_limits
@@ -34,3 +35,44 @@ def members(key: str, texts: Iterable[str]) -> tuple[str, ...]:
             raise OptionError(key, f"'{text}' is no range of nodes")
         names.update(dict.fromkeys(f"n{number}" for number in range(first, last + 1)))
     return tuple(names)
+
+
+def check_span(at_s: float, until_s: float, key: str = "until_s") -> None:
+    """Raise OptionError unless something may last from *at_s* until *until_s*, which *key* says."""
+    within("at_s", at_s, 0, sim_limits.LONGEST_S)
+    if not at_s <= until_s:
+        raise OptionError(key, f"it ends at {until_s:g} s, before it begins at {at_s:g} s")
+    if until_s > sim_limits.LONGEST_S:
+        raise OptionError(key, f"it ends at {until_s:g} s; the latest possible is {sim_limits.LONGEST_S:g} s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfNodes:
+    """What some of the nodes do, or what befalls them."""
+
+    nodes: tuple[str, ...]
+    """Which: ``n3``, or ``n3-n7`` for five of them."""
+
+    def __post_init__(self) -> None:
+        members("nodes", self.nodes)
+
+    def named(self) -> tuple[str, ...]:
+        """The nodes it speaks of."""
+        return members("nodes", self.nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtTime(OfNodes):
+    """What begins at a time, and is over then unless it says otherwise."""
+
+    at_s: float
+    """When."""
+
+    def __post_init__(self) -> None:
+        OfNodes.__post_init__(self)
+        within("at_s", self.at_s, 0, sim_limits.LONGEST_S)
+
+    @property
+    def over_us(self) -> int:
+        """When it is over."""
+        return us(self.at_s)

@@ -21,10 +21,11 @@ from tinyssb_node.scheduling.budget import Boot
 from tinyssb_node.scheduling.link import WIRED, Allowance, LinkProfile, Reception, air_profile, stream_profile
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.board import Board
+from tinyssb_node.sim.disk import Disk
 from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 from tinyssb_node.sim.links import Position
 from tinyssb_node.sim.medium import Medium
-from tinyssb_node.store.memory import MemoryStore
+from tinyssb_node.sim.modems import ModemOptions
 from tinyssb_node.store.port import FeedRecord
 
 AIR = FaceName("air")
@@ -73,8 +74,8 @@ class World:
         spoil: Callable[[bytes], Sequence[bytes]] | None = None,
     ) -> None:
         """*medium* makes the channel from the stream of chance it is given; None for streams only. *allowance* is what
-        the law gives each node of the air. *spoil* says what a receiver gets of a packet that it received; None for
-        just that packet."""
+        the law gives each node of the air, unless ``add`` says otherwise. *spoil* says what a receiver gets of a packet
+        that it received; None for just that packet."""
         self.now_us = 0
         self.inhabitants: dict[str, Inhabitant] = {}
         self.sent: Counter[PacketKind] = Counter()
@@ -89,12 +90,14 @@ class World:
         self._on_begin = _those_who_look("began", watchers)
         self._on_record = _those_who_look("recorded", watchers)
         self._on_send = _those_who_look("sending", watchers)
+        self._on_forget = _those_who_look("forgot", watchers)
         self._on_acknowledge = _those_who_look("acknowledged", watchers)
         self._keep_events = keep_events
         self._spoil = spoil
         self._backoff = self.chance("backoff")
         self._medium = medium(self.chance("medium")) if medium is not None else None
-        self._profile = None if self._medium is None else _air_profile(self._medium, allowance)
+        self._allowance = allowance
+        self._profiles: dict[tuple[ModemOptions, Allowance | None], LinkProfile] = {}
         self._queue: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = 0
         self._verify = remembering(verify_signed)
@@ -120,15 +123,25 @@ class World:
         position_m: Position | None = None,
         on_air: bool = True,
         board: bool = False,
+        law: Allowance | None = None,
     ) -> Inhabitant:
         """A node comes, to a place if there is one; if there is a channel, it is on it, or will be by
-        ``switch_on_air``. A *board* plays by deployed rules, and writes the deployed dialect."""
+        ``switch_on_air``. A *board* plays by deployed rules, and writes the deployed dialect. *law* is what it may
+        spend of the air, if that is something else than what is usual here."""
         dialect = Dialect.DEPLOYED if board else dialect
         key = key or SigningKey(self.chance(f"key {name}").randbytes(limits.SEED_SIZE))
-        store = MemoryStore()
+        store = Disk(lambda: self.now_us)
         node = self._make_node(name, store, key, dialect, boot=1, board=board)
         inhabitant = Inhabitant(
-            name, key, dialect, node, store, key.feed_id, board=board, position_m=position_m
+            name,
+            key,
+            dialect,
+            node,
+            store,
+            key.feed_id,
+            board=board,
+            position_m=position_m,
+            allowance=law or self._allowance,
         )
         self.inhabitants[name] = inhabitant
         self._begin(inhabitant)
@@ -139,13 +152,21 @@ class World:
     def switch_on_air(self, name: str) -> None:
         """A node that is up, and was not on the channel so far, is on it now."""
         assert self._medium is not None
-        assert self._profile is not None
         inhabitant = self.inhabitants[name]
         self._medium.add_node(name, inhabitant.position_m)
-        self._up(inhabitant, AIR, self._profile)
+        self._up(inhabitant, AIR, self._air_profile(inhabitant))
+
+    def _air_profile(self, inhabitant: Inhabitant) -> LinkProfile:
+        assert self._medium is not None
+        modem = self._medium.modem(inhabitant.name)
+        key = modem.options, inhabitant.allowance
+        if key not in self._profiles:
+            airtimes_us = [modem.airtime_us(n + limits.CRC_SIZE) for n in range(limits.PACKET_SIZE + 1)]
+            self._profiles[key] = replace(air_profile(airtimes_us), allowance=inhabitant.allowance)
+        return self._profiles[key]
 
     def _make_node(
-        self, name: str, store: MemoryStore, key: SigningKey, dialect: Dialect, *, boot: int, board: bool
+        self, name: str, store: Disk, key: SigningKey, dialect: Dialect, *, boot: int, board: bool
     ) -> Node | Board:
         chance = self.chance(f"node {name}" if boot == 1 else f"node {name} boot {boot}")
         if board:
@@ -267,6 +288,15 @@ class World:
         else:
             self._power_off(inhabitant, down_us)
 
+    def lie(self, name: str) -> None:
+        """From now on a node's disk says that it wrote what it holds in a cache, which a loss of power empties."""
+        self.inhabitants[name].store.lie()
+
+    def lie_no_more(self, name: str, down_us: int) -> None:
+        """A node loses power for *down_us*, and what its disk said to have written; from then on the disk is honest."""
+        self.crash(name, down_us)
+        self.inhabitants[name].store.lie_no_more()
+
     def move(self, name: str, position_m: Position) -> None:
         """A node is somewhere else from now on."""
         inhabitant = self.inhabitants[name]
@@ -299,7 +329,10 @@ class World:
         inhabitant.up = False
         inhabitant.down_us = inhabitant.brown_out_us = inhabitant.woken_for_us = None
         inhabitant.boot += 1
-        inhabitant.store.rollback()
+        loss = inhabitant.store.power_off()
+        if loss is not None:
+            for watch in self._on_forget:
+                watch(inhabitant, loss, self.now_us)
         if self._medium is not None:
             self._medium.switch_off(inhabitant.name)
         for _, stream in self._streams_of(inhabitant.name):
@@ -420,7 +453,7 @@ class World:
         assert medium is not None
         if inhabitant.boot != boot:
             return
-        airtime_us = medium.airtime_us(len(send.packet) + limits.CRC_SIZE)
+        airtime_us = medium.modem(inhabitant.name).airtime_us(len(send.packet) + limits.CRC_SIZE)
         for delivery in medium.end_send(inhabitant.name).deliveries:
             receiver = self.inhabitants[delivery.receiver]
             heard = Reception(rssi_dbm=delivery.rssi_dbm, snr_db=delivery.snr_db, airtime_us=airtime_us)
@@ -450,8 +483,3 @@ class _Stream:
 
 
 _APPENDS = (EntryAppended, ChunkAppended)
-
-
-def _air_profile(medium: Medium, allowance: Allowance | None) -> LinkProfile:
-    airtimes_us = [medium.airtime_us(n + limits.CRC_SIZE) for n in range(limits.PACKET_SIZE + 1)]
-    return replace(air_profile(airtimes_us), allowance=allowance)

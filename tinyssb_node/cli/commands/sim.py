@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _BAR = 30
 _DEFAULT = "domain10"
 _SEARCHED = "random"
+_FAILURES = 10
+"""Enough to see a pattern."""
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -48,6 +50,13 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     search.add_argument("--first", type=_seed, default=1, metavar="S", help="the first of them (default: 1)")
     search.add_argument(
         "--of", default=_SEARCHED, metavar="NAME", help=f"which scenario (default: {_SEARCHED})"
+    )
+    search.add_argument(
+        "--failures",
+        type=positive,
+        default=_FAILURES,
+        metavar="N",
+        help=f"end after so many failures (default: {_FAILURES})",
     )
 
 
@@ -113,20 +122,27 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 def _search(arguments: argparse.Namespace) -> int:
     """Exit code 1 if a seed failed."""
-    from tinyssb_node.errors import SimulationFailedError
+    from tinyssb_node.errors import OptionError, SimulationFailedError
     from tinyssb_node.sim.search import search
 
     seeds = range(arguments.first, arguments.first + arguments.seeds)
     bar = _Bar()
-    failed = 0
-    for number, outcome in enumerate(search(arguments.of, seeds), 1):
-        if isinstance(outcome, SimulationFailedError):
-            failed += 1
-            bar.end()
-            print(f"{outcome.replay}\n    {outcome.rule}: {outcome.what}", flush=True)
-        bar.show(number / len(seeds), f"of {len(seeds)} seeds, {failed} failed")
-    bar.end()
-    print(f"{len(seeds)} seeds played, {failed} failed.")
+    played = failed = left_out = 0
+    try:
+        for outcome in search(arguments.of, seeds, nodes=arguments.nodes, hours=arguments.hours):
+            played += 1
+            if isinstance(outcome, SimulationFailedError):
+                failed += 1
+                bar.end()
+                print(f"{outcome.replay}\n    {outcome.rule}: {outcome.what}", flush=True)
+            left_out += isinstance(outcome, OptionError)
+            bar.show(played / len(seeds), f"of {len(seeds)} seeds, {failed} failed")
+            if failed >= arguments.failures:
+                break
+    finally:
+        bar.end()
+    without = f", {left_out} made no mesh" if left_out else ""
+    print(f"{played} seeds played, {failed} failed{without}.")
     return 1 if failed else 0
 
 
