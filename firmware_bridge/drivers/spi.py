@@ -279,6 +279,14 @@ class SpiRadio:
             self.counters.kept += 1
             return False
         chip.start_send(frame)
+        try:
+            await self._finish(chip, frame)
+        except (ChipError, RadioError) as error:
+            self._in_trouble(str(error))
+        return True
+
+    async def _finish(self, chip: LoraChip, frame: bytes) -> None:
+        """Wait for the end of a frame that is on the air, and listen again."""
         timeout_s = self._modem.airtime_us(len(frame)) / 1e6 + limits.SEND_MARGIN_S
         events = await self._wait_for(EVENT_SENT | EVENT_TIMEOUT, timeout_s, chip)
         if events is None or events & EVENT_TIMEOUT:
@@ -286,7 +294,6 @@ class SpiRadio:
         elif events:
             self.counters.sent += 1
             chip.start_receive()
-        return True
 
     def _coming_in(self, chip: LoraChip) -> bool:
         """Whether a frame is being received; a receiver that says so for longer than a frame takes is started anew."""
