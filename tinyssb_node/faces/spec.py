@@ -1,6 +1,7 @@
 """Spec strings: how a user names a face. The grammar, with all options and examples, is in docs/reference/faces.md.
 
 udp:GROUP:PORT   ws:listen:HOST:PORT   ws:connect:HOST:PORT   ether:HOST:PORT      each with ?option=value&…
+kiss:DEVICE      rnode:DEVICE          meshtastic:DEVICE      meshcore:DEVICE
 """
 
 import ipaddress
@@ -14,10 +15,22 @@ from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.face import Endpoint
 from tinyssb_node.faces.radio import RadioChoice
 from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio, write_radio
+from tinyssb_node.faces.serial_spec import (
+    KissSpec,
+    MeshcoreSpec,
+    MeshtasticSpec,
+    RnodeSpec,
+    SerialSpec,
+    parse_serial,
+    serialize_serial,
+)
 from tinyssb_node.faces.spec_reader import NAME_RULE, SpecReader, matching, read_interface
 from tinyssb_node.ids import FaceName
 
-SCHEMES: Final = "udp:GROUP:PORT, ws:listen:HOST:PORT, ws:connect:HOST:PORT, ether:HOST:PORT"
+SCHEMES: Final = (
+    "udp:GROUP:PORT, ws:listen:HOST:PORT, ws:connect:HOST:PORT, ether:HOST:PORT, kiss:DEVICE, rnode:DEVICE, "
+    "meshtastic:DEVICE, meshcore:DEVICE"
+)
 """The forms of a spec string, as errors show them."""
 TTL_MAX: Final = 255
 """Highest time to live of an IP packet."""
@@ -107,7 +120,7 @@ class EtherSpec:
         return FaceName(f"ether:{self.name}")
 
 
-FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec
+FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec | SerialSpec
 """What a spec string can say."""
 
 
@@ -137,6 +150,8 @@ def parse_spec(text: str) -> FaceSpec:
         return _parse_ws_connect(reader)
     if reader.skip("ether:"):
         return _parse_ether(reader)
+    if (serial := parse_serial(reader)) is not None:
+        return serial
     raise FaceSpecError(text, "it begins with nothing known", SCHEMES)
 
 
@@ -207,6 +222,8 @@ def serialize_spec(spec: FaceSpec) -> str:
         case EtherSpec():
             address = f"ether:{_bracketed(spec.host)}:{spec.port}"
             options = {} if spec.radio is None else write_radio(spec.radio)
+        case KissSpec() | RnodeSpec() | MeshtasticSpec() | MeshcoreSpec():
+            address, options = serialize_serial(spec)
     named = {"name": spec.name}
     ordered = named | options if isinstance(spec, EtherSpec) else options | named
     given = [f"{key}={quote(value, safe='/')}" for key, value in ordered.items() if value]
@@ -236,3 +253,7 @@ def open_endpoint(text: str) -> Endpoint:
             from tinyssb_node.faces.ether import EtherEndpoint  # noqa: PLC0415 - lazy, see above
 
             return EtherEndpoint(text, spec)
+        case KissSpec() | RnodeSpec() | MeshtasticSpec() | MeshcoreSpec():
+            from tinyssb_node.faces.serial import SerialEndpoint  # noqa: PLC0415 - lazy, see above
+
+            return SerialEndpoint(text, spec)

@@ -69,6 +69,13 @@ class SpecReader:
             self.fail(f"'{host}' is no host", "a host name, an IPv4 address, or an IPv6 address in brackets")
         return host, port
 
+    def rest(self, read: Callable[[str], _Value | None], allowed: str) -> _Value:
+        """The rest of the address, where it is no host and port."""
+        value = read(self._place)
+        if value is None:
+            self.fail(f"'{self._place}' is no address", allowed)
+        return value
+
     def option(self, key: str, default: _Value, read: Callable[[str], _Value | None], allowed: str) -> _Value:
         """One option's value. *read* returns None for what is not *allowed*."""
         text = self._options.pop(key, None)

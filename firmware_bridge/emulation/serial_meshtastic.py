@@ -1,0 +1,171 @@
+"""A Meshtastic device that is not there. Pure. Written after the firmware's StreamAPI, PhoneAPI and Router."""
+
+from firmware_bridge.emulation.serial_air import RSSI_DBM, SNR_DB, Air, Device
+from firmware_bridge.serial import protobuf
+from firmware_bridge.serial.meshtastic import (
+    ROUTING_APP,
+    Channel,
+    ConfigComplete,
+    FrameReader,
+    FromRadio,
+    Heartbeat,
+    LoraConfig,
+    Metadata,
+    MyInfo,
+    Other,
+    Packet,
+    QueueStatus,
+    Rebooted,
+    Role,
+    RoutingError,
+    WantConfig,
+    parse_to_radio,
+    serialize_frame,
+    serialize_from_radio,
+    serialize_routing,
+)
+from firmware_bridge.serial.meshtastic_air import on_air
+
+QUEUE_MAX = 16
+"""Packets it keeps."""
+SHORT_FAST_EU868 = LoraConfig(
+    use_preset=True,
+    preset=6,
+    bandwidth_code=0,
+    spreading_factor=0,
+    coding_rate=0,
+    region=3,
+    transmits=True,
+    power_dbm=14,
+    slot=0,
+    override_mhz=0.0,
+)
+"""A device set up for a quick mesh in Europe."""
+_HEADER = 16
+
+
+class MeshtasticDevice(Device):
+    """A device with two channels."""
+
+    def __init__(
+        self,
+        air: Air,
+        node: int,
+        *,
+        config: LoraConfig = SHORT_FAST_EU868,
+        channels: tuple[str, ...] = ("", "tinySSB"),
+    ) -> None:
+        super().__init__(air)
+        self.node = node
+        self.config = config
+        self.channels = channels
+        self.over_duty = False
+        """Whether it has used up its hour."""
+        self._queue: list[bytes] = []
+        self._reader = FrameReader()
+        self.lora, _ = on_air(config, channels[0])
+
+    def boot(self) -> None:
+        """See Device."""
+        if "sending" in self._timers:
+            self.air.end(self)
+        self.forget_timers()
+        self._queue.clear()
+        self._reader = FrameReader()
+        self.write(b"INFO  | ??:??:?? 0 Booting\r\n")
+        self._say(Rebooted())
+
+    def receive(self, data: bytes, now_us: int) -> None:
+        """See Device."""
+        for frame in self._reader.feed(data):
+            message = parse_to_radio(frame)
+            match message:
+                case WantConfig(nonce):
+                    self._tell_all(nonce)
+                case Heartbeat():
+                    self._tell_queue(0)
+                case Packet():
+                    self._take_packet(message, now_us)
+
+    def _tell_all(self, nonce: int) -> None:
+        self._say(MyInfo(self.node))
+        self._say(Metadata("2.7.11.emulated"))
+        self._say(Other(4))
+        for index in range(8):
+            is_used = index < len(self.channels)
+            role = Role.PRIMARY if index == 0 else Role.SECONDARY if is_used else Role.DISABLED
+            self._say(Channel(index=index, name=self.channels[index] if is_used else "", role=role))
+        self._say(self.config)
+        self._say(ConfigComplete(nonce))
+
+    def _take_packet(self, packet: Packet, now_us: int) -> None:
+        if self.over_duty:
+            self._tell_queue(packet.id, RoutingError.DUTY_CYCLE_LIMIT)
+            self._refuse(packet, RoutingError.DUTY_CYCLE_LIMIT)
+            return
+        if len(self._queue) >= QUEUE_MAX:
+            self._tell_queue(packet.id, 32)
+            return
+        if packet.channel >= len(self.channels):
+            self._refuse(packet, RoutingError.NO_CHANNEL)
+            return
+        self._queue.append(self._wrap(packet))
+        self._tell_queue(packet.id)
+        if not self._timers:
+            self.set_timer("decide", now_us)
+
+    def _wrap(self, packet: Packet) -> bytes:
+        """The packet on the air: a header, and what would be encrypted. The channel's name stands for its key."""
+        header = self.node.to_bytes(4, "little") + packet.id.to_bytes(4, "little")
+        inner = protobuf.serialize_fields([(1, packet.port), (2, packet.payload), (9, 0)])
+        key = self.channels[packet.channel].encode()[:7]
+        return header + bytes([len(key)]) + key.ljust(7, b"\x00") + inner
+
+    def _refuse(self, packet: Packet, error: RoutingError) -> None:
+        self._say(
+            Packet(
+                payload=serialize_routing(error),
+                port=ROUTING_APP,
+                channel=packet.channel,
+                id=packet.id ^ 1,
+                sender=self.node,
+                request_id=packet.id,
+            )
+        )
+
+    def ring(self, timer: str, now_us: int) -> None:
+        """See Device."""
+        if timer == "sending":
+            self.air.end(self)
+        if not self._queue:
+            return
+        if self.air.is_busy(self):
+            self.set_timer("decide", now_us + 10_000)
+            return
+        self.set_timer("sending", self.air.begin(self, self._queue.pop(0), now_us))
+
+    def heard(self, frame: bytes) -> None:
+        """See Device."""
+        name = frame[9 : 9 + frame[8]].decode()
+        if name not in self.channels:
+            return
+        inner = protobuf.parse_fields(frame[_HEADER:])
+        self._say(
+            Packet(
+                payload=protobuf.blob(inner, 2),
+                port=protobuf.number(inner, 1),
+                channel=self.channels.index(name),
+                id=int.from_bytes(frame[4:8], "little"),
+                sender=int.from_bytes(frame[:4], "little"),
+                rssi_dbm=RSSI_DBM,
+                snr_db=SNR_DB,
+            )
+        )
+
+    def _tell_queue(self, packet_id: int, error: int = 0) -> None:
+        self._say(
+            QueueStatus(error=error, free=QUEUE_MAX - len(self._queue), size=QUEUE_MAX, packet_id=packet_id)
+        )
+
+    def _say(self, message: FromRadio) -> None:
+        self.write(serialize_frame(serialize_from_radio(message)))

@@ -1,0 +1,142 @@
+"""The little of protobuf that a few small messages take: fields to bytes and back. Pure.
+
+Source: "Encoding", protobuf.dev: records of tag and value; a tag is the field's number times eight, plus a wire type.
+"""
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from firmware_bridge.serial import limits
+
+_VARINT: Final = 0
+_FIXED64: Final = 1
+_BYTES: Final = 2
+_FIXED32: Final = 5
+_VARINT_MAX: Final = 10
+_WORD: Final = (1 << 64) - 1
+
+
+class ProtobufError(ValueError):
+    """Bytes that are no protobuf message."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(f"no protobuf message: it makes no sense from byte {offset} on")
+        self.offset = offset
+        """Where the trouble begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed32:
+    """A value that is always written in four bytes: an address, or a floating-point number."""
+
+    bits: int
+    """0 to 2^32 - 1."""
+
+    @property
+    def as_float(self) -> float:
+        """The same four bytes as a number with a fraction."""
+        (value,) = struct.unpack("<f", self.bits.to_bytes(4, "little"))
+        assert isinstance(value, float)
+        return value
+
+
+def fixed_float(value: float) -> Fixed32:
+    """*value* as four bytes."""
+    return Fixed32(int.from_bytes(struct.pack("<f", value), "little"))
+
+
+Value = int | bytes | Fixed32
+"""A varint, something with a length, or four bytes."""
+Fields = dict[int, list[Value]]
+"""Values by their field's number, in the order they came."""
+
+
+def serialize_fields(fields: Iterable[tuple[int, Value]]) -> bytes:
+    """The message with these numbers and values. A negative number is written as int32 and int64 are, in ten bytes."""
+    out = bytearray()
+    for number, value in fields:
+        if isinstance(value, int):
+            out += _varint(number << 3 | _VARINT) + _varint(value & _WORD)
+        elif isinstance(value, bytes):
+            out += _varint(number << 3 | _BYTES) + _varint(len(value)) + value
+        else:
+            out += _varint(number << 3 | _FIXED32) + value.bits.to_bytes(4, "little")
+    return bytes(out)
+
+
+def parse_fields(message: bytes) -> Fields:
+    """The values in *message*; those of eight bytes are left out. Raises ProtobufError."""
+    fields: Fields = {}
+    at = count = 0
+    while at < len(message):
+        begin = at
+        tag, at = _read_varint(message, at)
+        number, wire = tag >> 3, tag & 7
+        value, at = _read_value(message, at, wire)
+        count += 1
+        if number == 0 or count > limits.PROTOBUF_FIELDS_MAX:
+            raise ProtobufError(begin)
+        if value is not None:
+            fields.setdefault(number, []).append(value)
+    return fields
+
+
+def _read_value(message: bytes, at: int, wire: int) -> tuple[Value | None, int]:
+    if wire == _VARINT:
+        return _read_varint(message, at)
+    if wire == _BYTES:
+        length, at = _read_varint(message, at)
+        if at + length > len(message):
+            raise ProtobufError(at)
+        return message[at : at + length], at + length
+    if wire == _FIXED32 and at + 4 <= len(message):
+        return Fixed32(int.from_bytes(message[at : at + 4], "little")), at + 4
+    if wire == _FIXED64 and at + 8 <= len(message):
+        return None, at + 8
+    raise ProtobufError(at)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _read_varint(message: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for index, byte in enumerate(message[at : at + _VARINT_MAX]):
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            return value & _WORD, at + index + 1
+    raise ProtobufError(at)
+
+
+def number(fields: Fields, field: int, default: int = 0) -> int:
+    """The last varint or four bytes of a *field*, as protobuf counts it; *default* if there is none."""
+    value = fields.get(field, [default])[-1]
+    if isinstance(value, Fixed32):
+        return value.bits
+    return value if isinstance(value, int) else default
+
+
+def signed(fields: Fields, field: int) -> int:
+    """The same as int32 or int64."""
+    value = number(fields, field)
+    return value - (1 << 64) if value >> 63 else value
+
+
+def blob(fields: Fields, field: int) -> bytes:
+    """The last value with a length of a *field*; empty if there is none."""
+    value = fields.get(field, [b""])[-1]
+    return value if isinstance(value, bytes) else b""
+
+
+def real(fields: Fields, field: int) -> float:
+    """The last floating-point number of a *field*; 0 if there is none."""
+    value = fields.get(field, [Fixed32(0)])[-1]
+    return value.as_float if isinstance(value, Fixed32) else 0.0

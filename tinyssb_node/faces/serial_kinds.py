@@ -1,0 +1,102 @@
+"""What each kind of radio on a cable needs: its conversation, its framing of packets, its manners. Pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from firmware_bridge.lora import airtime_us
+from firmware_bridge.plans import IllegalPlanError, IllegalPowerError, RadioPlan
+from firmware_bridge.serial.kiss_host import KissSession
+from firmware_bridge.serial.meshcore_host import MeshcoreSession
+from firmware_bridge.serial.meshtastic_host import MeshtasticSession
+from firmware_bridge.serial.rnode_host import RnodeSession
+from firmware_bridge.serial.session import Conversation, Ready
+from tinyssb_node import limits
+from tinyssb_node.faces.framing import Junk, parse_bare, parse_crc_frame, serialize_crc_frame
+from tinyssb_node.faces.radio import RadioChoice, allowance_of
+from tinyssb_node.faces.serial_spec import KissSpec, MeshcoreSpec, MeshtasticSpec, RnodeSpec, SerialSpec
+from tinyssb_node.scheduling.link import LinkProfile, air_profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """How one kind is used."""
+
+    converse: Callable[[], Conversation]
+    """Begins a new conversation."""
+    frame: Callable[[bytes], bytes]
+    """A packet as the radio is given it."""
+    parse: Callable[[bytes], bytes | Junk]
+    """The packet in what the radio heard."""
+    gap_packets: int = 1
+    """Silence after each packet, in full packets' time."""
+
+
+def kind_of(spec: SerialSpec, entropy: Callable[[], float]) -> Kind:
+    """How the radio of *spec* is used. *entropy* returns numbers from 0 up to 1.
+
+    Raises IllegalPlanError and IllegalPowerError.
+    """
+    match spec:
+        case KissSpec():
+            return Kind(converse=_kiss(spec), frame=serialize_crc_frame, parse=parse_crc_frame)
+        case RnodeSpec():
+            return Kind(converse=_rnode(spec), frame=bytes, parse=parse_bare)
+        case MeshtasticSpec():
+            return Kind(
+                converse=lambda: MeshtasticSession(spec.channel, entropy),
+                frame=bytes,
+                parse=parse_bare,
+                gap_packets=limits.GUEST_GAP_PACKETS,
+            )
+        case MeshcoreSpec():
+            return Kind(
+                converse=lambda: MeshcoreSession(spec.channel),
+                frame=bytes,
+                parse=parse_bare,
+                gap_packets=limits.GUEST_GAP_PACKETS,
+            )
+
+
+def _kiss(spec: KissSpec) -> Callable[[], Conversation]:
+    plan = _plan(spec.radio)
+    permille = plan.sub_band.duty_permille or 0
+    return lambda: KissSession(plan.lora, plan.power_dbm, stock=spec.stock, duty_permille=permille)
+
+
+def _rnode(spec: RnodeSpec) -> Callable[[], Conversation]:
+    plan = _plan(spec.radio)
+    permille = plan.sub_band.duty_permille or 0
+    return lambda: RnodeSession(plan.lora, plan.power_dbm, duty_permille=permille)
+
+
+def _plan(radio: RadioChoice) -> RadioPlan:
+    wanted = radio.wanted
+    assert wanted is not None, "the spec string was read without settings"
+    return radio.resolve(wanted)
+
+
+def profile_of(
+    kind: Kind, conversation: Conversation, radio: RadioChoice, ready: Ready, time_scale: float
+) -> LinkProfile | str:
+    """How a face on this radio is scheduled; or, in plain words, why it may not send.
+
+    *time_scale*: how many times as quick as ours the radio's clock is, which is 1 unless it is an emulated one.
+    """
+    try:
+        plan = replace(radio, power_dbm=ready.power_dbm).resolve(ready.lora)
+    except (IllegalPlanError, IllegalPowerError) as error:
+        return str(error)
+    airtimes_us = [
+        max(
+            1,
+            round(
+                airtime_us(ready.lora, conversation.air_bytes(len(kind.frame(bytes(length))))) / time_scale
+            ),
+        )
+        for length in range(limits.PACKET_SIZE + 1)
+    ]
+    return replace(
+        air_profile(airtimes_us),
+        allowance=allowance_of(plan, time_scale),
+        gap_us=kind.gap_packets * airtimes_us[limits.PACKET_SIZE],
+    )

@@ -1,0 +1,129 @@
+"""Serial ports: finding the right one, also after it was plugged in again elsewhere, and opening it."""
+
+import errno
+import termios
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node.faces.serial_spec import USB
+
+PLUG_IN: Final = "Plug the radio in: it is then found by itself."
+"""What to do about a port that is not there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsbPort:
+    """A serial port that is plugged in at USB."""
+
+    path: str
+    """Its name at the moment: ``/dev/ttyUSB0``."""
+    serial_number: str | None
+    """What its maker wrote into it; None if nothing, or the same into all."""
+    vendor_id: int | None
+    product_id: int | None
+    interface: int | None
+    """Which port of the device it is, where it has several."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortProblem:
+    """Why there is no port."""
+
+    what: str
+    """In plain words."""
+    remedy: str
+    """What a person can do."""
+
+
+def list_usb_ports() -> list[UsbPort]:
+    """The serial ports at USB now; none if the library that knows is not installed, which ``open_port`` tells."""
+    try:
+        import serialx  # noqa: PLC0415 - an optional extra
+    except ModuleNotFoundError:
+        return []
+    return [
+        UsbPort(
+            path=port.device,
+            serial_number=None if serialx.is_non_unique_serial(port.serial_number) else port.serial_number,
+            vendor_id=port.vid,
+            product_id=port.pid,
+            interface=port.interface_num,
+        )
+        for port in serialx.list_serial_ports()
+        if port.vid is not None
+    ]
+
+
+class PortFinder:
+    """Finds one device's port, whatever it is called now."""
+
+    def __init__(self, device: str, list_ports: Callable[[], Iterable[UsbPort]] = list_usb_ports) -> None:
+        """*device*: a path, or ``usb:`` and a USB serial number."""
+        self._device = device
+        self._list_ports = list_ports
+        self._known: UsbPort | None = None
+
+    def find(self) -> str | PortProblem:
+        """The path to open now."""
+        number = self._device.removeprefix(USB) if self._device.startswith(USB) else None
+        if number is None and Path(self._device).exists():
+            return self._device
+        for port in self._list_ports():
+            if port.serial_number == number if number is not None else self._is_known(port):
+                return port.path
+        if number is not None:
+            what = f"no USB device with the serial number {number} is plugged in"
+        else:
+            what = f"there is no {self._device}"
+        return PortProblem(what, PLUG_IN)
+
+    def opened(self, path: str) -> None:
+        """*path* was opened and had the right thing behind it: remember which device that is."""
+        real = str(Path(path).resolve())
+        self._known = next((port for port in self._list_ports() if port.path in (path, real)), self._known)
+
+    def _is_known(self, port: UsbPort) -> bool:
+        """Whether *port* is the one that was there before, under another name."""
+        known = self._known
+        return (
+            known is not None
+            and known.serial_number is not None
+            and (port.serial_number, port.vendor_id, port.product_id, port.interface)
+            == (known.serial_number, known.vendor_id, known.product_id, known.interface)
+        )
+
+
+async def open_port(path: str, speed: int) -> tuple[StreamReader, StreamWriter] | PortProblem:
+    """Open the port at *path* with *speed* bits a second, for us alone."""
+    try:
+        import serialx  # noqa: PLC0415 - an optional extra
+    except ModuleNotFoundError:
+        return PortProblem(
+            "the library for serial ports is not installed", "Type: pip install 'tinyssb-node[serial]'"
+        )
+    try:
+        return await serialx.open_serial_connection(path, baudrate=speed, exclusive=True)
+    except OSError as error:
+        return _refused(path, error)
+    except (termios.error, serialx.SerialException) as error:
+        return PortProblem(f"{path} is no serial port ({error.args[-1]})", "Look at: ls -l /dev/serial/by-id")
+
+
+def _refused(path: str, error: OSError) -> PortProblem:
+    """Why the system does not open *path*, and what to do."""
+    if isinstance(error, FileNotFoundError):
+        return PortProblem(f"there is no {path}", PLUG_IN)
+    if isinstance(error, PermissionError):
+        return PortProblem(
+            f"this user may not open {path}", "Type: sudo usermod -aG dialout $USER; then log in again"
+        )
+    if error.errno == errno.EBUSY:
+        return PortProblem(
+            f"another program has {path} open", "Stop it: ModemManager, gpsd, or an app of that radio"
+        )
+    if error.errno == errno.ENOTTY:
+        return PortProblem(f"{path} is no serial port", "Look at: ls -l /dev/serial/by-id")
+    return PortProblem(f"{path} cannot be opened ({error.strerror or error})", "Look at: dmesg | tail")

@@ -1,0 +1,171 @@
+"""Spec strings of radios on serial cables: kiss, rnode, meshtastic, meshcore. Grammar: docs/reference/faces.md."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from firmware_bridge.serial import limits as serial_limits
+from tinyssb_node.faces.radio import RadioChoice
+from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio, write_radio
+from tinyssb_node.faces.spec_reader import SpecReader, matching
+from tinyssb_node.ids import FaceName
+
+SPEEDS: Final = (9_600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600)
+"""Bits a second that serial ports know and radios are built with."""
+CHANNEL_DEFAULT: Final = "tinySSB"
+"""Name of the channel of a mesh that is ours."""
+USB: Final = "usb:"
+"""What a device begins with that is named by its USB serial number."""
+
+_DEVICE = re.compile(r"/[A-Za-z0-9._:/+@#=-]{1,200}|usb:[A-Za-z0-9._:-]{1,64}")
+_DEVICE_RULE = "a path such as /dev/serial/by-id/usb-…, or usb: and a USB serial number"
+_CHANNEL = re.compile(r"[A-Za-z0-9._-]{1,11}")
+_LAW_OPTIONS = "region, gain, loss"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cable:
+    """What all of them have."""
+
+    device: str
+    """Path of the port, or ``usb:`` and the serial number of a USB device."""
+    radio: RadioChoice
+    """What the radio is to be set to, and the law it is under."""
+    speed: int = serial_limits.BAUD
+    """Bits a second on the cable."""
+    name: str | None = None
+    """The face's name; None: the kind's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KissSpec(_Cable):
+    """A KISS modem: MeshCore's firmware or our bridge firmware."""
+
+    stock: bool = False
+    """Whether a firmware will do that cannot set the sync word: only nodes that have the same hear this one."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``kiss``."""
+        return FaceName(self.name or "kiss")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RnodeSpec(_Cable):
+    """An RNode, heard by other RNodes."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``rnode``."""
+        return FaceName(self.name or "rnode")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeshtasticSpec(_Cable):
+    """A Meshtastic device, whose radio is set up by its own app."""
+
+    channel: str = CHANNEL_DEFAULT
+    """Name of the channel to use."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``meshtastic``."""
+        return FaceName(self.name or "meshtastic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeshcoreSpec(_Cable):
+    """A MeshCore companion, whose radio is set up by its own app."""
+
+    channel: str = CHANNEL_DEFAULT
+    """Name of the channel to use."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``meshcore``."""
+        return FaceName(self.name or "meshcore")
+
+
+SerialSpec = KissSpec | RnodeSpec | MeshtasticSpec | MeshcoreSpec
+"""A radio on a serial cable."""
+
+
+def parse_serial(reader: SpecReader) -> SerialSpec | None:
+    """Read the spec string of a radio on a cable; None if it is none. Raises FaceSpecError."""
+    if reader.skip("kiss:"):
+        device, speed, name = _cable(reader)
+        stock = reader.switch("stock", default=False)
+        radio = _full_radio(reader)
+        reader.end(f"{RADIO_OPTIONS}, stock, speed, name")
+        return KissSpec(device=device, radio=radio, speed=speed, stock=stock, name=name)
+    if reader.skip("rnode:"):
+        device, speed, name = _cable(reader)
+        radio = _full_radio(reader)
+        reader.end(f"{RADIO_OPTIONS}, speed, name")
+        return RnodeSpec(device=device, radio=radio, speed=speed, name=name)
+    for scheme, spec in (("meshtastic:", MeshtasticSpec), ("meshcore:", MeshcoreSpec)):
+        if reader.skip(scheme):
+            device, speed, name = _cable(reader)
+            channel = reader.option(
+                "channel", CHANNEL_DEFAULT, matching(_CHANNEL), "1 to 11 letters, digits, '.', '_' or '-'"
+            )
+            radio = _law_only(reader)
+            reader.end(f"{_LAW_OPTIONS}, channel, speed, name")
+            return spec(device=device, radio=radio, speed=speed, channel=channel, name=name)
+    return None
+
+
+def serialize_serial(spec: SerialSpec) -> tuple[str, dict[str, str | None]]:
+    """The address of a spec string, and its options; None for what need not be said."""
+    options = write_radio(spec.radio)
+    match spec:
+        case KissSpec():
+            scheme = "kiss"
+            options["stock"] = "on" if spec.stock else None
+        case RnodeSpec():
+            scheme = "rnode"
+        case MeshtasticSpec() | MeshcoreSpec():
+            scheme = "meshtastic" if isinstance(spec, MeshtasticSpec) else "meshcore"
+            options["channel"] = spec.channel if spec.channel != CHANNEL_DEFAULT else None
+    options["speed"] = str(spec.speed) if spec.speed != serial_limits.BAUD else None
+    return f"{scheme}:{spec.device}", options
+
+
+def _cable(reader: SpecReader) -> tuple[str, int, str | None]:
+    device = reader.rest(matching(_DEVICE), _DEVICE_RULE)
+    speed = reader.option(
+        "speed",
+        serial_limits.BAUD,
+        lambda text: int(text) if text.isascii() and text.isdigit() and int(text) in SPEEDS else None,
+        ", ".join(map(str, SPEEDS)),
+    )
+    return device, speed, reader.name()
+
+
+def _full_radio(reader: SpecReader) -> RadioChoice:
+    """What a radio that we set up is to be set to."""
+    radio = _law(reader)
+    if radio.wanted is None:
+        reader.fail(
+            "it does not say what to set the radio to",
+            "&plan= such as EU868.a, or &frequency= and what follows",
+        )
+    return radio
+
+
+def _law_only(reader: SpecReader) -> RadioChoice:
+    """The law that a radio is under which others set up."""
+    radio = _law(reader)
+    if radio.wanted is not None or radio.power_dbm is not None:
+        reader.fail("it sets up a radio that only its own app sets up", _LAW_OPTIONS)
+    return radio
+
+
+def _law(reader: SpecReader) -> RadioChoice:
+    radio = read_radio(reader)
+    if radio is None:
+        reader.fail(
+            "it names no region, and who sends by radio must keep its law",
+            f"{'?' if not reader.spec.count('?') else '&'}region=EU868, or another region",
+        )
+    return radio
