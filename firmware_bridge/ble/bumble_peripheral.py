@@ -1,0 +1,203 @@
+"""Being found by phones, through a dongle driven directly."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+from bumble.core import UUID, AdvertisingData
+from bumble.device import Connection, Device
+from bumble.gatt import Characteristic, CharacteristicValue, Service
+
+from firmware_bridge.ble import limits
+from firmware_bridge.ble.bumble_device import FAULTS, PROPERTIES, bare, broken, bumble_device, hang_up
+from firmware_bridge.ble.errors import LinkClosedError
+from firmware_bridge.ble.gatt import (
+    CHARACTERISTICS,
+    NOTIFY_UUID,
+    SERVICE_UUID,
+    WRITE_UUID,
+    carries_packets,
+    local_name,
+    value_room,
+)
+from firmware_bridge.ble.link import Inbox
+
+
+class DonglePhoneLink:
+    """A phone that asked for notifications."""
+
+    def __init__(self, device: Device, connection: Connection, notified: Characteristic[bytes]) -> None:
+        self.inbox = Inbox()
+        self._device = device
+        self._connection = connection
+        self._notified = notified
+
+    @property
+    def address(self) -> str:
+        """See Link."""
+        return bare(self._connection.peer_address)
+
+    async def send(self, value: bytes) -> None:
+        """See Link. Handed over to the dongle: a notification has no answer."""
+        if self.inbox.ended:
+            raise LinkClosedError("the phone went away")
+        try:
+            await self._device.notify_subscriber(self._connection, self._notified, value)
+        except FAULTS as error:
+            raise broken("notifying the phone failed", error) from error
+
+    async def receive(self) -> bytes:
+        """See Link."""
+        return await self.inbox.take()
+
+    async def close(self) -> None:
+        """See Link."""
+        if not self.inbox.ended:
+            self.inbox.end("this node closed it")
+            await hang_up(self._connection)
+
+
+class BumblePeripheral:
+    """Our service, and who uses it."""
+
+    def __init__(self, device: Device, links: int) -> None:
+        self._device = device
+        self._links_max = links
+        self._links: dict[Connection, DonglePhoneLink] = {}
+        self._arrived: asyncio.Queue[DonglePhoneLink | None] = asyncio.Queue()
+        self._lost: str | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.remark: str | None = None
+        """See Peripheral."""
+        characteristics = {
+            one.uuid: Characteristic(
+                one.uuid,
+                Characteristic.Properties(sum(PROPERTIES[flag] for flag in one.flags)),
+                Characteristic.READABLE | Characteristic.WRITEABLE,
+                CharacteristicValue(write=self._written) if one.uuid == WRITE_UUID else b"",
+            )
+            for one in CHARACTERISTICS
+        }
+        self._notified = characteristics[NOTIFY_UUID]
+        self._notified.on(Characteristic.EVENT_SUBSCRIPTION, self._subscribed)
+        device.add_service(Service(SERVICE_UUID, list(characteristics.values())))
+        device.on(Device.EVENT_CONNECTION, self._connected)
+        device.on("flush", partial(self._lose, "the Bluetooth dongle is gone"))
+
+    @property
+    def address(self) -> str:
+        """What it is found under."""
+        return bare(self._device.random_address)
+
+    async def accept(self) -> DonglePhoneLink:
+        """See Peripheral."""
+        link = await self._arrived.get()
+        if link is None:
+            self._arrived.put_nowait(None)
+            raise LinkClosedError(self._lost or "")
+        return link
+
+    async def advertise(self) -> None:
+        """Be found while there is room for one more phone. A controller stops by itself whenever somebody connects."""
+        if len(self._links) >= self._links_max:
+            await self._device.stop_advertising()
+            return
+        data = AdvertisingData(
+            [
+                (
+                    AdvertisingData.FLAGS,
+                    bytes(
+                        [
+                            AdvertisingData.LE_GENERAL_DISCOVERABLE_MODE_FLAG
+                            | AdvertisingData.BR_EDR_NOT_SUPPORTED_FLAG
+                        ]
+                    ),
+                ),
+                (AdvertisingData.COMPLETE_LIST_OF_128_BIT_SERVICE_CLASS_UUIDS, bytes(UUID(SERVICE_UUID))),
+            ]
+        )
+        name = local_name(self.address).encode()
+        answer = AdvertisingData([(AdvertisingData.COMPLETE_LOCAL_NAME, name)])
+        await self._device.start_advertising(
+            advertising_data=bytes(data),
+            scan_response_data=bytes(answer),
+            advertising_interval_min=limits.ADVERTISING_INTERVAL_MS,
+            advertising_interval_max=limits.ADVERTISING_INTERVAL_MS,
+        )
+
+    async def close(self) -> None:
+        """End all links."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        for link in list(self._links.values()):
+            await link.close()
+
+    def _lose(self, reason: str) -> None:
+        self._lost = reason
+        self._arrived.put_nowait(None)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _connected(self, connection: Connection) -> None:
+        connection.on(Connection.EVENT_DISCONNECTION, lambda _: self._disconnected(connection))
+        self._spawn(self._readvertise())
+
+    def _disconnected(self, connection: Connection) -> None:
+        link = self._links.pop(connection, None)
+        if link is not None:
+            link.inbox.end("the phone went away")
+        self._spawn(self._readvertise())
+
+    async def _readvertise(self) -> None:
+        try:
+            await self.advertise()
+        except FAULTS as error:
+            self._lose(broken("advertising failed", error).reason)
+
+    def _subscribed(self, connection: Connection, notify: bool, _indicate: bool) -> None:
+        """A phone switched notifications on or off: that makes a link, or ends it."""
+        before = self._links.pop(connection, None)
+        if before is not None:
+            before.inbox.end("the phone subscribed anew" if notify else "the phone wants no more")
+        if not notify:
+            return
+        if not carries_packets(connection.att_mtu):
+            self.remark = f"a phone takes values of {value_room(connection.att_mtu)} bytes only"
+        elif len(self._links) >= self._links_max:
+            self.remark = f"there are {self._links_max} phones already"
+        else:
+            self.remark = None
+            link = self._links[connection] = DonglePhoneLink(self._device, connection, self._notified)
+            self._arrived.put_nowait(link)
+            self._spawn(self._readvertise())
+
+    async def _written(self, connection: Connection, value: bytes) -> None:
+        """A phone wrote. It may write again when this returns, so room is waited for."""
+        link = self._links.get(connection)
+        if link is not None:
+            await link.inbox.put(value)
+
+
+@asynccontextmanager
+async def bumble_peripheral(transport: str, links: int = limits.LINKS_MAX) -> AsyncIterator[BumblePeripheral]:
+    """Be found by phones through the dongle that bumble calls *transport*, while the context lasts.
+
+    At most *links* phones at a time. Raises DongleError, LinkClosedError.
+    """
+    async with bumble_device(transport) as device:
+        peripheral = BumblePeripheral(device, links)
+        try:
+            try:
+                await peripheral.advertise()
+            except FAULTS as error:
+                raise broken("advertising failed", error) from error
+            yield peripheral
+        finally:
+            await peripheral.close()
