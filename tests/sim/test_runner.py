@@ -135,12 +135,13 @@ def test_two_hundred_nodes_can_be_played() -> None:
 
 
 def test_each_radio_is_under_its_own_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = OtherRadio(nodes=("n1",), radio=Radio(duty=0.0005))
-    options = replace(build("newcomers", nodes=3, hours=1.0), radios=(other,))
+    strict = OtherRadio(nodes=("n0",), radio=Radio(duty=0.001))
+    backlog = Backlog(nodes=("n0-n2",), entries=50)
+    options = Options(nodes=3, hours=0.5, radios=(strict,), traffic=(backlog,))
     report = run_scenario(options)
-    assert 0 < report.peak_duty["n1"] <= 0.0005 < report.peak_duty["n0"]
+    assert 0 < report.peak_duty["n0"] <= 0.001
     monkeypatch.setattr(Ledger, "earliest_send_us", lambda _ledger, _airtime_us, now_us: now_us)
-    with pytest.raises(SimulationFailedError, match="n1 was on the air"):
+    with pytest.raises(SimulationFailedError, match="n0 was on the air"):
         run_scenario(options)
 
 
