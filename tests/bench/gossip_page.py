@@ -26,8 +26,7 @@ _DEPLOYED = """\
 ### By deployed rules
 
 The same scenarios and seeds, played by the rules of the ESP32 boards ([which](sim.md#deployed-boards)). Most do
-not come to an end, so each is stopped after the time given, and figures marked with `>` were still growing.
-*held*: share of all that all should hold, ids included, median. *sent per needed*: packets sent for each that
+not come to an end, so each is stopped after the time given; *so far* is a figure that most runs had then. *held*: share of all that all should hold, ids included, median. *sent per needed*: packets sent for each that
 the bound says is needed.
 """
 _FLOODING = """\
@@ -88,7 +87,7 @@ def _ours(outcomes: Sequence[Outcome], figures: Sequence[Figure]) -> str:
             rows.append(
                 (
                     f"`{row.scenario}`",
-                    row.title,
+                    row.title if len(row.measures) == 1 else f"{row.title}: {measure.name}",
                     figure.target,
                     middle,
                     spread,
@@ -111,12 +110,12 @@ def _ours(outcomes: Sequence[Outcome], figures: Sequence[Figure]) -> str:
 
 
 def _by_boards(row: Row, boards: Sequence[Outcome], place: int) -> str:
-    """The same figure by deployed rules; where most runs were cut off, it was still growing."""
+    """The same figure by deployed rules; where most runs were cut off, up to then."""
     if not boards:
         return "–"
     unit = row.measures[place].unit
     middle, _ = median_and_spread((outcome.values[place] for outcome in boards), unit)
-    return middle if _most_agreed(boards) else f"> {middle}"
+    return middle if _most_agreed(boards) else f"{middle} so far"
 
 
 def _most_agreed(boards: Sequence[Outcome]) -> bool:

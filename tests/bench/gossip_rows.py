@@ -120,8 +120,7 @@ ROWS: Final = (
             Measure(
                 name="idle duty",
                 unit="%",
-                of=lambda report: 100 * max(report.idle_duty.values(), default=1.0),
-                of_boards=lambda report: 100 * max(report.duty.values()),
+                of=lambda report: 100 * max((report.idle_duty or report.duty).values()),
                 most=0.1,
             ),
         ),

@@ -148,19 +148,20 @@ def test_the_section_shows_both_side_by_side(outcomes: list[Outcome]) -> None:
         "1.18 – 1.21",
         "3 of 3",
         "yes",
-        "> 500 × bound",
+        "500 × bound so far",
     ]
     assert cells_of(text, "### By deployed", ROWS[DOMAIN].title)[1:] == [
         "1 h",
         "0 of 3",
         "25 %",
         "2,000",
-        "> 500 × bound",
+        "500 × bound so far",
     ]
     flooding = cells_of(text, "### Against", f"flooding, {LOADS[ITS_OWN_LOAD].title}")
     assert flooding[1:] == ["0.302 s", "0.301 – 0.303", "40 %", "9 %"]
 
 
-def test_a_figure_of_boards_that_came_to_an_end_is_no_lower_bound(outcomes: list[Outcome]) -> None:
+def test_a_figure_of_boards_that_came_to_an_end_is_final(outcomes: list[Outcome]) -> None:
     agreed = [replace(outcome, agreed=True) for outcome in outcomes]
-    assert "> 500" not in gossip_page.body(agreed, bench_gossip.figures(agreed), 3)
+    assert "500 × bound so far" in gossip_page.body(outcomes, bench_gossip.figures(outcomes), 3)
+    assert "bound so far" not in gossip_page.body(agreed, bench_gossip.figures(agreed), 3)
