@@ -26,8 +26,9 @@ _DEPLOYED = """\
 ### By deployed rules
 
 The same scenarios and seeds, played by the rules of the ESP32 boards ([which](sim.md#deployed-boards)). Most do
-not come to an end, so each is stopped after the time given; *so far* is a figure that most runs had then. *held*: share of all that all should hold, ids included, median. *sent per needed*: packets sent for each that
-the bound says is needed.
+not come to an end, so each is stopped after the time given; *so far* is a figure that most runs had then. *held*:
+share of all that all should hold, ids included, median. *sent per needed*: packets sent for each that the bound
+says is needed.
 """
 _FLOODING = """\
 ### Against Meshtastic's flooding
