@@ -14,12 +14,13 @@ from typing import Any, Self
 
 from firmware_bridge.ble.errors import BluetoothError, LinkClosedError
 from firmware_bridge.ble.link import Central, Link, Peripheral, Radio
+from firmware_bridge.ble.radio import BluezRadio, BumbleRadio
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.ble_roster import Roster
-from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec
+from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec, BleSpec
 from tinyssb_node.faces.errors import FaceOpenError
-from tinyssb_node.faces.face import FaceSink
+from tinyssb_node.faces.face import Endpoint, FaceSink
 from tinyssb_node.faces.framing import Junk, parse_bare
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
@@ -215,3 +216,11 @@ class BleCentralEndpoint(_BleEndpoint):
         finally:
             self._roster.down(address, asyncio.get_running_loop().time())
             await link.close()
+
+
+def open_ble(text: str, spec: BleSpec) -> Endpoint:
+    """The endpoint that *spec*, read from *text*, asks for, not yet running."""
+    radio = BluezRadio(spec.adapter) if spec.dongle is None else BumbleRadio(spec.dongle)
+    if isinstance(spec, BlePeripheralSpec):
+        return BlePeripheralEndpoint(text, spec, radio)
+    return BleCentralEndpoint(text, spec, radio)

@@ -2,6 +2,7 @@
 
 udp:GROUP:PORT   ws:listen:HOST:PORT   ws:connect:HOST:PORT   ether:HOST:PORT      each with ?option=value&…
 kiss:DEVICE      rnode:DEVICE          meshtastic:DEVICE      meshcore:DEVICE
+ble:peripheral   ble:central
 """
 
 import ipaddress
@@ -11,6 +12,7 @@ from typing import Final
 from urllib.parse import quote
 
 from tinyssb_node import limits
+from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec, BleSpec, parse_ble, serialize_ble
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.face import Endpoint
 from tinyssb_node.faces.radio import RadioChoice
@@ -29,7 +31,7 @@ from tinyssb_node.ids import FaceName
 
 SCHEMES: Final = (
     "udp:GROUP:PORT, ws:listen:HOST:PORT, ws:connect:HOST:PORT, ether:HOST:PORT, kiss:DEVICE, rnode:DEVICE, "
-    "meshtastic:DEVICE, meshcore:DEVICE"
+    "meshtastic:DEVICE, meshcore:DEVICE, ble:peripheral, ble:central"
 )
 """The forms of a spec string, as errors show them."""
 TTL_MAX: Final = 255
@@ -120,7 +122,7 @@ class EtherSpec:
         return FaceName(f"ether:{self.name}")
 
 
-FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec | SerialSpec
+FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec | SerialSpec | BleSpec
 """What a spec string can say."""
 
 
@@ -152,6 +154,8 @@ def parse_spec(text: str) -> FaceSpec:
         return _parse_ether(reader)
     if (serial := parse_serial(reader)) is not None:
         return serial
+    if (bluetooth := parse_ble(reader)) is not None:
+        return bluetooth
     raise FaceSpecError(text, "it begins with nothing known", SCHEMES)
 
 
@@ -224,9 +228,11 @@ def serialize_spec(spec: FaceSpec) -> str:
             options = {} if spec.radio is None else write_radio(spec.radio)
         case KissSpec() | RnodeSpec() | MeshtasticSpec() | MeshcoreSpec():
             address, options = serialize_serial(spec)
+        case BlePeripheralSpec() | BleCentralSpec():
+            address, options = serialize_ble(spec)
     named = {"name": spec.name}
     ordered = named | options if isinstance(spec, EtherSpec) else options | named
-    given = [f"{key}={quote(value, safe='/')}" for key, value in ordered.items() if value]
+    given = [f"{key}={quote(value, safe='/:')}" for key, value in ordered.items() if value]
     return address + ("?" + "&".join(given) if given else "")
 
 
@@ -257,3 +263,7 @@ def open_endpoint(text: str) -> Endpoint:
             from tinyssb_node.faces.serial import SerialEndpoint  # noqa: PLC0415 - lazy, see above
 
             return SerialEndpoint(text, spec)
+        case BlePeripheralSpec() | BleCentralSpec():
+            from tinyssb_node.faces.ble import open_ble  # noqa: PLC0415 - lazy, see above
+
+            return open_ble(text, spec)

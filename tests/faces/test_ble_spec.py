@@ -1,0 +1,70 @@
+"""Spec strings of Bluetooth."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinyssb_node.faces.ble import BleCentralEndpoint, BlePeripheralEndpoint
+from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec, BleSpec
+from tinyssb_node.faces.errors import FaceSpecError
+from tinyssb_node.faces.spec import open_endpoint, parse_spec, serialize_spec
+
+NAMES = st.none() | st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", fullmatch=True)
+ROLES = st.sampled_from([BlePeripheralSpec, BleCentralSpec])
+ADAPTERS = st.none() | st.from_regex(r"hci[0-9]{1,2}", fullmatch=True)
+DONGLES = st.sampled_from(["usb:0", "usb:0a12:0001#2", "serial:/dev/ttyUSB0,115200", "hci-socket:0"])
+LINKS = st.integers(1, 7)
+SPECS = st.one_of(
+    st.builds(lambda role, **rest: role(**rest), ROLES, adapter=ADAPTERS, links=LINKS, name=NAMES),
+    st.builds(lambda role, **rest: role(**rest), ROLES, dongle=DONGLES, links=LINKS, name=NAMES),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("ble:peripheral", BlePeripheralSpec()),
+        ("ble:central", BleCentralSpec()),
+        (
+            "ble:peripheral?adapter=hci1&links=3&name=app",
+            BlePeripheralSpec(adapter="hci1", links=3, name="app"),
+        ),
+        ("ble:central?dongle=usb:0", BleCentralSpec(dongle="usb:0")),
+    ],
+)
+def test_what_is_said(text: str, spec: BleSpec) -> None:
+    assert parse_spec(text) == spec
+    assert serialize_spec(spec) == text
+
+
+@given(SPECS)
+def test_what_is_written_is_read_the_same(spec: BleSpec) -> None:
+    assert parse_spec(serialize_spec(spec)) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("ble:", "'' is no address. Possible: peripheral (be found by phones), central (find boards)"),
+        ("ble:both", "'both' is no address"),
+        ("ble:central?adapter=eth0", "adapter is 'eth0'. Possible: hci0"),
+        ("ble:central?dongle=/dev/sda", "dongle is '/dev/sda'. Possible: usb:0"),
+        ("ble:central?dongle=usb:0&adapter=hci0", "names both an adapter and a dongle"),
+        ("ble:peripheral?links=8", "links is '8'. Possible: 1 to 7"),
+        ("ble:peripheral?board=1", "there is no option 'board'. Possible: adapter, dongle, links, name"),
+    ],
+)
+def test_what_cannot_be_read_is_told(text: str, what: str) -> None:
+    with pytest.raises(FaceSpecError) as caught:
+        parse_spec(text)
+    assert what in str(caught.value)
+
+
+def test_faces_are_named_after_their_role() -> None:
+    assert (BlePeripheralSpec().face_name, BleCentralSpec().face_name) == ("ble", "board")
+    assert (BlePeripheralSpec(name="x").face_name, BleCentralSpec(name="y").face_name) == ("x", "y")
+
+
+def test_each_role_opens_its_endpoint() -> None:
+    assert isinstance(open_endpoint("ble:peripheral"), BlePeripheralEndpoint)
+    assert isinstance(open_endpoint("ble:central?dongle=usb:0"), BleCentralEndpoint)
