@@ -32,7 +32,7 @@ _TRANSFORMS: Final[dict[str, tuple[frozenset[str], Callable[["DataFrame"], "Data
     "nodes": (frozenset(), nodes.nodes),
     "frontier": (frozenset({"entry"}), replication.frontier),
     "appended": (frozenset({"entry"}), replication.appended),
-    "traffic": (frozenset(air.PACKET_KINDS), air.traffic),
+    "traffic": (frozenset(air.TRAFFIC_KINDS), air.traffic),
     "sightings": (frozenset(air.PACKET_KINDS), air.sightings),
     "sets": (frozenset({"set"}), nodes.sets),
     "forks": (frozenset({"fork"}), nodes.forks),

@@ -111,6 +111,7 @@ REQUIRED: Final = {
     "entry": ("feed", "seq", "id", "size", "chunks", "origin"),
     "rx": ("face", "packet", "length", "hash", "verdict"),
     "tx": ("face", "packet", "length", "hash"),
+    "tx_more": ("face", "packet", "count", "size"),
     "set": ("feed", "count", "state"),
     "fork": ("feed", "seq", "held", "other"),
 }

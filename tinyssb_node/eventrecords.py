@@ -35,6 +35,7 @@ KINDS: Final[Mapping[type[events.Event], str]] = {
     events.ChunkAppended: "chunk",
     events.PacketReceived: "rx",
     events.PacketSent: "tx",
+    events.PacketsSent: "tx_more",
     events.WantSeen: "want",
     events.ChnkSeen: "chnk",
     events.ClaimSeen: "claim",

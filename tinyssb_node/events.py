@@ -111,6 +111,20 @@ class PacketSent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PacketsSent:
+    """More packets of one kind went out on a face where air costs nothing than have a record each."""
+
+    face: FaceName
+    """Which face."""
+    packet: PacketKind
+    """What they are."""
+    count: int
+    """How many."""
+    size: int
+    """Bytes of all of them, without framing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WantSeen:
     """A WANT was sent or understood."""
 
@@ -312,6 +326,7 @@ Event = (
     | ChunkAppended
     | PacketReceived
     | PacketSent
+    | PacketsSent
     | WantSeen
     | ChnkSeen
     | ClaimSeen

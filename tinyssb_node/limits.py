@@ -312,6 +312,12 @@ JUNK_BURST: Final = 100
 """Records of invalid or unknown packets that a face may cause at once."""
 JUNK_PER_S: Final = 5
 """Records of invalid or unknown packets that a face may cause for long: 430,000 a day, 100 MB at most."""
+SENT_BURST: Final = 1_000
+"""Packets sent where air costs nothing that have a record each, at once: a peer that catches up is told of in full."""
+SENT_PER_S: Final = 5
+"""The same for long: 430,000 records a day, 100 MB at most."""
+SENT_TOLD_US: Final = 60_000_000
+"""Longest time until further ones are told of by their number."""
 SHARED_CHUNKS_MAX: Final = 64
 """Chunks taken over from another side chain for one received packet: 120 bytes that point to somebody's long side chain
 must not cost us a megabyte."""

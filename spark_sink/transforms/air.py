@@ -7,24 +7,31 @@ from pyspark.sql import functions as f
 
 MINUTE_US: Final = 60_000_000
 PACKET_KINDS: Final = ("rx", "tx")
+"""Records of one packet each."""
+MANY_SENT: Final = "tx_more"
+"""Records of many packets sent."""
+TRAFFIC_KINDS: Final = (*PACKET_KINDS, MANY_SENT)
 
 
 def traffic(records: DataFrame) -> DataFrame:
     """Packets, bytes and airtime by node, minute, direction, face, kind of packet and verdict."""
+    many = f.col("kind") == MANY_SENT
     return (
-        records.select("kind", "node", "t_us", "face", "packet", "verdict", "length", "airtime_us")
-        .where(f.col("kind").isin(*PACKET_KINDS))
+        records.select(
+            "kind", "node", "t_us", "face", "packet", "verdict", "length", "airtime_us", "count", "size"
+        )
+        .where(f.col("kind").isin(*TRAFFIC_KINDS))
         .groupBy(
             "node",
             (f.col("t_us") - f.col("t_us") % MINUTE_US).alias("minute_us"),
-            f.col("kind").alias("direction"),
+            f.when(many, "tx").otherwise(f.col("kind")).alias("direction"),
             "face",
             "packet",
             f.coalesce("verdict", f.lit("sent")).alias("verdict"),
         )
         .agg(
-            f.count(f.lit(1)).alias("packets"),
-            f.sum("length").alias("bytes"),
+            f.sum(f.when(many, f.col("count")).otherwise(1)).alias("packets"),
+            f.sum(f.when(many, f.col("size")).otherwise(f.col("length"))).alias("bytes"),
             f.sum(f.coalesce("airtime_us", f.lit(0))).alias("airtime_us"),
         )
         .select(

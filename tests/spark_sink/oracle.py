@@ -51,6 +51,11 @@ def traffic(records: list[Record]) -> Rows:
         key = p["node"], minute_us, p["kind"], p["face"], p["packet"], p.get("verdict", "sent")
         for index, value in enumerate((1, p["length"], p.get("airtime_us", 0))):
             sums[key][index] += value
+    for many in (record for record in records if record["kind"] == "tx_more"):
+        minute_us = many["t_us"] // 60_000_000 * 60_000_000
+        key = many["node"], minute_us, "tx", many["face"], many["packet"], "sent"
+        sums[key][0] += many["count"]
+        sums[key][1] += many["size"]
     return {(*key, *values) for key, values in sums.items()}
 
 

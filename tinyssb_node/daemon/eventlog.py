@@ -16,9 +16,19 @@ from typing import Final, Self
 from tinyssb_node import limits
 from tinyssb_node.daemon.eventlog_rederive import rederive
 from tinyssb_node.daemon.eventlog_segments import LastWords, drop_old_segments, last_words, segment_path
+from tinyssb_node.daemon.eventlog_sends import SendMeter
 from tinyssb_node.errors import EventLogFailedError, EventLogFullError
 from tinyssb_node.eventrecords import record_serializers, serialize_mark
-from tinyssb_node.events import ChunkAppended, DaemonStarted, EntryAppended, Event, Refused
+from tinyssb_node.events import (
+    ChunkAppended,
+    DaemonStarted,
+    DaemonStopped,
+    EntryAppended,
+    Event,
+    FaceDown,
+    PacketSent,
+    Refused,
+)
 from tinyssb_node.store.durable import sync_folder
 from tinyssb_node.store.port import Store
 
@@ -82,6 +92,7 @@ class EventLog:
         self._waiting = 0
         """Bytes in the two."""
         self._dropped = 0
+        self._sends = SendMeter()
         self._path = segment_path(folder, boot, 0)
         self._file: int | None = None
         self._size = 0
@@ -135,6 +146,12 @@ class EventLog:
         """
         assert self._offset, "a boot begins with its start record"
         self._t_us, self._mono_us = t_us, mono_us
+        if isinstance(event, PacketSent) and not self._sends.admit(event, mono_us):
+            return
+        if isinstance(event, FaceDown | DaemonStopped):
+            # Ahead of it, for a stop is a boot's last record.
+            for more in self._sends.take():
+                self.append(more, t_us, mono_us)
         full = self._waiting >= limits.EVENT_BACKLOG_BYTES
         if isinstance(event, _APPENDS):
             if event.arrival <= self._arrival:
@@ -168,6 +185,8 @@ class EventLog:
         Raises as ``flush`` does.
         """
         self._t_us, self._mono_us = t_us, mono_us
+        for more in self._sends.due(mono_us):
+            self.append(more, t_us, mono_us)
         self.flush()
         if self._file is not None and mono_us - self._begun_us >= self._options.segment_age_us:
             self._end_segment()

@@ -19,6 +19,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[NodeLo
     logs[0].add("set", feed=feed_name(1), count=1, state=digits("1", 64))
     logs[0].add("set", feed=feed_name(2), count=2, state=digits("2", 64))
     logs[1].add("fork", feed=feed_name(2), seq=3, held=digits("a", 40), other=digits("b", 40))
+    logs[3].add("tx_more", face="ws:1", packet="entry", count=512, size=61_440)
+    logs[3].add("tx_more", face="ether", packet="entry", count=3, size=360)
     logs[2].add("stop", reason="signal")
     logs[3].restart()
     logs[3].add("start", name="renamed", feed=feed_name(3), dialect="spec", version="1", clean=False)
