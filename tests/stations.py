@@ -51,11 +51,12 @@ class Station:
         """Commit and keep what is to be done."""
         for store in self.stores.values():
             store.commit(now_us)
-        for network, effect in owned:
-            if isinstance(effect, Send):
-                self.outgoing.append((network, effect))
-            else:
-                self.events.append((network, effect))
+        for network, effects in owned:
+            for effect in effects:
+                if isinstance(effect, Send):
+                    self.outgoing.append((network, effect))
+                else:
+                    self.events.append((network, effect))
 
     def up(self, profile: LinkProfile, face: FaceName = LINK) -> None:
         self.perform(self.networks.face_up(face, profile, "test", 0), 0)

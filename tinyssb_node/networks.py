@@ -23,8 +23,8 @@ from tinyssb_node.scheduling.link import LinkProfile, Medium, Reception
 Result = TypeVar("Result")
 Action = Callable[[Node, int], tuple[Result, list[Effect]]]
 """What one network's node should do, at a time in microseconds."""
-Owned = tuple[NetworkName, Effect]
-"""An effect, and the network it is of."""
+Owned = tuple[NetworkName, Sequence[Effect]]
+"""Effects, and the network they are of."""
 
 
 class Networks:
@@ -65,26 +65,24 @@ class Networks:
 
     def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Owned]:
         """A packet came in, framing removed. Never raises, whatever it is."""
-        knowing = self._knowing(packet)
-        takers = knowing or (self._first,)
+        if len(self._nodes) == 1:
+            return [self._own(self._first, self._nodes[self._first].receive(packet, face, reception, now_us))]
+        # One, as a rule; side chains may have chunks in common.
+        knowing = [name for name, node in self._nodes.items() if node.knows(packet)]
+        takers = knowing or [self._first]
         owned: list[Owned] = []
         for name, node in self._nodes.items():
             if name in takers:
-                owned += self._own(name, node.receive(packet, face, reception, now_us))
+                owned.append(self._own(name, node.receive(packet, face, reception, now_us)))
             elif (line := node.line(face)) is not None:
                 line.heard(packet, now_us)
-                owned += self._own(name, [] if knowing else node.offer_stray(packet, face))
+                if not knowing:
+                    owned.append(self._own(name, node.offer_stray(packet, face)))
         return owned
-
-    def _knowing(self, packet: bytes) -> Sequence[NetworkName]:
-        """The networks that *packet* says something to: one, as a rule; side chains may have chunks in common."""
-        if len(self._nodes) == 1:
-            return (self._first,)
-        return [name for name, node in self._nodes.items() if node.knows(packet)]
 
     def junk(self, face: FaceName, reason: str, length: int, now_us: int) -> list[Owned]:
         """Something of *length* bytes came in that was no frame; *reason* names the rule it broke."""
-        return self._own(self._first, self._nodes[self._first].junk(face, reason, length, now_us))
+        return [self._own(self._first, self._nodes[self._first].junk(face, reason, length, now_us))]
 
     def sent(self, face: FaceName, count: int, now_us: int) -> list[Owned]:
         """*count* packets handed to *face* have left."""
@@ -98,7 +96,7 @@ class Networks:
             for line in self._others_on_air(name, face):
                 for _ in range(number):
                     line.freed(now_us)
-            owned += self._own(name, self._nodes[name].sent(face, number, now_us))
+            owned.append(self._own(name, self._nodes[name].sent(face, number, now_us)))
         return owned
 
     def busy(self, face: FaceName, now_us: int) -> list[Owned]:
@@ -109,7 +107,7 @@ class Networks:
         name = handed.popleft()
         for line in self._others_on_air(name, face):
             line.freed(now_us)
-        return self._own(name, self._nodes[name].busy(face, now_us))
+        return [self._own(name, self._nodes[name].busy(face, now_us))]
 
     def wake(self, now_us: int) -> list[Owned]:
         """Time has come to ``next_wake_us``, or beyond."""
@@ -125,7 +123,7 @@ class Networks:
     def do(self, network: NetworkName, action: Action[Result], now_us: int) -> tuple[Result, list[Owned]]:
         """Let one network's node do *action*. Raises KeyError, and what *action* raises."""
         result, effects = action(self._nodes[network], now_us)
-        return result, self._own(network, effects)
+        return result, [self._own(network, effects)]
 
     # --- looking
 
@@ -142,14 +140,14 @@ class Networks:
 
     def _all(self, action: Callable[[Node], list[Effect]]) -> list[Owned]:
         """Let every node do *action*, the one that sent by radio longest ago first."""
-        return [owned for name in tuple(self._turns) for owned in self._own(name, action(self._nodes[name]))]
+        return [self._own(name, action(self._nodes[name])) for name in tuple(self._turns)]
 
-    def _own(self, name: NetworkName, effects: Sequence[Effect]) -> list[Owned]:
+    def _own(self, name: NetworkName, effects: Sequence[Effect]) -> Owned:
         """*effects* as those of network *name*, whose packets are noted as being under way."""
         for effect in effects:
             if isinstance(effect, Send):
                 self._hand(name, effect.face)
-        return [(name, effect) for effect in effects]
+        return name, effects
 
     def _hand(self, name: NetworkName, face: FaceName) -> None:
         handed = self._handed.get(face)

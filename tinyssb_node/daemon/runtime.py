@@ -161,14 +161,15 @@ class Runtime:
             raise
         if not self._record(owned, now_us):
             return result
-        for _, effect in owned:
-            if isinstance(effect, Send) and (port := self._ports.get(effect.face)) is not None:
-                port.give(effect.packet)
+        for _, effects in owned:
+            for effect in effects:
+                if isinstance(effect, Send) and (port := self._ports.get(effect.face)) is not None:
+                    port.give(effect.packet)
         return result
 
     def note(self, event: Event) -> None:
         """Put *event* into every event log: something of the daemon that no node knows of."""
-        self._record([(name, event) for name in self._places], self._clock.now_us())
+        self._record([(name, [event]) for name in self._places], self._clock.now_us())
 
     def appended(self) -> asyncio.Event:
         """Set when the next entry or chunk was appended. Take it before looking at the store."""
@@ -229,7 +230,7 @@ class Runtime:
         self._tick_us = now_us + limits.TICK_US
         step = self._watch.check()
         if step is not None:
-            self._record([(name, step) for name in self._places], now_us)
+            self._record([(name, [step]) for name in self._places], now_us)
         try:
             for place in self._places.values():
                 place.events.tick(self._clock.wall_us(), now_us)
@@ -241,12 +242,14 @@ class Runtime:
         wall_us = self._clock.wall_us()
         appended = False
         try:
-            for name, effect in owned:
-                if isinstance(effect, Send):
-                    continue
-                self._places[name].events.append(effect, wall_us, now_us)
-                self._lines[name](effect, now_us)
-                appended = appended or isinstance(effect, EntryAppended | ChunkAppended)
+            for name, effects in owned:
+                events, lines = self._places[name].events, self._lines[name]
+                for effect in effects:
+                    if isinstance(effect, Send):
+                        continue
+                    events.append(effect, wall_us, now_us)
+                    lines(effect, now_us)
+                    appended = appended or isinstance(effect, EntryAppended | ChunkAppended)
             if owned:
                 for place in self._places.values():
                     place.events.flush()
