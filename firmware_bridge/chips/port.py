@@ -41,6 +41,10 @@ class LoraChip(Protocol):
         """Reset the chip, make sure that it is one, and start its clock. Raises WrongChipError, OscillatorError."""
         ...
 
+    def after_reset(self) -> list[Difference]:
+        """Reset the chip and tell which registers then hold something else than they should. Needs a reset line."""
+        ...
+
     def configure(self, modem: Modem, power_dbm: int) -> None:
         """Set everything anew; afterwards in standby. Raises ModemError."""
         ...

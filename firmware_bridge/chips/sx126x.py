@@ -132,17 +132,9 @@ IQ_POLARITY_BIT = 0x04
 
 # SetModulationParams' number by bandwidth (DS table 13-48).
 _BANDWIDTHS = {
-    7_800: 0x00,
-    10_400: 0x08,
-    15_600: 0x01,
-    20_800: 0x09,
-    31_250: 0x02,
-    41_700: 0x0A,
-    62_500: 0x03,
-    125_000: 0x04,
-    250_000: 0x05,
-    500_000: 0x06,
-}
+    7_800: 0x00, 10_400: 0x08, 15_600: 0x01, 20_800: 0x09, 31_250: 0x02, 41_700: 0x0A,
+    62_500: 0x03, 125_000: 0x04, 250_000: 0x05, 500_000: 0x06,
+}  # fmt: skip
 # Bands and their image calibration (DS table 9-2).
 _IMAGE_BANDS = (
     (430_000_000, 440_000_000, b"\x6b\x6f"),
@@ -155,15 +147,9 @@ _IMAGE_BANDS = (
 _TCXO_MV = (1_600, 1_700, 1_800, 2_200, 2_400, 2_700, 3_000, 3_300)
 # Number of symbols (as a power of two), peak and minimum of activity detection by spreading factor (AN1200.48).
 _CAD = {
-    5: (1, 22, 10),
-    6: (1, 22, 10),
-    7: (1, 22, 10),
-    8: (1, 22, 10),
-    9: (2, 23, 10),
-    10: (2, 24, 10),
-    11: (2, 25, 10),
-    12: (2, 28, 10),
-}
+    5: (1, 22, 10), 6: (1, 22, 10), 7: (1, 22, 10), 8: (1, 22, 10),
+    9: (2, 23, 10), 10: (2, 24, 10), 11: (2, 25, 10), 12: (2, 28, 10),
+}  # fmt: skip
 CRYSTAL_HZ = 32_000_000
 """Crystal or TCXO; the synthesizer counts in 1/2**25 of it (DS 13.4.1)."""
 FREQUENCY_MIN_HZ = 150_000_000
@@ -239,6 +225,12 @@ class Sx126x:
         errors = self.device_errors()
         if errors & ERRORS_FATAL:
             raise OscillatorError(NAME, errors)
+
+    def after_reset(self) -> list[Difference]:
+        """See LoraChip."""
+        if not self._port.reset():
+            return []
+        return self._compare(RESET_VALUES)
 
     def _identify(self, fresh: bool) -> None:
         """The chip has no version register, but a sync word that a reset makes 0x1424 (DS table 12-1)."""
@@ -440,8 +432,11 @@ class Sx126x:
 
     def differences(self) -> list[Difference]:
         """See LoraChip."""
+        return self._compare(self._written)
+
+    def _compare(self, wanted: dict[int, int]) -> list[Difference]:
         found = []
-        for register, expected in self._written.items():
+        for register, expected in wanted.items():
             value = self.read_register(register, 1)[0]
             if value != expected:
                 found.append(Difference(REGISTER_NAMES[register], register, expected, value))

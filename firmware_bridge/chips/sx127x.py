@@ -231,6 +231,12 @@ class Sx127x:
             raise WrongChipError(NAME, "RegVersion", found, VERSION)
         self._enter_lora(LONG_RANGE)
 
+    def after_reset(self) -> list[Difference]:
+        """See LoraChip."""
+        if not self._port.reset():
+            return []
+        return self._compare(RESET_VALUES)
+
     def _enter_lora(self, base: int) -> None:
         """Go to sleep, in LoRa mode, which can be entered nowhere else (DS page 108)."""
         self._base = base
@@ -428,17 +434,21 @@ class Sx127x:
 
     def differences(self) -> list[Difference]:
         """See LoraChip."""
+        found = self._compare(self._written)
+        mode = self.read(REG_OP_MODE)
+        if mode & ~MODE_MASK != self._base:
+            found.append(Difference("RegOpMode", REG_OP_MODE, self._base, mode))
+        return found
+
+    def _compare(self, wanted: dict[int, int]) -> list[Difference]:
         found = []
-        for register, expected in self._written.items():
+        for register, expected in wanted.items():
             value = self.read(register)
             if register == REG_LNA:
                 # The AGC moves the gain, and nothing else in this register.
                 value = value & 0x1F | expected & 0xE0
             if value != expected:
                 found.append(Difference(REGISTER_NAMES[register], register, expected, value))
-        mode = self.read(REG_OP_MODE)
-        if mode & ~MODE_MASK != self._base:
-            found.append(Difference("RegOpMode", REG_OP_MODE, self._base, mode))
         return found
 
     def read(self, register: int) -> int:

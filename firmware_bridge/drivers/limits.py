@@ -24,3 +24,9 @@ RECEIVING_FRAMES: Final = 2
 """Longest frames for which a receiver may say that something is coming in before it is started anew."""
 FRAME_MAX: Final = 255
 """Most bytes of a LoRa frame: its header counts in one byte."""
+SETTLE_US: Final = 20_000
+"""Wait for activity detection at SF7, which takes 2 to 5 ms, and for a receiver that has just been turned on."""
+NOISE_MIN_DBM: Final = -140
+"""Weakest that a receiver measures in 125 kHz: thermal noise is -123 dBm."""
+NOISE_MAX_DBM: Final = -60
+"""Strongest that is still taken for a free channel, in a house full of electronics."""

@@ -118,14 +118,19 @@ def modem_of(settings: LoraSettings) -> Modem:
     )
 
 
+def serial_board(profile: BoardProfile) -> UnfitError:
+    """What is said of a board whose chip is not on SPI."""
+    return UnfitError(
+        profile.name,
+        "its chip hangs on a serial port, behind a microcontroller of its own",
+        "Use a HAT whose chip is on SPI, or a radio on USB.",
+    )
+
+
 def make_chip(profile: BoardProfile, wiring: Wiring) -> LoraChip:
     """The driver of the board's chip. Raises UnfitError for a board whose chip is not on SPI."""
     if not profile.is_spi:
-        raise UnfitError(
-            profile.name,
-            "its chip hangs on a serial port, behind a microcontroller of its own",
-            "Use a serial face for it, or a HAT whose chip is on SPI.",
-        )
+        raise serial_board(profile)
     if profile.is_sx127x:
         return Sx127x(wiring, profile.boost)
     return Sx126x(wiring, profile.chip, profile.tcxo_mv, profile.tcxo_start_us, profile.dio2_switch)

@@ -29,6 +29,7 @@ class EmulatedBoard:
         self, profile: BoardProfile, ether: Ether, name: str, chip: EmulatedChip | None = None
     ) -> None:
         self.profile = profile
+        self._ether = ether
         self.chip = chip or make_emulated_chip(profile, ether, name)
         self.chip.antenna.gain_db = self._gain_db
         self.stuck_at: int | None = None
@@ -73,6 +74,7 @@ class EmulatedBoard:
 
     def get(self, line: int) -> bool:
         """Read a line."""
+        self._ether.timeline.catch_up()
         if line == self.profile.pins.busy:
             return bool(self.stuck_at) if self.stuck_at is not None else self.chip.busy()
         if line == self.profile.pins.irq:

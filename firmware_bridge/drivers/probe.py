@@ -1,0 +1,141 @@
+"""Look at a board from the bus to the receiver, without sending anything, and say what is wrong."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from firmware_bridge.boards import BoardProfile
+from firmware_bridge.chips.errors import ChipError
+from firmware_bridge.chips.modem import EVENT_CAD_DONE, Difference, Modem
+from firmware_bridge.chips.port import LoraChip
+from firmware_bridge.drivers import limits
+from firmware_bridge.drivers.errors import RadioError
+from firmware_bridge.drivers.hardware import Hardware
+from firmware_bridge.drivers.wiring import Wiring, explain, make_chip, serial_board
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    check: str
+    """What."""
+    ok: bool
+    """Whether it is as it should be."""
+    found: str
+    """What was seen, in plain words."""
+    advice: str = ""
+    """What to do, if it is not."""
+    registers: tuple[Difference, ...] = ()
+    """Registers that hold something else than they should."""
+
+
+def probe(
+    profile: BoardProfile,
+    open_hardware: Callable[[BoardProfile], Hardware],
+    sleep_s: Callable[[float], None] = time.sleep,
+) -> Iterator[Finding]:
+    """Look at the board that *profile* describes, one thing after another. Ends where going on makes no sense."""
+    if not profile.is_spi:
+        error = serial_board(profile)
+        yield Finding(check="board", ok=False, found=error.found, advice=error.remedy)
+        return
+    try:
+        hardware = open_hardware(profile)
+    except RadioError as error:
+        yield Finding(check="devices", ok=False, found=error.found, advice=error.remedy)
+        return
+    try:
+        lines = ", ".join(f"{name} GPIO {number}" for name, number in profile.pins.used().items())
+        yield Finding(
+            check="devices", ok=True, found=f"{profile.device} and the lines are ours: {lines or 'none'}"
+        )
+        wiring = Wiring(profile, hardware, sleep_s)
+        yield from _probe_chip(profile, wiring, make_chip(profile, wiring))
+    except ChipError as error:
+        explained = explain(profile, error)
+        yield Finding(check="chip", ok=False, found=explained.found, advice=explained.remedy)
+    except RadioError as error:
+        yield Finding(check="chip", ok=False, found=error.found, advice=error.remedy)
+    finally:
+        hardware.close()
+
+
+def _probe_chip(profile: BoardProfile, wiring: Wiring, chip: LoraChip) -> Iterator[Finding]:
+    """Raises ChipError and RadioError for what cannot be gone on with."""
+    chip.begin()
+    yield Finding(check="chip", ok=True, found=f"it answers as a {chip.name} does")
+    yield _registers(
+        "reset",
+        chip.after_reset(),
+        "a reset made of its registers what it should",
+        "Check the reset line: the chip may not be reset by it, or be another one of its family.",
+    )
+    chip.begin()
+    low_hz, high_hz = profile.bands_hz[0]
+    modem = Modem(frequency_hz=(low_hz + high_hz) // 2)
+    chip.configure(modem, profile.power_min_dbm)
+    yield _registers(
+        "settings",
+        chip.differences(),
+        "its registers hold what was written to them",
+        "Bits get lost on the bus: seat the board again, or lower bus.speed_hz in its profile.",
+    )
+    yield _interrupt(profile, wiring, chip)
+    chip.start_receive()
+    wiring.sleep_us(limits.SETTLE_US)
+    yield _noise(chip.rssi_dbm(), modem.frequency_hz)
+    chip.sleep()
+
+
+def _registers(check: str, differences: list[Difference], good: str, advice: str) -> Finding:
+    if not differences:
+        return Finding(check=check, ok=True, found=good)
+    return Finding(
+        check=check,
+        ok=False,
+        found="; ".join(
+            f"{wrong.name} (0x{wrong.address:02X}) is 0x{wrong.found:02X}, not 0x{wrong.expected:02X}"
+            for wrong in differences
+        ),
+        advice=advice,
+        registers=tuple(differences),
+    )
+
+
+def _interrupt(profile: BoardProfile, wiring: Wiring, chip: LoraChip) -> Finding:
+    """Whether the interrupt line rises when the chip has something to tell: listening for activity sends nothing."""
+    line = f"GPIO {profile.pins.irq}"
+    if wiring.interrupted():
+        return Finding(
+            check="interrupt",
+            ok=False,
+            found=f"{line} is high although the chip has nothing to tell",
+            advice="The profile may name the wrong line for pins.irq.",
+        )
+    chip.start_cad()
+    wiring.sleep_us(limits.SETTLE_US)
+    rose = wiring.interrupted()
+    done = bool(chip.take_events() & EVENT_CAD_DONE)
+    if rose:
+        return Finding(check="interrupt", ok=True, found=f"{line} rose when the chip was done listening")
+    told = "the chip was done listening" if done else "the chip did not finish listening, either"
+    return Finding(
+        check="interrupt",
+        ok=False,
+        found=f"{line} did not rise: {told}",
+        advice="The profile may name the wrong line for pins.irq, or the line is not soldered.",
+    )
+
+
+def _noise(rssi_dbm: int, frequency_hz: int) -> Finding:
+    """Whether the receiver measures something that can be."""
+    ok = limits.NOISE_MIN_DBM <= rssi_dbm <= limits.NOISE_MAX_DBM
+    return Finding(
+        check="receiver",
+        ok=ok,
+        found=f"{rssi_dbm} dBm at {frequency_hz / 1e6:g} MHz",
+        advice=""
+        if ok
+        else "No quiet channel is like that: something close by may be sending, or the antenna switch is wrong.",
+    )

@@ -1,0 +1,175 @@
+"""Drawings and pages of how boards are wired, made from their profiles: python -m firmware_bridge.pinout hw/wiring."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from xml.sax.saxutils import escape
+
+from firmware_bridge.boards import BoardProfile, board_names, load_board
+
+HEADER: Final[tuple[int | str, ...]] = (
+    "3V3", "5V", 2, "5V", 3, "GND", 4, 14, "GND", 15, 17, 18, 27, "GND", 22, 23, "3V3", 24, 10, "GND",
+    9, 25, 11, 8, "GND", 7, "ID", "ID", 5, "GND", 6, 12, 13, "GND", 19, 16, 26, 20, "GND", 21,
+)  # fmt: skip
+"""What the pins 1 to 40 of a Raspberry Pi's header are: BCM numbers, or what else (Raspberry Pi documentation)."""
+ROW: Final = 24
+"""Height of a row of two pins."""
+TOP: Final = 84
+"""Where the first row is."""
+MIDDLE: Final = 380
+"""Where the header's middle is."""
+WIDTH: Final = 2 * MIDDLE
+"""Width of a drawing."""
+COLOURS: Final[Mapping[str, str]] = {
+    "supply": "#c0392b",
+    "ground": "#4a4a4a",
+    "used": "#1f6f43",
+    "free": "#c9ced3",
+}
+"""Fill of a pin."""
+
+
+def signals(profile: BoardProfile) -> dict[int, str]:
+    """What each GPIO is to the board."""
+    used = {number: _SIGNALS.get(name, name) for name, number in profile.pins.used().items()}
+    if not profile.is_spi:
+        return {14: "TXD to the board", 15: "RXD from the board"} | used
+    bus = {9: "SPI0 MISO", 10: "SPI0 MOSI", 11: "SPI0 SCLK"}
+    if profile.pins.cs is None:
+        bus[8 if profile.device.endswith(".0") else 7] = "chip select (the controller's)"
+    return bus | used
+
+
+_SIGNALS: Final[Mapping[str, str]] = {
+    "cs": "chip select (ours)",
+    "irq": "interrupt",
+    "reset": "reset",
+    "busy": "BUSY",
+    "tx_enable": "high while sending",
+    "rx_enable": "high while receiving",
+    "enable 1": "high all the time",
+    "enable 2": "high all the time",
+}
+
+
+def draw_svg(profile: BoardProfile) -> str:
+    """The header with the board's lines on it, pin 1 at the top left as on the Pi with its ports to the right."""
+    height = TOP + 20 * ROW + 30
+    used = signals(profile)
+    parts = [
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
+            f'font-family="sans-serif" font-size="13">'
+        ),
+        f"<title>{escape(profile.title)}</title>",
+        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<text x="{MIDDLE}" y="30" text-anchor="middle" font-size="17">{escape(profile.title)}</text>',
+        (
+            f'<text x="{MIDDLE}" y="52" text-anchor="middle" fill="#4a4a4a">'
+            f"{profile.chip.upper()} on {escape(profile.device)}</text>"
+        ),
+        f'<rect x="{MIDDLE - 30}" y="{TOP - 14}" width="60" height="{20 * ROW + 4}" rx="6" fill="#e9ecef"/>',
+    ]
+    for index, what in enumerate(HEADER):
+        parts += _pin(index + 1, what, used)
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _pin(number: int, what: int | str, used: dict[int, str]) -> list[str]:
+    """One pin, its name, and what it is used for."""
+    left = number % 2 == 1
+    sign = -1 if left else 1
+    y = TOP + (number - 1) // 2 * ROW
+    signal = used.get(what) if isinstance(what, int) else None
+    name = f"GPIO {what}" if isinstance(what, int) else what
+    if isinstance(what, int):
+        kind = "free" if signal is None else "used"
+    else:
+        kind = {"3V3": "supply", "5V": "supply", "GND": "ground"}.get(what, "free")
+    anchor = "end" if left else "start"
+    colour = "#111111" if signal else "#8a9096"
+    text = f"{name}: {signal}" if signal else name
+    shown = "#ffffff" if kind != "free" else "#111111"
+    return [
+        f'<circle cx="{MIDDLE + sign * 15}" cy="{y}" r="10" fill="{COLOURS[kind]}"/>',
+        (
+            f'<text x="{MIDDLE + sign * 15}" y="{y + 4}" text-anchor="middle" font-size="10" fill="{shown}">'
+            f"{number}</text>"
+        ),
+        f'<text x="{MIDDLE + sign * 40}" y="{y + 4}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>',
+    ]
+
+
+def write_page(profile: BoardProfile) -> str:
+    """The board's page: drawing, table of wires, set-up, sources."""
+    used = signals(profile)
+    rows = "\n".join(
+        f"| {number} | GPIO {what} | {used[what]} |"
+        for number, what in enumerate(HEADER, 1)
+        if isinstance(what, int) and what in used
+    )
+    bands = ", ".join(f"{low / 1e6:g} to {high / 1e6:g}" for low, high in profile.bands_hz)
+    amplifier = f", and an amplifier adds up to {profile.amplifier_db} dB" if profile.amplifier_db else ""
+    lines = "\n".join(profile.config_txt)
+    setup = (
+        f"In `/boot/firmware/config.txt`, followed by a restart:\n\n```\n{lines}\n```\n\n"
+        f"Then `tinyssb radio probe --board {profile.name}` says whether all is well.\n"
+        if profile.config_txt
+        else "Not on SPI: `tinyssb radio` cannot look at it.\n"
+    )
+    notes = "".join(f"- {note}\n" for note in profile.notes)
+    sources = "".join(f"- {fact}: {source}\n" for fact, source in profile.sources.items())
+    tried = profile.tried or "by nobody yet: this is what is written elsewhere, see below"
+    return (
+        f"# {profile.title}\n\n"
+        f"![The header with the lines of {profile.title}]({profile.name}.svg)\n\n"
+        f"Chip: {profile.chip.upper()} on `{profile.device}`. Made for {bands} MHz.\n"
+        f"The chip is told to send with {profile.power_max_dbm} dBm at most{amplifier}.\n"
+        f"Tried: {tried}.\n\n"
+        f"| pin | line | use |\n| --- | --- | --- |\n{rows}\n\n"
+        "A board that sits on the header is wired already. One on loose wires also needs 3.3 V (pin 1 or 17) and\n"
+        "ground (pin 6, 9 or others). Two mistakes cost a module: 5 V on a pin made for 3.3 V, and sending without an\n"
+        "antenna.\n\n"
+        f"{setup}\n"
+        + (f"{notes}\n" if notes else "")
+        + f"Where this is written:\n\n{sources}\n"
+        + f"Made from [`{profile.name}.toml`](../boards/{profile.name}.toml) by `python -m firmware_bridge.pinout`.\n"
+    )
+
+
+def write_index() -> str:
+    """The page that lists them all."""
+    rows = "\n".join(
+        f"| [{profile.title}]({profile.name}.md) | `{profile.name}` | {profile.chip.upper()} "
+        f"| {profile.tried or 'no'} |"
+        for profile in map(load_board, board_names())
+    )
+    return (
+        "# Wiring\n\n"
+        "How LoRa boards sit on a Raspberry Pi's header. Each page has a drawing, the lines for `config.txt`, and\n"
+        "where its facts are from. `tinyssb radio probe` looks at the board itself.\n\n"
+        f"| board | name | chip | tried |\n| --- | --- | --- | --- |\n{rows}\n\n"
+        "Pages and drawings are made from the [profiles](../boards/README.md) by\n"
+        "`python -m firmware_bridge.pinout hw/wiring`; a test sees to it that they agree.\n"
+    )
+
+
+def render_all() -> dict[str, str]:
+    """Every file of the folder, by name."""
+    files = {"README.md": write_index()}
+    for profile in map(load_board, board_names()):
+        files[f"{profile.name}.svg"] = draw_svg(profile)
+        files[f"{profile.name}.md"] = write_page(profile)
+    return files
+
+
+def main(folder: str) -> None:
+    """Write all of them."""
+    Path(folder).mkdir(exist_ok=True)
+    for name, text in render_all().items():
+        (Path(folder) / name).write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,102 @@
+"""`radio`: what it says of boards that are well, and of those that are not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from firmware_bridge.boards import BoardProfile, board_names, load_board
+from firmware_bridge.drivers import linux
+from firmware_bridge.drivers.errors import BusMissingError, ForbiddenError, LibraryMissingError
+from tests.daemon.processes import tinyssb
+from tinyssb_node.daemon.problems import Exit
+
+SPI_BOARDS = [name for name in board_names() if load_board(name).is_spi]
+
+
+def rows(output: bytes) -> list[dict[str, object]]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+@pytest.mark.parametrize("board", SPI_BOARDS)
+def test_an_emulated_board_is_well(tmp_path: Path, board: str) -> None:
+    ended = tinyssb(tmp_path, "radio", "probe", "--board", board, "--emulated", "--json")
+    assert ended.returncode == 0, ended.stdout
+    found = rows(ended.stdout)
+    assert {str(row["check"]) for row in found if row["ok"]} == {
+        "devices", "chip", "reset", "settings", "interrupt", "receiver",
+    }  # fmt: skip
+    assert [row for row in found if row["advice"] or row["registers"]] == []
+
+
+def test_it_reads_like_a_list_with_the_boards_notes(tmp_path: Path) -> None:
+    ended = tinyssb(tmp_path, "radio", "probe", "--board", "meshadv-pi", "--emulated")
+    lines = ended.stdout.decode().splitlines()
+    assert lines[1] == "ok   chip: it answers as a SX126x does"
+    assert lines[-1].startswith("note Up to 1 W: never send without an antenna")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (BusMissingError("/dev/spidev0.0", ("dtparam=spi=on",)), ["does not exist", "config.txt"]),
+        (ForbiddenError("/dev/spidev0.0", "spi"), ["may not open it", "usermod -aG spi"]),
+        (LibraryMissingError("spidev"), ["not installed", "tinyssb-node[spi]"]),
+    ],
+)
+def test_what_cannot_be_opened_is_said_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: list[str]
+) -> None:
+    def fail(_profile: BoardProfile) -> None:
+        raise error
+
+    monkeypatch.setattr(linux, "open_linux", fail)
+    ended = tinyssb(tmp_path, "radio", "probe", "--board", "meshadv-mini")
+    assert ended.returncode == Exit.ATTENTION
+    text = ended.stdout.decode()
+    assert text.startswith("BAD  devices: ")
+    assert [word for word in words if word not in text] == []
+
+
+def test_a_board_behind_a_serial_port_is_no_matter_of_spi(tmp_path: Path) -> None:
+    ended = tinyssb(tmp_path, "radio", "probe", "--board", "waveshare-lora-uart-hat", "--emulated")
+    assert ended.returncode == Exit.ATTENTION
+    assert b"hangs on a serial port" in ended.stdout
+
+
+def test_an_unknown_board_is_told_which_there_are(tmp_path: Path) -> None:
+    ended = tinyssb(tmp_path, "radio", "probe", "--board", "nonsense")
+    assert ended.returncode == Exit.MISSING
+    assert b"'nonsense' cannot be used" in ended.stderr
+    assert b"meshadv-pi" in ended.stderr
+
+
+def test_a_profile_of_ones_own_can_be_probed(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        """
+        title = "Mine"
+        chip = "sx1262"
+        [bus]
+        device = "/dev/spidev1.0"
+        [pins]
+        irq = 5
+        busy = 6
+        [radio]
+        bands_hz = [[863_000_000, 870_000_000]]
+        power_max_dbm = 14
+        [sources]
+        pins = "soldered it"
+        radio = "the module's label"
+        """
+    )
+    ended = tinyssb(tmp_path, "radio", "probe", "--board", str(path), "--emulated")
+    assert ended.returncode == 0, ended.stdout
+
+
+def test_the_boards_are_listed(tmp_path: Path) -> None:
+    listed = tinyssb(tmp_path, "radio", "boards").stdout.decode()
+    assert [name for name in board_names() if name not in listed] == []
+    found = rows(tinyssb(tmp_path, "radio", "boards", "--json").stdout)
+    assert [row["board"] for row in found] == board_names()
+    assert found[0]["pins"] == {"irq": 22, "reset": 25}

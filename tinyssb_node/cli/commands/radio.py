@@ -1,0 +1,130 @@
+"""`radio`: the radios of this machine, looked at one by one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli.options import Subparsers, add_command, add_json
+from tinyssb_node.daemon.problems import Exit, ProblemError
+
+if TYPE_CHECKING:
+    from firmware_bridge.boards import BoardProfile
+    from firmware_bridge.drivers.hardware import Hardware
+    from firmware_bridge.drivers.probe import Finding
+
+
+class BoardUnusableError(ProblemError):
+    """No such profile, or one that cannot be used."""
+
+    exit_code = Exit.MISSING
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the commands."""
+    parser = add_command(
+        subparsers,
+        common,
+        "radio",
+        boards,
+        "look at LoRa boards on this machine",
+        more="Works without the daemon; while it uses a board, nobody else can.",
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    listing = actions.add_parser("boards", help="list the boards whose wiring is known")
+    listing.set_defaults(run=boards)
+    add_json(listing)
+    probing = actions.add_parser("probe", help="see whether a board is there and well; sends nothing")
+    probing.set_defaults(run=probe)
+    probing.add_argument(
+        "--board", metavar="BOARD", required=True, help="a name that `boards` lists, or a profile's path"
+    )
+    probing.add_argument("--emulated", action="store_true", help="look at an emulation of the board instead")
+    add_json(probing)
+
+
+def boards(arguments: argparse.Namespace) -> int:
+    """List profiles."""
+    from firmware_bridge.boards import board_names, load_board
+    from tinyssb_node.cli.render import table
+
+    profiles = [load_board(name) for name in board_names()]
+    if arguments.json:
+        for profile in profiles:
+            print(json.dumps(_board_row(profile)))
+        return 0
+    listed = [
+        (profile.name, profile.chip.upper(), profile.device, profile.tried or "no", profile.title)
+        for profile in profiles
+    ]
+    print(table(("BOARD", "CHIP", "DEVICE", "TRIED", "TITLE"), listed))
+    return 0
+
+
+def _board_row(profile: BoardProfile) -> dict[str, object]:
+    return {
+        "board": profile.name,
+        "title": profile.title,
+        "chip": profile.chip,
+        "device": profile.device,
+        "pins": profile.pins.used(),
+        "bands_hz": profile.bands_hz,
+        "tried": profile.tried,
+    }
+
+
+def probe(arguments: argparse.Namespace) -> int:
+    """Look at a board."""
+    from firmware_bridge.boards import BoardError, load_board
+    from firmware_bridge.drivers.linux import open_linux
+    from firmware_bridge.drivers.probe import probe as look
+
+    try:
+        profile = load_board(arguments.board)
+    except BoardError as error:
+        raise BoardUnusableError(
+            f"The board '{error.board}' cannot be used: {error.what}.", error.remedy
+        ) from error
+    well = True
+    for finding in look(profile, _open_emulated if arguments.emulated else open_linux):
+        well = well and finding.ok
+        print(json.dumps(_finding_row(finding)) if arguments.json else _finding_text(finding))
+    if not arguments.json:
+        for note in profile.notes:
+            print(f"note {note}")
+    return Exit.OK if well else Exit.ATTENTION
+
+
+def _open_emulated(profile: BoardProfile) -> Hardware:
+    """The board, as its data sheets say it is, in this process's time."""
+    import time
+
+    from firmware_bridge.emulation.board import EmulatedBoard
+    from firmware_bridge.emulation.ether import Ether
+    from firmware_bridge.emulation.timeline import Timeline
+
+    return EmulatedBoard(profile, Ether(Timeline(lambda: time.monotonic_ns() // 1_000)), "probed").open()
+
+
+def _finding_row(finding: Finding) -> dict[str, object]:
+    return {
+        "check": finding.check,
+        "ok": finding.ok,
+        "found": finding.found,
+        "advice": finding.advice,
+        "registers": [
+            {
+                "name": wrong.name,
+                "address": wrong.address,
+                "expected": wrong.expected,
+                "found": wrong.found,
+            }
+            for wrong in finding.registers
+        ],
+    }
+
+
+def _finding_text(finding: Finding) -> str:
+    line = f"{'ok ' if finding.ok else 'BAD'}  {finding.check}: {finding.found}"
+    return f"{line}\n     {finding.advice}" if finding.advice else line
