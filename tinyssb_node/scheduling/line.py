@@ -414,16 +414,20 @@ class Line:
     @property
     def next_us(self) -> int:
         """When something is due here."""
-        due = [timer.next_us for timer in self._timers.values()]
-        waiting_us = self.outbox.next_us
-        for urgency, since_us in (
-            (Urgency.ANSWER, waiting_us),
-            (Urgency.CARRY, 0 if self.carrier else None),
-            (Urgency.ASK, 0 if self.asks else None),
-        ):
-            if since_us is not None and (may_us := self._may_from_us(urgency)) is not None:
-                due.append(max(since_us, may_us))
-        return min(due)
+        due_us = min(self.claim_timer.next_us, self.want_timer.next_us, self.chnk_timer.next_us)
+        if (waiting_us := self.outbox.next_us) is not None:
+            due_us = self._sooner_us(due_us, Urgency.ANSWER, waiting_us)
+        if self.carrier:
+            due_us = self._sooner_us(due_us, Urgency.CARRY, 0)
+        return self._sooner_us(due_us, Urgency.ASK, 0) if self.asks else due_us
+
+    def _sooner_us(self, due_us: int, urgency: Urgency, since_us: int) -> int:
+        """*due_us*, or when a packet that waits since *since_us* may go, if that is sooner."""
+        paced_us = self._pacer.due_us(urgency)
+        if paced_us is None or paced_us >= due_us:
+            return due_us  # whatever the law says, it is not sooner
+        may_us = self._may_from_us(urgency)
+        return due_us if may_us is None else min(due_us, max(since_us, may_us))
 
     def _may_from_us(self, urgency: Urgency) -> int | None:
         """When a packet of this urgency may go, as far as is known now; None: only after something else happened."""
