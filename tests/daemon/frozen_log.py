@@ -91,6 +91,8 @@ def write(folder: Path) -> None:
     log = EventLog.open(folder, NODE, store, SECOND_US, options=EventLogOptions(segment_bytes=2_000))
     log.begin(_start(log), SECOND_US, 1_500)
     log.append(HAPPENINGS[0], SECOND_US + 2_500, 2_500)
+    many = events.PacketsSent(face=UDP, packet=PacketKind.ENTRY, count=512, size=61_440)
+    log.append(many, SECOND_US + 3_500, 3_500)
     log.append(events.DaemonStopped(reason="SIGTERM"), SECOND_US + 9_000, 9_000)
     log.close()
 
