@@ -2,7 +2,7 @@
 
 udp:GROUP:PORT   ws:listen:HOST:PORT   ws:connect:HOST:PORT   ether:HOST:PORT      each with ?option=value&…
 kiss:DEVICE      rnode:DEVICE          meshtastic:DEVICE      meshcore:DEVICE
-ble:peripheral   ble:central
+ble:peripheral   ble:central           lora:BOARD
 """
 
 import ipaddress
@@ -15,6 +15,7 @@ from tinyssb_node import limits
 from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec, BleSpec, parse_ble, serialize_ble
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.face import Endpoint
+from tinyssb_node.faces.lora_spec import LoraSpec, parse_lora, serialize_lora
 from tinyssb_node.faces.radio import RadioChoice
 from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio, write_radio
 from tinyssb_node.faces.serial_spec import (
@@ -31,7 +32,7 @@ from tinyssb_node.ids import FaceName
 
 SCHEMES: Final = (
     "udp:GROUP:PORT, ws:listen:HOST:PORT, ws:connect:HOST:PORT, ether:HOST:PORT, kiss:DEVICE, rnode:DEVICE, "
-    "meshtastic:DEVICE, meshcore:DEVICE, ble:peripheral, ble:central"
+    "meshtastic:DEVICE, meshcore:DEVICE, ble:peripheral, ble:central, lora:BOARD"
 )
 """The forms of a spec string, as errors show them."""
 TTL_MAX: Final = 255
@@ -122,7 +123,7 @@ class EtherSpec:
         return FaceName(f"ether:{self.name}")
 
 
-FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec | SerialSpec | BleSpec
+FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec | SerialSpec | BleSpec | LoraSpec
 """What a spec string can say."""
 
 
@@ -156,6 +157,8 @@ def parse_spec(text: str) -> FaceSpec:
         return serial
     if (bluetooth := parse_ble(reader)) is not None:
         return bluetooth
+    if (board := parse_lora(reader)) is not None:
+        return board
     raise FaceSpecError(text, "it begins with nothing known", SCHEMES)
 
 
@@ -230,6 +233,8 @@ def serialize_spec(spec: FaceSpec) -> str:
             address, options = serialize_serial(spec)
         case BlePeripheralSpec() | BleCentralSpec():
             address, options = serialize_ble(spec)
+        case LoraSpec():
+            address, options = serialize_lora(spec)
     named = {"name": spec.name}
     ordered = named | options if isinstance(spec, EtherSpec) else options | named
     given = [f"{key}={quote(value, safe='/:')}" for key, value in ordered.items() if value]
@@ -267,3 +272,7 @@ def open_endpoint(text: str) -> Endpoint:
             from tinyssb_node.faces.ble import open_ble  # noqa: PLC0415 - lazy, see above
 
             return open_ble(text, spec)
+        case LoraSpec():
+            from tinyssb_node.faces.lora import LoraEndpoint  # noqa: PLC0415 - lazy, see above
+
+            return LoraEndpoint(text, spec)
