@@ -12,6 +12,8 @@ from spark_sink.errors import NoLogsFolderError, TwoFoldersError
 from spark_sink.segments import Listing, Segment
 
 _NODE: Final = re.compile(r"[0-9a-f]{16}\Z")
+_NETWORKS: Final = "networks"
+"""Where a home has the logs of its further networks, one mesh each: not to be mixed with this one."""
 _SEGMENT: Final = re.compile(r"[0-9]{8}-[0-9]{12}\.jsonl\Z")
 
 
@@ -19,7 +21,7 @@ class Folders:
     """All nodes' logs below one folder.
 
     A node's folder is any folder named by 16 hexadecimal digits, so the folder given may be a node's own events
-    folder, a home with ``events/<node>`` in it, or a folder of many such.
+    folder, a home with ``events/<node>`` in it, or a folder of many such. Further networks of a home are left out.
     """
 
     def __init__(self, root: str) -> None:
@@ -74,7 +76,8 @@ def _node_folders(folder: str, depth: int) -> Iterator[str]:
         yield folder
     elif depth < limits.FOLDER_DEPTH_MAX:
         with os.scandir(folder) as entries:
-            for path in sorted(entry.path for entry in entries if entry.is_dir()):
+            inner = [entry.path for entry in entries if entry.is_dir() and entry.name != _NETWORKS]
+            for path in sorted(inner):
                 yield from _node_folders(path, depth + 1)
 
 

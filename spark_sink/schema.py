@@ -96,6 +96,8 @@ FIELDS: Final = (
     _text("held", 40),
     _text("other", 40),
     _text("rule"),
+    _text("network", 14),
+    _text("network_name"),
 )
 
 BAD_FIELDS: Final = (

@@ -52,6 +52,15 @@ def test_far_too_long_a_tail_is_looked_through_for_its_last_line_feed(logs: Path
     assert Folders(str(logs)).listing() == {NODE: [Segment(log.path.name, 8)]}
 
 
+def test_further_networks_of_a_home_are_read_apart(logs: Path) -> None:
+    default = NodeLog(logs / "home" / "events", NODE)
+    village = NodeLog(logs / "home" / "networks" / "village" / "events", NODE)
+    for place, log in (("home", default), ("home/networks/village", village)):
+        folders = Folders(str(logs / place))
+        assert set(folders.listing()) == {NODE}
+        assert folders.path(NODE, log.path.name) == str(log.path)
+
+
 def test_one_node_in_two_folders_is_refused(logs: Path) -> None:
     for folder in ("one", "two"):
         NodeLog(logs / folder, NODE)
