@@ -62,10 +62,13 @@ def test_searching_tells_of_each_seed_and_goes_on_after_a_failure(monkeypatch: p
     assert failure.replay == "tinyssb sim --scenario domain10 --seed 2 --nodes 3 --hours 1"
 
 
-@pytest.mark.parametrize("seed", range(1, 9))
-def test_random_meshes_keep_every_rule(seed: int) -> None:
-    report = run_scenario(replace(build("random", seed=seed, hours=1.0), converge_s=None))
-    assert report.delivered
+@pytest.mark.parametrize("seed", range(1, 13))
+def test_random_meshes_keep_every_rule_and_agree_in_time(seed: int) -> None:
+    options = build("random", seed=seed)
+    assert options.converge_s is not None
+    report = run_scenario(options)
+    assert report.converged
+    assert report.delivered >= report.messages * (options.nodes - 1)
 
 
 def test_rules_are_on_the_page() -> None:

@@ -24,7 +24,7 @@ class Progress(Watcher):
         self.held = 0
         """Entries and chunks held, all nodes together."""
         self.delivered = 0
-        """Whole entries that came to nodes other than their author's."""
+        """Whole entries that came to nodes other than their author's; again where a disk lost them."""
         self.delays_us: list[int] = []
         """How long each of them took."""
         self.changed_us = 0

@@ -39,7 +39,7 @@ class Report:
     messages: int
     """Entries published."""
     delivered: int
-    """Whole entries that came to nodes other than their author's."""
+    """Whole entries that came to nodes other than their author's; again where a disk lost them."""
     delays_us: tuple[int, ...]
     """Least, median, 95th percentile and longest time that took; empty if nothing was delivered."""
     duty: Mapping[str, float]
