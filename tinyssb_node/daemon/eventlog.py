@@ -7,17 +7,17 @@ it lacks from the store.
 
 import errno
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.eventlog_rederive import rederive
-from tinyssb_node.daemon.eventlog_segments import LastWords, drop_old_segments, last_words, segment_path
+from tinyssb_node.daemon.eventlog_segments import drop_old_segments, last_words, segment_path
 from tinyssb_node.daemon.eventlog_sends import SendMeter
-from tinyssb_node.errors import EventLogFailedError, EventLogFullError
+from tinyssb_node.errors import EventLogFailedError, EventLogFullError, StoreFullError
 from tinyssb_node.eventrecords import record_serializers, serialize_mark
 from tinyssb_node.events import (
     ChunkAppended,
@@ -70,17 +70,21 @@ class EventLog:
         arrival: int,
         *,
         clean: bool,
+        metas: Mapping[str, str],
         store: Store,
         options: EventLogOptions,
         network: str | None,
     ) -> None:
-        """Use ``open``. *folder* is the node's own; its log holds the appends of *store* up to *arrival*."""
+        """Use ``open``. *folder* is the node's own; its log holds the appends of *store* up to *arrival*. The store is
+        to keep *metas* before anything is written under this boot's number."""
         self.boot: Final = boot
         """This boot's number."""
         self.clean: Final = clean
         """True if the boot before ended in order, or there was none: what the start record says."""
         self._folder, self._node, self._store, self._options = folder, node, store, options
         self._network = network
+        self._metas = dict(metas)
+        """What the store does not keep yet."""
         self._serializers = record_serializers(node, boot, network)
         self._offset = 0
         self._arrival = arrival
@@ -114,28 +118,52 @@ class EventLog:
         options: EventLogOptions = _DEFAULTS,
         network: str | None = None,
     ) -> Self:
-        """Find out what *node*'s log under *folder* lacks, and begin a boot in it; *store* keeps its number.
+        """Find out what *node*'s log under *folder* lacks, and choose a number for the boot that begins in it, which
+        *store* keeps; on a full disk later, but before anything is written.
 
-        Raises EventLogFullError, EventLogFailedError, StoreFullError, StoreFailedError.
+        A log that knows of later boots or appends than the store belongs to a store that was lost or replaced by an
+        older copy: its arrival numbers say nothing, and all that this store holds is recorded again.
+
+        Raises EventLogFailedError, StoreFailedError.
         """
         place = folder / node
-        with _faults(place):
+        with suppress(EventLogFullError), _faults(place):
             place.mkdir(parents=True, exist_ok=True)
+        with _faults(place):
             said = last_words(place, int(store.get_meta(_META_SINCE) or 0))
-        boot, arrival = _begin_boot(store, said, t_us)
-        return cls(
-            place, node, boot, arrival, clean=said.clean, store=store, options=options, network=network
+        counted = int(store.get_meta(_META_BOOT) or 0)
+        boot, arrival = max(counted, said.boot) + 1, said.arrival
+        metas = {_META_BOOT: str(boot)}
+        if said.boot > counted or arrival > store.last_arrival():
+            metas[_META_SINCE] = str(boot)
+            arrival = 0
+        log = cls(
+            place,
+            node,
+            boot,
+            arrival,
+            clean=said.clean,
+            metas=metas,
+            store=store,
+            options=options,
+            network=network,
         )
+        log._t_us = t_us
+        with suppress(EventLogFullError):
+            log._keep_boot()
+        return log
 
     def begin(self, event: DaemonStarted, t_us: int, mono_us: int) -> None:
         """Write the boot's first record, and then what the log lacks.
 
-        Raises EventLogFullError, EventLogFailedError, StoreFailedError.
+        Raises EventLogFullError: the boot has begun, and its records wait in memory. Raises EventLogFailedError,
+        StoreFailedError.
         """
         assert self._offset == 0, "a boot begins once"
         self._t_us, self._mono_us = t_us, mono_us
         self._put(event, t_us, mono_us)
         self._behind = True
+        self._keep_boot()
         self.flush()
         self._sweep()
 
@@ -180,13 +208,15 @@ class EventLog:
             self._catch_up()
 
     def tick(self, t_us: int, mono_us: int) -> None:
-        """Do what time asks for: flush, sync, end a segment, delete old ones. Call it about once a second.
+        """Do what time asks for: flush, sync, end a segment, delete old ones. Call it about once a second, with nothing
+        uncommitted in the store.
 
         Raises as ``flush`` does.
         """
         self._t_us, self._mono_us = t_us, mono_us
         for more in self._sends.due(mono_us):
             self.append(more, t_us, mono_us)
+        self._keep_boot()
         self.flush()
         if self._file is not None and mono_us - self._begun_us >= self._options.segment_age_us:
             self._end_segment()
@@ -196,8 +226,10 @@ class EventLog:
             self._sweep()
 
     def close(self) -> None:
-        """Write and sync what there is. Raises as ``flush`` does; the file is closed all the same."""
+        """Write and sync what there is; nothing is uncommitted in the store. Raises as ``flush`` does; the file is
+        closed all the same."""
         try:
+            self._keep_boot()
             self.flush()
             self._sync()
         finally:
@@ -238,10 +270,25 @@ class EventLog:
         self._waiting += len(line)
         self._offset += 1
 
+    def _keep_boot(self) -> None:
+        """See that no later boot takes this one's number. Raises EventLogFullError, StoreFailedError."""
+        if not self._metas:
+            return
+        try:
+            for key, value in self._metas.items():
+                self._store.put_meta(key, value)
+            self._store.commit(self._t_us)
+        except StoreFullError as error:
+            self._store.rollback()
+            raise EventLogFullError(self._path) from error
+        self._metas.clear()
+
     def _write(self) -> None:
         """Write all lines. Where only a part fits, the next write goes on in the middle of the line."""
         if not self._waiting:
             return
+        if self._metas:
+            raise EventLogFullError(self._path)
         with _faults(self._path):
             file = self._begin_segment() if self._file is None else self._file
             self._rest += b"".join(self._lines)
@@ -256,6 +303,7 @@ class EventLog:
             self._end_segment()
 
     def _begin_segment(self) -> int:
+        self._folder.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         file = self._file = os.open(self._path, flags, 0o644)
         self._size = 0
@@ -288,23 +336,6 @@ class EventLog:
                 age_max_us=self._options.retention_age_us,
                 now_us=self._t_us,
             )
-
-
-def _begin_boot(store: Store, said: LastWords, t_us: int) -> tuple[int, int]:
-    """Choose this boot's number and keep it in *store*; return it and how far the log is.
-
-    A log that knows of later boots or appends than the store belongs to a store that was lost or replaced by an older
-    copy: its arrival numbers say nothing, and all that this store holds is recorded again.
-    """
-    counted = int(store.get_meta(_META_BOOT) or 0)
-    boot = max(counted, said.boot) + 1
-    arrival = said.arrival
-    if said.boot > counted or arrival > store.last_arrival():
-        store.put_meta(_META_SINCE, str(boot))
-        arrival = 0
-    store.put_meta(_META_BOOT, str(boot))
-    store.commit(t_us)
-    return boot, arrival
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.errors import StoreFullError
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.store.port import Store
 
@@ -42,9 +43,12 @@ class Place:
 
 
 def claim_store(store: Store, network: Network, wall_us: int) -> bool:
-    """Let *store* be of *network*, for good. False if it is of another one."""
+    """Let *store* be of *network*, for good; on a full disk, from the next start on. False if it is of another one."""
     known, id_ = store.get_meta(_META_NETWORK), network.goset_dmx.hex()
     if known is None:
         store.put_meta(_META_NETWORK, id_)
-        store.commit(wall_us)
+        try:
+            store.commit(wall_us)
+        except StoreFullError:
+            store.rollback()
     return known in {None, id_}

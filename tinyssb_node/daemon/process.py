@@ -113,7 +113,7 @@ class Daemon:
                 has_room=self._has_room,
             )
             for place in places:
-                self._begin_events(place)
+                runtime.begin(place.name, self._started(place))
             await self._work(runtime, places, stop)
             runtime.note(DaemonStopped(reason=self._stop_reason))
         self._logger.info("stopped", reason=self._stop_reason)
@@ -221,8 +221,8 @@ class Daemon:
             network=network.goset_dmx.hex() if network.key else None,
         )
 
-    def _begin_events(self, place: Place) -> None:
-        started = DaemonStarted(
+    def _started(self, place: Place) -> DaemonStarted:
+        return DaemonStarted(
             name=self._config.name,
             feed=self._key.feed_id,
             dialect=self._dialect,
@@ -230,7 +230,6 @@ class Daemon:
             clean=place.events.clean,
             network_name=None if place.name == DEFAULT_NETWORK else place.name,
         )
-        place.events.begin(started, self._clock.wall_us(), self._clock.now_us())
 
     def _has_room(self) -> bool:
         return shutil.disk_usage(self._home.root).free >= limits.DISK_ROOM_MIN

@@ -23,7 +23,7 @@ from tinyssb_node.errors import (
     StoreFailedError,
     StoreFullError,
 )
-from tinyssb_node.events import ChunkAppended, EntryAppended, Event
+from tinyssb_node.events import ChunkAppended, DaemonStarted, EntryAppended, Event
 from tinyssb_node.faces.face import Face
 from tinyssb_node.ids import DEFAULT_NETWORK, FaceName, NetworkName
 from tinyssb_node.networks import Action, Networks, Owned
@@ -72,9 +72,14 @@ class Runtime:
         self._tick_us = 0
         self.read_only: str | None = None
         """Why nothing is signed and stored at the moment; None: all is well."""
-        self.networks = make_networks(False)
-        for place in places:
-            place.store.commit(clock.wall_us())
+        try:
+            self.networks = make_networks(False)
+            for place in places:
+                place.store.commit(clock.wall_us())
+        except StoreFullError as error:
+            for place in places:
+                place.store.rollback()
+            self._stop_writing(error, clock.now_us())
 
     # --- what endpoints tell (FaceSink)
 
@@ -166,6 +171,17 @@ class Runtime:
                 if isinstance(effect, Send) and (port := self._ports.get(effect.face)) is not None:
                     port.give(effect.packet)
         return result
+
+    def begin(self, network: NetworkName, event: DaemonStarted) -> None:
+        """Begin the event log of *network*. On a full disk its records wait in memory, and the node begins read-only.
+
+        Raises EventLogFailedError, StoreFailedError.
+        """
+        now_us = self._clock.now_us()
+        try:
+            self._places[network].events.begin(event, self._clock.wall_us(), now_us)
+        except EventLogFullError as error:
+            self._stop_writing(error, now_us)
 
     def note(self, event: Event) -> None:
         """Put *event* into every event log: something of the daemon that no node knows of."""
@@ -297,6 +313,8 @@ class Runtime:
             return
         self.read_only = None
         self._load_networks(now_us)
+        # Ahead of what comes in, since an event log may have to keep its boot's number first.
+        self._tick_us = now_us
         self._logger.info("there is room on the disk again: writing")
 
     def _load_networks(self, now_us: int) -> None:
