@@ -220,6 +220,7 @@ async def test_import_takes_what_is_signed_and_stops_at_what_is_not(tmp_path: Pa
         ("show", {"feed": "me", "seq": True}, "bad_request"),
         ("show", {"feed": "zz", "seq": 1}, "unknown_feed"),
         ("follow", {"feed": "abcd"}, "bad_request"),
+        ("follow", {"feed": "00" * 32}, "bad_request"),
         ("import", {"feed": "00" * 32, "packets": ["00"]}, "bad_request"),
         ("import", {"feed": "00" * 32, "packets": 7}, "bad_request"),
         ("import", {"feed": "00" * 32, "packets": ["00" * 120] * 513}, "bad_request"),

@@ -58,6 +58,8 @@ class Arguments:
         value = self.octets(name)
         if len(value) != limits.FEED_ID_SIZE:
             raise self._wrong(name, f"takes all {2 * limits.FEED_ID_SIZE} digits of a feed id")
+        if not any(value):
+            raise self._wrong(name, "takes a feed id, and that of zeros is nobody's")
         return FeedId(value)
 
     def end(self) -> None:
