@@ -253,6 +253,10 @@ BLE_PHONE_GAP_US: Final = 20_000
 BLE_BOARD_GAP_US: Final = 100_000
 """Least time between writes to a board, which keeps three packets and works one off per round of its loop; the pub's
 Bluetooth client waits as long (simplepub, ble.py)."""
+BLE_PHONE_QUIET_US: Final = 1_500_000
+"""Silence of a phone that ends its answer: it sends a packet a second (the app's senderLoop)."""
+BLE_BOARD_QUIET_US: Final = 700_000
+"""Silence of a board that ends its answer: it sends a packet every 250 to 549 ms (sched.cpp)."""
 BLE_BURST_MAX: Final = 32
 """Packets given in answer to one request over Bluetooth, at most: three seconds of a board's time."""
 BLE_ADVERT_MIN_US: Final = 2_000_000

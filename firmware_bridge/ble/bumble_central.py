@@ -105,8 +105,9 @@ class BumbleCentral:
     async def connect(self, address: str) -> DongleBoardLink | None:
         """See Central."""
         try:
+            # With its own time-out, bumble also tells the dongle to try no longer.
+            connection = await self._device.connect(self._found[address], timeout=limits.CONNECT_S)
             async with asyncio.timeout(limits.CONNECT_S):
-                connection = await self._device.connect(self._found[address], timeout=None)
                 link = await self._link_up(connection)
         except FAULTS as error:
             raise broken(f"no connection to {address}", error) from error

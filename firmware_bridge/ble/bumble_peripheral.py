@@ -68,6 +68,8 @@ class BumblePeripheral:
         self._links: dict[Connection, DonglePhoneLink] = {}
         self._arrived: asyncio.Queue[DonglePhoneLink | None] = asyncio.Queue()
         self._lost: str | None = None
+        self._advertising = asyncio.Lock()
+        self._closing = False
         self._tasks: set[asyncio.Task[None]] = set()
         self.remark: str | None = None
         """See Peripheral."""
@@ -101,9 +103,13 @@ class BumblePeripheral:
 
     async def advertise(self) -> None:
         """Be found while there is room for one more phone. A controller stops by itself whenever somebody connects."""
-        if len(self._links) >= self._links_max:
-            await self._device.stop_advertising()
-            return
+        async with self._advertising:
+            if self._closing or len(self._links) >= self._links_max:
+                await self._device.stop_advertising()
+            else:
+                await self._start_advertising()
+
+    async def _start_advertising(self) -> None:
         data = AdvertisingData(
             [
                 (
@@ -128,13 +134,13 @@ class BumblePeripheral:
         )
 
     async def close(self) -> None:
-        """End all links."""
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        """End all links, and be found no more."""
+        self._closing = True
         for link in list(self._links.values()):
             await link.close()
+        await self._readvertise()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     def _lose(self, reason: str) -> None:
         self._lost = reason
@@ -157,7 +163,8 @@ class BumblePeripheral:
 
     async def _readvertise(self) -> None:
         try:
-            await self.advertise()
+            async with asyncio.timeout(limits.OPEN_S):
+                await self.advertise()
         except FAULTS as error:
             self._lose(broken("advertising failed", error).reason)
 

@@ -26,14 +26,14 @@ from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
 
-def ble_profile(gap_us: int) -> LinkProfile:
-    """One peer that takes a packet every *gap_us* microseconds, and gives some when it comes to it."""
+def ble_profile(gap_us: int, quiet_us: int) -> LinkProfile:
+    """One peer that takes a packet every *gap_us*, and has given what it will once silent for *quiet_us*."""
     return replace(
         stream_profile(),
         window=1,
         gap_us=gap_us,
         burst_max=limits.BLE_BURST_MAX,
-        quiet_us=None,
+        quiet_us=quiet_us,
         advert_min_us=limits.BLE_ADVERT_MIN_US,
     )
 
@@ -158,8 +158,9 @@ class BlePeripheralEndpoint(_BleEndpoint):
 
     async def _serve(self, link: Link, sink: FaceSink) -> None:
         name = FaceName(f"{self._peripheral_spec.face_name}#{next(self._numbers)}")
+        profile = ble_profile(limits.BLE_PHONE_GAP_US, limits.BLE_PHONE_QUIET_US)
         try:
-            await BleFace(name, ble_profile(limits.BLE_PHONE_GAP_US), link).serve(sink, self.spec)
+            await BleFace(name, profile, link).serve(sink, self.spec)
         finally:
             await link.close()
 
@@ -211,8 +212,9 @@ class BleCentralEndpoint(_BleEndpoint):
 
     async def _serve(self, link: Link, address: str, sink: FaceSink) -> None:
         name = FaceName(f"{self._central_spec.face_name}:{address.replace(':', '').lower()}")
+        profile = ble_profile(limits.BLE_BOARD_GAP_US, limits.BLE_BOARD_QUIET_US)
         try:
-            await BleFace(name, ble_profile(limits.BLE_BOARD_GAP_US), link).serve(sink, self.spec)
+            await BleFace(name, profile, link).serve(sink, self.spec)
         finally:
             self._roster.down(address, asyncio.get_running_loop().time())
             await link.close()
