@@ -118,11 +118,11 @@ class Device(ABC):
         self._timers.clear()
 
     def wake(self, now_us: int) -> None:
-        """Ring what is due."""
-        for timer, at_us in sorted(self._timers.items(), key=lambda item: item[1]):
-            if at_us <= now_us and self._timers.get(timer) == at_us:
-                del self._timers[timer]
-                self.ring(timer, now_us)
+        """Ring what is due, also what ringing makes due."""
+        while (next_us := self.next_wake_us) is not None and next_us <= now_us:
+            timer = min(self._timers, key=self._timers.__getitem__)
+            del self._timers[timer]
+            self.ring(timer, now_us)
 
     @property
     def next_wake_us(self) -> int | None:

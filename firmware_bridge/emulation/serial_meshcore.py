@@ -106,7 +106,7 @@ class MeshcoreCompanion(Device):
         else:
             # The channel's name stands for what its key makes of it.
             name = self.channels[body[0]].encode()
-            length = 21 + -(-(len(body) - 1) // 16) * 16
+            length = 5 + -(-(len(body) - 1) // 16) * 16
             frame = bytes([len(name)]) + name + bytes([len(body) - 4]) + body[2:]
             self._to_send.append(frame.ljust(length, b"\x00"))
             self._say(Ok())

@@ -3,11 +3,12 @@
 Source: Meshtastic firmware, RadioInterface.cpp (regions, frequency slots) and MeshRadio.h (presets).
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from firmware_bridge.lora import LoraSettings
+from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings
 from firmware_bridge.serial import limits
 from firmware_bridge.serial.meshtastic import LoraConfig
 
@@ -92,6 +93,8 @@ def on_air(config: LoraConfig, primary: str) -> tuple[LoraSettings, int]:
     if not config.transmits:
         raise MeshSetupError("its transmitter is switched off")
     preset = _modem(config)
+    if preset.bandwidth_hz not in BANDWIDTHS_HZ or not math.isfinite(config.override_mhz):
+        raise MeshSetupError("its bandwidth or frequency is none that a LoRa chip has")
     slots = max(1, round((region.high_hz - region.low_hz) / preset.bandwidth_hz))
     slot = config.slot - 1 if config.slot else slot_hash(primary or preset.name) % slots
     frequency_hz = (

@@ -7,7 +7,7 @@ This one repeats what is not answered, keeps the order, and knows when a device 
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -96,7 +96,7 @@ class Ask(Generic[Message]):
     """What to write, each time it is tried; empty: just wait."""
     answers: Callable[[Message], bool] = lambda _message: False
     """True for an answer. Everything else is handled as if nothing had been asked."""
-    wait_us: int = limits.ANSWER_US
+    wait_us: int = field(default_factory=lambda: limits.ANSWER_US)
     """How long to wait for it, each time."""
     tries: int = 1
     """How often to try."""

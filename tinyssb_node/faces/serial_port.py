@@ -68,32 +68,38 @@ class PortFinder:
 
     def find(self) -> str | PortProblem:
         """The path to open now."""
-        number = self._device.removeprefix(USB) if self._device.startswith(USB) else None
-        if number is None and Path(self._device).exists():
+        if self._device.startswith(USB):
+            number = self._device.removeprefix(USB)
+            absent = f"no USB device with the serial number {number} is plugged in"
+            return self._path_of(lambda port: port.serial_number == number, absent)
+        known = self._known
+        if known is not None and known.serial_number is not None:
+            # Its name may be somebody else's by now.
+            return self._path_of(
+                lambda port: _is_same(port, known), f"the radio of {self._device} is unplugged"
+            )
+        if Path(self._device).exists():
             return self._device
-        for port in self._list_ports():
-            if port.serial_number == number if number is not None else self._is_known(port):
-                return port.path
-        if number is not None:
-            what = f"no USB device with the serial number {number} is plugged in"
-        else:
-            what = f"there is no {self._device}"
-        return PortProblem(what, PLUG_IN)
+        return PortProblem(f"there is no {self._device}", PLUG_IN)
 
     def opened(self, path: str) -> None:
         """*path* was opened and had the right thing behind it: remember which device that is."""
         real = str(Path(path).resolve())
         self._known = next((port for port in self._list_ports() if port.path in (path, real)), self._known)
 
-    def _is_known(self, port: UsbPort) -> bool:
-        """Whether *port* is the one that was there before, under another name."""
-        known = self._known
-        return (
-            known is not None
-            and known.serial_number is not None
-            and (port.serial_number, port.vendor_id, port.product_id, port.interface)
-            == (known.serial_number, known.vendor_id, known.product_id, known.interface)
-        )
+    def _path_of(self, is_it: Callable[[UsbPort], bool], absent: str) -> str | PortProblem:
+        found = next((port.path for port in self._list_ports() if is_it(port)), None)
+        return PortProblem(absent, PLUG_IN) if found is None else found
+
+
+def _is_same(port: UsbPort, known: UsbPort) -> bool:
+    """Whether *port* is the one that was there before, maybe under another name."""
+    return (port.serial_number, port.vendor_id, port.product_id, port.interface) == (
+        known.serial_number,
+        known.vendor_id,
+        known.product_id,
+        known.interface,
+    )
 
 
 async def open_port(path: str, speed: int) -> tuple[StreamReader, StreamWriter] | PortProblem:

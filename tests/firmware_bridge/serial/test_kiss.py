@@ -1,0 +1,127 @@
+"""Messages of KISS modems: pairs come back, any bytes are a message or noise, and the page has all of them."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_bridge.serial.framing import FrameReader
+from firmware_bridge.serial.kiss import (
+    Command,
+    Data,
+    Hardware,
+    Message,
+    Phy,
+    Radio,
+    RxMeta,
+    Setting,
+    Sub,
+    TxResult,
+    parse_message,
+    parse_phy,
+    parse_radio,
+    parse_rx_meta,
+    serialize_message,
+    serialize_phy,
+    serialize_radio,
+    serialize_rx_meta,
+)
+from firmware_bridge.serial.session import Noise
+
+PAGE = (Path(__file__).parents[3] / "docs/formats/kiss.md").read_text()
+
+messages: st.SearchStrategy[Message] = st.one_of(
+    st.builds(Data, st.binary(min_size=1, max_size=255)),
+    st.builds(
+        Setting,
+        st.sampled_from((Command.TX_DELAY, Command.PERSISTENCE, Command.SLOT_TIME, Command.FULL_DUPLEX)),
+        st.integers(0, 255),
+    ),
+    st.builds(Hardware, st.integers(0, 255), st.binary(max_size=64)),
+)
+radios = st.builds(
+    Radio,
+    frequency_hz=st.integers(0, 2**32 - 1),
+    bandwidth_hz=st.integers(0, 2**32 - 1),
+    spreading_factor=st.integers(0, 255),
+    coding_rate=st.integers(0, 255),
+)
+phys = st.builds(
+    Phy,
+    sync_word=st.integers(0, 255),
+    crc=st.booleans(),
+    preamble_symbols=st.integers(0, 65_535),
+    low_data_rate=st.booleans(),
+)
+
+
+@given(messages)
+def test_messages_come_back(message: Message) -> None:
+    assert parse_message(serialize_message(message)) == message
+
+
+@given(radios)
+def test_radio_settings_come_back(radio: Radio) -> None:
+    assert parse_radio(serialize_radio(radio)) == radio
+
+
+@given(phys)
+def test_the_extension_s_settings_come_back(phy: Phy) -> None:
+    assert parse_phy(serialize_phy(phy)) == phy
+
+
+@given(st.integers(-128, 127), st.integers(-128, 127))
+def test_signal_reports_come_back(quarters: int, rssi_dbm: int) -> None:
+    meta = RxMeta(snr_db=quarters / 4, rssi_dbm=rssi_dbm)
+    assert parse_rx_meta(serialize_rx_meta(meta)) == meta
+
+
+def test_a_signal_too_weak_for_a_byte_is_told_as_the_weakest() -> None:
+    assert parse_rx_meta(serialize_rx_meta(RxMeta(snr_db=-40.0, rssi_dbm=-140))) == RxMeta(
+        snr_db=-32.0, rssi_dbm=-128
+    )
+
+
+@given(st.binary(min_size=1, max_size=512))
+def test_any_frame_is_a_message_or_noise(frame: bytes) -> None:
+    message = parse_message(frame)
+    assert isinstance(message, Noise) or serialize_message(message) == frame
+
+
+@given(st.binary(max_size=12))
+def test_any_body_is_settings_or_none(body: bytes) -> None:
+    radio, phy = parse_radio(body), parse_phy(body)
+    assert radio is None or serialize_radio(radio) == body
+    assert phy is None or serialize_phy(phy) == body
+
+
+def test_settings_on_the_page_are_those_of_a_plan() -> None:
+    radio = Radio(frequency_hz=868_300_000, bandwidth_hz=125_000, spreading_factor=7, coding_rate=5)
+    shown = " ".join(f"{byte:02X}" for byte in serialize_radio(radio))
+    assert f"> C0 06 09 {shown} C0" in PAGE
+
+
+@pytest.mark.parametrize("line", re.findall(r"^[<>] ((?:[0-9A-F]{2} )+)", PAGE, re.MULTILINE))
+def test_the_conversation_on_the_page_is_one(line: str) -> None:
+    (frame,) = FrameReader().feed(bytes.fromhex(line))
+    assert isinstance(frame, bytes)
+    message = parse_message(frame)
+    assert not isinstance(message, Noise)
+    assert not isinstance(message, Hardware) or message.sub in set(Sub)
+
+
+@pytest.mark.parametrize("sub", Sub)
+def test_every_sub_command_is_on_the_page(sub: Sub) -> None:
+    assert re.search(rf"(^\| |\| ){sub.value:02X} [A-Z]\w+ \|", PAGE, re.MULTILINE) is not None
+
+
+@pytest.mark.parametrize("command", set(Command) - {Command.RETURN})
+def test_every_type_is_on_the_page(command: Command) -> None:
+    assert re.search(rf"^\| {command.value:02X} \w+ \|", PAGE, re.MULTILINE) is not None
+
+
+@pytest.mark.parametrize("result", TxResult)
+def test_every_result_is_on_the_page(result: TxResult) -> None:
+    assert re.search(rf"^\| {result.value} \| ", PAGE, re.MULTILINE) is not None
