@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import structlog
 
 from firmware_bridge.boards import load_board
 from firmware_bridge.emulation.board import EmulatedBoard
-from tests.daemon.fakes import KEY, NETWORK, OTHER, make_node
+from tests.daemon.fakes import KEY, NETWORK, OTHER
 from tests.firmware_bridge.drivers.bench import SCALE, WatchedEther
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.clock import SystemClock
@@ -23,6 +24,7 @@ from tinyssb_node.faces.lora_spec import LoraSpec
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId
 from tinyssb_node.networks import Networks
+from tinyssb_node.node import Node
 from tinyssb_node.store.memory import MemoryStore
 
 PATIENCE_S = 20.0
@@ -43,11 +45,23 @@ def make_runtime(folder: Path, key: SigningKey, store: MemoryStore) -> Runtime:
     events.begin(started, clock.wall_us(), clock.now_us())
     place = Place(name=DEFAULT_NETWORK, network=NETWORK, store=store, events=events)
     return Runtime(
-        make_networks=lambda read_only: Networks({place.name: make_node(store, key, read_only=read_only)}),
+        make_networks=lambda read_only: Networks({place.name: _make_node(store, key, read_only)}),
         places=[place],
         clock=clock,
         logger=structlog.wrap_logger(None, processors=[_drop]),
         has_room=lambda: True,
+    )
+
+
+def _make_node(store: MemoryStore, key: SigningKey, read_only: bool) -> Node:
+    """Each with chance of its own: two that draw the same numbers talk at the same time for ever."""
+    return Node(
+        store=store,
+        network=NETWORK,
+        entropy=random.Random(key.feed_id),
+        key=key,
+        dialect=Dialect.SPEC,
+        read_only=read_only,
     )
 
 
