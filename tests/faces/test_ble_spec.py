@@ -1,9 +1,16 @@
 """Spec strings of Bluetooth."""
 
+import dataclasses
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from firmware_bridge.ble import gatt
+from firmware_bridge.ble import limits as ble_limits
+from tinyssb_node import limits
 from tinyssb_node.faces.ble import BleCentralEndpoint, BlePeripheralEndpoint
 from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec, BleSpec
 from tinyssb_node.faces.errors import FaceSpecError
@@ -58,6 +65,24 @@ def test_what_cannot_be_read_is_told(text: str, what: str) -> None:
     with pytest.raises(FaceSpecError) as caught:
         parse_spec(text)
     assert what in str(caught.value)
+
+
+def test_the_page_has_every_option_and_its_examples_can_be_read() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/faces.md").read_text()
+    told = re.findall(r"^\| `ble:peripheral`, `ble:central` \| `(\w+)`", page, re.MULTILINE)
+    assert told == [field.name for field in dataclasses.fields(BleCentralSpec) if field.name != "name"]
+    examples = re.findall(r"^ble:\S+$", page, re.MULTILINE)
+    assert {type(parse_spec(text)) for text in examples} == {BlePeripheralSpec, BleCentralSpec}
+    assert [serialize_spec(parse_spec(text)) for text in examples] == examples
+    for uuid in (gatt.SERVICE_UUID, gatt.WRITE_UUID, gatt.NOTIFY_UUID, gatt.STATUS_UUID):
+        assert f"`{uuid}`" in page
+    for told_number in (
+        f"listens for {limits.BLE_SCAN_S:.0f} s, then leaves the adapter to its links for {limits.BLE_REST_S:.0f} s",
+        f"sent a packet every {limits.BLE_PHONE_GAP_US // 1000} ms at most",
+        f"boards one every {limits.BLE_BOARD_GAP_US // 1000} ms",
+        f"MTU is below {ble_limits.VALUE_SIZE_MAX + ble_limits.ATT_HEADER_SIZE}",
+    ):
+        assert told_number in page
 
 
 def test_faces_are_named_after_their_role() -> None:
