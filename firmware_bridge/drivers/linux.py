@@ -125,14 +125,14 @@ def _open_bus(profile: BoardProfile, spidev: ModuleType) -> SpidevBus:
         device.open_path(profile.device)
         device.max_speed_hz = profile.speed_hz
         device.mode = SPI_MODE
+        if profile.pins.cs is not None:
+            _free_chip_select(device)
     except FileNotFoundError as error:
         raise BusMissingError(profile.device, profile.config_txt) from error
     except PermissionError as error:
         raise ForbiddenError(profile.device, "spi") from error
     except OSError as error:
         raise BusFailedError(profile.device, error.strerror or str(error)) from error
-    if profile.pins.cs is not None:
-        _free_chip_select(device)
     return SpidevBus(device)
 
 
