@@ -238,9 +238,9 @@ class Sx127x:
         return self._compare(RESET_VALUES)
 
     def _enter_lora(self, base: int) -> None:
-        """Go to sleep, in LoRa mode, which can be entered nowhere else (DS page 108)."""
+        """Go to sleep in whatever mode it is, and then into LoRa mode: nowhere else can that be done (DS page 108)."""
         self._base = base
-        self._write(REG_OP_MODE, MODE_SLEEP)
+        self._write(REG_OP_MODE, self.read(REG_OP_MODE) & ~MODE_MASK)
         self._write(REG_OP_MODE, base | MODE_SLEEP)
 
     def configure(self, modem: "Modem", power_dbm: int) -> None:
