@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from firmware_bridge.regions import Region
@@ -242,6 +242,7 @@ def as_toml(value: object) -> str:
 
 
 @given(st.dictionaries(words, values, max_size=5))
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_file_is_read_or_refused(document: dict[str, object]) -> None:
     text = "".join(f"{key} = {as_toml(value)}\n" for key, value in document.items() if "-" not in key)
     with contextlib.suppress(ScenarioFileError):
