@@ -86,7 +86,7 @@ class BumblePeripheral:
         self._notified.on(Characteristic.EVENT_SUBSCRIPTION, self._subscribed)
         device.add_service(Service(SERVICE_UUID, list(characteristics.values())))
         device.on(Device.EVENT_CONNECTION, self._connected)
-        device.on("flush", partial(self._lose, "the Bluetooth dongle is gone"))
+        device.on(Device.EVENT_FLUSH, partial(self._lose, "the Bluetooth dongle is gone"))
 
     @property
     def address(self) -> str:

@@ -190,3 +190,12 @@ async def test_a_board_that_cannot_be_connected_is_the_problem_told(bluez: FakeB
         await bluez.until(lambda: "Connect" in bluez.calls and bluez.calls.count("StartDiscovery") == 2)
         assert endpoint.problem is not None
         assert "out of reach" in endpoint.problem
+
+
+async def test_a_board_that_cannot_be_connected_is_not_tried_at_once(bluez: FakeBluez) -> None:
+    FakeBoard(bluez).failing = True
+    endpoint = central()
+    endpoint._roster = Roster(7, lambda: Backoff(lambda: 1.0, min_s=PATIENCE_S))
+    async with running(endpoint):
+        await bluez.until(lambda: bluez.calls.count("StartDiscovery") == 4)
+        assert bluez.calls.count("Connect") == 1

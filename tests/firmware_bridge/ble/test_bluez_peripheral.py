@@ -12,6 +12,7 @@ from tests.firmware_bridge.ble.fake_bluez import ADAPTER, PATIENCE_S, FakeBluez,
 
 pytestmark = pytest.mark.dbus
 PACKET = bytes(range(120))
+CHARACTERISTIC = "org.bluez.GattCharacteristic1"
 
 
 async def test_phones_find_the_service_as_boards_lay_it_out(bluez: FakeBluez) -> None:
@@ -25,7 +26,7 @@ async def test_phones_find_the_service_as_boards_lay_it_out(bluez: FakeBluez) ->
             properties["UUID"]: properties["Flags"]
             for interfaces in bluez.application.values()
             for interface, properties in interfaces.items()
-            if interface == "org.bluez.GattCharacteristic1"
+            if interface == CHARACTERISTIC
         }
         assert flags == {
             gatt.WRITE_UUID: ["write"],
@@ -33,7 +34,7 @@ async def test_phones_find_the_service_as_boards_lay_it_out(bluez: FakeBluez) ->
             gatt.STATUS_UUID: ["read", "notify"],
         }
         kinds = {interface for interfaces in bluez.application.values() for interface in interfaces}
-        assert kinds == {"org.bluez.GattService1", "org.bluez.GattCharacteristic1"}, "no descriptors of ours"
+        assert kinds == {"org.bluez.GattService1", CHARACTERISTIC}, "no descriptors of ours"
 
 
 async def test_packets_pass_both_ways(bluez: FakeBluez) -> None:
@@ -97,8 +98,9 @@ async def test_a_phone_that_subscribes_anew_has_one_link(bluez: FakeBluez) -> No
         await phone.subscribe()
         link = await peripheral.accept()
         await phone.subscribe()
-        with pytest.raises(LinkClosedError):
-            await link.receive()
+        async with asyncio.timeout(PATIENCE_S):
+            with pytest.raises(LinkClosedError):
+                await link.receive()
         again = await peripheral.accept()
         await phone.write(PACKET)
         assert await again.receive() == PACKET
@@ -139,11 +141,12 @@ async def test_who_writes_faster_than_we_read_is_made_to_wait(bluez: FakeBluez) 
             await phone.write(bytes([number]) * 8)
         late = asyncio.create_task(phone.write(PACKET))
         await bluez.ask_client(
-            bluez.characteristic(gatt.WRITE_UUID), "org.bluez.GattCharacteristic1", "ReadValue", "a{sv}", [{}]
+            bluez.characteristic(gatt.WRITE_UUID), CHARACTERISTIC, "ReadValue", "a{sv}", [{}]
         )
         assert not late.done()
-        received = [await link.receive() for _ in range(limits.VALUES_WAITING + 1)]
-        await late
+        async with asyncio.timeout(PATIENCE_S):
+            received = [await link.receive() for _ in range(limits.VALUES_WAITING + 1)]
+            await late
         assert received[-1] == PACKET
 
 
@@ -180,3 +183,37 @@ async def test_the_loss_of_bluetooth_is_noticed(bluez: FakeBluez, how: str) -> N
                     await peripheral.accept()
     with pytest.raises(LinkClosedError, match="this node closed it"):
         await link.receive()
+
+
+async def test_what_boards_let_people_read_can_be_read(bluez: FakeBluez) -> None:
+    async with bluez_peripheral(None):
+        status = bluez.characteristic(gatt.STATUS_UUID)
+        reply = await bluez.ask_client(status, CHARACTERISTIC, "ReadValue", "a{sv}", [{}])
+        assert reply.body == [b""]
+        for member in ("StartNotify", "StopNotify"):
+            await bluez.ask_client(status, CHARACTERISTIC, member)
+
+
+async def test_packets_are_taken_and_given_where_they_belong_only(bluez: FakeBluez) -> None:
+    async with bluez_peripheral(None):
+        status = bluez.characteristic(gatt.STATUS_UUID)
+        for member, signature, body in (
+            ("WriteValue", "aya{sv}", [PACKET, {}]),
+            ("AcquireNotify", "a{sv}", [{}]),
+        ):
+            with pytest.raises(RefusedError, match="UnknownMethod"):
+                await bluez.ask_client(status, CHARACTERISTIC, member, signature, body)
+        with pytest.raises(RefusedError, match="UnknownMethod"):
+            await bluez.ask_client("/org/tinyssb", "org.tinyssb.None", "Anything")
+
+
+async def test_advertising_that_is_refused_later_is_a_loss(bluez: FakeBluez) -> None:
+    phone = FakePhone(bluez)
+    async with bluez_peripheral(None, links=1) as peripheral:
+        await phone.subscribe()
+        await peripheral.accept()
+        await bluez.until(lambda: bluez.advertisement is None)
+        bluez.refusals["RegisterAdvertisement"] = ("org.bluez.Error.Failed", "no room")
+        phone.leave()
+        with pytest.raises(LinkClosedError, match="no room"):
+            await peripheral.accept()

@@ -16,7 +16,7 @@ from firmware_bridge.ble.bumble_device import bumble_device
 from firmware_bridge.ble.bumble_peripheral import BumblePeripheral, DonglePhoneLink, bumble_peripheral
 from firmware_bridge.ble.errors import DongleError, LinkClosedError
 from firmware_bridge.ble.radio import BumbleRadio
-from tests.faces.recording_sink import running
+from tests.faces.recording_sink import PATIENCE_S, running
 from tests.firmware_bridge.ble.virtual_radio import virtual_dongles
 from tinyssb_node.faces.ble import BleCentralEndpoint, BlePeripheralEndpoint
 from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec
@@ -46,11 +46,13 @@ async def test_packets_pass_both_ways(tmp_path: Path) -> None:
         assert await to_peripheral.receive() == PACKET[::-1]
 
 
-async def test_many_packets_arrive_in_order(tmp_path: Path) -> None:
+async def test_many_packets_arrive_in_order_and_a_full_reader_makes_the_writer_wait(tmp_path: Path) -> None:
     packets = [bytes([number]) * 120 for number in range(200)]
-    async with linked(tmp_path) as (_, to_central, to_peripheral):
+    async with linked(tmp_path) as (_, to_central, to_peripheral), asyncio.timeout(PATIENCE_S):
         sending = asyncio.create_task(send_all(to_peripheral, packets))
-        assert [await to_central.receive() for _ in packets] == packets, "a full reader makes the writer wait"
+        await asyncio.wait([sending], timeout=SCAN_S)
+        assert not sending.done()
+        assert [await to_central.receive() for _ in packets] == packets
         await sending
 
 
@@ -139,3 +141,30 @@ async def test_nodes_exchange_packets_by_two_dongles(tmp_path: Path) -> None:
                 await at_ana.until(lambda: bool(at_ana.packets))
             assert (at_pub.packets, at_ana.packets) == ([PACKET, PACKET[:40]], [PACKET[::-1]])
             await at_pub.until(lambda: bool(at_pub.downs))
+
+
+async def test_a_phone_may_have_enough_and_begin_anew(tmp_path: Path) -> None:
+    async with (
+        virtual_dongles(tmp_path, 2) as (one, other),
+        bumble_peripheral(one) as peripheral,
+        bumble_device(other) as phone,
+    ):
+        peer = Peer(await phone.connect(peripheral.address))
+        await peer.request_mtu(128)
+        (service,) = await peer.discover_service(gatt.SERVICE_UUID)
+        notified, *_ = await service.discover_characteristics()
+        await notified.subscribe()
+        link = await peripheral.accept()
+        assert link.address == phone.random_address.to_string(False)
+        await notified.unsubscribe()
+        with pytest.raises(LinkClosedError, match="the phone wants no more"):
+            await link.receive()
+        await notified.subscribe()
+        await (await peripheral.accept()).send(PACKET)
+
+
+async def test_a_dongle_that_is_pulled_out_is_noticed(tmp_path: Path) -> None:
+    async with virtual_dongles(tmp_path, 1) as (one,), bumble_peripheral(one) as peripheral:
+        peripheral._device.host.on_transport_lost()
+        with pytest.raises(LinkClosedError, match="the Bluetooth dongle is gone"):
+            await peripheral.accept()
