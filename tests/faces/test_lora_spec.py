@@ -1,5 +1,7 @@
 """Spec strings of LoRa boards."""
 
+import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,11 @@ from hypothesis import strategies as st
 from firmware_bridge.boards import board_names
 from firmware_bridge.lora import LoraSettings
 from firmware_bridge.regions import Antenna, Region
+from tests.architecture.sources import ROOT
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.lora_spec import LoraSpec
 from tinyssb_node.faces.radio import RadioChoice
+from tinyssb_node.faces.radio_options import RADIO_OPTIONS
 from tinyssb_node.faces.spec import parse_spec, serialize_spec
 
 SPECS = st.builds(
@@ -69,3 +73,13 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
     path.write_text("title = 7")
     with pytest.raises(FaceSpecError, match="title has to be text"):
         parse_spec(f"lora:{path}?region=EU868&plan=EU868.a")
+
+
+def test_the_page_of_faces_has_every_option_and_true_examples() -> None:
+    page = (ROOT / "docs/reference/faces.md").read_text("utf-8")
+    rows = " ".join(re.findall(r"^\| `lora` \|([^|]*)\|", page, re.MULTILINE))
+    fields = {field.name for field in dataclasses.fields(LoraSpec)} - {"board", "radio", "name"}
+    assert set(re.findall(r"`(\w+)`", rows)) == fields | set(RADIO_OPTIONS.split(", "))
+    examples = re.findall(r"^lora:[a-z]\S*$", page, re.MULTILINE)
+    assert len(examples) == 2
+    assert [serialize_spec(parse_spec(example)) for example in examples] == examples
