@@ -65,6 +65,7 @@ class EmulatedSx126x:
         self._busy_until_us = 0
         self._era = 0
         self._lines = {"dio1": False, "dio2": False}
+        self._handlers = self._make_handlers()
         ether.join(self.antenna)
         self._restart()
 
@@ -178,8 +179,7 @@ class EmulatedSx126x:
 
     # --- commands
 
-    @property
-    def _handlers(self) -> dict[int, Callable[[bytes], bytes]]:
+    def _make_handlers(self) -> dict[int, Callable[[bytes], bytes]]:
         """What each command does with its parameters, and its answer."""
         return {
             chip.CMD_CLEAR_IRQ: self._do_clear_irq,

@@ -125,8 +125,9 @@ def test_a_chip_that_stays_busy_is_told(air: Air) -> None:
 
 def test_a_chip_that_a_reset_leaves_as_another_is_told(air: Air, monkeypatch: pytest.MonkeyPatch) -> None:
     ana = air.station(SX126X, "ana", None)
-    read = emulated(ana)._do_read_register
-    monkeypatch.setattr(ana.chip, "_do_read_register", lambda parameters: bytes(len(read(parameters))))
+    handlers = emulated(ana)._handlers
+    read = handlers[sx126x.CMD_READ_REGISTER]
+    monkeypatch.setitem(handlers, sx126x.CMD_READ_REGISTER, lambda parameters: bytes(len(read(parameters))))
     with pytest.raises(WrongChipError, match="LoRa sync word MSB is 0x00, expected 0x14"):
         ana.driver.begin()
 
