@@ -12,7 +12,6 @@ from firmware_bridge.serial.meshtastic import (
     LoraConfig,
     Metadata,
     MyInfo,
-    Other,
     Packet,
     QueueStatus,
     Rebooted,
@@ -90,13 +89,23 @@ class MeshtasticDevice(Device):
     def _tell_all(self, nonce: int) -> None:
         self._say(MyInfo(self.node))
         self._say(Metadata("2.7.11.emulated"))
-        self._say(Other(4))
+        self._tell_neighbour()
         for index in range(8):
             is_used = index < len(self.channels)
             role = Role.PRIMARY if index == 0 else Role.SECONDARY if is_used else Role.DISABLED
             self._say(Channel(index=index, name=self.channels[index] if is_used else "", role=role))
         self._say(self.config)
         self._say(ConfigComplete(nonce))
+
+    def _tell_neighbour(self) -> None:
+        """Tell the one node it knows, which is itself. Our host has no use for it; Meshtastic's own library has."""
+        user: list[tuple[int, protobuf.Value]] = [
+            (1, f"!{self.node:08x}".encode()),
+            (2, b"emulated device"),
+            (3, b"emu"),
+        ]
+        info: list[tuple[int, protobuf.Value]] = [(1, self.node), (2, protobuf.serialize_fields(user))]
+        self.write(serialize_frame(protobuf.serialize_fields([(4, protobuf.serialize_fields(info))])))
 
     def _take_packet(self, packet: Packet, now_us: int) -> None:
         if self.over_duty:
