@@ -9,16 +9,21 @@ from pathlib import Path
 import pytest
 import structlog
 
-from firmware_bridge.boards import load_board
+from firmware_bridge.boards import BoardProfile, load_board
+from firmware_bridge.drivers.errors import BusMissingError
+from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.emulation.board import EmulatedBoard
 from tests.daemon.fakes import KEY, NETWORK, OTHER
+from tests.faces.recording_sink import RecordingSink
 from tests.firmware_bridge.drivers.bench import SCALE, WatchedEther
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.clock import SystemClock
 from tinyssb_node.daemon.eventlog import EventLog
+from tinyssb_node.daemon.links import Links
 from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.events import DaemonStarted
+from tinyssb_node.faces import lora
 from tinyssb_node.faces.lora import LoraEndpoint
 from tinyssb_node.faces.lora_spec import LoraSpec
 from tinyssb_node.faces.spec import parse_spec
@@ -147,3 +152,32 @@ async def test_a_chip_that_hangs_costs_nothing_but_time(tmp_path: Path) -> None:
         await ben.holds(ana.key.feed_id, 1, 1)
     records = "".join(path.read_text() for path in (tmp_path / "ana").rglob("*.jsonl"))
     assert "the radio was reset" in records
+
+
+async def test_a_board_that_is_not_there_is_told_and_stops_no_other_face(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said, told = list[str](), asyncio.Event()
+
+    def keep(_logger: object, _method: str, line: structlog.typing.EventDict) -> str:
+        said.append(str(line["error"]))
+        told.set()
+        raise structlog.DropEvent
+
+    def missing(profile: BoardProfile) -> Hardware:
+        raise BusMissingError(profile.device, profile.config_txt)
+
+    monkeypatch.setattr(lora, "open_linux", missing)
+    sink = RecordingSink()
+    board, good = "lora:meshadv-mini?region=EU868&plan=EU868.a", "ws:listen:127.0.0.1:0?name=good"
+    links = Links([board, good], sink, structlog.wrap_logger(None, processors=[keep]))
+    running = asyncio.create_task(links.run())
+    async with asyncio.timeout(PATIENCE_S):
+        await told.wait()
+    running.cancel()
+    await asyncio.wait([running])
+    (sentence,) = said
+    assert "/dev/spidev0.0 does not exist" in sentence
+    assert "Put 'dtparam=spi=on' into /boot/firmware/config.txt" in sentence
+    assert links.rows()[0]["problem"] == sentence
+    assert links.rows()[1]["problem"] is None
