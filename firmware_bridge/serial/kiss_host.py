@@ -107,6 +107,11 @@ class KissSession(Session[Message]):
                 remedy="Flash the bridge firmware, choose the plan E22-868, or add &stock=on to reach only nodes "
                 "that have the same modem",
             )
+        if self._power_dbm < 0:
+            return Failed(
+                what=f"the modem's firmware cannot send with {self._power_dbm} dBm",
+                remedy="Choose 0 dBm or more, and an antenna with which that is legal",
+            )
         self._lora = meshcore_settings(self._lora)
         return None
 

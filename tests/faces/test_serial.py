@@ -19,7 +19,7 @@ from tests.faces.serial_rig import KINDS, endpoint, plugged, spec_text
 from tinyssb_node import limits
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.framing import Junk, serialize_crc_frame
-from tinyssb_node.faces.serial import UNPLUGGED, SerialEndpoint
+from tinyssb_node.faces.serial import UNPLUGGED, SerialEndpoint, SerialFace
 from tinyssb_node.faces.serial_port import UsbPort
 from tinyssb_node.scheduling.link import Reception
 
@@ -29,7 +29,7 @@ PACKETS = [number.to_bytes(4) * 30 for number in range(40)]
 @pytest.fixture
 def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for answers as long as an emulated device takes."""
-    monkeypatch.setattr(serial_limits, "ANSWER_US", 20_000)
+    monkeypatch.setattr(serial_limits, "ANSWER_US", 50_000)
     monkeypatch.setattr(serial_limits, "HELLO_TRIES", 2)
 
 
@@ -206,6 +206,22 @@ async def test_a_cable_pulled_in_the_middle_of_a_packet_ends_the_sending() -> No
             with pytest.raises(ConnectionResetError, match=UNPLUGGED):
                 await sending
             assert device.air.is_busy(KissModem(device.air)) is False
+
+
+async def test_a_cable_lost_while_writing_takes_the_face_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugged(KissModem(Air())) as plug:
+        async with running(endpoint(spec_text("kiss", plug.path))) as sink:
+            await sink.until(lambda: bool(sink.faces))
+            face = sink.face()
+            assert isinstance(face, SerialFace)
+
+            def broken(_data: bytes) -> None:
+                raise OSError(5, "Input/output error")
+
+            monkeypatch.setattr(face._writer, "write", broken)
+            with pytest.raises(ConnectionResetError, match=UNPLUGGED):
+                await face.send([PACKETS[0]])
+            await sink.until(lambda: len(sink.ups) == 2)
 
 
 async def test_no_packet_is_half_received_across_a_lost_cable(tmp_path: Path) -> None:

@@ -131,8 +131,7 @@ class SerialFace:
         for action in actions:
             match action:
                 case Write(data):
-                    self._asked = self._asked or data
-                    self._writer.write(data)
+                    self._write(data)
                 case Ready():
                     self._go_up(action)
                 case Heard():
@@ -146,6 +145,13 @@ class SerialFace:
                 case Failed():
                     self._fail(action)
         self._rearm()
+
+    def _write(self, data: bytes) -> None:
+        self._asked = self._asked or data
+        try:
+            self._writer.write(data)
+        except OSError:
+            self._fail(Failed(what=UNPLUGGED))
 
     def _rearm(self) -> None:
         if self._timer is not None:

@@ -81,6 +81,12 @@ def test_meshcore_s_firmware_does_for_the_plan_that_has_its_sync_word() -> None:
     assert bench.of(Ready)[0].lora == meshcore_settings(E22) == modem.lora
 
 
+def test_meshcore_s_firmware_cannot_whisper() -> None:
+    bench = Bench(KissSession(E22, -3), KissModem(Air(), extended=False))
+    bench.plug_in()
+    assert "-3 dBm" in bench.of(Failed)[0].what
+
+
 def test_meshcore_s_firmware_does_if_asked_for() -> None:
     modem = KissModem(Air(), extended=False)
     bench = ready_bench(modem)
