@@ -55,8 +55,6 @@ GUEST_WAITS: Final = 4
 
 # --- RNode ----------------------------------------------------------------------------------------------------------
 
-RNODE_MTU: Final = 508
-"""Bytes of a packet (RNode_Firmware, Config.h: MTU)."""
 RNODE_VERSION_MIN: Final = (1, 52)
 """Oldest firmware that Reticulum still speaks to."""
 RNODE_FREQUENCY_SLACK_HZ: Final = 100
