@@ -16,6 +16,8 @@ CHECK_S: Final = 5.0
 """Time between looks at the chip: whether it still holds what it was set to, and whether an edge was missed."""
 RESETS_IN_A_ROW: Final = 3
 """Resets without a healthy look between them, after which a radio is given up and opened anew."""
+RESET_PAUSE_S: Final = 0.5
+"""Wait before the next reset when one did not help: a supply that sagged may have recovered by then."""
 EVENTS_IN_A_ROW: Final = 8
 """Times the chip is asked for events at one edge: more than it can have, so a line that is stuck cannot hold us."""
 EDGES_MAX: Final = 16

@@ -151,7 +151,7 @@ class SpiRadio:
             except TimeoutError:
                 reason = self._examine(chip)
             if reason is not None:
-                self._recover(chip, reason)
+                await self._recover(chip, reason)
             else:
                 self._resets_in_a_row = 0
 
@@ -175,9 +175,9 @@ class SpiRadio:
             f"0x{first.found:02X} instead of 0x{first.expected:02X}"
         )
 
-    def _recover(self, chip: LoraChip, reason: str) -> None:
-        """Reset and set up anew. Raises StuckError when that is of no use."""
-        self._trouble.clear()
+    async def _recover(self, chip: LoraChip, reason: str) -> None:
+        """Reset and set up anew, sending nothing meanwhile. Raises StuckError when that is of no use."""
+        self._in_trouble(reason)
         self._give_up_waiting()
         self._receiving_since_s = None
         while True:
@@ -189,7 +189,9 @@ class SpiRadio:
                 self._start(chip)
             except RadioError as error:
                 reason = str(error)
+                await asyncio.sleep(limits.RESET_PAUSE_S / self._time_scale)
                 continue
+            self._trouble.clear()
             self._sink.radio_reset(reason)
             return
 
@@ -297,6 +299,10 @@ class SpiRadio:
 
     def _coming_in(self, chip: LoraChip) -> bool:
         """Whether a frame is being received; a receiver that says so for longer than a frame takes is started anew."""
+        assert self._wiring is not None, "who sends is open"
+        if self._wiring.interrupted():
+            # A frame is over whose edge has not reached us: what comes next would throw it away.
+            self._take_events(chip)
         if not chip.receiving():
             self._receiving_since_s = None
             return False

@@ -10,7 +10,7 @@ from firmware_bridge.chips.modem import Modem
 from firmware_bridge.drivers import limits
 from firmware_bridge.drivers.errors import BusFailedError, ChipSilentError, StuckError
 from firmware_bridge.drivers.spi import SpiRadio
-from firmware_bridge.emulation.board import EmulatedBoard
+from firmware_bridge.emulation.board import EmulatedBoard, EmulatedLines
 from tests.firmware_bridge.drivers.bench import SCALE, SX126X, SX127X, TINYSSB, Sink, WatchedEther, radio
 
 BOARDS = [SX127X, SX126X]
@@ -189,3 +189,62 @@ async def test_a_bus_that_fails_at_once_is_told(ether: WatchedEther) -> None:
     driver = SpiRadio(emulated.profile, TINYSSB, 14, Sink(), emulated.open)
     with pytest.raises(BusFailedError, match="Input/output error"):
         await driver.run()
+
+
+@pytest.mark.parametrize("board", BOARDS)
+async def test_a_frame_that_has_just_come_in_is_not_thrown_away_by_sending(
+    ether: WatchedEther, board: str
+) -> None:
+    async with radio(ether, "ana", board) as ana, radio(ether, "ben") as ben:
+        ana.board.lose_edges = True
+        assert await ben.radio.send(bytes(30))
+        assert ana.sink.frames == []
+        assert await ana.radio.send(bytes(40))
+        assert await ana.heard(1) == [bytes(30)]
+
+
+async def test_a_receiver_that_is_stuck_is_started_anew(
+    ether: WatchedEther, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with radio(ether, "ana") as ana:
+        assert ana.radio._chip is not None
+        monkeypatch.setattr(ana.radio._chip, "receiving", lambda: True)
+        assert not await ana.radio.send(bytes(10))
+        await ether.after(2 * TINYSSB.airtime_us(255) + 10_000)
+        assert await ana.radio.send(bytes(10))
+        assert ana.sink.resets == []
+
+
+async def test_a_chip_that_hangs_while_it_listens_is_reset(ether: WatchedEther) -> None:
+    async with radio(ether, "ana") as ana:
+        ana.board.chip.hung = True
+        assert not await ana.radio.send(bytes(10))
+        await ana.sink.until(lambda: bool(ana.sink.resets))
+        assert ana.sink.resets == ["it did not finish listening"]
+        assert await ana.radio.send(bytes(10))
+
+
+async def test_while_it_is_being_reset_nothing_is_sent(ether: WatchedEther) -> None:
+    async with radio(ether, "ana") as ana:
+        ana.board.bus_error = OSError(5, "Input/output error")
+        first, second = await asyncio.gather(ana.radio.send(bytes(10)), ana.radio.send(bytes(10)))
+        assert (first, second) == (False, False)
+        ana.board.bus_error = None
+        await ana.sink.until(lambda: bool(ana.sink.resets))
+
+
+async def test_lines_that_fail_for_a_moment_are_no_end(
+    ether: WatchedEther, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with radio(ether, "ana") as ana, radio(ether, "ben") as ben:
+        failing = OSError(5, "Input/output error")
+
+        def fail(_lines: EmulatedLines) -> int:
+            raise failing
+
+        with monkeypatch.context() as broken:
+            broken.setattr(EmulatedLines, "take_edges", fail)
+            assert not await ana.radio.send(bytes(10))
+            await ana.sink.until(lambda: bool(ana.sink.resets))
+        assert "the GPIO lines fail: Input/output error" in ana.sink.resets[0]
+        assert ben.task.done() is False
