@@ -120,6 +120,11 @@ def noise_floor_dbm(settings: LoraSettings) -> float:
     return THERMAL_NOISE_DBM_PER_HZ + 10 * math.log10(settings.bandwidth_hz) + NOISE_FIGURE_DB
 
 
+def snr_limit_db(settings: LoraSettings) -> float:
+    """Weakest signal to noise ratio that is still received."""
+    return DEMODULATION_SNR_DB[settings.spreading_factor]
+
+
 def sensitivity_dbm(settings: LoraSettings) -> float:
     """Weakest signal that is still received."""
-    return noise_floor_dbm(settings) + DEMODULATION_SNR_DB[settings.spreading_factor]
+    return noise_floor_dbm(settings) + snr_limit_db(settings)

@@ -14,7 +14,7 @@ from tinyssb_node.codec.packets import (
     serialize_chnk,
     serialize_want,
 )
-from tinyssb_node.effects import Effect
+from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import (
     ChnkSeen,
     ChunkAppended,
@@ -22,24 +22,37 @@ from tinyssb_node.events import (
     Event,
     WantSeen,
 )
-from tinyssb_node.ids import Direction, FeedId, PacketKind
+from tinyssb_node.floor import Floor
+from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
-from tinyssb_node.replication.replica import Replica
+from tinyssb_node.replication.replica import Finding, Replica
 from tinyssb_node.replication.want import build_want, read_want
 from tinyssb_node.scheduling.line import Line
-from tinyssb_node.scheduling.link import Medium
+from tinyssb_node.scheduling.link import Medium, Reception
 from tinyssb_node.scheduling.requester import share_out, take_turns
+from tinyssb_node.scheduling.trickle import Entropy
 from tinyssb_node.store.port import Store
 
 
 class Gossip:
     """The conversation of one node on all its faces."""
 
-    def __init__(self, replica: Replica, store: Store, network: Network) -> None:
+    def __init__(self, replica: Replica, store: Store, network: Network, entropy: Entropy) -> None:
         self._replica = replica
         self._store = store
         self._network = network
+        self._entropy = entropy
+        self._floors: dict[FaceName, Floor] = {}
         self.set_changed()
+
+    def face_up(self, line: Line) -> None:
+        """A face can be used."""
+        if line.on_air:
+            self._floors[line.name] = Floor(self._replica, line, self._entropy)
+
+    def face_down(self, face: FaceName) -> None:
+        """A face is gone."""
+        self._floors.pop(face, None)
 
     def set_changed(self) -> None:
         """The set of feeds is another one: WANT and CHNK are recognised by it (spec 3.4.2)."""
@@ -49,16 +62,18 @@ class Gossip:
 
     # --- adverts
 
-    def build(self, line: Line, kind: PacketKind) -> tuple[bytes, PacketKind, Event] | None:
+    def build(self, line: Line, kind: PacketKind, now_us: int) -> tuple[bytes, PacketKind, Event] | None:
         """What there is to say of *kind* now: WANT or CHNK. None for nothing."""
-        return self._build_want(line) if kind is PacketKind.WANT else self._build_chnk(line)
+        return self._build_want(line, now_us) if kind is PacketKind.WANT else self._build_chnk(line)
 
-    def _build_want(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
+    def _build_want(self, line: Line, now_us: int) -> tuple[bytes, PacketKind, Event] | None:
         replica = self._replica
         built = build_want(replica.goset, replica.next_wanted, line.want_start)
         if built is None:
             return None
         want, line.want_start = built
+        if (floor := self._floors.get(line.name)) is not None:
+            want = floor.address(want, now_us)
         packet = serialize_want(self.want_dmx, want)
         return packet, PacketKind.WANT, self._want_seen(Direction.TX, line, want)
 
@@ -72,28 +87,40 @@ class Gossip:
 
     # --- answers
 
-    def heard_want(self, line: Line, want: Want, now_us: int) -> list[Effect]:
+    def heard_want(self, line: Line, want: Want, reception: Reception, now_us: int) -> list[Effect]:
         """Somebody with our very set says what it wants next of each feed."""
         replica = self._replica
         if not len(replica.goset):
             return []
+        floor = self._floors.get(line.name)
         reading = read_want(replica.goset, want, replica.next_wanted)
         asked = {feed: seq for feed, seq in reading.wanted if seq <= replica.frontier(feed)}
         line.agreed(PacketKind.CLAIM)
-        if asked or reading.behind or reading.same:
+        if asked or reading.behind:
             line.expect_answers(now_us)
         if reading.behind:
             line.want_timer.disagree(now_us)
-            if line.profile.medium is Medium.AIR:
+            if floor is not None:
                 line.ask(PacketKind.WANT, now_us)
-        elif reading.same or (reading.serves and line.profile.medium is Medium.AIR):
+        elif floor is None and reading.same:
             line.agreed(PacketKind.WANT)
+        elif floor is not None and reading.serves and floor.speaks_for_us(want):
+            line.served(PacketKind.WANT, same=reading.same)
+        if floor is not None:
+            floor.heard_want(want, reading, reception, now_us)
+        else:
+            self._answer(line, reading.wanted, asked, now_us)
+        return [self._want_seen(Direction.RX, line, want)]
+
+    def _answer(
+        self, line: Line, wanted: Sequence[tuple[FeedId, int]], asked: dict[FeedId, int], now_us: int
+    ) -> None:
+        """Answer on a wire: all at once."""
         if line.profile.medium is Medium.STREAM:
-            for feed, seq in reading.wanted:
+            for feed, seq in wanted:
                 line.peer_next[feed] = line.given_entries.first_to_give(feed, seq, now_us)
         if asked:
             self._give_entries(line, asked, now_us)
-        return [self._want_seen(Direction.RX, line, want)]
 
     def _give_entries(self, line: Line, asked: dict[FeedId, int], now_us: int) -> None:
         room = line.room(line.entry_credit.grant(asked))
@@ -103,9 +130,10 @@ class Gossip:
         line.give_start += room
         feeds = [*asked][turn:] + [*asked][:turn]
         firsts = [line.given_entries.first_to_give(feed, asked[feed], now_us) for feed in feeds]
-        shares = share_out(
-            room, [self._useful(line, feed, first, now_us) for feed, first in zip(feeds, firsts, strict=True)]
-        )
+        available = [
+            self._replica.frontier(feed) - first + 1 for feed, first in zip(feeds, firsts, strict=True)
+        ]
+        shares = share_out(room, available)
         chains: list[list[bytes]] = []
         for feed, first, share in zip(feeds, firsts, shares, strict=True):
             if share:
@@ -116,13 +144,22 @@ class Gossip:
         for packet in take_turns(chains):
             line.put(packet, PacketKind.ENTRY, due_us)
 
-    def _useful(self, line: Line, feed: FeedId, first: int, now_us: int) -> int:
-        """How many entries from *first* on are worth giving. On the air, what others were given in the last minutes
-        ends it: who lost one packet of a row has most of the rest."""
-        most = self._replica.frontier(feed) - first + 1
-        if line.profile.medium is not Medium.AIR or most <= 1:
-            return most
-        return min(most, line.long_given.gap_after(feed, first, now_us) - first)
+    def give(self, line: Line, now_us: int) -> list[Effect]:
+        """Hand over what may go now on the air: entries chosen by what was asked for and heard up to now, then news."""
+        floor = self._floors.get(line.name)
+        effects: list[Effect] = []
+        if floor is None:
+            return effects
+        while line.may_give(now_us) and (place := floor.next_place(now_us)) is not None:
+            entry = self._store.entry(*place)
+            assert entry is not None
+            line.give(entry.packet, now_us)
+            effects.append(Send(line.name, entry.packet, PacketKind.ENTRY))
+        while (news := line.pop_news(now_us)) is not None:
+            for place in self._store.find_entries(news[: limits.DMX_SIZE]):
+                floor.gave(*place, now_us)
+            effects.append(Send(line.name, news, PacketKind.ENTRY))
+        return effects
 
     def heard_chnk(self, line: Line, chnk: Chnk, now_us: int) -> list[Effect]:
         """Somebody with our very set says which chunks it lacks."""
@@ -130,7 +167,7 @@ class Gossip:
         asked = {(feed, seq): chunk for feed, seq, chunk in read_chnk(goset, chnk)}
         line.expect_answers(now_us)
         if self._serves_our_chunks(line, asked):
-            line.agreed(PacketKind.CHNK)
+            line.served(PacketKind.CHNK, same=False)
         room = line.room(line.chunk_credit.grant(asked))
         share = -(-room // max(1, len(asked)))
         chains: list[list[bytes]] = []
@@ -156,6 +193,27 @@ class Gossip:
             return True
         wanted = read_chnk(self._replica.goset, ours[0])
         return all((feed, seq) in asked and asked[feed, seq] <= chunk for feed, seq, chunk in wanted)
+
+    # --- what is heard
+
+    def heard_content(self, line: Line, packet: bytes, finding: Finding, now_us: int) -> None:
+        """An entry or chunk was heard, new or not: who lacks it in reach of both heard it too."""
+        feed, seq = finding.feed, finding.seq
+        if finding.verdict not in {Verdict.NEW, Verdict.DUPLICATE}:
+            return
+        if line.on_air:
+            floor = self._floors[line.name]
+            new = finding.kind is PacketKind.ENTRY and finding.verdict is Verdict.NEW
+            news = new and feed is not None and seq is not None and floor.is_news(feed, seq)
+            line.heard_news(packet, now_us, new=news)
+        if feed is None or seq is None:
+            return
+        if finding.chunk is not None:
+            line.chunk_given(feed, seq, finding.chunk, now_us)
+        elif line.on_air:
+            self._floors[line.name].heard_entry(feed, seq, now_us)
+        elif finding.verdict is Verdict.DUPLICATE:
+            line.entry_given(feed, seq, now_us)
 
     # --- news
 
@@ -184,6 +242,8 @@ class Gossip:
         entry = self._store.entry(appended.feed, appended.seq)
         assert entry is not None
         line.put(entry.packet, PacketKind.ENTRY, now_us)
+        if line.on_air:
+            self._floors[line.name].gave(appended.feed, appended.seq, now_us)
         line.entries_given(appended.feed, appended.seq, appended.seq, now_us)
         line.peer_next[appended.feed] = appended.seq + 1
 

@@ -327,12 +327,16 @@ SHARED_CHUNKS_MAX: Final = 64
 must not cost us a megabyte."""
 GIVEN_RANGES_MAX: Final = 4
 """Ranges of a feed remembered as just given on a face: two askers at different places, and what is pushed meanwhile."""
-CONTENTION_PACKETS: Final = 4.0
-"""On the air: packets' time over which those who want to send spread; ten nodes collide in about 2 % of contentions."""
-AFTER_DATA_PACKETS: Final = (0.0, 4.0, 8.0)
-"""Packets' time after data, by urgency (answer, carry, ask), before its share of the contention begins."""
-AFTER_VECTOR_PACKETS: Final = (0.0, 4.0, 2.0)
+CONTENTION_PACKETS: Final = (8.0, 4.0, 16.0)
+"""On the air: packets' time over which those who want to send spread, by urgency (answer, carry, ask)."""
+AFTER_DATA_PACKETS: Final = (0.0, 4.0, 16.0)
+"""Packets' time after data, by urgency, before its share of the contention begins."""
+AFTER_VECTOR_PACKETS: Final = (0.0, 4.0, 8.0)
 """The same after a CLAIM, WANT or CHNK, or out of silence."""
+CROWD_NEIGHBOURS: Final = 2
+"""Stations in reach among which answers and requests spread so widely; with fewer they need less time."""
+CROWD_LEAST: Final = 0.5
+"""How little time they need at least, of the above."""
 BATCH_PACKETS: Final = 4
 """Packets in a row to who won the channel: a contention each would double the time, longer batches collide dearer."""
 BATCH_GAP_US: Final = 2_000
@@ -340,9 +344,9 @@ BATCH_GAP_US: Final = 2_000
 ASK_AGAIN_MAX: Final = 3
 """Times that ids of which we only know that they exist are asked for anew."""
 YIELDS_MAX: Final = 2
-"""Requests for chunks left to others in a row while none comes: they may be out of reach of who has them."""
+"""Requests left to others in a row: who has what they ask for may be out of their reach, or they out of ours."""
 CARRY_MAX: Final = 4
-"""News waiting to be carried on; more at once is a backlog."""
+"""News waiting to be carried on, at most."""
 CARRY_MEMORY_US: Final = 600_000_000
 """For how long a copy of what we carried counts as an echo of it."""
 CARRY_DOUBT: Final = 0.7
@@ -351,10 +355,45 @@ CARRY_LEAST: Final = 0.1
 """Likelihood that never goes away: meshes change."""
 ANSWERS_PACKETS: Final = 12
 """Packets' time after a request, or an answer to it, in which new entries are answers rather than news."""
-GIVEN_MEMORY_HOLDS: Final = 20
-"""For how many times the hold what was given on the air counts as known to all but those who ask for just that."""
 PUSH_CHUNKS_MAX: Final = 16
 """Packets of a side chain sent unasked behind a new entry of ours; the rest is asked for."""
+
+# --- Whom to ask on the air (docs/decisions/0017) --------------------------------------------------------------------
+
+SPEAKER_SIZE: Final = 2
+"""Bytes of the name that a station has on the air until it is switched off: two of 50 neighbours share one 2 % of the
+time, and then both answer."""
+WANT_VECTOR_SIZE: Final = VECTOR_SIZE - 2 * SPEAKER_SIZE
+"""Bytes of a WANT's list: behind it stand who speaks and whom it asks."""
+NEIGHBOURS_MAX: Final = 32
+"""Stations remembered in reach of a face; the one silent for longest makes room."""
+MARKS_MAX: Final = 64
+"""Entries of a feed, beyond the next one it lacks, that a neighbour is believed to have heard."""
+FLOOR_PACKETS: Final = 8
+"""Packets in a row to who was asked by name, while others in reach of either keep silent: 1.6 s at SF7."""
+REQUEST_PACKETS: Final = 16
+"""Packets' time that a request to everybody is answered: later its sender has said, or heard, something else."""
+KNOWN_PACKETS: Final = 600
+"""Packets' time that what a neighbour said counts: two minutes at SF7, half an hour at SF11."""
+MARK_PACKETS: Final = 3_000
+"""Packets' time that a neighbour is believed to have heard what was sent in reach of us."""
+SIGNAL_GOOD_DB: Final = 12.0
+"""Decibels above the weakest signal that can be read, from which on a link is as good as any: fading takes 10."""
+SIGNAL_LEAST: Final = 0.02
+"""What a neighbour that is hardly heard counts, of one that is heard well: better than nobody."""
+ASK_FULL: Final = 64
+"""Entries that one neighbour has for us for which we ask as soon as may be; for fewer the longer the fewer they are, as
+what others ask for may bring them too."""
+ASK_PATIENCE_MAX: Final = 8.0
+"""How much longer at most."""
+ASK_PATIENCE_PACKETS: Final = 2.0
+"""Packets' time that each such measure adds before the contention begins."""
+GIVE_FULL: Final = 8
+"""Neighbours served by an answer that goes as soon as may be; one that serves fewer leaves others the advantage."""
+GIVE_PATIENCE_MAX: Final = 8.0
+"""How much later at most."""
+STALE_SHARE: Final = 0.9
+"""What a neighbour that did not just ask counts when answers are put in order, of one that did."""
 
 # --- Air (docs/decisions/0008) --------------------------------------------------------------------------------------
 

@@ -81,7 +81,7 @@ class Node:
         self._replica = Replica(store, network, read_only=read_only, verify=verify)
         if key is not None and not read_only:
             self._replica.own_feed(key.feed_id, dialect)
-        self._gossip = Gossip(self._replica, store, network)
+        self._gossip = Gossip(self._replica, store, network, entropy)
         own = None if key is None else key.feed_id
         self._sets = SetGossip(self._replica, network, entropy, own)
         self._lines: dict[FaceName, Line] = {}
@@ -101,6 +101,7 @@ class Node:
         if profile.allowance is not None:
             budget = self._budgets.open(profile.allowance, profile.airtime_us[limits.PACKET_SIZE], now_us)
         self._lines[face] = Line(face, profile, spec, self._entropy, now_us, budget)
+        self._gossip.face_up(self._lines[face])
         self._sets.face_up(self._lines[face])
         self._junk_meters[face] = JunkMeter(now_us)
         return [FaceUp(face=face, spec=spec)]
@@ -111,6 +112,7 @@ class Node:
         if line is None:
             return []
         line.close(now_us)
+        self._gossip.face_down(face)
         self._sets.face_down(face)
         del self._junk_meters[face]
         effects: list[Effect] = [*self._refusals.due(now_us), FaceDown(face=face, reason=reason)]
@@ -127,16 +129,10 @@ class Node:
         line.heard(packet, now_us)
         digest = sha256(packet).digest()
         effects: list[Effect] = []
-        finding = self._find(line, packet, digest, now_us, effects)
-        if line.on_air and finding.kind in {PacketKind.ENTRY, PacketKind.CHUNK}:
-            news = finding.kind is PacketKind.ENTRY and finding.verdict is Verdict.NEW
-            line.heard_news(packet, now_us, new=news)
+        finding = self._find(line, packet, digest, reception, now_us, effects)
+        if finding.kind in {PacketKind.ENTRY, PacketKind.CHUNK}:
+            self._gossip.heard_content(line, packet, finding, now_us)
         received = self._received(line, len(packet), digest, finding, reception, now_us)
-        if finding.verdict is Verdict.DUPLICATE and finding.feed is not None and finding.seq is not None:
-            if finding.chunk is None:
-                line.entry_given(finding.feed, finding.seq, now_us)
-            else:
-                line.chunk_given(finding.feed, finding.seq, finding.chunk, now_us)
         if finding.events:
             effects += finding.events
             self._spread(line, finding.events, now_us)
@@ -227,7 +223,15 @@ class Node:
 
     # --- what a packet is
 
-    def _find(self, line: Line, packet: bytes, digest: bytes, now_us: int, effects: list[Effect]) -> Finding:
+    def _find(
+        self,
+        line: Line,
+        packet: bytes,
+        digest: bytes,
+        reception: Reception,
+        now_us: int,
+        effects: list[Effect],
+    ) -> Finding:
         if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PACKET_SIZE:
             return Finding(PacketKind.UNKNOWN, Verdict.INVALID, "PacketSizeError")
         dmx = packet[: limits.DMX_SIZE]
@@ -238,10 +242,9 @@ class Node:
                 return self._replica.offer(packet, hash_, Origin.PEER, line.name)
         elif kind is None:
             return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS)
-        again = line.heard_vector(hash_, now_us)
-        finding = Finding(kind, Verdict.DUPLICATE if again else Verdict.NEW)
+        finding = Finding(kind, Verdict.DUPLICATE if line.heard_vector(hash_, now_us) else Verdict.NEW)
         try:
-            self._take(line, kind, packet, finding, now_us, effects)
+            self._take(line, kind, packet, finding, reception, now_us, effects)
         except PeerError as error:
             return Finding(kind, Verdict.INVALID, type(error).__name__)
         return finding
@@ -264,12 +267,13 @@ class Node:
         kind: PacketKind,
         packet: bytes,
         finding: Finding,
+        reception: Reception,
         now_us: int,
         effects: list[Effect],
     ) -> None:
         """Act on a packet that is neither entry nor chunk. Raises PeerError, before anything has changed."""
         if kind is PacketKind.WANT:
-            effects += self._gossip.heard_want(line, parse_want(packet), now_us)
+            effects += self._gossip.heard_want(line, parse_want(packet), reception, now_us)
         elif kind is PacketKind.CHNK:
             effects += self._gossip.heard_chnk(line, parse_chnk(packet), now_us)
         elif kind is PacketKind.CLAIM:
@@ -379,7 +383,7 @@ class Node:
 
     def _pump_all(self, now_us: int, effects: list[Effect]) -> None:
         for line in self._lines.values():
-            if line.outbox or line.asks or line.carrier or line.on_air:
+            if line.outbox or line.asks or line.on_air:
                 self._pump(line, now_us, effects)
         if self._refusals.any:
             effects += self._refusals.due(now_us)
@@ -393,9 +397,10 @@ class Node:
             effects.append(said)
         while (first := line.pop(now_us)) is not None:
             effects.append(Send(line.name, *first))
+        effects += self._gossip.give(line, now_us)
         while (kind := line.pop_ask(now_us)) is not None:
             advertises_set = kind is PacketKind.CLAIM
-            built = self._sets.build(line) if advertises_set else self._gossip.build(line, kind)
+            built = self._sets.build(line) if advertises_set else self._gossip.build(line, kind, now_us)
             if built is not None:
                 line.hand(*built)
                 effects.append(Send(line.name, *built[:2]))

@@ -262,24 +262,30 @@ class Want:
     """Index in the sorted set of the feed that the first number speaks of."""
     seqs: tuple[int, ...]
     """Next wanted sequence number of each feed from there on, 0 for "not this one"."""
+    speaker: bytes = b""
+    """2 bytes by which the speaker may be asked, as long as it is switched on; empty if it has no name."""
+    asks: bytes = b""
+    """2 bytes: the name of who is asked to answer; empty for everybody."""
 
 
 @lru_cache(maxsize=limits.WANTS_READ)
 def parse_want(packet: bytes) -> Want:
     """Read a WANT. Raises PacketSizeError, BipfError, PaddingError, VectorShapeError, VectorNumberError.
 
-    The same bytes, which may come on several faces and in a simulation come to every neighbour, are read once.
+    What follows the list is zeros, or one or two names. The same bytes, which may come on several faces and in a
+    simulation come to every neighbour, are read once.
     """
-    vector = _vector("want", packet)
+    vector, rest = _vector("want", packet)
+    speaker, asks = _names("want", rest, len(packet))
     if not vector:
         raise VectorShapeError("want", "a list that begins with an offset")
     offset, *seqs = (_number("want", item) for item in vector)
-    return Want(offset=offset, seqs=tuple(seqs))
+    return Want(offset=offset, seqs=tuple(seqs), speaker=speaker, asks=asks)
 
 
 def serialize_want(dmx: Dmx, want: Want) -> bytes:
     """Write a WANT. Raises ValueError if it takes more than 120 bytes."""
-    return _vector_packet(dmx, [want.offset, *want.seqs])
+    return _vector_packet(dmx, [want.offset, *want.seqs], want.speaker + want.asks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +298,9 @@ class Chnk:
 
 def parse_chnk(packet: bytes) -> Chnk:
     """Read a CHNK. Raises PacketSizeError, BipfError, PaddingError, VectorShapeError, VectorNumberError."""
-    return Chnk(tuple(_triple(item) for item in _vector("chnk", packet)))
+    vector, rest = _vector("chnk", packet)
+    _check_padding("chnk", rest, len(packet))
+    return Chnk(tuple(_triple(item) for item in vector))
 
 
 def serialize_chnk(dmx: Dmx, chnk: Chnk) -> bytes:
@@ -374,17 +382,31 @@ def _salted(kind: str, packet: bytes, letter: bytes, smallest: int) -> tuple[byt
     return packet[begin : begin + limits.SALT_SIZE], packet[begin + limits.SALT_SIZE :]
 
 
-def _vector(kind: str, packet: bytes) -> list[bipf.Value]:
-    """The list behind the DMX. Integers are unsigned: boards write 128 to 255 in one byte."""
+def _vector(kind: str, packet: bytes) -> tuple[list[bipf.Value], bytes]:
+    """The list behind the DMX, and what follows it. Integers are unsigned: boards write 128 to 255 in one byte."""
     if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PACKET_SIZE:
         raise PacketSizeError(kind, len(packet), f"{limits.PACKET_MIN_SIZE} to {limits.PACKET_SIZE}")
     body = packet[limits.DMX_SIZE :]
     vector, end = bipf.decode_prefix(body, unsigned=True)
-    if body.count(0, end) != len(body) - end:
-        raise PaddingError(kind, limits.DMX_SIZE + end)
     if not isinstance(vector, list):
         raise VectorShapeError(kind, "a list")
-    return vector
+    return vector, body[end:]
+
+
+def _check_padding(kind: str, rest: bytes, size: int) -> None:
+    if rest.count(0) != len(rest):
+        raise PaddingError(kind, size - len(rest))
+
+
+def _names(kind: str, rest: bytes, size: int) -> tuple[bytes, bytes]:
+    """Who speaks and whom it asks, behind the list of a packet of *size* bytes. No name is zero, as padding is."""
+    names = rest[: limits.SPEAKER_SIZE], rest[limits.SPEAKER_SIZE :]
+    if len(rest) in {limits.SPEAKER_SIZE, 2 * limits.SPEAKER_SIZE} and all(
+        any(name) for name in names if name
+    ):
+        return names
+    _check_padding(kind, rest, size)
+    return b"", b""
 
 
 def _number(kind: str, item: bipf.Value) -> int:
@@ -402,8 +424,8 @@ def _triple(item: bipf.Value) -> tuple[int, int, int]:
     return index, seq, chunk
 
 
-def _vector_packet(dmx: Dmx, vector: list[bipf.Value]) -> bytes:
-    packet = dmx + bipf.encode(vector)
+def _vector_packet(dmx: Dmx, vector: list[bipf.Value], names: bytes = b"") -> bytes:
+    packet = dmx + bipf.encode(vector) + names
     if len(packet) > limits.PACKET_SIZE:
         raise ValueError(f"a packet has at most {limits.PACKET_SIZE} bytes, this vector makes {len(packet)}")
     return packet

@@ -54,7 +54,7 @@ def ether_profile(welcome: Welcome, plan: RadioPlan | None = None) -> LinkProfil
         for length in range(limits.PACKET_SIZE + 1)
     ]
     allowance = None if plan is None else allowance_of(plan, welcome.time_scale)
-    return replace(air_profile(airtimes_us), allowance=allowance)
+    return replace(air_profile(airtimes_us, lora.snr_limit_db(settings)), allowance=allowance)
 
 
 class EtherFace:

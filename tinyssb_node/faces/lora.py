@@ -13,6 +13,7 @@ from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.drivers.linux import open_linux
 from firmware_bridge.drivers.spi import SpiRadio
 from firmware_bridge.drivers.wiring import modem_of
+from firmware_bridge.lora import snr_limit_db
 from firmware_bridge.plans import RadioPlan
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
@@ -190,7 +191,9 @@ class LoraEndpoint:
             max(1, round(modem.airtime_us(length + limits.CRC_SIZE) / self._time_scale))
             for length in range(limits.PACKET_SIZE + 1)
         ]
-        return replace(air_profile(airtimes_us), allowance=allowance_of(plan, self._time_scale))
+        return replace(
+            air_profile(airtimes_us, snr_limit_db(plan.lora)), allowance=allowance_of(plan, self._time_scale)
+        )
 
     def _default_opener(self) -> Opener:
         if not self._lora.emulated:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from firmware_bridge.lora import airtime_us
+from firmware_bridge.lora import airtime_us, snr_limit_db
 from firmware_bridge.plans import IllegalPlanError, IllegalPowerError, RadioPlan
 from firmware_bridge.serial.kiss_host import KissSession
 from firmware_bridge.serial.meshcore_host import MeshcoreSession
@@ -96,7 +96,7 @@ def profile_of(
         for length in range(limits.PACKET_SIZE + 1)
     ]
     return replace(
-        air_profile(airtimes_us),
+        air_profile(airtimes_us, snr_limit_db(ready.lora)),
         allowance=allowance_of(plan, time_scale),
         gap_us=kind.gap_packets * airtimes_us[limits.PACKET_SIZE],
     )

@@ -19,6 +19,8 @@ class WantReading:
 
     wanted: tuple[tuple[FeedId, int], ...]
     """(feed, next wanted sequence number) of every feed it asks for."""
+    unwanted: tuple[FeedId, ...]
+    """Feeds that it asks nothing of."""
     serves: bool
     """True if answers to it bring all that we would ask of these feeds: it asks for nothing later than we do."""
     behind: bool
@@ -41,7 +43,7 @@ def build_want(goset: Goset, next_wanted: Callable[[FeedId], int], start: int) -
     while len(seqs) < len(goset):
         seq = next_wanted(goset[(start + len(seqs)) % len(goset)])
         size += encoded_size(seq)
-        if size > limits.VECTOR_SIZE:
+        if size > limits.WANT_VECTOR_SIZE:
             break
         seqs.append(seq)
     return Want(offset=start, seqs=tuple(seqs)), (start + len(seqs)) % len(goset)
@@ -50,6 +52,7 @@ def build_want(goset: Goset, next_wanted: Callable[[FeedId], int], start: int) -
 def read_want(goset: Goset, want: Want, next_wanted: Callable[[FeedId], int]) -> WantReading:
     """Compare a WANT that speaks of our very set with what we hold. The set is not empty."""
     wanted: list[tuple[FeedId, int]] = []
+    unwanted: list[FeedId] = []
     behind = False
     same = serves = len(want.seqs) > 0
     feeds = goset.feeds
@@ -61,4 +64,8 @@ def read_want(goset: Goset, want: Want, next_wanted: Callable[[FeedId], int]) ->
         if seq != NOT_WANTED:
             wanted.append((feed, seq))
             behind = behind or (ours != NOT_WANTED and seq > ours)
-    return WantReading(wanted=tuple(wanted), serves=serves, behind=behind, same=same)
+        else:
+            unwanted.append(feed)
+    return WantReading(
+        wanted=tuple(wanted), unwanted=tuple(unwanted), serves=serves, behind=behind, same=same
+    )

@@ -21,20 +21,20 @@ class Carrier:
     def __len__(self) -> int:
         return len(self._news)
 
-    def take(self, packet: bytes) -> bool:
-        """*packet* is news. False if that many wait by now that it is a backlog, which is asked for if wanted."""
-        if self._entropy.random() < self._likelihood:
+    def take(self, packet: bytes) -> None:
+        """*packet* is news. With enough of it waiting, who lacks it has to ask."""
+        if len(self._news) < limits.CARRY_MAX and self._entropy.random() < self._likelihood:
             self._news[packet] = None
-        if len(self._news) <= limits.CARRY_MAX:
-            return True
-        self._news.clear()
-        return False
 
     def heard(self, packet: bytes, now_us: int) -> None:
         """*packet* was heard, perhaps again: somebody else carries it on."""
         self._news.pop(packet, None)
         if self._carried.within(packet, limits.CARRY_MEMORY_US, now_us):
             self._likelihood = 1.0
+
+    def forget(self, packet: bytes) -> None:
+        """*packet* goes anyway, as an answer: once is enough."""
+        self._news.pop(packet, None)
 
     def pop(self) -> bytes | None:
         """The next packet to carry on; ``sent`` or ``give_back`` follows."""

@@ -63,6 +63,20 @@ class _Handed:
     """What its airtime was charged under; None where air has no account."""
 
 
+@dataclass(slots=True)
+class Turn:
+    """What ``floor`` tells of how urgent it is to speak on the air, and is told of what was said."""
+
+    giving: float | None = None
+    """How patiently the next answer waits that is chosen when it goes; None for none."""
+    patience: float = 1.0
+    """How patiently requests wait."""
+    addressed: bool = False
+    """Whether the WANT built last asks somebody by name."""
+    wants_sent: int = 0
+    """WANTs that have left."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaceStatus:
     """What a user may know of a face."""
@@ -102,10 +116,6 @@ class Line:
         self.outbox = Outbox()
         self.counters = Counters()
         self.given_entries: Given[FeedId] = Given(hold_us=profile.hold_us, most=limits.SET_MAX)
-        self.long_given: Given[FeedId] = Given(
-            hold_us=limits.GIVEN_MEMORY_HOLDS * profile.hold_us, most=limits.SET_MAX
-        )
-        """What was given on the air in the last minutes: who does not ask for just that probably has it."""
         self.given_chunks: Given[tuple[FeedId, int]] = Given(hold_us=profile.hold_us, most=limits.RECENT_MAX)
         self._vectors: Recent[bytes] = Recent(limits.RECENT_MAX)
         self.peer_next: Latest[FeedId] = Latest(limits.SET_MAX)
@@ -133,7 +143,7 @@ class Line:
         self.asks: dict[PacketKind, None] = {}
         """What is to be asked or claimed when it may be, first come first; built when it goes, to be up to date."""
         self.carrier = Carrier(entropy)
-        self._chnk_yielded = 0
+        self.turn = Turn()
         self._answers_us = _NEVER_US
         self.on_air = profile.medium is Medium.AIR
         self._shared = profile.medium is not Medium.STREAM
@@ -175,12 +185,12 @@ class Line:
         self._answers_us = now_us
 
     def heard_news(self, packet: bytes, now_us: int, *, new: bool) -> None:
-        """An entry or chunk was heard on the air. *new*, and unasked for: news, to be carried on."""
+        """An entry or chunk was heard on the air. *new*, out of silence and unasked for: news, to be carried on."""
         answers_for_us = limits.ANSWERS_PACKETS * self.profile.airtime_us[limits.PACKET_SIZE]
-        if now_us - self._answers_us < answers_for_us:
-            self._answers_us = now_us
-        elif new and not self.carrier.take(packet):
-            self.expect_answers(now_us)
+        if new and now_us - self._answers_us >= answers_for_us:
+            self.carrier.take(packet)
+        # More may follow: news come by themselves, what comes in a row is given to somebody.
+        self._answers_us = now_us
 
     def heard_vector(self, hash_: bytes, now_us: int) -> bool:
         """A CLAIM, WANT or the like was heard. True if the very same was heard here a moment ago."""
@@ -203,7 +213,6 @@ class Line:
 
     def took_chunk(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> bool:
         """A new chunk came from here. True if it is time to ask for more chunks at once."""
-        self._chnk_yielded = 0
         self.chunk_given(feed, seq, chunk, now_us)
         self._ask_when_quiet(self.chnk_timer, now_us)
         return not self.on_air and self._chunks_requester.got()
@@ -223,8 +232,6 @@ class Line:
     def entries_given(self, feed: FeedId, first: int, last: int, now_us: int) -> None:
         """Entries *first* to *last* were given here, by us or by somebody who was heard."""
         self.given_entries.give(feed, first, last, now_us)
-        if self.on_air:
-            self.long_given.give(feed, first, last, now_us)
 
     def chunk_given(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> None:
         """A chunk was heard from here, likewise."""
@@ -242,7 +249,7 @@ class Line:
         return max(0, min(self.outbox.room, credit - len(self.outbox)))
 
     def _wanted(self, now_us: int) -> None:
-        if not (self.outbox or self.asks or self.carrier):
+        if not (self.outbox or self.asks or self.carrier or self.turn.giving is not None):
             self._pacer.wanted(now_us)
 
     def ask(self, kind: PacketKind, now_us: int) -> None:
@@ -252,14 +259,26 @@ class Line:
 
     def agreed(self, kind: PacketKind) -> None:
         """Somebody said what our *kind* would say."""
-        if kind is PacketKind.CHNK:
-            # Whoever has the chunk may hear us and not them: what stays unanswered is asked by us too, now and then.
-            self._chnk_yielded += 1
-            if self._chnk_yielded > limits.YIELDS_MAX:
-                self._chnk_yielded = 0
-                return
         self.asks.pop(kind, None)
         self._timers[kind].agree()
+
+    def served(self, kind: PacketKind, *, same: bool) -> None:
+        """Somebody asked for what our *kind* would ask for, or said the *same*. Who asks for more leaves it to others a
+        few times only: whoever has it may hear us, and not them."""
+        if same or not self.on_air or self._timers[kind].silenced < limits.YIELDS_MAX:
+            self.agreed(kind)
+
+    def crowd(self, neighbours: int) -> None:
+        """So many stations are known to be in reach."""
+        self._pacer.crowd(neighbours)
+
+    def take_floor(self, now_us: int) -> None:
+        """We are asked by name, and may answer with several packets in a row."""
+        self._pacer.take_floor(now_us)
+
+    def keep_silent(self, now_us: int) -> None:
+        """Somebody else is."""
+        self._pacer.leave_floor(now_us)
 
     def put(self, packet: bytes, kind: PacketKind, due_us: int) -> None:
         """Queue *packet*; a full queue refuses it and counts."""
@@ -287,8 +306,8 @@ class Line:
 
     # --- sending
 
-    def _may(self, urgency: Urgency, now_us: int) -> bool:
-        due_us = self._pacer.due_us(urgency)
+    def _may(self, urgency: Urgency, now_us: int, patience: float = 1.0) -> bool:
+        due_us = self._pacer.due_us(urgency, patience)
         return due_us is not None and due_us <= now_us and self._affords(urgency, now_us)
 
     def _affords(self, urgency: Urgency, now_us: int) -> bool:
@@ -305,28 +324,36 @@ class Line:
     def _waits(self, urgency: Urgency, now_us: int) -> bool:
         """True if there is something of this urgency to send."""
         if urgency is Urgency.ANSWER:
-            return (first_us := self.outbox.next_us) is not None and first_us <= now_us
+            return self.turn.giving is not None or (
+                (first_us := self.outbox.next_us) is not None and first_us <= now_us
+            )
         return bool(self.carrier if urgency is Urgency.CARRY else self.asks)
 
     def pop(self, now_us: int) -> tuple[bytes, PacketKind] | None:
-        """The next packet to hand to the face now, if any: what waits first, then what is carried on."""
+        """The next packet to hand to the face now, if any, of those that wait."""
         first = self.outbox.pop(now_us) if self._may(Urgency.ANSWER, now_us) else None
-        if first is None and self._may(Urgency.CARRY, now_us):
-            return self._pop_news(now_us)
         if first is not None:
             self._hand(_Handed(*first, None, Urgency.ANSWER), now_us)
         return first
 
-    def _pop_news(self, now_us: int) -> tuple[bytes, PacketKind] | None:
-        news = self.carrier.pop()
-        if news is None:
-            return None
-        self._hand(_Handed(news, PacketKind.ENTRY, None, Urgency.CARRY), now_us)
-        return news, PacketKind.ENTRY
+    def may_give(self, now_us: int) -> bool:
+        """True if an answer may be chosen now, to be handed over by ``give``."""
+        return self.turn.giving is not None and self._may(Urgency.ANSWER, now_us, self.turn.giving)
+
+    def give(self, packet: bytes, now_us: int) -> None:
+        """An entry, chosen at once when ``may_give`` said so, goes to the face."""
+        self._hand(_Handed(packet, PacketKind.ENTRY, None, Urgency.ANSWER), now_us)
+
+    def pop_news(self, now_us: int) -> bytes | None:
+        """The next packet to carry on now, if any."""
+        news = self.carrier.pop() if self._may(Urgency.CARRY, now_us) else None
+        if news is not None:
+            self._hand(_Handed(news, PacketKind.ENTRY, None, Urgency.CARRY), now_us)
+        return news
 
     def pop_ask(self, now_us: int) -> PacketKind | None:
         """What is to be asked now, if anything: whoever takes this builds it and hands it over by ``hand``."""
-        if not self.asks or not self._may(Urgency.ASK, now_us):
+        if not self.asks or not self._may(Urgency.ASK, now_us, self.turn.patience):
             return None
         self._asked_us = now_us
         kind = next(iter(self.asks))
@@ -343,6 +370,7 @@ class Line:
             advert = handed.urgency is Urgency.ASK
             handed = replace(handed, charge=self._budget.charge(airtime_us, now_us, advert=advert))
         self._pacer.handed()
+        self.carrier.forget(handed.packet)
         self._with_face.append(handed)
 
     def sent(self, count: int, now_us: int) -> list[Sent]:
@@ -356,10 +384,19 @@ class Line:
         self.counters.sent += 1
         self.counters.airtime_us += airtime_us
         if handed.kind in _REQUESTS:
-            self.expect_answers(now_us)
+            self._asked(handed.kind, now_us)
         elif handed.urgency is Urgency.CARRY:
             self.carrier.sent(handed.packet, now_us)
         return Sent(handed.packet, handed.kind, airtime_us, handed.said)
+
+    def _asked(self, kind: PacketKind, now_us: int) -> None:
+        if kind is PacketKind.WANT:
+            self.turn.wants_sent += 1
+        if kind is PacketKind.WANT and self.turn.addressed:
+            self.expect_answers(now_us)
+            self._pacer.leave_floor(now_us)
+        else:
+            self._pacer.asked(now_us)
 
     def _settle(self, handed: _Handed, now_us: int) -> None:
         if self._budget is not None and handed.charge is not None:
@@ -419,20 +456,22 @@ class Line:
             due_us = self._sooner_us(due_us, Urgency.ANSWER, waiting_us)
         if self.carrier:
             due_us = self._sooner_us(due_us, Urgency.CARRY, 0)
-        return self._sooner_us(due_us, Urgency.ASK, 0) if self.asks else due_us
+        if self.turn.giving is not None:
+            due_us = self._sooner_us(due_us, Urgency.ANSWER, 0, self.turn.giving)
+        return self._sooner_us(due_us, Urgency.ASK, 0, self.turn.patience) if self.asks else due_us
 
-    def _sooner_us(self, due_us: int, urgency: Urgency, since_us: int) -> int:
+    def _sooner_us(self, due_us: int, urgency: Urgency, since_us: int, patience: float = 1.0) -> int:
         """*due_us*, or when a packet that waits since *since_us* may go, if that is sooner."""
-        paced_us = self._pacer.due_us(urgency)
+        paced_us = self._pacer.due_us(urgency, patience)
         if paced_us is None or paced_us >= due_us:
             return due_us  # whatever the law says, it is not sooner
-        may_us = self._may_from_us(urgency)
+        may_us = self._may_from_us(urgency, paced_us)
         return due_us if may_us is None else min(due_us, max(since_us, may_us))
 
-    def _may_from_us(self, urgency: Urgency) -> int | None:
-        """When a packet of this urgency may go, as far as is known now; None: only after something else happened."""
-        may_us = self._pacer.due_us(urgency)
-        if may_us is None or self._budget is None:
+    def _may_from_us(self, urgency: Urgency, may_us: int) -> int | None:
+        """When a packet that may go at *may_us* is also afforded, as far as is known now; None: only after something
+        else happened."""
+        if self._budget is None:
             return may_us
         afford_us = self._budget.next_us(advert=urgency is Urgency.ASK)
         return None if afford_us is None else max(may_us, afford_us)

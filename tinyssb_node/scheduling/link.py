@@ -58,6 +58,8 @@ class LinkProfile:
     """Longest interval (Trickle's Imax)."""
     allowance: Allowance | None = None
     """What may be spent on the air; None: no limit."""
+    snr_limit_db: float | None = None
+    """Weakest signal to noise ratio that can be read; None where that is not known."""
 
 
 _FREE = (0,) * (limits.PACKET_SIZE + 1)
@@ -97,8 +99,9 @@ def lan_profile() -> LinkProfile:
     )
 
 
-def air_profile(airtime_us: Sequence[int]) -> LinkProfile:
-    """A radio channel on which a packet of n bytes takes ``airtime_us[n]`` microseconds (121 values)."""
+def air_profile(airtime_us: Sequence[int], snr_limit_db: float | None = None) -> LinkProfile:
+    """A radio channel on which a packet of n bytes takes ``airtime_us[n]`` microseconds (121 values), and what is
+    weaker than *snr_limit_db* cannot be read."""
     if len(airtime_us) != limits.PACKET_SIZE + 1:
         raise ValueError(f"airtime_us has {limits.PACKET_SIZE + 1} values, not {len(airtime_us)}")
     packet_us = airtime_us[limits.PACKET_SIZE]
@@ -114,6 +117,7 @@ def air_profile(airtime_us: Sequence[int]) -> LinkProfile:
         quiet_us=None,
         advert_min_us=8 * packet_us,
         advert_max_us=256 * packet_us,
+        snr_limit_db=snr_limit_db,
     )
 
 

@@ -29,8 +29,9 @@ class Pacer(Protocol):
     outstanding: int
     """Packets handed to the face and not yet reported as sent."""
 
-    def due_us(self, urgency: Urgency) -> int | None:
-        """When a packet of this urgency may go; None while the face is full."""
+    def due_us(self, urgency: Urgency, patience: float = 1.0) -> int | None:
+        """When a packet of this urgency may go; None while the face is full. *patience* is how many times longer than
+        it must it waits for others to go first."""
         ...
 
     def handed(self) -> None:
@@ -53,6 +54,22 @@ class Pacer(Protocol):
         """Something is to be sent on a line that had nothing to send."""
         ...
 
+    def take_floor(self, now_us: int) -> None:
+        """We were asked by name: several packets in a row may go at once."""
+        ...
+
+    def leave_floor(self, now_us: int) -> None:
+        """Somebody else was asked by name, by us or by others, and may send several packets in a row."""
+        ...
+
+    def asked(self, now_us: int) -> None:
+        """We asked everybody: the answer may come from anybody."""
+        ...
+
+    def crowd(self, neighbours: int) -> None:
+        """So many stations are known to be in reach; 0 if nobody knows."""
+        ...
+
 
 class SteadyPacer:
     """For wired faces: within the window, with a gap, whatever the urgency."""
@@ -63,7 +80,7 @@ class SteadyPacer:
         self._next_us = now_us
         self.outstanding = 0
 
-    def due_us(self, urgency: Urgency) -> int | None:  # noqa: ARG002 - the protocol's argument; a wire knows no urgency
+    def due_us(self, urgency: Urgency, patience: float = 1.0) -> int | None:  # noqa: ARG002 - a wire knows neither
         """See Pacer."""
         return self._next_us if self.outstanding < self._window else None
 
@@ -87,6 +104,18 @@ class SteadyPacer:
     def wanted(self, now_us: int) -> None:
         """See Pacer."""
 
+    def take_floor(self, now_us: int) -> None:
+        """See Pacer. A wire is nobody's."""
+
+    def leave_floor(self, now_us: int) -> None:
+        """See Pacer."""
+
+    def asked(self, now_us: int) -> None:
+        """See Pacer."""
+
+    def crowd(self, neighbours: int) -> None:
+        """See Pacer."""
+
 
 class Contention:
     """For the air: everybody waits a random time once the channel is silent, and the first to speak silences the rest.
@@ -106,34 +135,51 @@ class Contention:
         # A preamble and header: longer than the gap within a batch plus what carrier sense is blind for.
         self._between_us = profile.airtime_us[0] // 4
         self._entropy = entropy
-        self._batch = 0
-        self._due_us = [now_us] * len(Urgency)
+        self._since_us = now_us - self._between_us
+        self._after: tuple[float, float, float] = (0.0, 0.0, 0.0)
+        self._luck = [0.0] * len(Urgency)
+        self._batch_left = 0
+        self._batch_us = now_us
+        self._crowd = 1.0
         self.outstanding = 0
 
     def _draw(self, now_us: int, after: tuple[float, float, float]) -> None:
         """Wait a random time, beginning for each urgency so many packets after *now_us*."""
-        self._batch = 0
-        for urgency, least in enumerate(after):
-            packets = least + self._entropy.random() * limits.CONTENTION_PACKETS
-            self._due_us[urgency] = now_us + self._between_us + int(packets * self._packet_us)
+        self._batch_left = 0
+        self._since_us = now_us
+        self._after = after
+        for urgency in range(len(after)):
+            self._luck[urgency] = self._entropy.random()
 
-    def due_us(self, urgency: Urgency) -> int | None:
-        """See Pacer."""
-        return self._due_us[urgency] if self.outstanding < self._window else None
+    def due_us(self, urgency: Urgency, patience: float = 1.0) -> int | None:
+        """See Pacer. Within a batch the next answer goes at once."""
+        if self.outstanding >= self._window:
+            return None
+        if self._batch_left and urgency is Urgency.ANSWER:
+            return self._batch_us
+        packets = self._after[urgency] + self._luck[urgency] * limits.CONTENTION_PACKETS[urgency] * patience
+        if urgency is Urgency.ASK:
+            packets += limits.ASK_PATIENCE_PACKETS * (patience - 1.0)
+        if urgency is not Urgency.CARRY:
+            packets *= self._crowd
+        return self._since_us + self._between_us + int(packets * self._packet_us)
 
     def handed(self) -> None:
         """See Pacer."""
         self.outstanding += 1
 
     def sent(self, count: int, now_us: int) -> None:
-        """See Pacer. Within a batch the next answer goes at once."""
+        """See Pacer."""
         self.outstanding -= count
         assert self.outstanding >= 0
-        batch = self._batch + count
+        left = (self._batch_left or limits.BATCH_PACKETS) - count
         self._draw(now_us, limits.AFTER_DATA_PACKETS)
-        if batch < limits.BATCH_PACKETS:
-            self._batch = batch
-            self._due_us[Urgency.ANSWER] = now_us + limits.BATCH_GAP_US
+        self._go_on(max(0, left), now_us)
+
+    def _go_on(self, packets: int, now_us: int) -> None:
+        """So many more packets in a row may follow now."""
+        self._batch_left = packets
+        self._batch_us = now_us + limits.BATCH_GAP_US
 
     def busy(self, now_us: int) -> None:
         """See Pacer."""
@@ -146,8 +192,27 @@ class Contention:
 
     def wanted(self, now_us: int) -> None:
         """See Pacer. Others may have got the same idea at the same moment."""
-        if all(due_us <= now_us for due_us in self._due_us):
+        if all((due_us := self.due_us(urgency)) is None or due_us <= now_us for urgency in Urgency):
             self._draw(now_us, limits.AFTER_VECTOR_PACKETS)
+
+    def take_floor(self, now_us: int) -> None:
+        """See Pacer."""
+        self._draw(now_us, limits.AFTER_DATA_PACKETS)
+        self._go_on(limits.FLOOR_PACKETS, now_us)
+
+    def leave_floor(self, now_us: int) -> None:
+        """See Pacer."""
+        self._draw(now_us + limits.FLOOR_PACKETS * self._packet_us, limits.AFTER_DATA_PACKETS)
+
+    def asked(self, now_us: int) -> None:
+        """See Pacer."""
+        self._draw(now_us, limits.AFTER_VECTOR_PACKETS)
+
+    def crowd(self, neighbours: int) -> None:
+        """See Pacer."""
+        self._crowd = (
+            min(1.0, max(limits.CROWD_LEAST, neighbours / limits.CROWD_NEIGHBOURS)) if neighbours else 1.0
+        )
 
 
 def make_pacer(profile: LinkProfile, entropy: Entropy, now_us: int) -> Pacer:

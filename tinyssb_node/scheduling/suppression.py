@@ -62,15 +62,6 @@ class Given(Generic[K]):
                 asked = max(asked, given.last + 1)
         return asked
 
-    def gap_after(self, chain: K, number: int, now_us: int) -> int:
-        """The first number behind *number* that was given: up to there, nobody was given anything."""
-        given = (
-            max(given.first, number + 1)
-            for given in self._ranges.get(chain, ())
-            if now_us - given.at_us < self._hold_us and given.last > number
-        )
-        return min(given, default=limits.SEQ_MAX + 1)
-
 
 class Latest(Generic[K]):
     """The latest number known of each of a bounded many keys; the longest unset is forgotten first."""

@@ -23,6 +23,8 @@ class Trickle:
         self._shortest_us = shortest_us
         self._longest_us = longest_us
         self._entropy = entropy
+        self.silenced = 0
+        """How often in a row it would have spoken, had nobody said the same."""
         self._begin(shortest_us, now_us)
 
     def _begin(self, interval_us: int, now_us: int) -> None:
@@ -63,6 +65,7 @@ class Trickle:
         if not self._fired and now_us >= self._fire_us:
             self._fired = True
             speak = not self._agreed
+            self.silenced = 0 if speak else self.silenced + 1
         if now_us >= self._end_us:
             self._begin(min(2 * self._interval_us, self._longest_us), now_us)
         return speak

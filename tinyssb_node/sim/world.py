@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from firmware_bridge.lora import snr_limit_db
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network
@@ -162,7 +163,8 @@ class World:
         key = modem.options, inhabitant.allowance
         if key not in self._profiles:
             airtimes_us = [modem.airtime_us(n + limits.CRC_SIZE) for n in range(limits.PACKET_SIZE + 1)]
-            self._profiles[key] = replace(air_profile(airtimes_us), allowance=inhabitant.allowance)
+            profile = air_profile(airtimes_us, snr_limit_db(modem.options.lora))
+            self._profiles[key] = replace(profile, allowance=inhabitant.allowance)
         return self._profiles[key]
 
     def _make_node(

@@ -1,0 +1,170 @@
+"""Whom to ask on the air, and what to give to whom first: one face's part in taking turns (decision 0017).
+
+A request names its speaker and, if a neighbour is known to have what is lacking, that neighbour, who then has the
+floor: it answers at once and in a row, while everybody else who heard the request is silent. Nobody else answers, so
+that stations that do not hear each other neither collide at the asker nor give it the same. A request that names
+nobody is answered by whoever is first.
+"""
+
+from tinyssb_node import limits
+from tinyssb_node.codec.packets import Want
+from tinyssb_node.ids import FeedId
+from tinyssb_node.replication.neighbours import Neighbour, Neighbours, Place
+from tinyssb_node.replication.replica import Replica
+from tinyssb_node.replication.want import WantReading
+from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.link import Reception
+from tinyssb_node.scheduling.trickle import Entropy
+
+
+class Floor:
+    """What one face on the air knows of its neighbours, and its turn."""
+
+    def __init__(self, replica: Replica, line: Line, entropy: Entropy) -> None:
+        self._replica = replica
+        self._line = line
+        self._entropy = entropy
+        self._packet_us = line.profile.airtime_us[limits.PACKET_SIZE]
+        self.speaker = (1 + int(entropy.random() * (256**limits.SPEAKER_SIZE - 1))).to_bytes(
+            limits.SPEAKER_SIZE
+        )
+        self._neighbours = Neighbours()
+        self._asked: Neighbour | None = None
+        self._asked_after = 0
+        self._asker: Neighbour | None = None
+        self._offered = 0
+        self._order: dict[FeedId, float] = {}
+
+    # --- asking
+
+    def address(self, want: Want, now_us: int) -> Want:
+        """*want* with our name on it, and that of whom it asks."""
+        asked = self._asked
+        if asked is not None and self._line.turn.wants_sent > self._asked_after:
+            # It was asked, and nothing came since.
+            self._neighbours.forget(asked)
+        self._asked = self._whom_to_ask(now_us)
+        self._asked_after = self._line.turn.wants_sent
+        asks = b"" if self._asked is None else self._asked.speaker
+        self._line.turn.addressed = bool(asks)
+        return Want(offset=want.offset, seqs=want.seqs, speaker=self.speaker, asks=asks)
+
+    def _whom_to_ask(self, now_us: int) -> Neighbour | None:
+        """Who has most for us, as far as one who is hardly heard can give it."""
+        best, most = None, 0.0
+        for neighbour in self._neighbours.since(now_us - limits.KNOWN_PACKETS * self._packet_us):
+            if not neighbour.speaker:
+                continue
+            worth = neighbour.signal * min(
+                neighbour.offers(self._replica.next_wanted), 2 * limits.FLOOR_PACKETS
+            )
+            if worth > most:
+                best, most = neighbour, worth
+        return best
+
+    # --- what is heard
+
+    def speaks_for_us(self, want: Want) -> bool:
+        """True if answers to *want*, which asks for what we would ask for, may be heard here, and we know nobody who
+        would have to be asked by us."""
+        if want.asks:
+            return want.asks == self.speaker or want.asks in self._neighbours
+        return not self._offered
+
+    def heard_want(self, want: Want, reading: WantReading, reception: Reception, now_us: int) -> None:
+        """Somebody with our very set said what it lacks."""
+        neighbour = self._neighbours.speaking(want.speaker)
+        neighbour.said(reading, now_us)
+        neighbour.signal = self._signal(reception)
+        self._asker = None
+        neighbour.credit = 0
+        if not want.asks:
+            neighbour.credit = self._line.profile.burst_max if want.speaker else self._line.profile.burst
+        elif want.asks == self.speaker:
+            neighbour.credit = limits.FLOOR_PACKETS
+            self._asker = neighbour
+            self._line.take_floor(now_us)
+        else:
+            self._line.keep_silent(now_us)
+        self.look(now_us)
+
+    def _signal(self, reception: Reception) -> float:
+        limit_db = self._line.profile.snr_limit_db
+        if limit_db is None or reception.snr_db is None:
+            return 1.0
+        return max(limits.SIGNAL_LEAST, min(1.0, (reception.snr_db - limit_db) / limits.SIGNAL_GOOD_DB))
+
+    def heard_entry(self, feed: FeedId, seq: int, now_us: int) -> None:
+        """An entry was heard, new or not."""
+        self._asked = None
+        self._neighbours.heard(feed, seq, now_us)
+        self.look(now_us)
+
+    def is_news(self, feed: FeedId, seq: int) -> bool:
+        """True if nobody in reach is known to have had an entry: what others had before, they give when asked."""
+        return not self._neighbours.any_has(feed, seq)
+
+    # --- giving
+
+    def look(self, now_us: int) -> None:
+        """Find out anew how urgent it is to give, and to ask."""
+        best = self._best(now_us)
+        self._line.turn.giving = (
+            None if best is None else _patience(limits.GIVE_FULL, best[0], limits.GIVE_PATIENCE_MAX)
+        )
+        known = self._neighbours.since(now_us - limits.KNOWN_PACKETS * self._packet_us)
+        self._offered = max((each.offers(self._replica.next_wanted) for each in known), default=0)
+        self._line.turn.patience = _patience(limits.ASK_FULL, self._offered, limits.ASK_PATIENCE_MAX)
+        self._line.crowd(len(known))
+
+    def next_place(self, now_us: int) -> Place | None:
+        """What to give now; it counts as given."""
+        best = self._best(now_us)
+        if best is not None:
+            self._gave(best[1], now_us)
+        self.look(now_us)
+        return None if best is None else best[1]
+
+    def gave(self, feed: FeedId, seq: int, now_us: int) -> None:
+        """An entry is given unasked."""
+        self._gave((feed, seq), now_us)
+        self.look(now_us)
+
+    def _gave(self, place: Place, now_us: int) -> None:
+        feed, seq = place
+        self._neighbours.heard(feed, seq, now_us)
+        for neighbour in self._askers(now_us):
+            neighbour.credit -= 1
+        # Each station gives in an order of its own: two that serve the same request do not give the same first.
+        self._order[feed] = self._entropy.random()
+
+    def _askers(self, now_us: int) -> list[Neighbour]:
+        """Whom we answer: who asked us by name, or else all who just asked everybody."""
+        if self._asker is not None and self._asker.credit > 0:
+            return [self._asker]
+        just_us = now_us - limits.REQUEST_PACKETS * self._packet_us
+        return [neighbour for neighbour in self._neighbours.since(just_us) if neighbour.credit > 0]
+
+    def _best(self, now_us: int) -> tuple[float, Place] | None:
+        """What serves most, of what was asked for, and how many it serves."""
+        heard_us = now_us - limits.MARK_PACKETS * self._packet_us
+        frontier = self._replica.frontier
+        asked: dict[Place, float] = {}
+        askers = self._askers(now_us)
+        for neighbour in askers:
+            for place in neighbour.lacks(frontier, heard_us):
+                asked[place] = asked.get(place, 0.0) + 1.0
+        if not asked:
+            return None
+        for neighbour in self._neighbours.since(now_us - limits.KNOWN_PACKETS * self._packet_us):
+            if neighbour not in askers:
+                for place in neighbour.lacks(frontier, heard_us):
+                    if place in asked:
+                        asked[place] += limits.STALE_SHARE
+        place = max(asked, key=lambda each: (asked[each], self._order.get(each[0], 0.0)))
+        return asked[place], place
+
+
+def _patience(full: float, have: float, most: float) -> float:
+    """How much longer to wait with *have* of what is worth no wait in *full*."""
+    return most if have <= 0 else min(most, max(1.0, full / have))
