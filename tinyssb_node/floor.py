@@ -52,11 +52,11 @@ class Floor:
     def _whom_to_ask(self, now_us: int) -> Neighbour | None:
         """Who has most for us, as far as one who is hardly heard can give it."""
         best, most = None, 0.0
-        for neighbour in self._neighbours.since(now_us - limits.KNOWN_PACKETS * self._packet_us):
+        for neighbour in self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us)):
             if not neighbour.speaker:
                 continue
             worth = neighbour.signal * min(
-                neighbour.offers(self._replica.next_wanted), 2 * limits.FLOOR_PACKETS
+                neighbour.count_offers(self._replica.next_wanted), 2 * limits.FLOOR_PACKETS
             )
             if worth > most:
                 best, most = neighbour, worth
@@ -76,6 +76,7 @@ class Floor:
         neighbour = self._neighbours.speaking(want.speaker)
         neighbour.said(reading, now_us)
         neighbour.signal = self._signal(reception)
+        neighbour.count_offers(self._replica.next_wanted)
         self._asker = None
         neighbour.credit = 0
         if not want.asks:
@@ -94,9 +95,12 @@ class Floor:
             return 1.0
         return max(limits.SIGNAL_LEAST, min(1.0, (reception.snr_db - limit_db) / limits.SIGNAL_GOOD_DB))
 
-    def heard_entry(self, feed: FeedId, seq: int, now_us: int) -> None:
-        """An entry was heard, new or not."""
+    def heard_entry(self, feed: FeedId, seq: int, now_us: int, *, new: bool) -> None:
+        """An entry was heard, *new* or not."""
         self._asked = None
+        if new:
+            for neighbour in self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us)):
+                neighbour.we_got(feed, seq)
         self._neighbours.heard(feed, seq, now_us)
         self.look(now_us)
 
@@ -112,8 +116,8 @@ class Floor:
         self._line.turn.giving = (
             None if best is None else _patience(limits.GIVE_FULL, best[0], limits.GIVE_PATIENCE_MAX)
         )
-        known = self._neighbours.since(now_us - limits.KNOWN_PACKETS * self._packet_us)
-        self._offered = max((each.offers(self._replica.next_wanted) for each in known), default=0)
+        known = self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us))
+        self._offered = max((each.offered for each in known), default=0)
         self._line.turn.patience = _patience(limits.ASK_FULL, self._offered, limits.ASK_PATIENCE_MAX)
         self._line.crowd(len(known))
 
@@ -142,12 +146,15 @@ class Floor:
         """Whom we answer: who asked us by name, or else all who just asked everybody."""
         if self._asker is not None and self._asker.credit > 0:
             return [self._asker]
-        just_us = now_us - limits.REQUEST_PACKETS * self._packet_us
+        just_us = self._since_us(limits.REQUEST_PACKETS, now_us)
         return [neighbour for neighbour in self._neighbours.since(just_us) if neighbour.credit > 0]
+
+    def _since_us(self, packets: int, now_us: int) -> int:
+        return now_us - packets * self._packet_us
 
     def _best(self, now_us: int) -> tuple[float, Place] | None:
         """What serves most, of what was asked for, and how many it serves."""
-        heard_us = now_us - limits.MARK_PACKETS * self._packet_us
+        heard_us = self._since_us(limits.MARK_PACKETS, now_us)
         frontier = self._replica.frontier
         asked: dict[Place, float] = {}
         askers = self._askers(now_us)
@@ -156,7 +163,7 @@ class Floor:
                 asked[place] = asked.get(place, 0.0) + 1.0
         if not asked:
             return None
-        for neighbour in self._neighbours.since(now_us - limits.KNOWN_PACKETS * self._packet_us):
+        for neighbour in self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us)):
             if neighbour not in askers:
                 for place in neighbour.lacks(frontier, heard_us):
                     if place in asked:

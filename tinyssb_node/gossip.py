@@ -211,7 +211,8 @@ class Gossip:
         if finding.chunk is not None:
             line.chunk_given(feed, seq, finding.chunk, now_us)
         elif line.on_air:
-            self._floors[line.name].heard_entry(feed, seq, now_us)
+            new = finding.verdict is Verdict.NEW
+            self._floors[line.name].heard_entry(feed, seq, now_us, new=new)
         elif finding.verdict is Verdict.DUPLICATE:
             line.entry_given(feed, seq, now_us)
 

@@ -295,7 +295,7 @@ def vector_packet(value: Value) -> bytes:
         pytest.param(packets.parse_want, vector_packet([0, 2**32]), VectorNumberError, id="want beyond seq"),
         pytest.param(packets.parse_want, vector_packet([2**32]), VectorNumberError, id="offset beyond seq"),
         pytest.param(
-            packets.parse_want, vector_packet([0, 1]) + b"\x00\x01", PaddingError, id="want padded with 1"
+            packets.parse_want, vector_packet([0, 1]) + b"\x00\x00\x01", PaddingError, id="want padded with 1"
         ),
         pytest.param(packets.parse_want, DMX + b"\x0c\x0a", BipfError, id="want cut"),
         pytest.param(packets.parse_want, DMX, PacketSizeError, id="want of nothing"),

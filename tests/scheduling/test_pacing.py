@@ -1,5 +1,6 @@
 """When a face is fed: wires at a steady pace, the air after a contention."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -38,6 +39,11 @@ def waits_us(pacer: Pacer, now_us: int = NOW_US) -> list[int | None]:
 def packets_us(*packets: float) -> list[int | None]:
     """So many packets' time after the least silence."""
     return [BETWEEN_US + int(count * AIR_PACKET_US) for count in packets]
+
+
+def contended(after: Sequence[float], luck: float) -> list[float]:
+    """Packets' time by urgency for who draws the same *luck* for each."""
+    return [least + luck * most for least, most in zip(after, limits.CONTENTION_PACKETS, strict=True)]
 
 
 # --- wires
@@ -107,7 +113,7 @@ def test_who_hears_waits_by_chance_and_by_urgency(
     assert waits_us(air) == packets_us(*after)
     chance.value = LATEST
     air.heard(NOW_US, data=data)
-    assert waits_us(air) == packets_us(*(least + LATEST * limits.CONTENTION_PACKETS for least in after))
+    assert waits_us(air) == packets_us(*contended(after, LATEST))
 
 
 def test_each_packet_heard_draws_anew(air: Pacer, chance: Chance) -> None:
@@ -123,8 +129,7 @@ def test_who_finds_the_channel_busy_draws_anew_and_holds_nothing(air: Pacer, cha
     chance.value = 0.25
     air.busy(NOW_US)
     assert air.outstanding == 0
-    shares = [least + 0.25 * limits.CONTENTION_PACKETS for least in limits.AFTER_DATA_PACKETS]
-    assert waits_us(air) == packets_us(*shares)
+    assert waits_us(air) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.25))
 
 
 def batch(air: Pacer, count: int) -> list[int | None]:
@@ -169,8 +174,7 @@ def test_an_interrupted_batch_is_over(air: Pacer, interruption: str) -> None:
 def test_a_thought_out_of_silence_contends(air: Pacer, chance: Chance) -> None:
     chance.value = 0.5
     air.wanted(NOW_US)
-    shares = [least + 0.5 * limits.CONTENTION_PACKETS for least in limits.AFTER_VECTOR_PACKETS]
-    assert waits_us(air) == packets_us(*shares)
+    assert waits_us(air) == packets_us(*contended(limits.AFTER_VECTOR_PACKETS, 0.5))
 
 
 def test_a_thought_while_others_may_speak_waits_for_the_draw_it_has(air: Pacer, chance: Chance) -> None:

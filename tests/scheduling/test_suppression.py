@@ -70,22 +70,6 @@ def test_the_longest_untouched_chain_is_forgotten_first(given: Given[str]) -> No
     assert [given.first_to_give(chain, 1, 1) for chain in ("a", "b", "c", "d")] == [3, 1, 2, 2]
 
 
-def test_a_gap_ends_where_something_was_given(given: Given[str]) -> None:
-    given.give("feed", 20, 25, 0)
-    given.give("feed", 10, 12, 0)
-    assert [given.gap_after("feed", number, 1) for number in (1, 9, 10, 12, 13, 22)] == [
-        10,
-        10,
-        11,
-        20,
-        20,
-        23,
-    ]
-    assert given.gap_after("feed", 25, 1) == limits.SEQ_MAX + 1
-    assert given.gap_after("another", 1, 1) == limits.SEQ_MAX + 1
-    assert given.gap_after("feed", 1, HOLD_US) == limits.SEQ_MAX + 1
-
-
 def test_latest_keeps_the_latest_number_of_a_bounded_many() -> None:
     latest: Latest[str] = Latest(2)
     latest["a"] = 1

@@ -27,6 +27,8 @@ class Neighbour:
     """When it last said what it lacks."""
     credit: int = 0
     """Packets that its last request may still bring."""
+    offered: int = 0
+    """About how many entries it has that we want and lack."""
     _next: dict[FeedId, int] = field(default_factory=dict)
     _marks: dict[FeedId, OrderedDict[int, int]] = field(default_factory=dict)
 
@@ -45,7 +47,8 @@ class Neighbour:
 
     def heard(self, feed: FeedId, seq: int, now_us: int) -> None:
         """An entry was sent in reach of us: it may have heard it."""
-        if self._next.get(feed, seq + 1) > seq:
+        following = self._next.get(feed)
+        if following is None or following > seq:
             return
         marks = self._marks.setdefault(feed, OrderedDict())
         marks[seq] = now_us
@@ -71,13 +74,19 @@ class Neighbour:
                 places.append((feed, first))
         return places
 
-    def offers(self, next_wanted: Callable[[FeedId], int]) -> int:
+    def we_got(self, feed: FeedId, seq: int) -> None:
+        """We have one entry more."""
+        if self.offered and self.has(feed, seq):
+            self.offered -= 1
+
+    def count_offers(self, next_wanted: Callable[[FeedId], int]) -> int:
         """How many entries it has that we want and lack."""
         more = 0
         for feed, seq in self._next.items():
             ours = next_wanted(feed)
             if ours != NOT_WANTED and seq > ours:
                 more += seq - ours
+        self.offered = more
         return more
 
 
