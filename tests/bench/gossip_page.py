@@ -16,7 +16,9 @@ median is, and if all nodes held everything in the end in *every* run.
 
 **× bound** is the airtime of all nodes and all packets (sketches, requests and answers, not only entries), from
 the first packet until all agree, as a multiple of what nobody can beat: every entry and chunk sent once by each
-node of a minimum connected dominating set, times the expected number of sends where packets get lost.
+node of a minimum connected dominating set, times the expected number of sends where packets get lost. *Relays'
+yardstick* lets each of those nodes send until all that hear it have it from that very node, which is how the
+target for several hops with loss is set; both are shown there.
 """
 _TERMS = f"""\
 A *round* of set repair is a SKETCH and what it brings about; by deployed rules, 20 s. {digits(HOPS_S)} s for the line

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.bound import Relays, expected_sends, relays, sends_at_least
+from tinyssb_node.sim.bound import Relays, expected_sends, relays, sends_at_least, sends_by_relays
 
 LINE = [(1,), (0, 2), (1, 3), (2, 4), (3,)]
 DOMAIN = [tuple(other for other in range(10) if other != node) for node in range(10)]
@@ -100,3 +100,16 @@ def test_relays_are_reckoned_with_those_who_hear_no_other():
     assert sends_at_least(LINE, 0.5) == pytest.approx(3 * 2)
     star = [(1, 2, 3), (0,), (0,), (0,)]
     assert sends_at_least(star, 0.5) == expected_sends(3, 0.5)
+
+
+def test_relays_that_know_nothing_of_each_other_serve_all_that_hear_them() -> None:
+    # Of a line of five the inner three relay; each is heard by two.
+    assert sends_by_relays(LINE, 0.1) == pytest.approx(3 * expected_sends(2, 0.1))
+    assert sends_by_relays(DOMAIN, 0.2) == pytest.approx(sends_at_least(DOMAIN, 0.2))
+
+
+@given(meshes())
+@settings(max_examples=50, deadline=None)
+def test_without_loss_they_pay_no_more_and_with_loss_no_less(neighbours):
+    assert sends_by_relays(neighbours, 0.0) == sends_at_least(neighbours, 0.0)
+    assert sends_by_relays(neighbours, 0.2) >= sends_at_least(neighbours, 0.2) - 1e-9

@@ -59,6 +59,21 @@ def sends_at_least(neighbours: Sequence[Iterable[int]], loss: float) -> float:
     return total
 
 
+def sends_by_relays(neighbours: Sequence[Iterable[int]], loss: float) -> float:
+    """Expected sends of one packet if each node of the set sends it until all that hear it have it from that very node.
+
+    More than is needed where receivers hear two of the set: what a mesh of relays that know nothing of each other pays.
+    Where the set cannot be found, ``sends_at_least``.
+    """
+    heard_by = [set(others) for others in neighbours]
+    total = 0.0
+    for found in relays(neighbours):
+        if found.chosen is None:
+            return sends_at_least(neighbours, loss)
+        total += sum(expected_sends(len(heard_by[relay]), loss) for relay in found.chosen)
+    return total
+
+
 def _private(masks: Sequence[int], part: int, chosen: Sequence[int]) -> list[int]:
     """How many nodes hear just one of *chosen*, for each of them, at least 1."""
     counts = []

@@ -36,6 +36,9 @@ class Report:
     """Their bytes, framing not counted."""
     bound_us: int
     """What the entries and chunks published had to cost at least (``sim.bound``)."""
+    relayed_us: int
+    """What they cost if each node of a least set of relays sends each until all that hear it have it: with loss, over
+    several hops, more than the least possible (``sim.bound``)."""
     messages: int
     """Entries published."""
     delivered: int
@@ -63,6 +66,11 @@ class Report:
     def ratio(self) -> float:
         """Airtime used, everything counted, as a multiple of the bound; 0 where nothing was published."""
         return sum(self.airtime_us.values()) / self.bound_us if self.bound_us else 0.0
+
+    @property
+    def relayed_ratio(self) -> float:
+        """The same as a multiple of what relays pay; 0 where nothing was published."""
+        return sum(self.airtime_us.values()) / self.relayed_us if self.relayed_us else 0.0
 
 
 @dataclass(slots=True)

@@ -1,13 +1,13 @@
 """Runs a simulation: options in, report out, SimulationFailedError if a checker finds what must not be."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tinyssb_node import limits
 from tinyssb_node.errors import OptionError, SimulationFailedError
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.bound import sends_at_least
+from tinyssb_node.sim.bound import sends_at_least, sends_by_relays
 from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds, Law
 from tinyssb_node.sim.eventfiles import EventFiles
 from tinyssb_node.sim.ground import lay_out
@@ -183,7 +183,8 @@ class Simulation:
             airtime_us=dict(totals.airtime_us),
             packets=dict(totals.packets),
             bytes=dict(totals.bytes),
-            bound_us=self._bound_us(),
+            bound_us=self._cost_us(sends_at_least),
+            relayed_us=self._cost_us(sends_by_relays),
             messages=progress.messages,
             delivered=progress.delivered,
             delays_us=spread(progress.delays_us),
@@ -210,14 +211,15 @@ class Simulation:
         before, after = self._agreed.by_node_us, self.meter.totals.by_node_us
         return {name: (after[name] - before[name]) / span_us for name in self.options.names}
 
-    def _bound_us(self) -> int:
-        """Of the mesh as it was in the beginning; where radios differ, as if all were the quickest."""
+    def _cost_us(self, sends: Callable[[Sequence[Iterable[int]], float], float]) -> int:
+        """What all that was published costs by *sends* per packet, in the mesh as it was in the beginning; where radios
+        differ, as if all were the quickest."""
         if not self.progress.packets:
             return 0
         length = limits.PACKET_SIZE + limits.CRC_SIZE
         packet_us = min(self.ground.medium.modem(name).airtime_us(length) for name in self.options.names)
-        sends = sends_at_least(self.ground.neighbours, self.options.channel.loss)
-        return round(self.progress.packets * packet_us * sends)
+        each = sends(self.ground.neighbours, self.options.channel.loss)
+        return round(self.progress.packets * packet_us * each)
 
 
 def _plain(number: float) -> str:
