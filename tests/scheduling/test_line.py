@@ -16,7 +16,7 @@ FEED = feed_of(1)
 PACKET = b"p" * limits.PACKET_SIZE
 WANT = b"want"
 SAID = WantSeen(direction=Direction.TX, face=FACE, state=bytes(32), offset_index=0, seqs=(1,))
-SILENCE_US = 20 * AIR_PACKET_US
+SILENCE_US = 40 * AIR_PACKET_US
 """Longer than anybody waits to speak."""
 ANSWERS_US = limits.ANSWERS_PACKETS * AIR_PACKET_US
 
@@ -229,7 +229,7 @@ def test_it_is_due_when_it_may_ask_or_carry_on(air: Line, waiting: str) -> None:
 
 
 def pop_anything(line: Line, now_us: int) -> object:
-    return line.pop(now_us) or line.pop_ask(now_us)
+    return line.pop(now_us) or line.pop_news(now_us) or line.pop_ask(now_us)
 
 
 # --- asking
@@ -239,8 +239,8 @@ def test_what_is_to_be_asked_waits_longer_than_answers(air: Line) -> None:
     air.heard(PACKET, 7)
     air.ask(PacketKind.WANT, 7)
     air.put(b"answer", PacketKind.ENTRY, 7)
-    assert air.pop_ask(7 + 8 * AIR_PACKET_US) is None
-    assert air.pop(7 + 5 * AIR_PACKET_US) == (b"answer", PacketKind.ENTRY)
+    assert air.pop_ask(7 + 16 * AIR_PACKET_US) is None
+    assert air.pop(7 + 9 * AIR_PACKET_US) == (b"answer", PacketKind.ENTRY)
     assert air.pop_ask(7 + SILENCE_US) is None
     air.sent(1, 7 + SILENCE_US)
     assert air.pop_ask(7 + 2 * SILENCE_US) is PacketKind.WANT
@@ -337,14 +337,14 @@ def test_an_answer_to_a_claim_given_back_waits_as_it_is(air: Line) -> None:
 def test_news_given_back_are_still_news_of_others() -> None:
     air = Line(FACE, radio_profile(), "bench", Chance(0.9), 0)
     air.heard_news(PACKET, 0, new=True)
-    assert air.pop(SILENCE_US) == (PACKET, PacketKind.ENTRY)
+    assert air.pop_news(SILENCE_US) == PACKET
     air.give_back(SILENCE_US)
-    assert air.pop(SILENCE_US + 4 * AIR_PACKET_US) is None
-    assert air.pop(2 * SILENCE_US) == (PACKET, PacketKind.ENTRY)
+    assert air.pop_news(SILENCE_US + 4 * AIR_PACKET_US) is None
+    assert air.pop_news(2 * SILENCE_US) == PACKET
     air.sent(1, 2 * SILENCE_US)
     air.heard_news(b"other", 2 * SILENCE_US, new=True)
     # Said once, without an echo: only now is there doubt.
-    assert air.pop(3 * SILENCE_US) is None
+    assert air.pop_news(3 * SILENCE_US) is None
 
 
 # --- news and answers
@@ -352,7 +352,8 @@ def test_news_given_back_are_still_news_of_others() -> None:
 
 def test_isolated_news_are_carried_on(air: Line) -> None:
     air.heard_news(PACKET, 0, new=True)
-    assert air.pop(SILENCE_US) == (PACKET, PacketKind.ENTRY)
+    assert air.pop(SILENCE_US) is None
+    assert air.pop_news(SILENCE_US) == PACKET
 
 
 def test_what_is_known_is_no_news(air: Line) -> None:
@@ -370,50 +371,43 @@ def test_answers_are_not_carried_on_for_as_long_as_they_come(air: Line) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "expects"), [(PacketKind.WANT, True), (PacketKind.CHNK, True), (PacketKind.CLAIM, False)]
+    ("kind", "addressed", "expects"),
+    [
+        (PacketKind.WANT, True, True),
+        (PacketKind.WANT, False, False),
+        (PacketKind.CHNK, True, False),
+        (PacketKind.CLAIM, True, False),
+    ],
 )
-def test_answers_are_expected_once_a_request_has_left(air: Line, kind: PacketKind, expects: bool) -> None:
+def test_answers_are_expected_once_somebody_was_asked_by_name(
+    air: Line, kind: PacketKind, addressed: bool, expects: bool
+) -> None:
+    air.turn.addressed = addressed
     hand(air, kind)
     air.give_back(0)
     air.heard_news(b"while somebody else spoke", 1, new=True)
     assert len(air.carrier) == 1
     hand(air, kind)
-    assert air.sent(1, 2) == [Sent(WANT, kind, AIR_PACKET_US, SAID)]
-    air.heard_news(b"then", 3, new=True)
+    assert air.sent(1, ANSWERS_US) == [Sent(WANT, kind, AIR_PACKET_US, SAID)]
+    air.heard_news(b"then", ANSWERS_US + 1, new=True)
     assert len(air.carrier) == (1 if expects else 2)
 
 
-def test_a_backlog_is_not_carried_on_to_its_end(air: Line) -> None:
-    for number in range(3 * limits.CARRY_MAX + 2):
+def test_of_what_comes_in_a_row_only_the_first_is_news(air: Line) -> None:
+    for number in range(3 * limits.CARRY_MAX):
         air.heard_news(b"%d" % number, number * AIR_PACKET_US, new=True)
-    assert len(air.carrier) == 0
+    assert len(air.carrier) == 1
+    assert air.pop_news(2 * SILENCE_US) == b"0"
+
+
+def test_what_is_given_as_an_answer_is_not_carried_on_too(air: Line) -> None:
+    air.heard_news(PACKET, 0, new=True)
+    air.give(PACKET, SILENCE_US)
+    air.sent(1, SILENCE_US + AIR_PACKET_US)
+    assert air.pop_news(3 * SILENCE_US) is None
 
 
 def test_a_copy_of_news_waiting_to_be_carried_stops_them(air: Line) -> None:
     air.heard_news(PACKET, 0, new=True)
     air.heard(PACKET, AIR_PACKET_US)
-    assert air.pop(SILENCE_US) is None
-
-
-# --- what others were given
-
-
-def test_on_the_air_what_was_given_is_remembered_for_minutes(air: Line, stream: Line) -> None:
-    later_us = air.profile.hold_us + 1
-    for line in (air, stream):
-        line.entries_given(FEED, 5, 9, 0)
-        assert line.given_entries.first_to_give(FEED, 5, later_us) == 5
-    assert air.long_given.gap_after(FEED, 2, later_us) == 5
-    assert stream.long_given.gap_after(FEED, 2, 1) == limits.SEQ_MAX + 1
-
-
-def test_requests_for_chunks_are_left_to_others_only_so_often_while_none_comes(air: Line) -> None:
-    left = []
-    for _ in range(limits.YIELDS_MAX + 1):
-        air.ask(PacketKind.CHNK, 0)
-        air.agreed(PacketKind.CHNK)
-        left.append(PacketKind.CHNK not in air.asks)
-    assert left == [True] * limits.YIELDS_MAX + [False]
-    air.took_chunk(FEED, 1, 0, 0)
-    air.agreed(PacketKind.CHNK)
-    assert PacketKind.CHNK not in air.asks
+    assert air.pop_news(SILENCE_US) is None

@@ -72,6 +72,11 @@ def test_a_stream_needs_no_silence() -> None:
     stream.sent(1, 7)
     stream.heard(7, data=True)
     stream.wanted(7)
+    stream.leave_floor(7)
+    stream.take_floor(7)
+    stream.asked(7)
+    stream.crowd(30)
+    assert stream.due_us(Urgency.ASK, limits.ASK_PATIENCE_MAX) == 7
     assert waits_us(stream, 7) == [0, 0, 0]
 
 
@@ -183,3 +188,73 @@ def test_a_thought_while_others_may_speak_waits_for_the_draw_it_has(air: Pacer, 
     chance.value = 0.5
     air.wanted(NOW_US + BETWEEN_US + 1)
     assert waits_us(air) == drawn_us
+
+
+# --- taking turns
+
+
+def test_who_is_asked_by_name_goes_at_once_and_so_often_in_a_row(air: Pacer, chance: Chance) -> None:
+    chance.value = LATEST
+    air.heard(NOW_US, data=False)
+    air.take_floor(NOW_US)
+    assert waits_us(air)[Urgency.ANSWER] == limits.BATCH_GAP_US
+    assert waits_us(air)[1:] == packets_us(*contended(limits.AFTER_DATA_PACKETS, LATEST))[1:]
+    waits = batch(air, limits.FLOOR_PACKETS)
+    assert waits[:-1] == [limits.BATCH_GAP_US] * (limits.FLOOR_PACKETS - 1)
+    assert waits[-1] == packets_us(*contended(limits.AFTER_DATA_PACKETS, LATEST))[Urgency.ANSWER]
+
+
+def test_the_floor_is_lost_to_who_is_heard(air: Pacer) -> None:
+    air.take_floor(NOW_US)
+    air.heard(NOW_US, data=True)
+    assert waits_us(air)[Urgency.ANSWER] == packets_us(0)[0]
+
+
+def test_while_somebody_else_has_the_floor_all_wait_longer(air: Pacer, chance: Chance) -> None:
+    chance.value = 0.5
+    air.take_floor(NOW_US)
+    air.leave_floor(NOW_US)
+    floor_us = limits.FLOOR_PACKETS * AIR_PACKET_US
+    assert waits_us(air, NOW_US + floor_us) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.5))
+    # Until it is heard: then they wait for the end of what it says.
+    air.heard(NOW_US + 1, data=True)
+    assert waits_us(air, NOW_US + 1) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.5))
+
+
+def test_who_asked_everybody_waits_as_behind_any_request(air: Pacer, chance: Chance) -> None:
+    air.handed()
+    air.sent(1, NOW_US)
+    chance.value = 0.25
+    air.asked(NOW_US)
+    assert waits_us(air) == packets_us(*contended(limits.AFTER_VECTOR_PACKETS, 0.25))
+
+
+def test_patience_widens_the_chance_and_puts_requests_behind(air: Pacer, chance: Chance) -> None:
+    chance.value = 0.25
+    air.heard(NOW_US, data=True)
+    waits = [air.due_us(urgency, 3.0) for urgency in Urgency]
+    packets = [
+        after + 3 * 0.25 * most
+        for after, most in zip(limits.AFTER_DATA_PACKETS, limits.CONTENTION_PACKETS, strict=True)
+    ]
+    packets[Urgency.ASK] += 2 * limits.ASK_PATIENCE_PACKETS
+    assert [each_us - NOW_US for each_us in waits if each_us is not None] == packets_us(*packets)
+
+
+def test_patience_is_none_within_a_batch(air: Pacer) -> None:
+    batch(air, 1)
+    assert air.due_us(Urgency.ANSWER, limits.GIVE_PATIENCE_MAX) == NOW_US + limits.BATCH_GAP_US
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "share"), [(0, 1.0), (1, 0.5), (2, 1.0), (limits.NEIGHBOURS_MAX, 1.0)]
+)
+def test_few_stations_spread_less_wide_but_for_news(
+    air: Pacer, chance: Chance, neighbours: int, share: float
+) -> None:
+    chance.value = 0.5
+    air.heard(NOW_US, data=True)
+    alone = contended(limits.AFTER_DATA_PACKETS, 0.5)
+    air.crowd(neighbours)
+    answer, carry, ask = alone
+    assert waits_us(air) == packets_us(answer * share, carry, ask * share)

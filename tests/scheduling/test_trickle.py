@@ -101,3 +101,19 @@ def test_however_short_the_interval_time_moves_on(shortest_us: int, more_us: int
         trickle.wake(trickle.next_us)
         wakes += 1
         assert wakes <= 2 * 51
+
+
+def test_it_counts_how_often_others_spoke_instead_until_it_is_told_that_it_spoke() -> None:
+    trickle = timer()
+    assert fired_at(trickle, 499) == []
+    for heard in (1, 2):
+        trickle.agree()
+        assert not trickle.wake(trickle.next_us)
+        assert trickle.silenced == heard
+        trickle.wake(trickle.next_us)
+    assert trickle.wake(trickle.next_us)
+    assert trickle.silenced == 2
+    trickle.left_unsaid()
+    assert trickle.silenced == 3
+    trickle.spoke()
+    assert trickle.silenced == 0

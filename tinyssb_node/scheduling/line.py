@@ -259,7 +259,9 @@ class Line:
 
     def agreed(self, kind: PacketKind) -> None:
         """Somebody said what our *kind* would say."""
-        self.asks.pop(kind, None)
+        if kind in self.asks:
+            del self.asks[kind]
+            self._timers[kind].left_unsaid()
         self._timers[kind].agree()
 
     def served(self, kind: PacketKind, *, same: bool) -> None:
@@ -390,6 +392,7 @@ class Line:
         return Sent(handed.packet, handed.kind, airtime_us, handed.said)
 
     def _asked(self, kind: PacketKind, now_us: int) -> None:
+        self._timers[kind].spoke()
         if kind is PacketKind.WANT:
             self.turn.wants_sent += 1
         if kind is PacketKind.WANT and self.turn.addressed:

@@ -24,7 +24,7 @@ class Trickle:
         self._longest_us = longest_us
         self._entropy = entropy
         self.silenced = 0
-        """How often in a row it would have spoken, had nobody said the same."""
+        """How often others spoke instead since ``spoke``."""
         self._begin(shortest_us, now_us)
 
     def _begin(self, interval_us: int, now_us: int) -> None:
@@ -54,6 +54,14 @@ class Trickle:
         if self._interval_us > self._shortest_us:
             self._begin(self._shortest_us, now_us)
 
+    def left_unsaid(self) -> None:
+        """What was to be said was said by somebody else."""
+        self.silenced += 1
+
+    def spoke(self) -> None:
+        """What was to be said has left."""
+        self.silenced = 0
+
     def speak_at(self, at_us: int, now_us: int) -> None:
         """Begin again with the shortest interval, in which to speak at *at_us*."""
         self._begin(self._shortest_us, now_us)
@@ -65,7 +73,8 @@ class Trickle:
         if not self._fired and now_us >= self._fire_us:
             self._fired = True
             speak = not self._agreed
-            self.silenced = 0 if speak else self.silenced + 1
+            if not speak:
+                self.left_unsaid()
         if now_us >= self._end_us:
             self._begin(min(2 * self._interval_us, self._longest_us), now_us)
         return speak
