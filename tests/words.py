@@ -27,11 +27,13 @@ NETWORK = Network()
 ANA = key_of("ana")
 
 
-def want(bench: Bench, **seqs: int) -> bytes:
-    """A WANT that asks for the feeds of these names from these numbers on."""
+def want(bench: Bench, speaker: bytes = b"", asks: bytes = b"", /, **seqs: int) -> bytes:
+    """A WANT that asks for the feeds of these names from these numbers on; on the air it may say who speaks, and whom
+    it asks."""
     wanted = {key_of(name).feed_id: seq for name, seq in seqs.items()}
     numbers = tuple(wanted.get(record.feed, 0) for record in bench.node.feeds())
-    return serialize_want(want_dmx(NETWORK, bench.node.set_state), Want(offset=0, seqs=numbers))
+    said = Want(offset=0, seqs=numbers, speaker=speaker, asks=asks)
+    return serialize_want(want_dmx(NETWORK, bench.node.set_state), said)
 
 
 def chnk(bench: Bench, *wanted: tuple[FeedId, int, int]) -> bytes:

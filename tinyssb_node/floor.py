@@ -112,14 +112,20 @@ class Floor:
 
     def look(self, now_us: int) -> None:
         """Find out anew how urgent it is to give, and to ask."""
-        best = self._best(now_us)
-        self._line.turn.giving = (
-            None if best is None else _patience(limits.GIVE_FULL, best[0], limits.GIVE_PATIENCE_MAX)
-        )
+        self._line.turn.giving = self._give_patience(now_us)
         known = self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us))
         self._offered = max((each.offered for each in known), default=0)
         self._line.turn.patience = _patience(limits.ASK_FULL, self._offered, limits.ASK_PATIENCE_MAX)
         self._line.crowd(len(known))
+
+    def _give_patience(self, now_us: int) -> float | None:
+        best = self._best(now_us)
+        if best is None:
+            return None
+        if not all(asker.speaker for asker in self._askers(now_us)):
+            # Deployed stations ask by the clock: a late answer meets their next request.
+            return 1.0
+        return _patience(limits.GIVE_FULL, best[0], limits.GIVE_PATIENCE_MAX)
 
     def next_place(self, now_us: int) -> Place | None:
         """What to give now; it counts as given."""

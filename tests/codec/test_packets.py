@@ -265,6 +265,49 @@ def test_chnk_round_trip_padded_or_not(wanted: list[tuple[int, int, int]]) -> No
     assert packets.parse_chnk(packet.ljust(limits.PACKET_SIZE, b"\x00")) == chnk
 
 
+SPEAKERS = st.binary(min_size=2, max_size=2).filter(any)
+
+
+@given(NUMBERS, st.lists(NUMBERS, max_size=15), SPEAKERS, st.one_of(st.just(b""), SPEAKERS))
+def test_names_behind_a_want_round_trip(offset: int, seqs: list[int], speaker: bytes, asks: bytes) -> None:
+    want = Want(offset, tuple(seqs), speaker, asks)
+    packet = packets.serialize_want(DMX, want)
+    nameless = packets.serialize_want(DMX, Want(offset, tuple(seqs)))
+    assert packet == nameless + speaker + asks
+    assert packets.parse_want(packet) == want
+
+
+@pytest.mark.parametrize(
+    ("tail", "speaker", "asks"),
+    [("9e01", "9e01", ""), ("00019e00", "0001", "9e00"), ("9e019e01", "9e01", "9e01")],
+)
+def test_names_behind_a_want_in_bytes(tail: str, speaker: str, asks: str) -> None:
+    """The WANT of other programs for offset 3 and the numbers 302, 104, 27, with names behind it."""
+    packet = bytes.fromhex("598c982c9eefc94c0a03122e010a680a1b" + tail)
+    want = Want(3, (302, 104, 27), bytes.fromhex(speaker), bytes.fromhex(asks))
+    assert packets.parse_want(packet) == want
+    assert packets.serialize_want(packet[: limits.DMX_SIZE], want) == packet
+
+
+@pytest.mark.parametrize("tail", [bytes(size) for size in range(8)])
+def test_zeros_behind_a_want_are_no_names(tail: bytes) -> None:
+    assert packets.parse_want(vector_packet([0, 1]) + tail) == Want(0, (1,))
+
+
+@pytest.mark.parametrize(
+    "tail", ["01", "9e019e", "00009e01", "9e010000", "9e019e019e", "0000000001", "9e019e019e01"]
+)
+def test_what_is_neither_names_nor_padding_is_refused(tail: str) -> None:
+    with pytest.raises(PaddingError) as caught:
+        packets.parse_want(vector_packet([0, 1]) + bytes.fromhex(tail))
+    assert (caught.value.kind, caught.value.offset) == ("want", 12)
+
+
+def test_chnks_have_no_names() -> None:
+    with pytest.raises(PaddingError):
+        packets.parse_chnk(vector_packet([[0, 1, 0]]) + b"\x9e\x01")
+
+
 def test_numbers_that_boards_write_in_one_byte() -> None:
     assert packets.parse_want(DMX + bytes.fromhex("340a000aff0a80")) == Want(0, (255, 128))
     assert packets.parse_chnk(DMX + bytes.fromhex("3c340a000ac80aff")) == Chnk(((0, 200, 255),))
