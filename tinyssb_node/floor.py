@@ -37,6 +37,21 @@ class Floor:
 
     # --- asking
 
+    def where_to_begin(self, start: int, now_us: int) -> int:
+        """Where in the set a WANT is to begin that would begin at *start*.
+
+        Of a set that takes several WANTs every second one jumps ahead to where a neighbour has something for us; the
+        others go round, so that all of the set is told in bounded time.
+        """
+        feeds = self._replica.goset.feeds
+        if 2 * len(feeds) <= limits.WANT_VECTOR_SIZE or self._line.turn.wants_sent % 2 == 0:
+            return start
+        offered: set[FeedId] = set()
+        for neighbour in self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us)):
+            offered |= neighbour.offers_of(self._replica.next_wanted)
+        ahead = (number % len(feeds) for number in range(start, start + len(feeds)))
+        return next((number for number in ahead if feeds[number] in offered), start)
+
     def address(self, want: Want, now_us: int) -> Want:
         """*want* with our name on it, and that of whom it asks."""
         asked = self._asked

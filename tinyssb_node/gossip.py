@@ -68,11 +68,14 @@ class Gossip:
 
     def _build_want(self, line: Line, now_us: int) -> tuple[bytes, PacketKind, Event] | None:
         replica = self._replica
-        built = build_want(replica.goset, replica.next_wanted, line.want_start)
+        floor = self._floors.get(line.name)
+        start = line.want_start if floor is None else floor.where_to_begin(line.want_start, now_us)
+        built = build_want(replica.goset, replica.next_wanted, start)
         if built is None:
             return None
-        want, line.want_start = built
-        if (floor := self._floors.get(line.name)) is not None:
+        want, following = built
+        line.want_next = following if start == line.want_start else line.want_start
+        if floor is not None:
             want = floor.address(want, now_us)
         packet = serialize_want(self.want_dmx, want)
         return packet, PacketKind.WANT, self._want_seen(Direction.TX, line, want)
@@ -81,7 +84,7 @@ class Gossip:
         built = build_chnk(self._replica.goset, self._replica.expectations.side_chains, line.chnk_start)
         if built is None:
             return None
-        chnk, line.chnk_start = built
+        chnk, line.chnk_next = built
         packet = serialize_chnk(self.chnk_dmx, chnk)
         return packet, PacketKind.CHNK, self._chnk_seen(Direction.TX, line, chnk)
 

@@ -74,6 +74,10 @@ class Neighbour:
                 places.append((feed, first))
         return places
 
+    def offers_of(self, next_wanted: Callable[[FeedId], int]) -> set[FeedId]:
+        """The feeds of which it has entries that we want and lack."""
+        return {feed for feed, seq in self._next.items() if NOT_WANTED != next_wanted(feed) < seq}
+
     def we_got(self, feed: FeedId, seq: int) -> None:
         """We have one entry more."""
         if self.offered and self.has(feed, seq):

@@ -138,8 +138,10 @@ class Line:
         self.refused_told = 0
         """Of ``counters.refused``, how many were reported."""
         self.give_start = 0
-        self.want_start = 0
-        self.chnk_start = 0
+        self.want_start = self.want_next = 0
+        """Where in the set the next WANT begins, and where the one after that which is under way."""
+        self.chnk_start = self.chnk_next = 0
+        """The same of CHNK."""
         self.asks: dict[PacketKind, None] = {}
         """What is to be asked or claimed when it may be, first come first; built when it goes, to be up to date."""
         self.carrier = Carrier(entropy)
@@ -394,7 +396,10 @@ class Line:
     def _asked(self, kind: PacketKind, now_us: int) -> None:
         self._timers[kind].spoke()
         if kind is PacketKind.WANT:
+            self.want_start = self.want_next
             self.turn.wants_sent += 1
+        else:
+            self.chnk_start = self.chnk_next
         if kind is PacketKind.WANT and self.turn.addressed:
             self.expect_answers(now_us)
             self._pacer.leave_floor(now_us)
