@@ -203,10 +203,11 @@ class SetGossip:
         line.claim_timer.disagree(now_us)
         line.want_timer.disagree(now_us)
         line.named.add(feed)
-        if line.name not in self._exchanges:
+        exchange = self._exchanges.get(line.name)
+        if exchange is None:
             return self._claim_once(line, [claims.claim_of([feed])], now_us)
-        packet, kind, event = self._feeds_packet(line, Feeds((feed,)))
-        return [event] if line.put_once(packet, kind, now_us, now_us) else []
+        exchange.tell(feed)
+        return []
 
     # --- packets
 

@@ -147,6 +147,10 @@ class Exchange:
         if not self._giving.isdisjoint(feeds.feeds):
             self._giving.clear()
 
+    def tell(self, feed: FeedId) -> None:
+        """*feed* is new in our set, and nobody asked for it: give it with others."""
+        self._giving.add(feed)
+
     def learned(self, feed: FeedId) -> None:
         """*feed* was added to our set: what was to be said of the set as it was need not be said."""
         self._answering = None
