@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 JAVA_VERSION_MIN = 17
 """Oldest Java that Spark 4 starts on."""
@@ -27,6 +29,14 @@ def java_version() -> int:
 def chromium() -> str | None:
     """Path of the browser the page is tested in, None if there is none."""
     return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+
+
+def micropython() -> Path | None:
+    """MicroPython for Node.js, where `.ci/setup.sh micropython` puts it; None if it is not there, or Node.js is not."""
+    module = Path(
+        sys.prefix, "node/node_modules/@micropython/micropython-webassembly-pyscript/micropython.mjs"
+    )
+    return module if module.is_file() and shutil.which("node") else None
 
 
 def missing(marker: str) -> str | None:
