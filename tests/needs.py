@@ -13,6 +13,9 @@ JAVA_VERSION_MIN = 17
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 """What Chromium is called where it is installed; `.ci/setup.sh` looks for the same."""
 
+MICROPYTHON = "node/node_modules/@micropython/micropython-webassembly-pyscript/micropython.mjs"
+"""Where `.ci/setup.sh` puts MicroPython, in the virtual environment."""
+
 
 @functools.cache
 def java_version() -> int:
@@ -32,10 +35,8 @@ def chromium() -> str | None:
 
 
 def micropython() -> Path | None:
-    """MicroPython for Node.js, where `.ci/setup.sh micropython` puts it; None if it is not there, or Node.js is not."""
-    module = Path(
-        sys.prefix, "node/node_modules/@micropython/micropython-webassembly-pyscript/micropython.mjs"
-    )
+    """MicroPython for Node.js; None if it is not there, or Node.js is not."""
+    module = Path(sys.prefix, MICROPYTHON)
     return module if module.is_file() and shutil.which("node") else None
 
 
