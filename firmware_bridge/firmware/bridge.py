@@ -164,9 +164,6 @@ class Bridge:
             return False
         if settings is None:
             return True
-        if 0 in settings:
-            self._refuse(kiss.INVALID_PARAM)
-            return False
         modem = Modem(
             frequency_hz=settings[0],
             bandwidth_hz=settings[1],

@@ -229,7 +229,7 @@ class Radio:
         if self._delayed:
             self._begin(now_us)
         elif self._incoming(now_us) or self._random_byte() > self.persistence:
-            self._due_us = now_us + max(self.slot_us, limits.TICK_US)
+            self._due_us = now_us + self.slot_us
         else:
             self._delayed = True
             self._due_us = now_us + self.tx_delay_us

@@ -63,6 +63,21 @@ def test_use_falls_as_transmissions_leave_the_window() -> None:
     ]
 
 
+def test_what_begins_too_early_begins_when_the_one_before_is_over() -> None:
+    account = Account(WINDOW_US, RECORDS)
+    account.charge(100, 0)
+    account.charge(100, 10)
+    assert account.used_us(1_100) == 100, "the second was on the air from 100 to 200"
+    # A third would begin at 200: its window then holds both.
+    assert account.allows(100, 150, 300)
+    assert not account.allows(100, 150, 299)
+    # One that would begin at 1,100 has the first out of its window, also when it is asked for at 1,000.
+    account = Account(WINDOW_US, RECORDS)
+    account.charge(150, 0)
+    account.charge(300, 800)
+    assert account.allows(100, 1_000, 400)
+
+
 def test_beyond_its_records_it_counts_a_little_more() -> None:
     exact, rough = Account(WINDOW_US, 128), Account(WINDOW_US, 24)
     now_us = 0

@@ -126,6 +126,24 @@ def test_what_a_chip_cannot_do_is_refused_and_changes_nothing(
     assert Data(PACKET) in ana.heard()
 
 
+@BOARDS
+def test_each_setting_takes_effect_at_once_and_leaves_the_others(air: Air, board: Board) -> None:
+    ana, ben = ready(air, board), ready(air, board, "ben")
+    ana.ask(Sub.SET_POWER, b"\x0a")
+    assert ana.chip.power_dbm() == 10
+    assert ana.ask(Sub.SET_RADIO, serialize_radio(EU868A)) == [Hardware(Sub.OK)]
+    assert ana.chip.power_dbm() == 10
+    other = Phy(sync_word=0x34, crc=False, preamble_symbols=8, low_data_rate=False)
+    ana.ask(Sub.SET_PHY, serialize_phy(other))
+    ben.send(PACKET)
+    air.run(5_000)
+    assert ana.heard() == [], "that was for other sync words"
+    ben.ask(Sub.SET_PHY, serialize_phy(other))
+    ben.send(PACKET)
+    air.run(5_000)
+    assert Data(PACKET) in ana.heard()
+
+
 @pytest.mark.parametrize("set_up", [False, True])
 @pytest.mark.parametrize(
     ("sub", "data", "code"),

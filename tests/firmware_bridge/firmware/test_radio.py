@@ -2,7 +2,7 @@
 
 import pytest
 
-from firmware_bridge.chips.modem import Modem
+from firmware_bridge.chips.modem import Frame, Modem
 from firmware_bridge.firmware import kiss, limits
 from firmware_bridge.firmware.radio import Radio
 from firmware_bridge.firmware.wiring import Board
@@ -138,6 +138,62 @@ def test_a_clear_channel_is_not_taken_by_everybody_at_once(air: Air) -> None:
     assert ana.send(b"my turn") == TxResult.SENT
     start_us = air.ether.sent[-1][1].start_us
     assert 2 * 30_000 <= start_us - before_us <= 2 * 30_000 + 10_000
+
+
+def test_in_full_duplex_it_still_waits_for_the_transmitter(air: Air) -> None:
+    ana, _ = pair(air, SX127X)
+    ana.write(Setting(Command.TX_DELAY, 5))
+    air.run(2_000)
+    before_us = air.timeline.now_us()
+    assert ana.send(b"keyed up") == TxResult.SENT
+    assert 50_000 <= air.ether.sent[-1][1].start_us - before_us <= 55_000
+
+
+@BOARDS
+def test_who_found_somebody_listens_to_them(air: Air, board: Board) -> None:
+    ana, ben = pair(air, board, cad=2)
+    ben.ask(Sub.SET_CAD, b"\x00")
+    ben.write(Data(PACKET))
+    air.run(3_000)
+    assert ana.send(b"wait") == TxResult.BUSY
+    air.run(2 * AIRTIME_US)
+    ben.heard()
+    assert listens(air, ana, ben)
+
+
+def test_it_listens_as_often_as_it_was_told(air: Air, monkeypatch: pytest.MonkeyPatch) -> None:
+    ana, _ = pair(air, SX127X, cad=3)
+    chip, starts = ana.program.radio._chip, list[None]()
+    start_cad = chip.start_cad
+
+    def start() -> None:
+        starts.append(None)
+        start_cad()
+
+    monkeypatch.setattr(chip, "start_cad", start)
+    assert ana.send(PACKET) == TxResult.SENT
+    assert len(starts) == 3
+
+
+def test_a_frame_of_no_bytes_is_no_packet(air: Air) -> None:
+    ana, _ = pair(air, SX127X)
+    ana.program.radio._keep(Frame(b"", -80, 5.0, False))
+    air.run(2_000)
+    assert ana.heard() == []
+
+
+def test_after_a_reset_a_frame_that_comes_in_is_as_young_as_it_is(air: Air) -> None:
+    ana, ben = pair(air, SX127X, cad=1)
+    ben.write(Data(PACKET))
+    air.run(50_000)
+    assert ana.send(b"wait") == TxResult.BUSY
+    ana.chip.brown_out()
+    air.run(limits.CHECK_US)
+    ben.write(Data(PACKET[::-1]))
+    air.run(50_000)
+    assert ana.send(b"wait") == TxResult.BUSY
+    air.run(AIRTIME_US)
+    assert Data(PACKET[::-1]) in ana.heard()
 
 
 def test_a_receiver_that_believes_for_ever_that_something_comes_is_started_anew(
