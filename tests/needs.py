@@ -16,6 +16,11 @@ CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 MICROPYTHON = "node/node_modules/@micropython/micropython-webassembly-pyscript/micropython.mjs"
 """Where `.ci/setup.sh` puts MicroPython, in the virtual environment."""
 
+MICROPYTHON_REASON = (
+    "needs MicroPython for Node.js: sudo apt-get install nodejs npm; then bash .ci/setup.sh micropython"
+)
+"""Why the tests on MicroPython are left out; they are, under CI too, since what they need is large and they are few."""
+
 
 @functools.cache
 def java_version() -> int:

@@ -58,9 +58,10 @@ WATCHDOG_MS = 8_000
 """Without a sign of life for so long the board starts anew. A RP2040 counts to 8,388 ms (MicroPython, machine.WDT)."""
 TURN_MS = 1
 """Pause between two turns of the loop: a frame is noticed so late at most, and a USB packet has come in full."""
-READ_MAX = 64
-"""Bytes read from the host in one turn: a USB packet, and six times what a serial line brings meanwhile."""
+READ_MAX = 512
+"""Bytes read from the host in one turn: all that can be there. An ESP32's serial port keeps 260 bytes for MicroPython
+and loses what comes on top (ports/esp32/mphalport.c); a serial line brings that in 22 ms."""
 WRITE_MAX = 64
 """Bytes written to the host at once: what a USB endpoint takes without waiting."""
-WRITES_IN_A_TURN = 16
-"""Times that is done in one turn: a full frame, escaped throughout, goes out at once."""
+WRITES_IN_A_TURN = 2
+"""Times that is done in one turn: as much as the FIFO of an ESP32's serial port takes without waiting."""

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +12,13 @@ from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.emulation.loop import LoopTimeline
 from firmware_bridge.emulation.microcontroller import Cable, EmulatedController
 from firmware_bridge.firmware.boards import heltec_v3, pico_rfm95
-from firmware_bridge.firmware.program import Program
 from firmware_bridge.firmware.wiring import Board
+from tests import needs
 from tests.daemon.fakes import KEY, OTHER
 from tests.daemon.test_radio_end_to_end import CHUNKS, LARGE, PATIENCE_S, make_runtime
 from tests.faces.serial_rig import endpoint
+from tests.firmware_bridge.firmware.bench import Firmware, Local
+from tests.firmware_bridge.firmware.micropython import OnMicroPython
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.store.memory import MemoryStore
 
@@ -41,7 +43,8 @@ class Station:
             board, ether, key.feed_id.hex(), lambda us: time.sleep(us / 1e6 / SCALE)
         )
         self.restarts = 0
-        self._ether = ether
+        self.make: Callable[[Cable], Firmware] = self.local
+        self.ether = ether
         self._again = False
         self.runtime.do(lambda node, now_us: (None, node.follow(other.feed_id, now_us)))
 
@@ -62,26 +65,22 @@ class Station:
         """As when the watchdog bites: the cable stays in."""
         self._again = True
 
+    def local(self, cable: Cable) -> Firmware:
+        """The firmware in this Python."""
+        return Local(self.controller, cable, self.ether.timeline.now_us, self._again)
+
     async def run_board(self) -> None:
         """The firmware's loop, for ever."""
         cable = Cable(self.link)
         try:
             while True:
-                program = Program(
-                    board=self.controller.map,
-                    machine=self.controller.machine,
-                    console=cable,
-                    watchdog=self.controller.machine,
-                    clock_us=self._ether.timeline.now_us,
-                    sleep_us=self.controller.sleep_us,
-                    random_byte=lambda: 0,
-                    started_by_watchdog=self._again,
-                )
+                firmware = self.make(cable)
                 self._again = False
-                while program.turn() and not self._again:  # noqa: ASYNC110 - the firmware is a loop that polls
+                while firmware.turn() and not self._again:  # noqa: ASYNC110 - the firmware is a loop that polls
                     await asyncio.sleep(TURN_S)
                 self.restarts += 1
         finally:
+            firmware.close()
             cable.close()
             self.controller.close()
 
@@ -124,7 +123,7 @@ async def test_what_one_publishes_the_other_holds(stations: tuple[Station, Stati
         ben.publish(LARGE)
         await asyncio.gather(ben.holds(ana, 1), ana.holds(ben, 1))
     assert ana.controller.board.chip.violations == ben.controller.board.chip.violations == []
-    on_air = {len(signal.payload) for _, signal in ana._ether.sent}
+    on_air = {len(signal.payload) for _, signal in ana.ether.sent}
     assert max(on_air) == 124, "a packet and its CRC"
 
 
@@ -138,3 +137,16 @@ async def test_a_board_that_restarts_costs_nothing_but_time(stations: tuple[Stat
         await ben.holds(ana, 2)
     assert ana.restarts == 1
     assert ana.logged("the radio has restarted") == 1
+
+
+@pytest.mark.skipif(needs.micropython() is None, reason=needs.MICROPYTHON_REASON)
+async def test_on_micropython_it_is_the_same(tmp_path: Path, stations: tuple[Station, Station]) -> None:
+    ana, ben = stations
+    ben.make = lambda cable: OnMicroPython(
+        tmp_path / "flash", "heltec-v3", ben.controller, cable, ben.ether.timeline.now_us, False
+    )
+    async with working(ana, ben):
+        ana.publish(LARGE)
+        ben.publish(LARGE)
+        await asyncio.gather(ben.holds(ana, 1), ana.holds(ben, 1))
+    assert ben.controller.board.chip.violations == []

@@ -7,6 +7,7 @@ from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.emulation.microcontroller import EmulatedController
 from firmware_bridge.emulation.timeline import VirtualTimeline
 from firmware_bridge.firmware.boards import heltec_v3, pico_rfm95
+from firmware_bridge.firmware.port import Console
 from firmware_bridge.firmware.program import Program
 from firmware_bridge.firmware.wiring import Board
 from firmware_bridge.serial.framing import FrameReader, serialize_frame
@@ -70,7 +71,7 @@ class Local:
     """The firmware in this very Python."""
 
     def __init__(
-        self, controller: EmulatedController, host: HostEnd, clock_us: Callable[[], int], by_watchdog: bool
+        self, controller: EmulatedController, host: Console, clock_us: Callable[[], int], by_watchdog: bool
     ) -> None:
         self.program = Program(
             board=controller.map,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from firmware_bridge.emulation.microcontroller import EmulatedController
+from firmware_bridge.firmware.port import Console
 from firmware_bridge.flashing import module_of, write_firmware
 from tests import needs
-from tests.firmware_bridge.firmware.bench import HostEnd
 
 HERE = Path(__file__).parent
 BOARD_FILE = """
@@ -31,7 +31,7 @@ class OnMicroPython:
         folder: Path,
         board: str,
         controller: EmulatedController,
-        host: HostEnd,
+        host: Console,
         clock_us: Callable[[], int],
         by_watchdog: bool,
     ) -> None:

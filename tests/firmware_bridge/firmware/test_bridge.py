@@ -123,6 +123,7 @@ def test_what_a_chip_cannot_do_is_refused_and_changes_nothing(
     assert ana.ask(Sub.SET_RADIO, serialize_radio(Radio(**fields | radio))) == error(ErrorCode.INVALID_PARAM)
     assert ana.ask(Sub.GET_RADIO) == [Hardware(Sub.RADIO, serialize_radio(EU868A))]
     assert ben.send(PACKET) == TxResult.SENT
+    air.run(5_000)
     assert Data(PACKET) in ana.heard()
 
 
