@@ -20,6 +20,7 @@ from tests.faces.serial_rig import endpoint
 from tests.firmware_bridge.firmware.bench import Firmware, Local
 from tests.firmware_bridge.firmware.micropython import OnMicroPython
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.store.memory import MemoryStore
 
 SCALE = 10.0
@@ -150,3 +151,15 @@ async def test_on_micropython_it_is_the_same(tmp_path: Path, stations: tuple[Sta
         ben.publish(LARGE)
         await asyncio.gather(ben.holds(ana, 1), ana.holds(ben, 1))
     assert ben.controller.board.chip.violations == []
+
+
+async def test_firmware_of_another_board_is_told_in_one_sentence(stations: tuple[Station, Station]) -> None:
+    ana, ben = stations
+    ana.controller.board.stuck_at = 0xFF
+    board = asyncio.create_task(ana.run_board())
+    await asyncio.sleep(0)
+    with pytest.raises(FaceOpenError, match=r"LoRa chip does not answer\. Flash the firmware"):
+        await ana.endpoint.run(ana.runtime)
+    board.cancel()
+    await asyncio.wait([board])
+    ben.controller.close()
