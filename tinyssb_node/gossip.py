@@ -49,8 +49,10 @@ class Gossip:
 
     # --- adverts
 
-    def build(self, line: Line, kind: PacketKind) -> tuple[bytes, PacketKind, Event] | None:
-        """What there is to say of *kind* now: WANT or CHNK. None for nothing."""
+    def build(self, line: Line, kind: PacketKind) -> tuple[bytes, PacketKind, Event | None] | None:
+        """What there is to say of *kind* now: WANT, CHNK or a pong. None for nothing."""
+        if kind is PacketKind.PONG:
+            return line.build_pong()
         return self._build_want(line) if kind is PacketKind.WANT else self._build_chnk(line)
 
     def _build_want(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:

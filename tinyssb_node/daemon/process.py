@@ -175,7 +175,8 @@ class Daemon:
                         budgets=budgets,
                     )
                     for place in places
-                }
+                },
+                board_name=self._key.feed_id.hex()[: limits.BOARD_NAME_DIGITS],
             )
 
         return make_networks

@@ -190,7 +190,11 @@ class LoraEndpoint:
             max(1, round(modem.airtime_us(length + limits.CRC_SIZE) / self._time_scale))
             for length in range(limits.PACKET_SIZE + 1)
         ]
-        return replace(air_profile(airtimes_us), allowance=allowance_of(plan, self._time_scale))
+        return replace(
+            air_profile(airtimes_us),
+            allowance=allowance_of(plan, self._time_scale),
+            answers_pings=self._lora.radio.pongs,
+        )
 
     def _default_opener(self) -> Opener:
         if not self._lora.emulated:

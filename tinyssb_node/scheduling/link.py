@@ -58,6 +58,8 @@ class LinkProfile:
     """Longest interval (Trickle's Imax)."""
     allowance: Allowance | None = None
     """What may be spent on the air; None: no limit."""
+    answers_pings: bool = False
+    """Whether boards that ping are told how well they are heard."""
 
 
 _FREE = (0,) * (limits.PACKET_SIZE + 1)
