@@ -9,7 +9,7 @@ DEMO_SECONDS ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-gossip clean
+.PHONY: help demo test lint format bench bench-gossip deb clean
 
 help:  ## list these targets
 	@echo "tinySSB node: what you can type here"
@@ -20,7 +20,7 @@ demo:  ## five nodes on a modelled LoRa channel, Spark and a live page (DEMO_SEC
 	@.venv/bin/tinyssb demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
 
 test:  ## every test, with branch coverage (ARGS="-k word" for some)
-	@$(SETUP) dev java chromium dbus
+	@$(SETUP) dev java chromium dbus micropython
 	@$(PYTHON) -m pytest --cov --cov-branch --cov-report=term $(ARGS)
 
 lint:  ## ruff, the formatter, mypy --strict and the layers
@@ -42,6 +42,10 @@ bench:  ## measure, and write docs/reference/benchmarks.md (ARGS="--only name" f
 bench-gossip:  ## what gossip costs on the air, beside deployed rules and flooding (ARGS="--seeds 2 --print" to try)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.bench --only gossip $(ARGS)
+
+deb:  ## a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine than this)
+	@$(SETUP) dev
+	@PYTHON=$(PYTHON) DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh
 
 clean:  ## remove what was made here (the virtual environment stays: rm -r .venv)
 	@rm -rf .demo .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* \

@@ -5,6 +5,7 @@
 #   java      Java 17 or newer, for Spark
 #   chromium  a browser, for the page's tests
 #   dbus      a message bus, for the Bluetooth tests
+#   micropython  MicroPython for Node.js, for the firmware's tests; Node.js itself is not installed
 # A step already done costs milliseconds and prints nothing. System packages are installed where that needs no
 # password (root, or sudo without one); elsewhere the line to type is printed and the set-up goes on.
 set -euo pipefail
@@ -101,6 +102,21 @@ setup_dbus() {
     say "    sudo apt-get install dbus"
 }
 
+# Only where there is npm already: on Debian it comes with hundreds of packages, and these tests are optional.
+setup_micropython() {
+    local package=@micropython/micropython-webassembly-pyscript@1.27.0 folder=$VENV/node
+    [ -f "$folder/node_modules/${package%@*}/micropython.mjs" ] && return
+    if ! command -v npm >/dev/null; then
+        say "npm is missing; the firmware's tests on MicroPython are left out. To add it, type:"
+        say "    sudo apt-get install npm"
+        return
+    fi
+    say "Installing MicroPython for Node.js, for the firmware's tests"
+    mkdir -p "$folder"
+    npm install --silent --no-audit --no-fund --prefix "$folder" "$package" >/dev/null 2>&1 && return
+    say "npm could not install it; the firmware's tests on MicroPython are left out. With a network, run this again."
+}
+
 # --- Python --------------------------------------------------------------------------------------------------------
 
 # The first Python of 3.11 or newer. Each is tried by running it: a name on PATH may be a shim that leads nowhere.
@@ -169,6 +185,7 @@ for word in "$@"; do
         java) setup_java ;;
         chromium) setup_chromium ;;
         dbus) setup_dbus ;;
+        micropython) setup_micropython ;;
         *) fail "setup.sh does not know '$word'" ;;
     esac
 done

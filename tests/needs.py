@@ -5,11 +5,21 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 JAVA_VERSION_MIN = 17
 """Oldest Java that Spark 4 starts on."""
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 """What Chromium is called where it is installed; `.ci/setup.sh` looks for the same."""
+
+MICROPYTHON = "node/node_modules/@micropython/micropython-webassembly-pyscript/micropython.mjs"
+"""Where `.ci/setup.sh` puts MicroPython, in the virtual environment."""
+
+MICROPYTHON_REASON = (
+    "needs MicroPython for Node.js: sudo apt-get install nodejs npm; then bash .ci/setup.sh micropython"
+)
+"""Why the tests on MicroPython are left out; they are, under CI too, since what they need is large and they are few."""
 
 
 @functools.cache
@@ -27,6 +37,12 @@ def java_version() -> int:
 def chromium() -> str | None:
     """Path of the browser the page is tested in, None if there is none."""
     return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+
+
+def micropython() -> Path | None:
+    """MicroPython for Node.js; None if it is not there, or Node.js is not."""
+    module = Path(sys.prefix, MICROPYTHON)
+    return module if module.is_file() and shutil.which("node") else None
 
 
 def missing(marker: str) -> str | None:

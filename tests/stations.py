@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from tests.nodes import key_of
+from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import Event
@@ -42,7 +43,8 @@ class Station:
                     budgets=budgets,
                 )
                 for network, key in keys.items()
-            }
+            },
+            board_name=self.key.feed_id.hex()[: limits.BOARD_NAME_DIGITS],
         )
         self.outgoing: list[tuple[NetworkName, Send]] = []
         self.events: list[tuple[NetworkName, Event]] = []

@@ -1,4 +1,4 @@
-"""Whom to ask on the air, and what to give to whom first: one face's part in taking turns (decision 0017).
+"""Whom to ask on the air, and what to give to whom first: one face's part in taking turns (decision 0019).
 
 A request names its speaker and, if a neighbour is known to have what is lacking, that neighbour, who then has the
 floor: it answers at once and in a row, while everybody else who heard the request is silent. Nobody else answers, so

@@ -62,8 +62,12 @@ class Gossip:
 
     # --- adverts
 
-    def build(self, line: Line, kind: PacketKind, now_us: int) -> tuple[bytes, PacketKind, Event] | None:
-        """What there is to say of *kind* now: WANT or CHNK. None for nothing."""
+    def build(
+        self, line: Line, kind: PacketKind, now_us: int
+    ) -> tuple[bytes, PacketKind, Event | None] | None:
+        """What there is to say of *kind* now: WANT, CHNK or a pong. None for nothing."""
+        if kind is PacketKind.PONG:
+            return line.build_pong()
         return self._build_want(line, now_us) if kind is PacketKind.WANT else self._build_chnk(line)
 
     def _build_want(self, line: Line, now_us: int) -> tuple[bytes, PacketKind, Event] | None:
@@ -171,13 +175,24 @@ class Gossip:
         line.expect_answers(now_us)
         if self._serves_our_chunks(line, asked):
             line.served(PacketKind.CHNK, same=False)
+        self._give_chunks(line, asked, now_us)
+        return [self._chnk_seen(Direction.RX, line, chnk)]
+
+    def _give_chunks(self, line: Line, asked: dict[tuple[FeedId, int], int], now_us: int) -> None:
         room = line.room(line.chunk_credit.grant(asked))
-        share = -(-room // max(1, len(asked)))
+        firsts = {chain: line.given_chunks.first_to_give(chain, asked[chain], now_us) for chain in asked}
+        # What side chains have in common is given once, to all of them: it must not use up each one's share.
+        heads = {self._store.chunk(*chain, first) for chain, first in firsts.items()} - {None}
+        share = -(-room // max(1, len(heads)))
         chains: list[list[bytes]] = []
-        for chain, chunk in asked.items():
-            first = line.given_chunks.first_to_give(chain, chunk, now_us)
-            packets = list(self._store.chunks(*chain, first, min(share, room)))
-            room -= len(packets)
+        given: set[bytes] = set()
+        for chain, first in firsts.items():
+            packets: list[bytes] = []
+            for packet in self._store.chunks(*chain, first, share):
+                if packet not in given and len(given) == room:
+                    break
+                given.add(packet)
+                packets.append(packet)
             chains.append(packets)
             line.peer_next_chunk[chain] = first + len(packets)
             if packets:
@@ -185,7 +200,6 @@ class Gossip:
         due_us = line.answer_due_us(now_us)
         for packet in take_turns(chains):
             line.put(packet, PacketKind.CHUNK, due_us)
-        return [self._chnk_seen(Direction.RX, line, chnk)]
 
     def _serves_our_chunks(self, line: Line, asked: dict[tuple[FeedId, int], int]) -> bool:
         """True if answers to *asked* bring, on the air, what our own CHNK would ask for."""
@@ -255,6 +269,8 @@ class Gossip:
         packet = self._store.chunk(appended.feed, appended.seq, appended.chunk)
         assert packet is not None
         chain = (appended.feed, appended.seq)
+        # Waiting for an entry before this one, it would come too early for whoever copies nothing between side chains.
+        line.outbox.cancel(packet)
         line.put(packet, PacketKind.CHUNK, now_us)
         line.given_chunks.give(chain, appended.chunk, appended.chunk, now_us)
         line.peer_next_chunk[chain] = appended.chunk + 1

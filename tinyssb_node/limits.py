@@ -50,6 +50,18 @@ NOVELTY_SIZE: Final = DMX_SIZE + 1 + FEED_ID_SIZE
 assert NOVELTY_SIZE == 40
 PING_MAX_SIZE: Final = DMX_SIZE + 113
 """Most bytes of a ping or pong: ESP32 boards cut the text at 113."""
+PONG_OWN_MAX_SIZE: Final = DMX_SIZE + 80
+"""Most bytes of a pong of ours: boards read up to 113 characters into a place for 100, and must not be made to."""
+BOARD_NAME_DIGITS: Final = 4
+"""Hexadecimal digits that boards call themselves and us by."""
+PONG_EVERY_US: Final = 60_000_000
+"""How often one board is answered. Boards ping every 25 to 27 s and forget whom they did not hear of for 3 minutes."""
+PONG_GAP_US: Final = 10_000_000
+"""How often a face says a pong, whoever asks: names of boards cost nothing to make up."""
+PONG_BOARDS_MAX: Final = 32
+"""Boards whose last answer is remembered. A board itself remembers 8 neighbours."""
+PONG_STALE_US: Final = 30_000_000
+"""How long a pong waits for its turn; the next ping has come by then."""
 CRC_SIZE: Final = 4
 """Bytes of the CRC-32 (zlib, big-endian) behind a packet on UDP and LoRa."""
 
@@ -358,7 +370,7 @@ ANSWERS_PACKETS: Final = 12
 PUSH_CHUNKS_MAX: Final = 16
 """Packets of a side chain sent unasked behind a new entry of ours; the rest is asked for."""
 
-# --- Whom to ask on the air (docs/decisions/0017) --------------------------------------------------------------------
+# --- Whom to ask on the air (docs/decisions/0019) --------------------------------------------------------------------
 
 SPEAKER_SIZE: Final = 2
 """Bytes of the name that a station has on the air until it is switched off: two of 50 neighbours share one 2 % of the

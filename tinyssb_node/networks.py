@@ -19,6 +19,7 @@ from tinyssb_node.node import Node
 from tinyssb_node.scheduling.budget import AirStatus
 from tinyssb_node.scheduling.line import Counters, FaceStatus, Line
 from tinyssb_node.scheduling.link import LinkProfile, Medium, Reception
+from tinyssb_node.scheduling.pongs import Pongs
 
 Result = TypeVar("Result")
 Action = Callable[[Node, int], tuple[Result, list[Effect]]]
@@ -30,8 +31,9 @@ Owned = tuple[NetworkName, Sequence[Effect]]
 class Networks:
     """The nodes of all networks, as one."""
 
-    def __init__(self, nodes: Mapping[NetworkName, Node]) -> None:
-        """At least one. They have stores of their own, and the accounts of airtime in common."""
+    def __init__(self, nodes: Mapping[NetworkName, Node], board_name: str | None = None) -> None:
+        """At least one. They have stores of their own, and the accounts of airtime in common. *board_name* is what
+        boards that ping are told, four hexadecimal digits; None: nothing."""
         self._nodes = dict(nodes)
         self._first = next(iter(self._nodes))
         self._turns = list(self._nodes)
@@ -39,6 +41,7 @@ class Networks:
         self._handed: dict[FaceName, deque[NetworkName]] = {}
         """Whose the packets are that a face holds, in order."""
         self._on_air: set[FaceName] = set()
+        self._pongs = Pongs(board_name)
 
     def node(self, network: NetworkName) -> Node:
         """One network's node. Raises KeyError."""
@@ -65,6 +68,9 @@ class Networks:
 
     def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Owned]:
         """A packet came in, framing removed. Never raises, whatever it is."""
+        if (line := self._nodes[self._first].line(face)) is not None:
+            # A ping is of no network: boards with any key send it alike.
+            self._pongs.heard(line, packet, reception, now_us)
         if len(self._nodes) == 1:
             return [self._own(self._first, self._nodes[self._first].receive(packet, face, reception, now_us))]
         # One, as a rule; side chains may have chunks in common.

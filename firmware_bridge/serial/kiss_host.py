@@ -239,6 +239,11 @@ def _ends_sending(message: Message) -> bool:
 def _refused(what: str, answer: Message | None) -> Failed:
     if answer is None:
         return Failed(what="the radio stopped answering while it was set up")
+    if isinstance(answer, Hardware) and answer.data == bytes([ErrorCode.UNSUPPORTED]):
+        return Failed(
+            what="the board's LoRa chip does not answer",
+            remedy="Flash the firmware that is made for this very board, or look at its wires",
+        )
     return Failed(
         what=f"the modem does not take {what}",
         remedy="Choose settings its radio can have",

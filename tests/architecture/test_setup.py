@@ -169,6 +169,25 @@ def test_a_shim_that_leads_nowhere_is_passed_over(fake: Fake, set_up: SetUp, tmp
     assert "Installing the Python packages" in set_up("dev").stdout
 
 
+def test_micropython_is_fetched_once_and_only_where_there_is_npm(
+    fake: Fake, set_up: SetUp, tmp_path: Path
+) -> None:
+    without = set_up("micropython")
+    assert without.returncode == 0
+    assert "    sudo apt-get install npm\n" in without.stdout
+    (tmp_path / "bin/mkdir").symlink_to(shutil.which("mkdir") or "mkdir")
+    (tmp_path / "bin/touch").symlink_to(shutil.which("touch") or "touch")
+    fake("npm", "exit 1")
+    assert "run this again" in set_up("micropython").stdout
+    fake("npm", 'folder="$6/node_modules/${7%@*}" && mkdir -p "$folder" && touch "$folder/micropython.mjs"')
+    assert "Installing MicroPython" in set_up("micropython").stdout
+    assert set_up("micropython").stdout == "", "what is done is not done again"
+    assert needs.MICROPYTHON in {
+        path.relative_to(tmp_path / "repo/.venv").as_posix()
+        for path in (tmp_path / "repo/.venv").rglob("*.mjs")
+    }
+
+
 def test_the_tests_look_for_the_same_browser_and_java_as_the_set_up() -> None:
     script = (ROOT / ".ci/setup.sh").read_text()
     assert f"for name in {' '.join(needs.CHROMIUM_NAMES)}; do" in script

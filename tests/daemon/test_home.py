@@ -53,6 +53,18 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         home.require()
 
 
+def test_settings_that_a_link_leads_to_are_kept(tmp_path: Path) -> None:
+    """Those of the system's service are its administrator's."""
+    settings = tmp_path / "etc.toml"
+    settings.write_text('name = "roof"\nfaces = []\n')
+    home = Home(tmp_path / "node")
+    home.root.mkdir()
+    home.config.symlink_to(settings)
+    create_home(home, "ana", Dialect.SPEC, ())
+    assert read_config(home).name == "roof"
+    assert settings.read_text() == 'name = "roof"\nfaces = []\n'
+
+
 @pytest.mark.parametrize(
     ("name", "faces", "error"), [("", (), ConfigError), ("ana", ("carrier:pigeon",), FaceSpecError)]
 )

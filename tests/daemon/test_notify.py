@@ -22,10 +22,11 @@ def test_it_hears_of_everything(manager: tuple[str, socket.socket]) -> None:
     address, sock = manager
     notifier = Notifier({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "3000000"}, 7)
     notifier.ready("3 feeds")
-    notifier.alive()
+    for now_us in (0, 1_499_999, 1_500_000):
+        notifier.alive(now_us)
     notifier.stopping()
-    assert [sock.recv(99) for _ in range(3)] == [b"READY=1\nSTATUS=3 feeds", b"WATCHDOG=1", b"STOPPING=1"]
-    assert notifier.watchdog_s == 1.5
+    heard = [sock.recv(99) for _ in range(4)]
+    assert heard == [b"READY=1\nSTATUS=3 feeds", b"WATCHDOG=1", b"WATCHDOG=1", b"STOPPING=1"]
 
 
 @pytest.mark.parametrize(
@@ -38,10 +39,10 @@ def test_it_hears_of_everything(manager: tuple[str, socket.socket]) -> None:
     ],
 )
 def test_without_a_watchdog_of_ours_no_life_is_shown(environ: dict[str, str]) -> None:
-    assert Notifier(environ, 7).watchdog_s is None
+    assert Notifier(environ, 7).watchdog_us is None
 
 
 def test_a_manager_that_is_gone_is_no_reason_to_stop() -> None:
-    notifier = Notifier({"NOTIFY_SOCKET": "/nowhere/at/all"}, 7)
+    notifier = Notifier({"NOTIFY_SOCKET": "/nowhere/at/all", "WATCHDOG_USEC": "2"}, 7)
     notifier.ready("")
-    notifier.alive()
+    notifier.alive(0)

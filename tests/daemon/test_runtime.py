@@ -282,3 +282,14 @@ async def test_a_packet_kept_by_carrier_sense_is_sent_later(bench: Bench) -> Non
                 await face.arrived.wait()
     assert published.seq == 1
     assert face.keeps == 0
+
+
+async def test_life_is_shown_by_the_turns_themselves(bench: Bench) -> None:
+    """A loop that runs on while the nodes do nothing is what a watchdog is for."""
+    shown: list[int] = []
+    bench.runtime._show_life = shown.append
+    await settle(bench)
+    assert shown == []
+    async with running(bench):
+        await settle(bench)
+    assert shown == [bench.clock.now_us()]

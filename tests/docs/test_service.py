@@ -1,9 +1,15 @@
 """The systemd unit fits the program."""
 
 import configparser
+import re
+import shutil
+import subprocess
+
+import pytest
 
 from tests.architecture.sources import ROOT
 from tinyssb_node.cli.main import build_parser
+from tinyssb_node.cli.systemd import FILES
 from tinyssb_node.daemon.problems import Exit
 
 
@@ -17,7 +23,7 @@ def unit() -> configparser.ConfigParser:
 
 def test_it_starts_a_command_there_is() -> None:
     program, *words = unit()["Service"]["ExecStart"].split()
-    assert program == "/usr/local/bin/tinyssb"
+    assert program == "/usr/bin/tinyssb"
     assert build_parser().parse_args(words).run is not None
 
 
@@ -36,3 +42,60 @@ def test_its_home_is_the_folder_it_may_write() -> None:
 
 def test_it_waits_for_the_daemon_to_say_it_is_ready() -> None:
     assert unit()["Service"]["Type"] == "notify"
+    assert int(unit()["Service"]["WatchdogSec"]) > 0
+
+
+def test_it_may_use_radios_whose_groups_there_are() -> None:
+    groups = unit()["Service"]["SupplementaryGroups"].split()
+    assert groups == ["spi", "gpio", "dialout", "bluetooth"]
+    users = (ROOT / "hw/systemd/tinyssb.sysusers.conf").read_text("utf-8")
+    assert re.findall(r"^g (\w+) -$", users, re.MULTILINE) == groups
+
+
+def test_its_settings_are_where_the_home_leads() -> None:
+    lines = (ROOT / "hw/systemd/tinyssb.tmpfiles.conf").read_text("utf-8").splitlines()
+    places = {line.split()[1]: line.split()[0] for line in lines if not line.startswith("#")}
+    assert places == {
+        "/var/lib/tinyssb": "d",
+        "/etc/tinyssb": "d",
+        "/etc/tinyssb/config.toml": "f",
+        "/var/lib/tinyssb/config.toml": "L",
+    }
+
+
+def test_a_restart_can_be_told_from_a_power_cut() -> None:
+    """The account of airtime asks /proc which boot this is."""
+    assert "ProcSubset" not in unit()["Service"]
+
+
+def test_little_is_exposed() -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("needs systemd-analyze: sudo apt-get install systemd")
+    judged = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--threshold=20", "hw/systemd/tinyssb.service"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
+    )
+    assert "Overall exposure level" in judged.stdout
+    assert judged.returncode == 0, judged.stdout[-200:]
+
+
+def test_a_package_brings_what_the_command_would_install() -> None:
+    script = (ROOT / "hw/deb/build.sh").read_text("utf-8")
+    assert dict(re.findall(r"((?:systemd|udev)/[\w.-]+):([\w./-]+)", script)) == FILES
+
+
+def test_a_package_for_another_kind_of_processor_is_refused() -> None:
+    built = subprocess.run(
+        ["bash", "hw/deb/build.sh"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "DEB_ARCH": "riscv64", "DEB_PYTHON": "3.11"},
+    )
+    assert built.returncode == 64
+    assert "not for riscv64" in built.stderr

@@ -206,6 +206,13 @@ async def test_it_is_scheduled_by_its_airtime_and_the_law(field: Field) -> None:
     assert profile.allowance == Allowance(
         band="EU868 868.0-868.6 ×10", limit_us=3_600_000, window_us=360_000_000
     )
+    assert not profile.answers_pings
+
+
+async def test_who_asks_for_it_answers_pings(field: Field) -> None:
+    async with running(field.endpoint(EUROPE + "&pongs=on")) as sink:
+        await up(sink)
+        assert sink.face().profile.answers_pings
 
 
 async def test_a_radio_that_was_reset_says_so_and_goes_on(field: Field) -> None:

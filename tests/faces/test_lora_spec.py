@@ -24,6 +24,7 @@ SPECS = st.builds(
     radio=st.sampled_from(
         [
             RadioChoice(region=Region.EU868, plan="EU868.a"),
+            RadioChoice(region=Region.EU868, plan="EU868.a", pongs=True),
             RadioChoice(region=Region.US915, plan="US915.c", power_dbm=20, antenna=Antenna(gain_cdbi=0)),
             RadioChoice(region=Region.EU868, lora=LoraSettings(frequency_hz=869_525_000, sync_word=0x12)),
         ]

@@ -136,6 +136,14 @@ async def test_the_law_of_the_region_is_in_the_profile() -> None:
         assert profile.allowance is not None
         assert profile.allowance.band.startswith("EU868 868.0-868.6")
         assert profile.window == 1
+        assert not profile.answers_pings
+
+
+async def test_who_asks_for_it_answers_pings() -> None:
+    with plugged(KissModem(Air())) as plug:
+        async with running(endpoint(spec_text("kiss", plug.path) + "&pongs=on")) as sink:
+            await sink.until(lambda: bool(sink.faces))
+            assert sink.face().profile.answers_pings
 
 
 async def test_a_guest_leaves_the_air_to_others() -> None:

@@ -37,7 +37,7 @@ channels = st.from_regex(r"[A-Za-z0-9._-]{1,11}", fullmatch=True)
 radios = st.sampled_from(
     (
         RadioChoice(region=Region.EU868, plan="EU868.a"),
-        RadioChoice(region=Region.EU868, plan="E22-868", power_dbm=10),
+        RadioChoice(region=Region.EU868, plan="E22-868", power_dbm=10, pongs=True),
         RadioChoice(region=Region.EU868, lora=LoraSettings(frequency_hz=869_525_000, bandwidth_hz=250_000)),
     )
 )
@@ -107,8 +107,9 @@ def test_every_speed_is_documented(speed: int) -> None:
         (f"kiss:/dev/ttyUSB0?{PLANNED}&channel=a", "no option 'channel'", "stock"),
         ("rnode:/dev/ttyUSB0?region=US915&plan=US915.a", "not legal", "500 kHz"),
         (f"rnode:/dev/ttyUSB0?{PLANNED}&stock=on", "no option 'stock'", "plan"),
-        (f"meshtastic:/dev/ttyACM0?{PLANNED}", "only its own app", "region"),
-        ("meshcore:/dev/ttyACM0?region=EU868&power=14", "only its own app", "gain"),
+        (f"meshtastic:/dev/ttyACM0?{PLANNED}", "by its own app", "region"),
+        ("meshcore:/dev/ttyACM0?region=EU868&power=14", "by its own app", "gain"),
+        ("meshcore:/dev/ttyACM0?region=EU868&pongs=on", "reach boards", "gain"),
         ("meshcore:/dev/ttyACM0?region=EU868&channel=a+b", "channel is", "1 to 11"),
     ],
 )

@@ -54,7 +54,7 @@ def test_the_boards_that_people_have_are_there() -> None:
 
 def test_profiles_are_installed_with_the_package() -> None:
     included = pyproject()["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included == {"hw/boards": "firmware_bridge/board_profiles"}
+    assert included["hw/boards"] == "firmware_bridge/board_profiles"
     assert boards._FOLDERS[0] == Path(boards.__file__).parent / "board_profiles"
 
 

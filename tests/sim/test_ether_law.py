@@ -42,6 +42,16 @@ async def test_where_the_law_sets_no_share_there_is_none() -> None:
         assert ana.face().profile.allowance is None
 
 
+@pytest.mark.parametrize("pongs", [True, False])
+async def test_who_asks_for_it_answers_pings(pongs: bool) -> None:
+    choice = RadioChoice(region=Region.EU868, pongs=pongs)
+    async with an_ether(QUICK) as port:
+        spec = EtherSpec(host="127.0.0.1", port=port, name="ana", radio=choice)
+        async with running(EtherEndpoint("ether:…", spec, lambda: 0.0)) as ana:
+            await up(ana)
+            assert ana.face().profile.answers_pings == pongs
+
+
 @pytest.mark.parametrize(
     ("region", "plan", "firmware", "told"),
     [

@@ -14,16 +14,19 @@ class Notifier:
         self._address = "\0" + path[1:] if path.startswith("@") else path
         watched = environ.get("WATCHDOG_PID", str(pid)) == str(pid)
         period = environ.get("WATCHDOG_USEC", "") if watched else ""
-        self.watchdog_s = int(period) / 2e6 if period.isdecimal() and int(period) else None
-        """Seconds between signs of life: half of what we were given. None: nobody waits for them."""
+        self.watchdog_us = int(period) // 2 if period.isdecimal() and int(period) else None
+        """Microseconds between signs of life: half of what we were given. None: nobody waits for them."""
+        self._alive_us = 0
 
     def ready(self, status: str) -> None:
         """We serve."""
         self._say(f"READY=1\nSTATUS={status}")
 
-    def alive(self) -> None:
-        """A sign of life."""
-        self._say("WATCHDOG=1")
+    def alive(self, now_us: int) -> None:
+        """A sign of life, if one is due."""
+        if self.watchdog_us is not None and now_us >= self._alive_us:
+            self._alive_us = now_us + self.watchdog_us
+            self._say("WATCHDOG=1")
 
     def stopping(self) -> None:
         """We were told to stop, and do."""

@@ -111,6 +111,8 @@ class Daemon:
                 clock=self._clock,
                 logger=self._logger,
                 has_room=self._has_room,
+                # From where the nodes do their turns: a loop that runs while they do not is no life.
+                show_life=self._notifier.alive,
             )
             for place in places:
                 runtime.begin(place.name, self._started(place))
@@ -137,7 +139,6 @@ class Daemon:
                 for work in (
                     ControlServer(desk, self._config.control_socket).run(listening),
                     links.run(),
-                    self._show_life(),
                 )
             ]
             await listening.wait()
@@ -151,14 +152,6 @@ class Daemon:
             await asyncio.wait(around)
             runtime.stop()
             await working
-
-    async def _show_life(self) -> None:
-        """Tell the service manager, if it wants to know, that the loop turns."""
-        if self._notifier.watchdog_s is None:
-            return
-        while True:
-            self._notifier.alive()
-            await asyncio.sleep(self._notifier.watchdog_s)
 
     def _told_to_stop(self, number: signal.Signals, stop: asyncio.Event) -> None:
         self._stop_reason = signal.Signals(number).name
@@ -182,7 +175,8 @@ class Daemon:
                         budgets=budgets,
                     )
                     for place in places
-                }
+                },
+                board_name=self._key.feed_id.hex()[: limits.BOARD_NAME_DIGITS],
             )
 
         return make_networks

@@ -51,15 +51,17 @@ class Runtime:
         clock: Clock,
         logger: Logger,
         has_room: Callable[[], bool],
+        show_life: Callable[[int], None] | None = None,
     ) -> None:
         """*make_networks* loads the nodes from their *places* (its argument: read-only), of which the first keeps the
-        accounts of airtime; *has_room* looks at the disk."""
+        accounts of airtime; *has_room* looks at the disk; *show_life* hears the time of each tick."""
         self._make_networks = make_networks
         self._places = {place.name: place for place in places}
         self._clock = clock
         self._logger = logger
         self._lines = {place.name: EventLines(logger, place.name) for place in places}
         self._has_room = has_room
+        self._show_life = show_life
         self._watch = ClockWatch(clock)
         self._inbox: deque[tuple[bytes, FaceName, Reception] | _Report] = deque()
         self._ports: dict[FaceName, Port] = {}
@@ -244,6 +246,8 @@ class Runtime:
     def _tick(self, now_us: int) -> None:
         """Once a second: what depends on time but on nothing that came in."""
         self._tick_us = now_us + limits.TICK_US
+        if self._show_life is not None:
+            self._show_life(now_us)
         step = self._watch.check()
         if step is not None:
             self._record([(name, [step]) for name in self._places], now_us)

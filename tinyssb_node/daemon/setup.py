@@ -19,6 +19,8 @@ from tinyssb_node.store.sqlite import SqliteStore
 def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...]) -> FeedId:
     """Make a node called *name* with a fresh key; no *faces* means the usual ones. Returns its feed id.
 
+    Settings that a link in the folder leads to stay as they are.
+
     Raises IdentityExistsError or HomeExistsError if there is one, ConfigError for the name, FaceSpecError for a face,
     HomeRefusedError if the system does not let us.
     """
@@ -31,7 +33,9 @@ def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...])
         home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if home.identity.exists():
             raise IdentityExistsError(home.identity)
-        _create(home.config, initial_config(name, faces or DEFAULT_FACES))
+        # A link leads to settings that are kept elsewhere, as those of the system's service are in /etc.
+        if not home.config.is_symlink():
+            _create(home.config, initial_config(name, faces or DEFAULT_FACES))
         # Last, since it is what makes a folder a node's home.
         create_identity(home.identity, identity)
         with closing(SqliteStore.open(home.store)):

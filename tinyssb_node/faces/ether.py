@@ -188,11 +188,14 @@ class EtherEndpoint:
             return None
         try:
             plan = self._plan(answer)
-            return (
-                plan if isinstance(plan, _Unfit) else _Connection(reader, writer, ether_profile(answer, plan))
-            )
+            if isinstance(plan, _Unfit):
+                return plan
+            profile = ether_profile(answer, plan)
         except ValueError:
             return None
+        radio = self._ether.radio
+        answers_pings = radio is not None and radio.pongs
+        return _Connection(reader, writer, replace(profile, answers_pings=answers_pings))
 
     def _plan(self, answer: Welcome) -> RadioPlan | _Unfit | None:
         """What the law lets us do on this ether; None where no region is given. Raises ValueError as ``lora`` does."""

@@ -192,7 +192,9 @@ class LoraEndpoint:
             for length in range(limits.PACKET_SIZE + 1)
         ]
         return replace(
-            air_profile(airtimes_us, snr_limit_db(plan.lora)), allowance=allowance_of(plan, self._time_scale)
+            air_profile(airtimes_us, snr_limit_db(plan.lora)),
+            allowance=allowance_of(plan, self._time_scale),
+            answers_pings=self._lora.radio.pongs,
         )
 
     def _default_opener(self) -> Opener:

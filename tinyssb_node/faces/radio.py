@@ -32,6 +32,8 @@ class RadioChoice:
     """What to send with; None: what tinySSB boards send with, or less where the law says so."""
     antenna: Antenna = field(default_factory=Antenna)
     """What the radio sends on."""
+    pongs: bool = False
+    """Whether boards that ping are answered."""
 
     @property
     def wanted(self) -> LoraSettings | None:

@@ -27,7 +27,7 @@ from firmware_bridge.regions import Antenna, Region
 from tinyssb_node.faces.radio import RadioChoice
 from tinyssb_node.faces.spec_reader import SpecReader, member_of
 
-RADIO_OPTIONS: Final = "region, plan, firmware, frequency, bandwidth, sf, cr, sync, power, gain, loss"
+RADIO_OPTIONS: Final = "region, plan, firmware, frequency, bandwidth, sf, cr, sync, power, gain, loss, pongs"
 """All of them, as errors show them."""
 GAIN_MIN_CDBI: Final = -2_000
 """Least antenna gain that is believed, in hundredths of dBi: a coil inside a case."""
@@ -57,7 +57,8 @@ def read_radio(reader: SpecReader) -> RadioChoice | None:
         f"{POWER_MIN_DBM} to {POWER_MAX_DBM} dBm",
     )
     antenna = _read_antenna(reader)
-    given = [plan, firmware, lora, power_dbm, antenna]
+    pongs = reader.switch("pongs", default=False)
+    given = [plan, firmware, lora, power_dbm, antenna, pongs or None]
     if region is None:
         if any(value is not None for value in given):
             reader.fail("it sets up a radio but names no region", f"&region= and one of {', '.join(Region)}")
@@ -75,6 +76,7 @@ def read_radio(reader: SpecReader) -> RadioChoice | None:
         lora=lora,
         power_dbm=power_dbm,
         antenna=antenna or _HALF_WAVE,
+        pongs=pongs,
     )
     _check(reader, choice)
     return choice
@@ -158,6 +160,7 @@ def write_radio(choice: RadioChoice) -> dict[str, str | None]:
         "power": None if choice.power_dbm is None else str(choice.power_dbm),
         "gain": _unless(antenna.gain_cdbi, _HALF_WAVE.gain_cdbi, 100),
         "loss": _unless(antenna.loss_cdb, _HALF_WAVE.loss_cdb, 100),
+        "pongs": "on" if choice.pongs else None,
     }
 
 

@@ -98,5 +98,6 @@ def profile_of(
     return replace(
         air_profile(airtimes_us, snr_limit_db(ready.lora)),
         allowance=allowance_of(plan, time_scale),
+        answers_pings=radio.pongs,
         gap_us=kind.gap_packets * airtimes_us[limits.PACKET_SIZE],
     )

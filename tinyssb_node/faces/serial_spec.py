@@ -156,8 +156,10 @@ def _full_radio(reader: SpecReader) -> RadioChoice:
 def _law_only(reader: SpecReader) -> RadioChoice:
     """The law that a radio is under which others set up."""
     radio = _law(reader)
-    if radio.wanted is not None or radio.power_dbm is not None:
-        reader.fail("it sets up a radio that only its own app sets up", _LAW_OPTIONS)
+    if radio.wanted is not None or radio.power_dbm is not None or radio.pongs:
+        reader.fail(
+            "it asks a radio to reach boards, or to be set up otherwise than by its own app", _LAW_OPTIONS
+        )
     return radio
 
 

@@ -95,6 +95,8 @@ _NEVER_US = -(2**62)
 """Before any time a node has."""
 _REQUESTS = frozenset({PacketKind.WANT, PacketKind.CHNK})
 """What answers follow."""
+_SAID_AGAIN = _REQUESTS | {PacketKind.PONG}
+"""What is said again as what it was if a face gives it back."""
 
 
 class Line:
@@ -137,13 +139,12 @@ class Line:
         """What the peer of a stream last said of a set larger than ours, with ours at that time."""
         self.refused_told = 0
         """Of ``counters.refused``, how many were reported."""
-        self.give_start = 0
-        self.want_start = self.want_next = 0
-        """Where in the set the next WANT begins, and where the one after that which is under way."""
-        self.chnk_start = self.chnk_next = 0
-        """The same of CHNK."""
+        # Where the next answer, WANT and CHNK begin, and where the vectors after those that are under way.
+        self.give_start = self.want_start = self.want_next = self.chnk_start = self.chnk_next = 0
         self.asks: dict[PacketKind, None] = {}
         """What is to be asked or claimed when it may be, first come first; built when it goes, to be up to date."""
+        self._pong = b"", now_us
+        """An answer to a board's ping, and until when it is worth saying."""
         self.carrier = Carrier(entropy)
         self.turn = Turn()
         self._answers_us = _NEVER_US
@@ -259,6 +260,16 @@ class Line:
         self._wanted(now_us)
         self.asks[kind] = None
 
+    def answer_ping(self, pong: bytes, now_us: int) -> None:
+        """Say *pong* when an advert may be said; a newer one takes its place."""
+        self._pong = pong, now_us + limits.PONG_STALE_US
+        self.ask(PacketKind.PONG, now_us)
+
+    def build_pong(self) -> tuple[bytes, PacketKind, None] | None:
+        """The pong that ``pop_ask`` gave; None if it waited for too long."""
+        pong, until_us = self._pong
+        return (pong, PacketKind.PONG, None) if self._asked_us < until_us else None
+
     def agreed(self, kind: PacketKind) -> None:
         """Somebody said what our *kind* would say."""
         if kind in self.asks:
@@ -364,7 +375,7 @@ class Line:
         del self.asks[kind]
         return kind
 
-    def hand(self, packet: bytes, kind: PacketKind, said: Event) -> None:
+    def hand(self, packet: bytes, kind: PacketKind, said: Event | None) -> None:
         """*packet*, built at once for what ``pop_ask`` gave, goes to the face; *said* is recorded when it has left."""
         self._hand(_Handed(packet, kind, said, Urgency.ASK), self._asked_us)
 
@@ -427,7 +438,7 @@ class Line:
             self.carrier.give_back(handed.packet)
         elif handed.urgency is Urgency.ASK:
             # Whatever says something of the set was said instead of a CLAIM.
-            self.asks[handed.kind if handed.kind in _REQUESTS else PacketKind.CLAIM] = None
+            self.asks[handed.kind if handed.kind in _SAID_AGAIN else PacketKind.CLAIM] = None
         else:
             self.put(handed.packet, handed.kind, now_us)
 

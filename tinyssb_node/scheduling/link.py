@@ -60,6 +60,8 @@ class LinkProfile:
     """What may be spent on the air; None: no limit."""
     snr_limit_db: float | None = None
     """Weakest signal to noise ratio that can be read; None where that is not known."""
+    answers_pings: bool = False
+    """Whether boards that ping are told how well they are heard."""
 
 
 _FREE = (0,) * (limits.PACKET_SIZE + 1)

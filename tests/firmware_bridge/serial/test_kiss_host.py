@@ -293,3 +293,15 @@ def test_settings_that_the_radio_refuses_are_told() -> None:
     bench.say(hardware(Sub.BRIDGE, b"\x01\x10bridge"))
     bench.say(hardware(Sub.ERROR, b"\x02"))
     assert "does not take this sync word" in bench.of(Failed)[0].what
+
+
+def test_firmware_for_another_board_is_told_from_settings_that_are_refused() -> None:
+    bench = Bench(session(), KissModem(Air()))
+    bench.device = None
+    bench.perform(bench.session.start(bench.now_us))
+    bench.say(hardware(Sub.PONG))
+    bench.say(hardware(Sub.VERSION, b"\x02\x00"))
+    bench.say(hardware(Sub.BRIDGE, b"\x01\x10bridge"))
+    bench.say(hardware(Sub.ERROR, b"\x08"))
+    assert "LoRa chip does not answer" in bench.of(Failed)[0].what
+    assert "this very board" in bench.of(Failed)[0].remedy

@@ -2,11 +2,23 @@
 
 import argparse
 
-from tinyssb_node.cli.commands import air, demo, events, feeds, keep, node, publish, radio, shell, sim
+from tinyssb_node.cli.commands import (
+    air,
+    demo,
+    events,
+    feeds,
+    keep,
+    node,
+    publish,
+    radio,
+    service,
+    shell,
+    sim,
+)
 from tinyssb_node.cli.options import Subparsers
 
 
 def add_all(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     """Add every command, in the order `--help` shows them."""
-    for module in (node, publish, feeds, air, radio, demo, sim, events, keep, shell):
+    for module in (node, service, publish, feeds, air, radio, demo, sim, events, keep, shell):
         module.add(subparsers, common)

@@ -49,14 +49,21 @@ def init(arguments: argparse.Namespace) -> int:
     """Make a home."""
     import socket
 
+    from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.problems import HomeExistsError
     from tinyssb_node.daemon.setup import create_home
     from tinyssb_node.ids import Dialect
 
     home = Home.find(arguments.home, os.environ)
+    if home.config.is_symlink() and (arguments.name is not None or arguments.face):
+        raise HomeExistsError(
+            f"This node's settings are in {home.config.resolve()} already. Nothing was changed.",
+            "Leave --name and --face away, and write them there.",
+        )
     name = arguments.name if arguments.name is not None else socket.gethostname().partition(".")[0][:32]
     feed = create_home(home, name, Dialect(arguments.dialect), tuple(arguments.face or ()))
-    print(f"Made the node '{name}' in {home.root}.\nIts feed is {feed.hex()}.")
+    print(f"Made the node '{read_config(home).name}' in {home.root}.\nIts feed is {feed.hex()}.")
     print("Start it with `tinyssb run`. Keep a copy of the file `identity` where nobody else can read it.")
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 class BoardUnusableError(ProblemError):
     """No such profile, or one that cannot be used."""
+
+    exit_code = Exit.MISSING
+
+
+class FolderUnwritableError(ProblemError):
+    """A folder, or a file in it, cannot be written."""
 
     exit_code = Exit.MISSING
 
@@ -42,6 +49,14 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     )
     probing.add_argument("--emulated", action="store_true", help="look at an emulation of the board instead")
     add_json(probing)
+    firmware_files = actions.add_parser(
+        "firmware", help="write the files that make a microcontroller a radio on a USB cable"
+    )
+    firmware_files.set_defaults(run=firmware)
+    firmware_files.add_argument(
+        "controller", metavar="BOARD", help="the microcontroller's name; a wrong one lists those there are"
+    )
+    firmware_files.add_argument("folder", metavar="FOLDER", type=Path, help="where to put them")
 
 
 def boards(arguments: argparse.Namespace) -> int:
@@ -94,6 +109,33 @@ def probe(arguments: argparse.Namespace) -> int:
         for note in profile.notes:
             print(f"note {note}")
     return Exit.OK if well else Exit.ATTENTION
+
+
+def firmware(arguments: argparse.Namespace) -> int:
+    """Gather what is copied onto a microcontroller."""
+    from firmware_bridge.flashing import UnknownControllerError, controller_names, write_firmware
+
+    folder: Path = arguments.folder
+    try:
+        compiled = write_firmware(arguments.controller, folder)
+    except UnknownControllerError as error:
+        raise BoardUnusableError(
+            f"There is no firmware for a board '{error.name}'.",
+            f"There is for: {', '.join(controller_names())}.",
+        ) from error
+    except OSError as error:
+        raise FolderUnwritableError(
+            f"{folder} cannot be written: {error.strerror}.", "Name a folder that you can write to."
+        ) from error
+    print(f"Wrote the firmware for {arguments.controller} to {folder}.")
+    if not compiled:
+        print(
+            "It is not compiled, and takes more of the board's memory. Better: pip install 'tinyssb-node[firmware]'"
+        )
+    print("With MicroPython on the board, copy it there and start it:")
+    print(f"  mpremote cp -r {folder / 'firmware_bridge'} {folder / 'main.py'} :")
+    print("  mpremote reset")
+    return 0
 
 
 def _open_emulated(profile: BoardProfile) -> Hardware:

@@ -1,0 +1,238 @@
+"""The modem's half of a KISS conversation: bytes and time in, bytes out. Runs in MicroPython.
+
+Source: docs/formats/kiss.md. Whatever the host says has an answer or is passed over; nothing it says raises.
+"""
+
+import struct
+
+from firmware_bridge.chips.errors import ChipError, ModemError
+from firmware_bridge.chips.modem import Modem
+from firmware_bridge.firmware import kiss, limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from firmware_bridge.firmware.radio import Radio
+
+_RADIO = "<IIBB"
+_PHY = "<BBHB"
+
+
+class Bridge:
+    """One modem. ``receive`` and ``step`` it; write what ``take`` gives while the host reads."""
+
+    def __init__(self, radio: "Radio", name: str, power_max_dbm: int, started_by_watchdog: bool) -> None:
+        """*name*: of firmware and board, for people. *power_max_dbm*: the most the board may send with."""
+        self.leaving = False
+        """The host wants the prompt of MicroPython."""
+        self._radio = radio
+        self._name = name
+        self._power_max_dbm = power_max_dbm
+        self._reader = kiss.Reader()
+        self._report = True
+        self._settings: tuple[int, int, int, int] | None = None
+        self._phy = (limits.SYNC_WORD_START, 0, limits.PREAMBLE_START, 0)
+        self._power_dbm = limits.POWER_START_DBM
+        self._out = b""
+        self._requests = {
+            kiss.SET_RADIO: self._set_radio,
+            kiss.SET_POWER: self._set_power,
+            kiss.GET_RADIO: self._get_radio,
+            kiss.GET_VERSION: self._get_version,
+            kiss.PING: self._ping,
+            kiss.SET_SIGNAL_REPORT: self._set_signal_report,
+            kiss.SET_PHY: self._set_phy,
+            kiss.GET_PHY: self._get_phy,
+            kiss.GET_BRIDGE: self._get_bridge,
+            kiss.SET_DUTY: self._set_duty,
+            kiss.GET_DUTY: self._get_duty,
+            kiss.SET_CAD: self._set_cad,
+        }
+        self._say(kiss.STARTED, bytes([1 if started_by_watchdog else 0]))
+
+    # --- what goes in and out
+
+    @property
+    def ready(self) -> bool:
+        """Whether the host may say more: it has read the answers so far."""
+        return len(self._out) < limits.OUT_MAX
+
+    def receive(self, data: bytes, now_us: int) -> None:
+        """*data* came from the host."""
+        for frame in self._reader.feed(data):
+            self._take_frame(frame, now_us)
+
+    def step(self, now_us: int) -> None:
+        """It is *now_us*."""
+        self._radio.step(now_us)
+        result = self._radio.take_result()
+        if result is not None:
+            self._say(kiss.TX_DONE, bytes([result]))
+
+    def take(self, most: int) -> bytes:
+        """Up to *most* bytes for the host. Packets received stay in their ring until there is nothing else."""
+        if not self._out and self._radio.heard:
+            heard = self._radio.heard.popleft()
+            self._out = kiss.frame(b"\x00" + heard.payload)
+            if self._report:
+                snr, rssi = round(heard.snr_db * 4), heard.rssi_dbm
+                self._say(kiss.RX_META, bytes([kiss.meta_byte(snr), kiss.meta_byte(rssi)]))
+        data, self._out = self._out[:most], self._out[most:]
+        return data
+
+    def _say(self, sub: int, data: bytes = b"") -> None:
+        self._out += kiss.frame(bytes([kiss.HARDWARE, sub]) + data)
+
+    def _refuse(self, code: int) -> None:
+        self._say(kiss.ERROR, bytes([code]))
+
+    def _take_frame(self, frame: bytes, now_us: int) -> None:
+        command, data = frame[0], frame[1:]
+        if command == kiss.HARDWARE and data:
+            request = self._requests.get(data[0])
+            if request is None:
+                self._refuse(kiss.UNKNOWN_COMMAND)
+            else:
+                request(data[1:], now_us)
+        elif command == kiss.DATA and 1 <= len(data) <= limits.PACKET_MAX:
+            self._take_packet(data, now_us)
+        elif command == kiss.RETURN and not data:
+            self.leaving = True
+        elif len(data) == 1:
+            self._take_setting(command, data[0])
+
+    def _take_packet(self, packet: bytes, now_us: int) -> None:
+        if self._radio.sending:
+            self._refuse(kiss.TX_BUSY)
+        else:
+            self._radio.send(packet, now_us)
+
+    def _take_setting(self, command: int, value: int) -> None:
+        if command == kiss.TX_DELAY:
+            self._radio.tx_delay_us = value * limits.TICK_US
+        elif command == kiss.PERSISTENCE:
+            self._radio.persistence = value
+        elif command == kiss.SLOT_TIME:
+            self._radio.slot_us = value * limits.TICK_US
+        elif command == kiss.FULL_DUPLEX:
+            self._radio.full_duplex = value != 0
+
+    # --- settings of the radio
+
+    def _set_radio(self, data: bytes, now_us: int) -> None:
+        if len(data) != struct.calcsize(_RADIO):
+            self._refuse(kiss.INVALID_LENGTH)
+            return
+        frequency_hz, bandwidth_hz, spreading_factor, coding_rate = struct.unpack(_RADIO, data)
+        settings = (frequency_hz, bandwidth_hz, spreading_factor, coding_rate)
+        if self._tune(settings, self._phy, self._power_dbm, now_us):
+            self._settings = settings
+            self._say(kiss.OK)
+
+    def _set_power(self, data: bytes, now_us: int) -> None:
+        if len(data) != 1:
+            self._refuse(kiss.INVALID_LENGTH)
+            return
+        power_dbm = struct.unpack("<b", data)[0]
+        if power_dbm > self._power_max_dbm:
+            self._refuse(kiss.INVALID_PARAM)
+        elif self._tune(self._settings, self._phy, power_dbm, now_us):
+            self._power_dbm = power_dbm
+            self._say(kiss.OK)
+
+    def _set_phy(self, data: bytes, now_us: int) -> None:
+        if len(data) != struct.calcsize(_PHY):
+            self._refuse(kiss.INVALID_LENGTH)
+            return
+        sync_word, crc, preamble_symbols, low_data_rate = struct.unpack(_PHY, data)
+        phy = (sync_word, crc, preamble_symbols, low_data_rate)
+        if crc > 1 or low_data_rate > 1 or preamble_symbols < limits.PREAMBLE_MIN:
+            self._refuse(kiss.INVALID_PARAM)
+        elif self._tune(self._settings, phy, self._power_dbm, now_us):
+            self._phy = phy
+            self._get_phy(b"", now_us)
+
+    def _tune(
+        self,
+        settings: "tuple[int, int, int, int] | None",
+        phy: "tuple[int, int, int, int]",
+        power_dbm: int,
+        now_us: int,
+    ) -> bool:
+        """Set the radio to all that, as far as it is known; or refuse, and leave all as it was."""
+        if self._radio.sending:
+            self._refuse(kiss.TX_BUSY)
+            return False
+        if settings is None:
+            return True
+        modem = Modem(
+            frequency_hz=settings[0],
+            bandwidth_hz=settings[1],
+            spreading_factor=settings[2],
+            coding_rate=settings[3],
+            sync_word=phy[0],
+            crc=bool(phy[1]),
+            preamble_symbols=phy[2],
+            low_data_rate=bool(phy[3]),
+        )
+        try:
+            self._radio.configure(modem, power_dbm, now_us)
+        except ModemError:
+            self._refuse(kiss.INVALID_PARAM)
+            return False
+        except ChipError:
+            self._refuse(kiss.NO_RADIO)
+            return False
+        return True
+
+    def _get_radio(self, _data: bytes, _now_us: int) -> None:
+        if self._settings is None:
+            self._refuse(kiss.NOT_AVAILABLE)
+        else:
+            self._say(kiss.RADIO, struct.pack(_RADIO, *self._settings))
+
+    def _get_phy(self, _data: bytes, _now_us: int) -> None:
+        self._say(kiss.PHY, struct.pack(_PHY, *self._phy))
+
+    # --- everything else
+
+    def _ping(self, _data: bytes, _now_us: int) -> None:
+        self._say(kiss.PONG)
+
+    def _get_version(self, _data: bytes, _now_us: int) -> None:
+        self._say(kiss.VERSION, bytes([limits.MESHCORE_VERSION, 0]))
+
+    def _get_bridge(self, _data: bytes, _now_us: int) -> None:
+        trouble = f", radio unusable: {self._radio.fault}" if self._radio.fault else ""
+        self._say(kiss.BRIDGE, bytes([limits.EXTENSION, limits.RING_SLOTS]) + (self._name + trouble).encode())
+
+    def _set_signal_report(self, data: bytes, _now_us: int) -> None:
+        if len(data) != 1:
+            self._refuse(kiss.INVALID_LENGTH)
+            return
+        self._report = data[0] != 0
+        self._say(kiss.SIGNAL_REPORT, bytes([1 if self._report else 0]))
+
+    def _set_duty(self, data: bytes, now_us: int) -> None:
+        if len(data) != 2:
+            self._refuse(kiss.INVALID_LENGTH)
+            return
+        permille = struct.unpack("<H", data)[0]
+        if permille > limits.PERMILLE:
+            self._refuse(kiss.INVALID_PARAM)
+            return
+        self._radio.duty_permille = permille
+        self._get_duty(b"", now_us)
+
+    def _get_duty(self, _data: bytes, now_us: int) -> None:
+        # Rounded up: what was used is not told to be less.
+        used_ms = -(-self._radio.account.used_us(now_us) // 1_000)
+        self._say(kiss.DUTY, struct.pack("<HI", self._radio.duty_permille, used_ms))
+
+    def _set_cad(self, data: bytes, _now_us: int) -> None:
+        if len(data) != 1:
+            self._refuse(kiss.INVALID_LENGTH)
+        elif data[0] > limits.CAD_MAX:
+            self._refuse(kiss.INVALID_PARAM)
+        else:
+            self._radio.cad_tries = data[0]
+            self._say(kiss.CAD, data)

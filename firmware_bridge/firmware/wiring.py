@@ -1,0 +1,135 @@
+"""How a chip hangs on a microcontroller, and reaching it through MicroPython's ``machine``. Runs in MicroPython."""
+
+from firmware_bridge.chips.modem import PATH_RECEIVE, PATH_SEND
+from firmware_bridge.firmware import limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from firmware_bridge.chips.port import LoraChip
+    from firmware_bridge.firmware.port import Machine, PinLike
+
+
+class Board:
+    """One board: numbers are GPIO numbers, None where it has no such line. Sources: the modules in ``boards``."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        chip: "Callable[..., LoraChip]",
+        power_max_dbm: int,
+        spi: int,
+        sck: int,
+        mosi: int,
+        miso: int,
+        cs: int,
+        irq: int,
+        reset: "int | None" = None,
+        busy: "int | None" = None,
+        tx_enable: "int | None" = None,
+        rx_enable: "int | None" = None,
+        enable: "tuple[int, ...]" = (),
+        power_bus: "tuple[int, int] | None" = None,
+        options: "dict[str, object] | None" = None,
+    ) -> None:
+        self.name = name
+        """For people."""
+        self.chip = chip
+        """Makes the chip's driver from its wiring and *options*."""
+        self.power_max_dbm = power_max_dbm
+        """The most the chip may be told to send with."""
+        self.spi = spi
+        """Which of the controller's SPI units."""
+        self.sck = sck
+        """The bus."""
+        self.mosi = mosi
+        """The bus."""
+        self.miso = miso
+        """The bus."""
+        self.cs = cs
+        """Chip select, low while the chip is spoken to."""
+        self.irq = irq
+        """DIO0 of a SX127x, DIO1 of a SX126x."""
+        self.reset = reset
+        """Reset, low for a moment."""
+        self.busy = busy
+        """BUSY of a SX126x."""
+        self.tx_enable = tx_enable
+        """High while sending."""
+        self.rx_enable = rx_enable
+        """High while receiving."""
+        self.enable = enable
+        """High all the time: supplies and antenna switches."""
+        self.power_bus = power_bus
+        """SCL and SDA of a power supply chip that must be told to feed the radio (``power``)."""
+        self.options = options or {}
+        """What else the chip's driver is told."""
+
+
+class Wiring:
+    """Implements ``chips.port.ChipPort``."""
+
+    def __init__(self, board: Board, machine: "Machine", sleep_us: "Callable[[int], None]") -> None:
+        """Takes the lines, nothing selected and no reset."""
+        pin = machine.Pin
+        self._sleep_us = sleep_us
+        for number in board.enable:
+            pin(number, pin.OUT, value=1)
+        self._cs = pin(board.cs, pin.OUT, value=1)
+        self._irq = pin(board.irq, pin.IN)
+        self._reset = None if board.reset is None else pin(board.reset, pin.OUT, value=1)
+        self._busy = None if board.busy is None else pin(board.busy, pin.IN)
+        self._tx_enable = None if board.tx_enable is None else pin(board.tx_enable, pin.OUT, value=0)
+        self._rx_enable = None if board.rx_enable is None else pin(board.rx_enable, pin.OUT, value=0)
+        self._spi = machine.SPI(
+            board.spi,
+            baudrate=limits.SPI_HZ,
+            polarity=0,
+            phase=0,
+            sck=pin(board.sck),
+            mosi=pin(board.mosi),
+            miso=pin(board.miso),
+        )
+
+    def transfer(self, data: bytes) -> bytes:
+        """See ChipPort."""
+        answer = bytearray(len(data))
+        self._cs(0)
+        self._spi.write_readinto(data, answer)
+        self._cs(1)
+        return bytes(answer)
+
+    def busy(self) -> bool:
+        """See ChipPort."""
+        return self._busy is not None and bool(self._busy())
+
+    def interrupted(self) -> bool:
+        """Whether the interrupt line is high."""
+        return bool(self._irq())
+
+    def reset(self) -> bool:
+        """See ChipPort."""
+        if self._reset is None:
+            return False
+        self._reset(0)
+        self._sleep_us(limits.RESET_LOW_US)
+        self._reset(1)
+        self._sleep_us(limits.RESET_WAIT_US)
+        return True
+
+    def switch(self, path: int) -> None:
+        """See ChipPort. The line that goes low goes first: both high at once shorts the antenna's switch."""
+        if path == PATH_SEND:
+            self._turn(self._rx_enable, False)
+        self._turn(self._tx_enable, path == PATH_SEND)
+        self._turn(self._rx_enable, path == PATH_RECEIVE)
+
+    def _turn(self, pin: "PinLike | None", high: bool) -> None:
+        if pin is not None:
+            pin(1 if high else 0)
+
+    def sleep_us(self, us: int) -> None:
+        """See ChipPort."""
+        self._sleep_us(us)

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Builds dist/tinyssb-node_VERSION_ARCH_pyX.Y.deb: this repository's program and all it needs, for one processor and one
+# Python. `make deb` builds for this machine; on a PC for a Pi with Debian 13: `make deb DEB_ARCH=arm64 DEB_PYTHON=3.13`.
+# Why it is built so: docs/decisions/0018-debian-package.md
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+PYTHON=${PYTHON:-.venv/bin/python}
+ARCH=${DEB_ARCH:-$(dpkg --print-architecture)}
+TARGET=${DEB_PYTHON:-$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}
+EXTRAS=ble,serial
+HERE=hw/deb
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+
+case $ARCH in
+    amd64) MACHINE=x86_64 ;;
+    arm64) MACHINE=aarch64 ;;
+    armhf) MACHINE=armv7l ;;
+    *)
+        echo "A package can be built for amd64, arm64 or armhf, not for $ARCH." >&2
+        exit 64
+        ;;
+esac
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/root
+lib=$root/opt/tinyssb/lib
+mkdir -p "$root/DEBIAN" "$root/usr/bin" "$lib"
+
+echo "· The program"
+"$PYTHON" -m pip wheel --quiet --no-deps --wheel-dir "$work/wheel" .
+wheel=$(echo "$work"/wheel/*.whl)
+VERSION=$(basename "$wheel" | cut -d- -f2)
+
+echo "· What it needs, for $ARCH and Python $TARGET"
+platforms=()
+for libc in manylinux2014 manylinux_2_17 manylinux_2_26 manylinux_2_28 manylinux_2_31 manylinux_2_34 manylinux_2_35 linux; do
+    platforms+=(--platform "${libc}_$MACHINE")
+done
+"$PYTHON" -m pip install --quiet --target "$lib" --only-binary=:all: --no-compile "${platforms[@]}" \
+    --implementation cp --python-version "$TARGET" "$wheel[$EXTRAS]" "gpiod>=2.1" || {
+    echo "Not everything can be had ready-made for $ARCH and Python $TARGET; docs/howto/debian-package.md says what to do." >&2
+    exit 69
+}
+# Scripts of libraries and the analytics, which run elsewhere.
+rm -rf "$lib/bin" "$lib/spark_sink"
+
+echo "· The package"
+for file in systemd/tinyssb.service:systemd/system/tinyssb.service systemd/tinyssb.sysusers.conf:sysusers.d/tinyssb.conf \
+    systemd/tinyssb.tmpfiles.conf:tmpfiles.d/tinyssb.conf udev/60-tinyssb.rules:udev/rules.d/60-tinyssb.rules; do
+    install -D -m 644 "hw/${file%%:*}" "$root/usr/lib/${file##*:}"
+done
+install -D -m 644 LICENSE "$root/usr/share/doc/tinyssb-node/copyright"
+sed "s/@PYTHON@/$TARGET/" $HERE/tinyssb.in >"$root/usr/bin/tinyssb"
+for script in postinst prerm postrm; do
+    sed "s/@PYTHON@/$TARGET/" "$HERE/$script" >"$root/DEBIAN/$script"
+done
+sed -e "s/@VERSION@/$VERSION/" -e "s/@ARCH@/$ARCH/" -e "s/@PYTHON@/$TARGET/" \
+    -e "s/@SIZE@/$(du -sk --exclude=DEBIAN "$root" | cut -f1)/" $HERE/control.in >"$root/DEBIAN/control"
+chmod -R u=rwX,go=rX "$root"
+chmod 755 "$root/usr/bin/tinyssb" "$root/DEBIAN"/{postinst,prerm,postrm}
+mkdir -p dist
+deb=dist/tinyssb-node_${VERSION}_${ARCH}_py$TARGET.deb
+dpkg-deb --root-owner-group -Zxz --build "$root" "$deb" >/dev/null
+echo "✓ $deb ($(du -h "$deb" | cut -f1))"

@@ -1,0 +1,102 @@
+"""`service`: the node as a service that starts with the machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli.options import Subparsers, add_command, add_json
+from tinyssb_node.daemon.problems import Exit
+
+if TYPE_CHECKING:
+    from tinyssb_node.cli.systemd import Service
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the commands."""
+    parser = add_command(
+        subparsers,
+        common,
+        "service",
+        status,
+        "run the node whenever the machine does",
+        more="For Linux with systemd; install and uninstall need sudo.",
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    installing = actions.add_parser("install", help="write the service's files; nothing is started yet")
+    installing.set_defaults(run=install)
+    installing.add_argument(
+        "--program", type=Path, metavar="FILE", help="what the service starts (default: this program)"
+    )
+    uninstalling = actions.add_parser(
+        "uninstall", help="stop the service and remove its files; key, feeds and settings stay"
+    )
+    uninstalling.set_defaults(run=uninstall)
+    showing = actions.add_parser(
+        "status", help="show whether the service is installed, up to date and running"
+    )
+    showing.set_defaults(run=status)
+    add_json(showing)
+    for action in (installing, uninstalling, showing):
+        action.add_argument(
+            "--root",
+            type=Path,
+            default=Path("/"),
+            metavar="FOLDER",
+            help="the system in this folder, not this one",
+        )
+
+
+def _service(arguments: argparse.Namespace) -> Service:
+    from tinyssb_node.cli.systemd import Service, run_tool, this_program
+
+    program = getattr(arguments, "program", None) or this_program()
+    return Service(arguments.root.absolute(), program.absolute(), run_tool)
+
+
+def install(arguments: argparse.Namespace) -> int:
+    """Put the files in their places, and say what comes next."""
+    from tinyssb_node.cli.systemd import CONFIG, STATE
+
+    service = _service(arguments)
+    written = service.install()
+    print("\n".join(f"Wrote {place}" for place in written) or "All files were there already.")
+    print(f"Settings are in {CONFIG}; the key, the feeds and the event log will be in {STATE}.\n\nNext:")
+    if service.has_node:
+        print("    sudo systemctl restart tinyssb")
+    else:
+        print(f"    sudo -u tinyssb {service.program} --home {STATE} init")
+        print("    sudo systemctl enable --now tinyssb")
+    return Exit.OK
+
+
+def uninstall(arguments: argparse.Namespace) -> int:
+    """Take the files away, and say what stays."""
+    from tinyssb_node.cli.systemd import CONFIG, STATE
+
+    removed = _service(arguments).uninstall()
+    print("\n".join(f"Removed {place}" for place in removed) or "There was no service.")
+    print(f"Kept: {STATE} with the node's secret key, {CONFIG.parent}, and the user tinyssb.")
+    return Exit.OK
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Show files and state. Returns 1 if something is to be done."""
+    from tinyssb_node.cli.render import fields
+    from tinyssb_node.cli.systemd import FileState
+
+    service = _service(arguments)
+    files, manager = service.files(), service.manager()
+    if arguments.json:
+        print(
+            json.dumps({"files": {str(place): state for place, state in files.items()}, "systemd": manager})
+        )
+    else:
+        state = f"{manager.get('ActiveState', 'unknown')} ({manager.get('SubState', 'systemd does not run here')})"
+        rows = [("service", state), ("starts with the machine", manager.get("UnitFileState") or "no")]
+        rows += [("says", manager["StatusText"])] if manager.get("StatusText") else []
+        print(fields([*rows, *((str(place), found.value) for place, found in files.items())]))
+    well = manager.get("ActiveState") == "active" and set(files.values()) == {FileState.CURRENT}
+    return Exit.OK if well else Exit.ATTENTION

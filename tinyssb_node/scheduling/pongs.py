@@ -1,0 +1,53 @@
+"""Answers to the pings of ESP32 boards, where a face is set up to give them.
+
+A board shows whose pongs it hears as its neighbours, and how well they heard it. An answer goes when an advert may, is
+paid out of the adverts' share of the airtime, and is left unsaid where boards ask too often.
+"""
+
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import PING_DMX
+from tinyssb_node.codec.packets import Pong, parse_ping, serialize_pong
+from tinyssb_node.errors import PeerError
+from tinyssb_node.ids import FaceName
+from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.link import Reception
+from tinyssb_node.scheduling.suppression import Recent
+
+
+class Pongs:
+    """Who was answered lately, by all faces of a program."""
+
+    def __init__(self, name: str | None) -> None:
+        """*name* is what boards call us, four hexadecimal digits as their own names are; None: never answer."""
+        self._name = name
+        self._faces: Recent[FaceName] = Recent(limits.FACES_MAX)
+        self._boards: Recent[tuple[FaceName, str]] = Recent(limits.PONG_BOARDS_MAX)
+
+    def heard(self, line: Line, packet: bytes, reception: Reception, now_us: int) -> None:
+        """Answer *packet* on *line* if it is a ping, the face answers pings, and it is not too soon to do so again."""
+        if self._name is None or not line.profile.answers_pings or not packet.startswith(PING_DMX):
+            return
+        try:
+            board = parse_ping(packet).mac
+        except PeerError:
+            # The node counts it with what is not ours; nobody can be told how well they are heard.
+            return
+        key = line.name, board
+        if self._faces.within(line.name, limits.PONG_GAP_US, now_us) or self._boards.within(
+            key, limits.PONG_EVERY_US, now_us
+        ):
+            return
+        self._faces.add(line.name, now_us)
+        self._boards.add(key, now_us)
+        line.answer_ping(self._serialize(packet, reception, now_us), now_us)
+
+    def _serialize(self, ping: bytes, reception: Reception, now_us: int) -> bytes:
+        """A pong of ours, at most 87 bytes: t counts the seconds of our clock, as a board's counts its own."""
+        assert self._name is not None
+        fields = [("t", str(now_us // 1_000_000))]
+        if reception.rssi_dbm is not None:
+            fields.append(("rssi", f"{reception.rssi_dbm}dBm"))
+        if reception.snr_db is not None:
+            fields.append(("snr", f"{reception.snr_db:.1f}"))
+        request = ping[limits.DMX_SIZE :].rstrip(b"\0").decode("ascii")
+        return serialize_pong(Pong(self._name, tuple(fields), request))[: limits.PONG_OWN_MAX_SIZE]
