@@ -89,7 +89,7 @@ def test_an_advert_of_the_set_given_back_is_made_anew_and_recorded_once() -> Non
     first = bench.take()[-1]
     assert bench.node.busy(FACE, bench.now_us) == []
     bench.reports_sent = True
-    bench.pass_time(PATIENT_US)
+    bench.pass_time(34 * AIR_PACKET_US)
     salts = [parse_sketch(again).salt for again in bench.take(PacketKind.SKETCH)]
     assert salts
     assert parse_sketch(first).salt not in salts

@@ -117,7 +117,7 @@ def test_what_another_gives_is_not_given_again() -> None:
 def test_what_we_lack_is_asked_for_and_taken() -> None:
     bench = knowing(*IDS[2:])
     bench.hear(sketch_of(SALT, CAPACITY, *IDS))
-    bench.pass_time(SILENCE_US // 4)
+    bench.pass_time(SILENCE_US // 2)
     asked = parse_ask(bench.take(PacketKind.ASK)[0])
     assert (asked.salt, set(asked.shorts)) == (SALT, {short_id(SALT, feed) for feed in IDS[:2]})
     assert bench.verdict_of(feeds_packet(*IDS[:2])).verdict is Verdict.NEW
@@ -155,7 +155,7 @@ def test_a_sketch_too_far_from_ours_is_answered_by_ours_under_its_salt() -> None
     bench = knowing(*IDS)
     strangers = [feed_of(number) for number in range(100, 140)]
     bench.hear(sketch_of(SALT, CAPACITY, *strangers))
-    bench.pass_time(SILENCE_US // 4)
+    bench.pass_time(SILENCE_US // 2)
     answer = parse_sketch(bench.take(PacketKind.SKETCH)[0])
     assert (answer.salt, answer.count) == (SALT, len(IDS))
 
@@ -205,7 +205,7 @@ def test_a_repeated_ask_given_back_comes_again_before_its_time() -> None:
     bench.perform(bench.node.busy(FACE, bench.now_us))
     bench.reports_sent = True
     # Long enough for a turn on the channel; the timer's next one is farther.
-    bench.pass_time(13 * AIR_PACKET_US)
+    bench.pass_time(34 * AIR_PACKET_US)
     assert bench.take(PacketKind.ASK) == asked[-1:]
 
 

@@ -9,7 +9,7 @@ from tinyssb_node.ids import FaceName, FeedId, PacketKind
 from tinyssb_node.scheduling.budget import AirBudget
 from tinyssb_node.scheduling.carrying import Carrier
 from tinyssb_node.scheduling.link import LinkProfile, Medium
-from tinyssb_node.scheduling.pacing import Urgency, make_pacer
+from tinyssb_node.scheduling.pacing import Turn, Urgency, make_pacer
 from tinyssb_node.scheduling.queue import Outbox
 from tinyssb_node.scheduling.requester import Credit, Requester
 from tinyssb_node.scheduling.suppression import Given, Latest, Recent
@@ -61,20 +61,6 @@ class _Handed:
     """As what it waited, and waits again if the face gives it back."""
     charge: int | None = None
     """What its airtime was charged under; None where air has no account."""
-
-
-@dataclass(slots=True)
-class Turn:
-    """What ``floor`` tells of how urgent it is to speak on the air, and is told of what was said."""
-
-    giving: float | None = None
-    """How patiently the next answer waits that is chosen when it goes; None for none."""
-    patience: float = 1.0
-    """How patiently requests wait."""
-    addressed: bool = False
-    """Whether the WANT built last asks somebody by name."""
-    wants_sent: int = 0
-    """WANTs that have left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +247,7 @@ class Line:
         self.asks[kind] = None
 
     def answer_ping(self, pong: bytes, now_us: int) -> None:
-        """Say *pong* when an advert may be said; a newer one takes its place."""
+        """Say *pong* when an advert may be said."""
         self._pong = pong, now_us + limits.PONG_STALE_US
         self.ask(PacketKind.PONG, now_us)
 
@@ -366,12 +352,21 @@ class Line:
             self._hand(_Handed(news, PacketKind.ENTRY, None, Urgency.CARRY), now_us)
         return news
 
+    @property
+    def _next_ask(self) -> PacketKind:
+        """What is asked next: WANTs last, as of them alone it is known how long they may wait."""
+        return next((kind for kind in self.asks if kind is not PacketKind.WANT), PacketKind.WANT)
+
+    @property
+    def _patience(self) -> float:
+        return self.turn.patience if self._next_ask is PacketKind.WANT else 1.0
+
     def pop_ask(self, now_us: int) -> PacketKind | None:
         """What is to be asked now, if anything: whoever takes this builds it and hands it over by ``hand``."""
-        if not self.asks or not self._may(Urgency.ASK, now_us, self.turn.patience):
+        if not self.asks or not self._may(Urgency.ASK, now_us, self._patience):
             return None
         self._asked_us = now_us
-        kind = next(iter(self.asks))
+        kind = self._next_ask
         del self.asks[kind]
         return kind
 
@@ -477,7 +472,7 @@ class Line:
             due_us = self._sooner_us(due_us, Urgency.CARRY, 0)
         if self.turn.giving is not None:
             due_us = self._sooner_us(due_us, Urgency.ANSWER, 0, self.turn.giving)
-        return self._sooner_us(due_us, Urgency.ASK, 0, self.turn.patience) if self.asks else due_us
+        return self._sooner_us(due_us, Urgency.ASK, 0, self._patience) if self.asks else due_us
 
     def _sooner_us(self, due_us: int, urgency: Urgency, since_us: int, patience: float = 1.0) -> int:
         """*due_us*, or when a packet that waits since *since_us* may go, if that is sooner."""

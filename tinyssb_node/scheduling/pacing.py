@@ -4,6 +4,7 @@ Wired faces need a steady hand: no more than the face can hold, a short gap betw
 shared with everybody in reach, and nobody says who goes next: see ``Contention``.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
@@ -21,6 +22,20 @@ class Urgency(IntEnum):
     """News of others, said again for those out of their reach."""
     ASK = 2
     """CLAIM, WANT, CHNK: what they would bring may be on its way already."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """What ``floor`` tells of how urgent it is to speak on the air, and is told of what was said."""
+
+    giving: float | None = None
+    """How patiently the next answer waits that is chosen when it goes; None for none."""
+    patience: float = 1.0
+    """How patiently requests wait."""
+    addressed: bool = False
+    """Whether the WANT built last asks somebody by name."""
+    wants_sent: int = 0
+    """WANTs that have left."""
 
 
 class Pacer(Protocol):
