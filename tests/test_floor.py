@@ -97,6 +97,8 @@ def test_who_has_most_for_us_is_asked(station: Station) -> None:
 def test_who_has_no_name_cannot_be_asked(station: Station) -> None:
     station.hear(b"", HELD + 9, HELD + 9)
     assert station.asks() == b""
+    station.hear(b"ab", HELD + 2, HELD + 1)
+    assert station.asks() == b"ab"
 
 
 def test_who_has_nothing_for_us_is_not_asked(station: Station) -> None:
@@ -106,7 +108,7 @@ def test_who_has_nothing_for_us_is_not_asked(station: Station) -> None:
 
 def test_who_is_hardly_heard_is_asked_only_if_nobody_is_heard_better() -> None:
     station = Station(air_profile([AIR_PACKET_US] * 121, snr_limit_db=-7.5))
-    station.hear(b"ab", HELD + 9, HELD + 9, reception=Reception(snr_db=-7.0))
+    station.hear(b"ab", HELD + 9, HELD + 9, reception=Reception(snr_db=-8.0))
     assert station.asks() == b"ab"
     station.hear(b"cd", HELD + 3, HELD + 1, reception=Reception(snr_db=5.0))
     station.floor.heard_entry(ANA.feed_id, 1, station.now_us, new=False)
@@ -242,10 +244,22 @@ def test_what_more_of_them_lack_goes_first(station: Station) -> None:
     station.hear(b"ab", 1, HELD)
     station.hear(b"cd", HELD + 1, HELD)
     assert station.floor.next_place(station.now_us) == (BEN.feed_id, HELD)
-    # Those who did not just ask count too, a little less.
-    station.hear(b"ef", 1, HELD + 1, asks=US)
-    station.hear(b"gh", 1, 7)
+
+
+def test_those_who_did_not_just_ask_count_a_little_less(station: Station) -> None:
+    station.hear(b"ab", HELD + 1, 7, asks=US)
+    station.hear(b"cd", 1, 7)
+    assert station.floor.next_place(station.now_us) == (BEN.feed_id, 7)
+    station.hear(b"ef", 1, HELD + 1)
+    station.hear(b"gh", HELD + 1, 8, asks=US)
     assert station.floor.next_place(station.now_us) == (ANA.feed_id, 1)
+
+
+def test_who_asked_us_by_name_is_one_of_many_once_others_ask(station: Station) -> None:
+    station.hear(b"ab", 3, HELD + 1, asks=station.floor.speaker)
+    for name in (b"cd", b"ef"):
+        station.hear(name, HELD + 1, 1)
+    assert station.floor.next_place(station.now_us) == (BEN.feed_id, 1)
 
 
 def test_what_was_heard_meanwhile_is_not_given(station: Station) -> None:

@@ -143,6 +143,25 @@ def test_one_that_was_lost_of_a_row_is_given_alone() -> None:
     assert bench.take() == [*entries(5, 5), *entries(31, 30 + limits.FLOOR_PACKETS - 1)]
 
 
+def test_what_was_published_is_not_given_as_an_answer_too() -> None:
+    bench = Bench(key=ANA, profile=AIR)
+    bench.pass_time(10 * AIR.advert_max_us)
+    bench.take()
+    bench.hear(want(bench, b"ab", ana=1))
+    bench.publish(b"news")
+    bench.hear(want(bench, b"cd", ana=2))
+    bench.pass_time(PATIENT_US)
+    assert len(bench.take(PacketKind.ENTRY)) == 1
+
+
+def test_what_is_carried_on_is_not_given_as_an_answer_too() -> None:
+    bench, _ = quiet(FEED[:3])
+    bench.hear(FEED[3].packet)
+    bench.hear(want(bench, b"ab", ana=4))
+    bench.pass_time(PATIENT_US)
+    assert bench.take(PacketKind.ENTRY) == entries(4, 4)
+
+
 def test_what_finds_the_channel_busy_goes_later() -> None:
     bench, name = quiet()
     bench.reports_sent = False

@@ -355,6 +355,8 @@ BATCH_GAP_US: Final = 2_000
 """Gap within a batch: the turnaround of a modem (field measurements: 1 ms over SPI), less than others wait at least."""
 ASK_AGAIN_MAX: Final = 3
 """Times that ids of which we only know that they exist are asked for anew."""
+TRICKLE_DRIFT: Final = 4
+"""The longest intervals of timers differ by up to this part of them."""
 YIELDS_MAX: Final = 2
 """Requests left to others in a row: who has what they ask for may be out of their reach, or they out of ours."""
 CARRY_MAX: Final = 4
@@ -396,7 +398,7 @@ SIGNAL_LEAST: Final = 0.02
 ASK_FULL: Final = 64
 """Entries that one neighbour has for us for which we ask as soon as may be; for fewer the longer the fewer they are, as
 what others ask for may bring them too."""
-ASK_PATIENCE_MAX: Final = 8.0
+ASK_PATIENCE_MAX: Final = 4.0
 """How much longer at most."""
 ASK_PATIENCE_PACKETS: Final = 2.0
 """Packets' time that each such measure adds before the contention begins."""

@@ -84,6 +84,22 @@ def test_what_it_wants_no_more_it_lacks_no_more(neighbour: Neighbour) -> None:
     assert neighbour.said_us == 10
 
 
+def test_what_it_may_have_heard_of_what_it_did_not_want_is_forgotten(neighbour: Neighbour) -> None:
+    neighbour.said(lacking({ONE: 3}), 0)
+    neighbour.heard(ONE, 4, 10)
+    neighbour.said(lacking({}, ONE), 20)
+    neighbour.said(lacking({ONE: 3}), 30)
+    neighbour.heard(ONE, 3, 40)
+    assert list(neighbour.lacks(up_to(9), NEVER_US)) == [(ONE, 4)]
+
+
+def test_what_it_has_anyway_is_not_kept_in_mind(neighbour: Neighbour) -> None:
+    neighbour.said(lacking({ONE: 100}), 0)
+    for seq in (100, *range(1, 1 + limits.MARKS_MAX)):
+        neighbour.heard(ONE, seq, 10)
+    assert list(neighbour.lacks(up_to(101), NEVER_US)) == [(ONE, 101)]
+
+
 def test_it_has_what_comes_before_what_it_lacks(neighbour: Neighbour) -> None:
     neighbour.said(lacking({ONE: 3}), 0)
     assert [neighbour.has(ONE, seq) for seq in (1, 2, 3)] == [True, True, False]

@@ -1,11 +1,13 @@
 """Trickle timers, held to RFC 6206 section 4.2."""
 
 import random
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scheduling.chances import Chance
+from tinyssb_node import limits
 from tinyssb_node.scheduling.trickle import Trickle
 
 SHORTEST_US = 1_000
@@ -34,10 +36,20 @@ def test_it_fires_once_an_interval_and_intervals_double_to_the_longest() -> None
 def test_it_fires_in_the_second_half_of_each_interval(seed: int) -> None:
     trickle = Trickle(shortest_us=SHORTEST_US, longest_us=LONGEST_US, entropy=random.Random(seed), now_us=0)
     begin_us, interval_us = 0, SHORTEST_US
-    for at_us in fired_at(trickle, 100_000):
-        assert begin_us + interval_us // 2 <= at_us < begin_us + interval_us
+    fired_us = fired_at(trickle, 100_000)
+    while interval_us < LONGEST_US:
+        assert begin_us + interval_us // 2 <= fired_us.pop(0) < begin_us + interval_us
         begin_us += interval_us
-        interval_us = min(2 * interval_us, LONGEST_US)
+        interval_us *= 2
+    # The longest ones last a little longer, each by another time.
+    gaps_us = [after - before for before, after in pairwise(fired_us)]
+    assert all(LONGEST_US // 2 < gap_us < 1.75 * LONGEST_US for gap_us in gaps_us)
+    least_us = LONGEST_US * len(gaps_us)
+    assert (
+        least_us - LONGEST_US // 2
+        < sum(gaps_us)
+        < (1 + 1 / limits.TRICKLE_DRIFT) * least_us + LONGEST_US // 2
+    )
 
 
 def test_agreement_silences_the_interval_it_is_heard_in_only() -> None:

@@ -61,7 +61,7 @@ def test_ten_nodes_with_ten_entries_each_agree_near_the_bound(seed: int, loss: f
     for number in range(10):
         for post in range(10):
             world.publish(f"n{number}", f"post {post} of {number}".encode())
-    assert world.run(all_hold(world, 10), 10 * MINUTE_US)
+    assert world.run(all_hold(world, 10), 20 * MINUTE_US)
     assert packets_of_airtime(world) <= most * 100 * expected_sends(9, loss)
 
 

@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from tinyssb_node import limits
+
 
 class Entropy(Protocol):
     """Where chance comes from; ``random.Random`` is one."""
@@ -30,6 +32,9 @@ class Trickle:
     def _begin(self, interval_us: int, now_us: int) -> None:
         self._interval_us = interval_us
         self._end_us = now_us + interval_us
+        if self.is_calm:
+            # Or else whoever is ahead of the others would speak for all of them, for ever.
+            self._end_us += int(self._entropy.random() * interval_us / limits.TRICKLE_DRIFT)
         half_us = interval_us // 2
         self._fire_us = now_us + half_us + int(self._entropy.random() * (interval_us - half_us))
         self._agreed = False
