@@ -44,8 +44,7 @@ bench-gossip:  ## what gossip costs on the air, beside deployed rules and floodi
 	@$(PYTHON) -m tests.bench --only gossip $(ARGS)
 
 deb:  ## a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine than this)
-	@$(SETUP) dev
-	@PYTHON=$(PYTHON) DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh
+	@DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh
 
 clean:  ## remove what was made here (the virtual environment stays: rm -r .venv)
 	@rm -rf .demo .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* \

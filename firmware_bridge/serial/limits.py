@@ -15,6 +15,8 @@ ANSWER_US: Final = 500_000
 """Time for an answer to a request. Devices answer within milliseconds; an ESP32 may be busy with its flash."""
 HELLO_TRIES: Final = 16
 """Times the first request is repeated: 8 s, since boards that opening the port resets take up to 5 s to start."""
+IDENTIFY_ROUNDS: Final = 4
+"""Times that all greetings are tried at a port where anything may be: 8 s too, four times half a second each."""
 ASK_TRIES: Final = 3
 """Times any other request is repeated."""
 CHECK_US: Final = 60_000_000

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-PYTHON=${PYTHON:-.venv/bin/python}
+PYTHON=${PYTHON:-python3}
 ARCH=${DEB_ARCH:-$(dpkg --print-architecture)}
 TARGET=${DEB_PYTHON:-$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}
 EXTRAS=ble,serial
@@ -29,7 +29,12 @@ lib=$root/opt/tinyssb/lib
 mkdir -p "$root/DEBIAN" "$root/usr/bin" "$lib"
 
 echo "· The program"
-"$PYTHON" -m pip wheel --quiet --no-deps --wheel-dir "$work/wheel" .
+"$PYTHON" -m venv "$work/venv" || {
+    echo "This Python cannot make virtual environments. Type: sudo apt-get install python3-venv" >&2
+    exit 69
+}
+pip=("$work/venv/bin/python" -m pip --disable-pip-version-check)
+"${pip[@]}" wheel --quiet --no-deps --wheel-dir "$work/wheel" .
 wheel=$(echo "$work"/wheel/*.whl)
 VERSION=$(basename "$wheel" | cut -d- -f2)
 
@@ -38,7 +43,7 @@ platforms=()
 for libc in manylinux2014 manylinux_2_17 manylinux_2_26 manylinux_2_28 manylinux_2_31 manylinux_2_34 manylinux_2_35 linux; do
     platforms+=(--platform "${libc}_$MACHINE")
 done
-"$PYTHON" -m pip install --quiet --target "$lib" --only-binary=:all: --no-compile "${platforms[@]}" \
+"${pip[@]}" install --quiet --target "$lib" --only-binary=:all: --no-compile "${platforms[@]}" \
     --implementation cp --python-version "$TARGET" "$wheel[$EXTRAS]" "gpiod>=2.1" || {
     echo "Not everything can be had ready-made for $ARCH and Python $TARGET; docs/howto/debian-package.md says what to do." >&2
     exit 69

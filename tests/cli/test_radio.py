@@ -1,6 +1,8 @@
 """`radio`: what it says of boards that are well, and of those that are not."""
 
 import json
+import os
+import pty
 import sys
 from pathlib import Path
 
@@ -63,6 +65,36 @@ def test_a_board_behind_a_serial_port_is_no_matter_of_spi(tmp_path: Path) -> Non
     ended = tinyssb(tmp_path, "radio", "probe", "--board", "waveshare-lora-uart-hat", "--emulated")
     assert ended.returncode == Exit.ATTENTION
     assert b"hangs on a serial port" in ended.stdout
+
+
+def test_a_port_that_is_not_there_is_said_with_what_to_do(tmp_path: Path) -> None:
+    ended = tinyssb(tmp_path, "radio", "probe", "--port", "/dev/nowhere")
+    assert ended.returncode == Exit.ATTENTION
+    assert ended.stdout.decode().startswith("BAD  port: there is no /dev/nowhere\n     Plug the radio in")
+
+
+def test_a_port_that_ends_nowhere_is_one_where_nothing_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("firmware_bridge.serial.limits.ANSWER_US", 1_000)
+    master, slave = pty.openpty()
+    ended = tinyssb(tmp_path, "radio", "probe", "--json", "--speed", "9600", "--port", os.ttyname(slave))
+    os.close(master)
+    os.close(slave)
+    assert ended.returncode == Exit.ATTENTION
+    assert [(row["check"], row["ok"]) for row in rows(ended.stdout)] == [("port", True), ("device", False)]
+    assert b"9600 bits a second" in ended.stdout
+
+
+def test_a_speed_that_no_port_has_is_refused(tmp_path: Path) -> None:
+    ended = tinyssb(tmp_path, "radio", "probe", "--port", "/dev/nowhere", "--speed", "7")
+    assert ended.returncode == Exit.USAGE
+    assert b"115200" in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["--port", "/dev/ttyUSB0", "--board", "meshadv-pi"]])
+def test_either_a_board_or_a_port_is_probed(tmp_path: Path, arguments: list[str]) -> None:
+    assert tinyssb(tmp_path, "radio", "probe", *arguments).returncode == Exit.USAGE
 
 
 def test_an_unknown_board_is_told_which_there_are(tmp_path: Path) -> None:

@@ -45,6 +45,12 @@ def test_bare_messages_that_are_no_packet(message: bytes | str, junk: Junk) -> N
     assert parse_bare(message) is junk
 
 
+@given(st.binary(max_size=300) | st.text(max_size=300))
+def test_any_message_is_a_packet_or_junk(message: bytes | str) -> None:
+    packet = parse_bare(message)
+    assert isinstance(packet, Junk) or packet == message
+
+
 @pytest.mark.parametrize(("size", "junk"), [(0, Junk.TOO_SHORT), (11, Junk.TOO_SHORT), (125, Junk.TOO_LONG)])
 def test_sizes_of_frames_with_crc(size: int, junk: Junk) -> None:
     assert parse_crc_frame(bytes(size)) is junk

@@ -4,9 +4,11 @@ import asyncio
 import zlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from firmware_bridge.boards import BoardProfile, load_board
-from firmware_bridge.chips.modem import Modem
+from firmware_bridge.chips.modem import Frame, Modem
 from firmware_bridge.drivers.errors import BusMissingError, UnfitError
 from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.emulation.board import EmulatedBoard
@@ -18,11 +20,11 @@ from firmware_bridge.regions import Region
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.framing import Junk
-from tinyssb_node.faces.lora import LoraEndpoint, chip_power_dbm
+from tinyssb_node.faces.lora import LoraEndpoint, LoraFace, chip_power_dbm
 from tinyssb_node.faces.lora_spec import LoraSpec
 from tinyssb_node.faces.spec import open_endpoint, parse_spec
 from tinyssb_node.ids import FaceName
-from tinyssb_node.scheduling.link import Allowance, Medium
+from tinyssb_node.scheduling.link import Allowance, Medium, stream_profile
 
 SCALE = 10.0
 """How much quicker than real emulated time passes."""
@@ -175,6 +177,25 @@ async def test_frames_that_are_no_packets_are_counted(field: Field, frame: bytes
         assert sink.junks == [("lora", kind, len(frame))]
         field.send(board_modem(), framed(PACKET[:8]))
         await sink.until(lambda: sink.packets == [PACKET[:8]])
+
+
+@given(
+    payload=st.binary(max_size=255) | st.binary(max_size=124).map(framed),
+    damaged=st.booleans(),
+    rssi_dbm=st.integers(-200, 50),
+    snr_db=st.floats(-40, 40),
+)
+def test_any_frame_is_a_packet_or_junk_and_counted_once(
+    payload: bytes, damaged: bool, rssi_dbm: int, snr_db: float
+) -> None:
+    sink = RecordingSink()
+    face = LoraFace(FaceName("lora"), stream_profile(), board_modem(), sink, EUROPE)
+    face.radio_up()
+    face.radio_heard(Frame(payload, rssi_dbm, snr_db, damaged=damaged))
+    assert len(sink.frames) + len(sink.junks) == 1
+    for packet in sink.packets:
+        assert not damaged
+        assert framed(packet) == payload
 
 
 async def test_a_frame_whose_chips_crc_fails_is_junk(field: Field) -> None:

@@ -33,11 +33,15 @@ class ControlServer:
                 def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
                     connections.create_task(self._serve(reader, writer))
 
-                async with await asyncio.start_unix_server(
+                server = await asyncio.start_unix_server(
                     connected, sock=sock, limit=limits.CONTROL_REQUEST_MAX
-                ) as server:
+                )
+                try:
                     listening.set()
-                    await server.serve_forever()
+                    await asyncio.Event().wait()
+                finally:
+                    # From Python 3.12 on ``serve_forever`` would wait until clients hang up; the group ends them.
+                    server.close()
         finally:
             sock.close()
             self._path.unlink(missing_ok=True)

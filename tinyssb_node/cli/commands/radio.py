@@ -11,15 +11,26 @@ from tinyssb_node.cli.options import Subparsers, add_command, add_json
 from tinyssb_node.daemon.problems import Exit, ProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from firmware_bridge.boards import BoardProfile
     from firmware_bridge.drivers.hardware import Hardware
     from firmware_bridge.drivers.probe import Finding
+
+    Looked = tuple[Iterable[Finding], Sequence[str]]
+    """What was found, and what else to know."""
 
 
 class BoardUnusableError(ProblemError):
     """No such profile, or one that cannot be used."""
 
     exit_code = Exit.MISSING
+
+
+class SpeedUnknownError(ProblemError):
+    """No serial port has such a speed."""
+
+    exit_code = Exit.USAGE
 
 
 class FolderUnwritableError(ProblemError):
@@ -35,18 +46,21 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         common,
         "radio",
         boards,
-        "look at LoRa boards on this machine",
-        more="Works without the daemon; while it uses a board, nobody else can.",
+        "look at the radios of this machine",
+        more="Works without the daemon; while it uses a radio, nobody else can.",
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listing = actions.add_parser("boards", help="list the boards whose wiring is known")
     listing.set_defaults(run=boards)
     add_json(listing)
-    probing = actions.add_parser("probe", help="see whether a board is there and well; sends nothing")
-    probing.set_defaults(run=probe)
-    probing.add_argument(
-        "--board", metavar="BOARD", required=True, help="a name that `boards` lists, or a profile's path"
+    probing = actions.add_parser(
+        "probe", help="see whether a board is well, or what is at a serial port; sends nothing by radio"
     )
+    probing.set_defaults(run=probe)
+    looked_at = probing.add_mutually_exclusive_group(required=True)
+    looked_at.add_argument("--board", metavar="BOARD", help="a name that `boards` lists, or a profile's path")
+    looked_at.add_argument("--port", metavar="DEVICE", help="a serial port, or usb: and a USB serial number")
+    probing.add_argument("--speed", type=int, metavar="N", help="bits a second at the port (115200)")
     probing.add_argument("--emulated", action="store_true", help="look at an emulation of the board instead")
     add_json(probing)
     firmware_files = actions.add_parser(
@@ -90,7 +104,38 @@ def _board_row(profile: BoardProfile) -> dict[str, object]:
 
 
 def probe(arguments: argparse.Namespace) -> int:
-    """Look at a board."""
+    """Look at a board, or at a serial port."""
+    findings, notes = _look_at_port(arguments) if arguments.port else _look_at_board(arguments)
+    well = True
+    for finding in findings:
+        well = well and finding.ok
+        print(json.dumps(_finding_row(finding)) if arguments.json else _finding_text(finding), flush=True)
+    if not arguments.json:
+        for note in notes:
+            print(f"note {note}")
+    return Exit.OK if well else Exit.ATTENTION
+
+
+def _look_at_port(arguments: argparse.Namespace) -> Looked:
+    import asyncio
+
+    from firmware_bridge.serial.limits import ANSWER_US, BAUD
+    from tinyssb_node.faces.serial_probe import probe_port
+    from tinyssb_node.faces.serial_spec import SPEEDS
+
+    speed = arguments.speed or BAUD
+    if speed not in SPEEDS:
+        raise SpeedUnknownError(
+            f"No port is run at {speed} bits a second.", f"There are {', '.join(map(str, SPEEDS))}."
+        )
+
+    async def look() -> list[Finding]:
+        return [finding async for finding in probe_port(arguments.port, speed, ANSWER_US / 1e6)]
+
+    return asyncio.run(look()), ()
+
+
+def _look_at_board(arguments: argparse.Namespace) -> Looked:
     from firmware_bridge.boards import BoardError, load_board
     from firmware_bridge.drivers.linux import open_linux
     from firmware_bridge.drivers.probe import probe as look
@@ -101,14 +146,7 @@ def probe(arguments: argparse.Namespace) -> int:
         raise BoardUnusableError(
             f"The board '{error.board}' cannot be used: {error.what}.", error.remedy
         ) from error
-    well = True
-    for finding in look(profile, _open_emulated if arguments.emulated else open_linux):
-        well = well and finding.ok
-        print(json.dumps(_finding_row(finding)) if arguments.json else _finding_text(finding))
-    if not arguments.json:
-        for note in profile.notes:
-            print(f"note {note}")
-    return Exit.OK if well else Exit.ATTENTION
+    return look(profile, _open_emulated if arguments.emulated else open_linux), profile.notes
 
 
 def firmware(arguments: argparse.Namespace) -> int:
