@@ -251,7 +251,6 @@ def test_those_who_did_not_just_ask_count_a_little_less(station: Station) -> Non
     station.hear(b"cd", 1, 7)
     assert station.floor.next_place(station.now_us) == (BEN.feed_id, 7)
     station.hear(b"ef", 1, HELD + 1)
-    station.hear(b"gh", HELD + 1, 8, asks=US)
     assert station.floor.next_place(station.now_us) == (ANA.feed_id, 1)
 
 
