@@ -96,9 +96,8 @@ def test_who_has_most_for_us_is_asked(station: Station) -> None:
 
 def test_who_has_no_name_cannot_be_asked(station: Station) -> None:
     station.hear(b"", HELD + 9, HELD + 9)
-    assert station.asks() == b""
     station.hear(b"ab", HELD + 2, HELD + 1)
-    assert station.asks() == b"ab"
+    assert [station.asks() for _ in range(2)] == [b"ab", b""]
 
 
 def test_who_has_nothing_for_us_is_not_asked(station: Station) -> None:
