@@ -308,6 +308,21 @@ def test_the_more_an_answer_serves_the_sooner_it_goes(station: Station) -> None:
     assert patience == [limits.GIVE_FULL / number for number in range(1, limits.GIVE_FULL + 1)] + [1.0]
 
 
+def test_who_has_spent_its_airtime_leaves_others_the_advantage(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def patience(spent: float) -> float | None:
+        monkeypatch.setattr(type(station.line), "spent", lambda _line, _now_us: spent)
+        station.floor.look(station.now_us)
+        return station.line.turn.giving
+
+    station.hear(b"aa", 3, HELD + 1)
+    fresh = patience(0.0)
+    assert fresh is not None
+    assert patience(0.5) == fresh * (1 + limits.THRIFT / 2)
+    assert patience(1.0) == fresh * (1 + limits.THRIFT)
+
+
 def test_who_has_no_name_is_answered_as_soon_as_may_be(station: Station) -> None:
     station.hear(b"", 3, HELD + 1)
     assert station.line.turn.giving == 1.0

@@ -140,7 +140,9 @@ class Floor:
         if not all(asker.speaker for asker in self._askers(now_us)):
             # Deployed stations ask by the clock: a late answer meets their next request.
             return 1.0
-        return _patience(limits.GIVE_FULL, best[0], limits.GIVE_PATIENCE_MAX)
+        # Who serves most goes first, and who has airtime left.
+        thrift = 1.0 + limits.THRIFT * self._line.spent(now_us)
+        return thrift * _patience(limits.GIVE_FULL, best[0], limits.GIVE_PATIENCE_MAX)
 
     def next_place(self, now_us: int) -> Place | None:
         """What to give now; it counts as given."""

@@ -406,6 +406,8 @@ GIVE_FULL: Final = 8
 """Neighbours served by an answer that goes as soon as may be; one that serves fewer leaves others the advantage."""
 GIVE_PATIENCE_MAX: Final = 8.0
 """How much later at most."""
+THRIFT: Final = 3.0
+"""How much later on top of that goes who has used up its airtime: others may have some left."""
 STALE_SHARE: Final = 0.9
 """What a neighbour that did not just ask counts when answers are put in order, of one that did."""
 

@@ -286,7 +286,7 @@ def test_names_behind_a_want_in_bytes(tail: str, speaker: str, asks: str) -> Non
     packet = bytes.fromhex("598c982c9eefc94c0a03122e010a680a1b" + tail)
     want = Want(3, (302, 104, 27), bytes.fromhex(speaker), bytes.fromhex(asks))
     assert packets.parse_want(packet) == want
-    assert packets.serialize_want(packet[: limits.DMX_SIZE], want) == packet
+    assert packets.serialize_want(Dmx(packet[: limits.DMX_SIZE]), want) == packet
 
 
 @pytest.mark.parametrize("tail", [bytes(size) for size in range(8)])

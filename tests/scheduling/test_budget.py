@@ -95,6 +95,19 @@ def test_a_share_has_room_for_one_packet_where_the_whole_has() -> None:
     assert machine.spend() == 1
 
 
+def test_what_is_spent_is_told_of_the_share_of_entries() -> None:
+    machine = Machine()
+    assert machine.budget.spent(machine.now_us) == 0.0
+    share_us = BAND.limit_us * limits.AIR_CONTENT_PERMILLE // 1_000
+    for number in range(1, share_us // FULL_US + 1):
+        machine.budget.settle(machine.charge(), machine.now_us)
+        machine.true_us += FULL_US
+        assert machine.budget.spent(machine.now_us) == pytest.approx(number * FULL_US / share_us)
+    assert machine.budget.spent(machine.now_us) > 0.99
+    machine.true_us += 2 * HOUR_US
+    assert machine.budget.spent(machine.now_us) == 0.0
+
+
 def test_faces_in_one_sub_band_have_one_account() -> None:
     budgets = AirBudgets(MemoryStore(), Boot("a", 0))
     one, two = (budgets.open(BAND, FULL_US, 0) for _ in range(2))

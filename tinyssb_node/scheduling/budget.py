@@ -180,6 +180,12 @@ class AirBudget:
         """When that may be so, seen from the latest moment anybody spoke of; None: never."""
         return self.may_send_at(self._full_us, self._seen_us, advert=advert)
 
+    def spent(self, now_us: int) -> float:
+        """Which part of what entries and chunks may use is used up, 0 to 1."""
+        ledger_us = self._clock.ledger_us(now_us)
+        used_us = self._shares[False].used_us(ledger_us)
+        return used_us / (used_us + self._shares[False].left_us(ledger_us))
+
     # --- charging
 
     def charge(self, airtime_us: int, now_us: int, *, advert: bool) -> int:

@@ -269,6 +269,10 @@ class Line:
         if same or not self.on_air or self._timers[kind].silenced < limits.YIELDS_MAX:
             self.agreed(kind)
 
+    def spent(self, now_us: int) -> float:
+        """Which part of our airtime for entries is used up, 0 to 1; 0 where the law sets no limit."""
+        return 0.0 if self._budget is None else self._budget.spent(now_us)
+
     def crowd(self, neighbours: int) -> None:
         """So many stations are known to be in reach."""
         self._pacer.crowd(neighbours)
