@@ -299,7 +299,7 @@ class Node:
         elif kind is PacketKind.UNKNOWN:
             raise PacketKindError("goset", packet[limits.DMX_SIZE : limits.DMX_SIZE + 1])
         else:
-            # Pings of ESP32 boards are heard; an answer would cost air that nobody here asked to spend.
+            # Pings of ESP32 boards are of no network: whoever holds all networks answers them, where asked to.
             finding.verdict = Verdict.NOT_OURS
 
     def _learn(self, line: Line, feeds: Sequence[FeedId], now_us: int, effects: list[Effect]) -> None:

@@ -24,6 +24,8 @@ class Radio:
     """The kind of face that it is for: ``kiss``, ``rnode``, ``meshtastic`` or ``meshcore``."""
     device: str
     """What it said it is, for people."""
+    stock: bool = False
+    """Whether it is a KISS modem without our extension."""
 
 
 GREETINGS: Final[tuple[bytes, ...]] = (
@@ -90,7 +92,7 @@ def _kiss(frames: list[bytes]) -> Iterator[Radio]:
     bridge = said.get(kiss.Sub.BRIDGE, b"")
     if len(bridge) >= _BRIDGE_HEADER_SIZE:
         name = bridge[_BRIDGE_HEADER_SIZE:].decode("utf-8", "replace") or "bridge firmware"
-        yield Radio("kiss", name)
+        yield Radio("kiss", f"a KISS modem, {name}")
     else:
         version = said.get(kiss.Sub.VERSION, b"")[:1].hex() or "?"
-        yield Radio("kiss", f"MeshCore's KISS modem firmware, version {version}")
+        yield Radio("kiss", f"a KISS modem, MeshCore's firmware version {version}", stock=True)

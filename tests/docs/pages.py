@@ -62,6 +62,8 @@ def shell_commands(program: str) -> Iterator[tuple[Place, list[str]]]:
             if block != "sh":
                 continue
             words = shlex.split(place.text, comments=True)
+            if words[:1] == ["sudo"]:
+                del words[0]
             if words[:1] == [program]:
                 yield place, words[1:]
 
@@ -71,7 +73,7 @@ def inline_commands(program: str) -> Iterator[tuple[Place, list[str]]]:
     for path in markdown_files():
         for block, place in _lines(path):
             if block is None:
-                for code in re.findall(rf"`{program} ([^`]+)`", place.text):
+                for code in re.findall(rf"`(?:sudo )?{program} ([^`]+)`", place.text):
                     yield Place(path, place.line, code), code.split()
 
 

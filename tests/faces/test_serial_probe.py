@@ -32,6 +32,7 @@ async def test_a_radio_is_named_with_the_face_it_is_for(kind: str) -> None:
     assert device.ok
     assert f'"{scheme}:{plug.path}?region=EU868' in device.advice
     assert ("&plan=" in device.advice) == (scheme in {"kiss", "rnode"})
+    assert ("&stock=on" in device.advice) == (kind == "kiss-stock")
 
 
 @pytest.mark.parametrize(

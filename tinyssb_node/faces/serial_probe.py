@@ -87,4 +87,5 @@ def _stranger(seen: bytes) -> Finding:
 def _face(radio: Radio, device: str) -> str:
     """What to write into config.toml."""
     settings = "&plan=EU868.a" if radio.scheme in {"kiss", "rnode"} else ""
+    settings += "&stock=on" if radio.stock else ""
     return f'For config.toml, with your region: "{radio.scheme}:{device}?region=EU868{settings}"'

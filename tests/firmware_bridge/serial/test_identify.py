@@ -14,8 +14,8 @@ from firmware_bridge.emulation.serial_rnode import Rnode
 from firmware_bridge.serial.identify import GREETINGS, Radio, identify
 
 RADIOS: dict[str, tuple[Callable[[], Device], str, str]] = {
-    "bridge": (lambda: KissModem(Air()), "kiss", "bridge on an emulated board"),
-    "stock": (lambda: KissModem(Air(), extended=False), "kiss", "MeshCore's KISS modem firmware, version"),
+    "bridge": (lambda: KissModem(Air()), "kiss", "a KISS modem, bridge on an emulated board"),
+    "stock": (lambda: KissModem(Air(), extended=False), "kiss", "a KISS modem, MeshCore's firmware version"),
     "rnode": (lambda: Rnode(Air()), "rnode", "an RNode, firmware 1."),
     "meshtastic": (lambda: MeshtasticDevice(Air(), 7), "meshtastic", "a Meshtastic device, node !00000007"),
     "meshcore": (lambda: MeshcoreCompanion(Air()), "meshcore", "a MeshCore companion, "),
