@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from firmware_bridge.firmware.boards.pico_rfm95 import BOARD
+from firmware_bridge.flashing import controller_names
 from tests.architecture.sources import ROOT
 from tinyssb_node.daemon.config import parse_config
 from tinyssb_node.daemon.home import Home
@@ -15,7 +17,9 @@ from tinyssb_node.faces.spec import parse_spec
 HOWTO = ROOT / "docs" / "howto"
 SCREEN_LINES = 50
 """What a tall window shows."""
-RADIOS = ("first-node", "lora-hat", "serial-radio", "rnode", "meshtastic", "ble", "lan")
+LOOKED_UP = {"trouble", "several-networks"}
+"""Pages that do not lead to a node on the air: one is searched, one is about networks. All others are steps."""
+STEPS = sorted(path.stem for path in HOWTO.glob("*.md") if path.stem not in LOOKED_UP)
 TROUBLE = (HOWTO / "trouble.md").read_text("utf-8")
 SOURCES = "\n".join(
     # Sentences are broken into several literals where lines end.
@@ -66,9 +70,28 @@ def test_there_are_settings_of_every_kind_of_radio() -> None:
     assert [kind for kind in kinds if f'"{kind}' not in told] == []
 
 
-@pytest.mark.parametrize("page", RADIOS)
+@pytest.mark.parametrize("page", STEPS)
 def test_each_page_is_seen_at_once(page: str) -> None:
     assert len((HOWTO / f"{page}.md").read_text("utf-8").splitlines()) <= SCREEN_LINES
+
+
+def test_there_is_a_microcontroller_for_every_name() -> None:
+    rows = [row for row in (HOWTO / "bridge-firmware.md").read_text("utf-8").splitlines() if row[:1] == "|"]
+    named = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[2])]
+    assert sorted(named) == controller_names()
+
+
+def test_wires_are_where_the_firmware_looks_for_them() -> None:
+    told = (ROOT / "docs/reference/bridge-firmware.md").read_text("utf-8")
+    wires = {line: int(pin) for line, pin in re.findall(r"^\| (\w+) \| GPIO (\d+) \|", told, re.MULTILINE)}
+    assert wires == {
+        "SCK": BOARD.sck,
+        "MOSI": BOARD.mosi,
+        "MISO": BOARD.miso,
+        "NSS": BOARD.cs,
+        "RESET": BOARD.reset,
+        "DIO0": BOARD.irq,
+    }
 
 
 def test_what_the_trouble_page_quotes_is_said() -> None:

@@ -83,6 +83,11 @@ def test_little_is_exposed() -> None:
     assert judged.returncode == 0, judged.stdout[-200:]
 
 
+def test_the_page_says_where_each_file_goes() -> None:
+    page = (ROOT / "docs/reference/service.md").read_text("utf-8")
+    assert [place for place in FILES.values() if f"| `/etc/{place}` |" not in page] == []
+
+
 def test_a_package_brings_what_the_command_would_install() -> None:
     script = (ROOT / "hw/deb/build.sh").read_text("utf-8")
     assert dict(re.findall(r"((?:systemd|udev)/[\w.-]+):([\w./-]+)", script)) == FILES
