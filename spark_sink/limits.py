@@ -37,6 +37,41 @@ SIGHTINGS_MAX: Final = 500_000
 BUSY_TIMEOUT_S: Final = 10.0
 """How long a statement waits for another connection's lock; a batch's transaction takes under one second."""
 
+# --- The nodes' clocks (docs/reference/analytics.md)
+
+CLOCK_JUMP_US: Final = 1_000_000
+"""A wall clock that moved by more than this against the monotonic one is another clock, as in the log's ``clock``."""
+DRIFT_MAX_PPM: Final = 200
+"""Fastest or slowest a clock may run: twice the worst quartz sold for clocks, 100 ppm, for heat and age."""
+DRIFT_USUAL_PPM: Final = 50.0
+"""Standard deviation of what is expected of drift before anything is measured: a cheap quartz."""
+MATCH_TOLERANCE_US: Final = 20_000
+"""How far from the line two sightings of one transmission may lie: USB, scheduling and a busy Pi cost milliseconds."""
+MATCHES_MIN: Final = 5
+"""Fewest shared transmissions that relate two clocks: a line goes through any two, and by chance near a third."""
+MATCHED_SHARE_MIN: Final = 0.25
+"""Share of the packets two clocks have in common that must be of one transmission; by chance it is a few percent."""
+REPEATS_MAX: Final = 8
+"""A packet that one clock saw more often says little about when; pairs of sightings grow with the square of it."""
+HOLDERS_MAX: Final = 64
+"""A packet that more clocks saw went around the mesh, and tells neighbours no better than others do."""
+PARTNERS_MAX: Final = 16
+"""With how many others a clock is compared; each more costs a search, and four would do."""
+CANDIDATES_MAX: Final = 4_000
+"""Pairs of sightings looked at for two clocks: enough for microseconds, and sorted in a fraction of a millisecond."""
+SLOPES_MAX: Final = 4_000
+"""Slopes tried for two clocks before giving up: a second; a line that is there takes about forty."""
+LINE_ROUNDS: Final = 3
+"""Times a line is fitted to the points near it; after two they hardly change."""
+SOLVE_ROUNDS: Final = 12
+"""Rounds of least squares, half of them with either weight; both settle within five."""
+CLOCK_NOISE_MIN_US: Final = 100.0
+"""Least noise of a time stamp that is believed: none is taken at the very end of a packet."""
+HUBER: Final = 1.345
+"""Standard deviations beyond which weight falls off: 95 % efficient (Huber 1981, Holland and Welsch 1977)."""
+TUKEY: Final = 4.685
+"""Standard deviations beyond which there is no weight: 95 % efficient (Holland and Welsch 1977)."""
+
 # --- Spark
 
 MEMORY_MIN_MB: Final = 512

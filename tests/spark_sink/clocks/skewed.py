@@ -1,0 +1,127 @@
+"""Logs of a simulation, read as if every node's clock had been hours wrong and drifting."""
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from spark_sink.clocks.estimates import Estimate
+from spark_sink.clocks.sightings import Clock, Sighting
+from tinyssb_node.sim.options import Options
+from tinyssb_node.sim.runner import run_scenario
+
+HOUR_US = 3_600_000_000
+
+
+def play(options: Options, folder: Path) -> list[Sighting]:
+    """What went over the air, by clocks that are right."""
+    run_scenario(options, events=folder)
+    logs = (path.read_text() for path in sorted(folder.rglob("*.jsonl")))
+    records = (json.loads(line) for log in logs for line in log.splitlines())
+    return [
+        Sighting(r["hash"], r["node"], r["boot"], r["kind"], r["t_us"], r["mono_us"])
+        for r in records
+        if r["kind"] in {"rx", "tx"} and r["airtime_us"] > 0
+    ]
+
+
+@dataclass
+class Skew:
+    """How wrong clocks are: by up to *hours*, by up to *drift_ppm*, and each stamp late by up to *jitter_us*."""
+
+    seed: int = 1
+    hours: float = 9.0
+    drift_ppm: float = 50.0
+    jitter_us: int = 0
+    offsets_us: dict[str, int] = field(default_factory=dict)
+    drifts_ppm: dict[str, float] = field(default_factory=dict)
+    begin_us: int = 0
+
+    def over(self, right: Sequence[Sighting]) -> list[Sighting]:
+        """*right*, as these clocks would have it."""
+        chance = random.Random(self.seed)
+        self.begin_us = min(one.t_us for one in right)
+        for node in sorted({one.node for one in right}):
+            self.offsets_us[node] = round(chance.uniform(-self.hours, self.hours) * HOUR_US)
+            self.drifts_ppm[node] = chance.choice((-1, 1)) * chance.uniform(0.5, 1) * self.drift_ppm
+        late = (chance.randint(0, self.jitter_us) for _ in iter(int, 1))
+        return [self._skewed(one, next(late)) for one in right]
+
+    def _skewed(self, one: Sighting, late_us: int) -> Sighting:
+        """The oscillator drifts, so both of the clocks that it drives do."""
+        gone_us = round((one.t_us - self.begin_us) * self.drifts_ppm[one.node] / 1e6) + late_us
+        shown_us = one.t_us + self.offsets_us[one.node] + gone_us
+        return replace(one, t_us=shown_us, mono_us=one.mono_us + gone_us)
+
+    def shown_us(self, node: str, right_us: int) -> int:
+        """What the node's clock shows at a moment."""
+        drifted_us = round((right_us - self.begin_us) * self.drifts_ppm[node] / 1e6)
+        return right_us + self.offsets_us[node] + drifted_us
+
+    def worst_us(self, found: Sequence[Estimate], moments: Sequence[int]) -> int:
+        """Farthest that any clock, put right by *found*, is from its reference at any of the *moments*."""
+        return max(
+            abs(
+                one.reference_us(self.shown_us(one.clock.node, right_us))
+                - self.shown_us(one.reference.node, right_us)
+            )
+            for one in found
+            for right_us in moments
+        )
+
+
+def same_transmissions(right: Sequence[Sighting], skewed: Sequence[Sighting]) -> Iterator[list[Sighting]]:
+    """The plain way, knowing the right time: sightings of one hash that ended in the same microsecond."""
+    together: dict[tuple[str, int], list[Sighting]] = {}
+    for true, shown in zip(right, skewed, strict=True):
+        together.setdefault((true.hash, true.t_us), []).append(shown)
+    return (group for group in together.values() if len(group) > 1)
+
+
+def oracle(
+    right: Sequence[Sighting], skewed: Sequence[Sighting], reference: Clock, begin_us: int
+) -> dict[str, tuple[float, float]]:
+    """By node: offset at *begin_us* of the reference (microseconds) and drift (ppm), by one big least squares.
+
+    Every two sightings of a transmission are a row: put right, both clocks showed the same.
+    """
+    groups = list(same_transmissions(right, skewed))
+    nodes = sorted({one.node for group in groups for one in group})
+    offsets = {node: _rough_us(groups, reference.node, node) for node in nodes}
+    by_node = {node: index for index, node in enumerate(node for node in nodes if node != reference.node)}
+    size = 2 * len(by_node)
+    rows, values = [], []
+    for group in groups:
+        for one, other in combinations(group, 2):
+            row = np.zeros(size)
+            for sighting, sign in ((one, 1), (other, -1)):
+                if sighting.node in by_node:
+                    place = 2 * by_node[sighting.node]
+                    row[place] = sign
+                    row[place + 1] = sign * (sighting.t_us - offsets[sighting.node] - begin_us) / 1e6
+            rows.append(row)
+            values.append((one.t_us - offsets[one.node]) - (other.t_us - offsets[other.node]))
+    found = np.linalg.lstsq(np.array(rows), np.array(values, float), rcond=None)[0]
+    return {
+        node: (offsets[node] + float(found[2 * place]), float(found[2 * place + 1]))
+        for node, place in by_node.items()
+    }
+
+
+def _rough_us(groups: Sequence[Sequence[Sighting]], start: str, node: str) -> int:
+    """Offset of *node* from *start* by any chain of shared transmissions."""
+    ahead, waiting = {start: 0}, [start]
+    while waiting:
+        here = waiting.pop()
+        for group in groups:
+            times = {one.node: one.t_us for one in group}
+            if here in times:
+                for there, t_us in times.items():
+                    if there not in ahead:
+                        ahead[there] = ahead[here] + t_us - times[here]
+                        waiting.append(there)
+    return ahead[node]
