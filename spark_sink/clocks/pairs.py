@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from spark_sink.clocks.sightings import Clock, Moment, Seen
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_STEEPEST: Final = 2 * limits.DRIFT_MAX_PPM / 1_000_000
+"""One clock as fast as can be, the other as slow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,20 +122,21 @@ def _candidates(left: Sequence[Moment], right: Sequence[Moment]) -> Iterator[tup
 
 
 def densest_line(x: Floats, y: Floats, least: int) -> Line | None:
-    """The line with the most points within `limits.MATCH_TOLERANCE_US`, None if none has *least*.
+    """The line with the most points within `limits.MATCH_TOLERANCE_US`, but for one at the very edge.
+
+    None if none has *least*, or after `limits.SLOPES_MAX` slopes.
 
     *x* in microseconds around 0, *y* in microseconds. Slopes are halved best first: how many points all the slopes of
     an interval could have at most says which to look at next, so that the first one narrow enough is the best.
     """
     reach = max(float(np.abs(x).max()), 1.0)
     tolerance = limits.MATCH_TOLERANCE_US
-    steepest = 2 * limits.DRIFT_MAX_PPM / 1_000_000
-    number, waiting = 0, [(-len(x), 0, 0.0, steepest)]
+    number, waiting = 0, [(-len(x), 0, 0.0, _STEEPEST)]
     while waiting and number < limits.SLOPES_MAX:
         bound, _, middle, half = heapq.heappop(waiting)
         if -bound < least:
             return None
-        if half * reach <= tolerance / 4:
+        if half * reach <= tolerance / 16:
             return _line(x, y, middle, least)
         half /= 2
         for slope in (middle - half, middle + half):
@@ -142,19 +147,25 @@ def densest_line(x: Floats, y: Floats, least: int) -> Line | None:
 
 
 def _line(x: Floats, y: Floats, slope: float, least: int) -> Line | None:
-    """The line of that *slope* where the points are densest, then by least squares through the points near it."""
-    count, at_zero = _fullest(y - slope * x, limits.MATCH_TOLERANCE_US)
+    """The line of that *slope* where the points are densest, or a better one by least squares through those near it.
+
+    None if there are not *least* points near either.
+    """
+    _, at_zero = _fullest(y - slope * x, limits.MATCH_TOLERANCE_US)
+    best = Line(slope, at_zero, 0)
     for _ in range(limits.LINE_ROUNDS):
         near = np.abs(y - at_zero - slope * x) <= limits.MATCH_TOLERANCE_US
         count = int(near.sum())
-        if count < least:
-            return None
+        if count < best.count or count == 0:
+            break
+        best = Line(slope, at_zero, count)
         mean_x, mean_y = x[near].mean(), y[near].mean()
         spread = ((x[near] - mean_x) ** 2).sum()
         if spread > 0:
             slope = float(((x[near] - mean_x) * (y[near] - mean_y)).sum() / spread)
+        slope = max(-_STEEPEST, min(slope, _STEEPEST))
         at_zero = float(mean_y - slope * mean_x)
-    return Line(slope, at_zero, count)
+    return best if best.count >= least else None
 
 
 def _fullest(values: Floats, tolerance: float) -> tuple[int, float]:
