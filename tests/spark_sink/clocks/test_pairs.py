@@ -135,6 +135,18 @@ def test_who_only_hears_relays_at_their_leisure_is_not_matched(air: Air) -> None
     assert pairs == {"bd"}
 
 
+def test_a_few_delays_that_happen_to_be_alike_are_not_enough(air: Air) -> None:
+    chance = random.Random(4)
+    for number in range(100):
+        at_us = number * MINUTE_US
+        alike = number % 10 == 0
+        air.say(at_us, f"p{number}", "a")
+        air.say(
+            at_us + (500_000 if alike else chance.randrange(1_000_000, 30_000_000)), f"p{number}", "e", "d"
+        )
+    assert {link.left.node + link.right.node for link in matches(by_clock(air.log))} == {"de"}
+
+
 def test_a_packet_without_end_and_one_that_all_have_are_left_out(air: Air) -> None:
     everybody = [f"n{number}" for number in range(limits.HOLDERS_MAX)]
     air.wrong.update((name, lambda at_us: at_us) for name in everybody)
