@@ -47,7 +47,7 @@ class Floor:
         if 2 * len(feeds) <= limits.WANT_VECTOR_SIZE or self._line.turn.wants_sent % 2 == 0:
             return start
         offered: set[FeedId] = set()
-        for neighbour in self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us)):
+        for neighbour in self._known(now_us):
             offered |= neighbour.offers_of(self._replica.next_wanted)
         ahead = (number % len(feeds) for number in range(start, start + len(feeds)))
         return next((number for number in ahead if feeds[number] in offered), start)
@@ -67,7 +67,7 @@ class Floor:
     def _whom_to_ask(self, now_us: int) -> Neighbour | None:
         """Who has most for us, as far as one who is hardly heard can give it."""
         best, most = None, 0.0
-        for neighbour in self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us)):
+        for neighbour in self._known(now_us):
             if not neighbour.speaker:
                 continue
             worth = neighbour.signal * min(
@@ -114,7 +114,7 @@ class Floor:
         """An entry was heard, *new* or not."""
         self._asked = None
         if new:
-            for neighbour in self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us)):
+            for neighbour in self._known(now_us):
                 neighbour.we_got(feed, seq)
         self._neighbours.heard(feed, seq, now_us)
         self.look(now_us)
@@ -128,7 +128,7 @@ class Floor:
     def look(self, now_us: int) -> None:
         """Find out anew how urgent it is to give, and to ask."""
         self._line.turn.giving = self._give_patience(now_us)
-        known = self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us))
+        known = self._known(now_us)
         self._offered = max((each.offered for each in known), default=0)
         self._line.turn.patience = _patience(limits.ASK_FULL, self._offered, limits.ASK_PATIENCE_MAX)
         self._line.crowd(len(known))
@@ -172,6 +172,10 @@ class Floor:
         just_us = self._since_us(limits.REQUEST_PACKETS, now_us)
         return [neighbour for neighbour in self._neighbours.since(just_us) if neighbour.credit > 0]
 
+    def _known(self, now_us: int) -> list[Neighbour]:
+        """Whose word still counts."""
+        return self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us))
+
     def _since_us(self, packets: int, now_us: int) -> int:
         return now_us - packets * self._packet_us
 
@@ -186,7 +190,7 @@ class Floor:
                 asked[place] = asked.get(place, 0.0) + 1.0
         if not asked:
             return None
-        for neighbour in self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us)):
+        for neighbour in self._known(now_us):
             if neighbour not in askers:
                 for place in neighbour.lacks(frontier, heard_us):
                     if place in asked:

@@ -76,7 +76,16 @@ class Neighbour:
 
     def offers_of(self, next_wanted: Callable[[FeedId], int]) -> set[FeedId]:
         """The feeds of which it has entries that we want and lack."""
-        return {feed for feed, seq in self._next.items() if NOT_WANTED != next_wanted(feed) < seq}
+        return set(self._offers(next_wanted))
+
+    def _offers(self, next_wanted: Callable[[FeedId], int]) -> dict[FeedId, int]:
+        """How many entries it has of each of them."""
+        offers = {}
+        for feed, seq in self._next.items():
+            ours = next_wanted(feed)
+            if ours != NOT_WANTED and seq > ours:
+                offers[feed] = seq - ours
+        return offers
 
     def we_got(self, feed: FeedId, seq: int) -> None:
         """We have one entry more."""
@@ -85,13 +94,8 @@ class Neighbour:
 
     def count_offers(self, next_wanted: Callable[[FeedId], int]) -> int:
         """How many entries it has that we want and lack."""
-        more = 0
-        for feed, seq in self._next.items():
-            ours = next_wanted(feed)
-            if ours != NOT_WANTED and seq > ours:
-                more += seq - ours
-        self.offered = more
-        return more
+        self.offered = sum(self._offers(next_wanted).values())
+        return self.offered
 
 
 class Neighbours:
