@@ -15,6 +15,16 @@ EVENT_HEADER_ERROR = 32
 EVENT_TIMEOUT = 64
 """The chip gave up what it was told to do."""
 
+
+def events_of(flags: int, meanings: "dict[int, int]") -> int:
+    """The events that a chip's interrupt *flags* tell of, by what each of its flags means."""
+    events = 0
+    for flag, event in meanings.items():
+        if flags & flag:
+            events |= event
+    return events
+
+
 PATH_OFF = 0
 """Antenna switch: neither receiver nor transmitter."""
 PATH_RECEIVE = 1

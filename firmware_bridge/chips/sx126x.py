@@ -19,6 +19,7 @@ from firmware_bridge.chips.modem import (
     PAYLOAD_MAX,
     Difference,
     Frame,
+    events_of,
 )
 
 TYPE_CHECKING = False
@@ -92,15 +93,17 @@ IRQ_CRC_ERROR = 0x0040
 IRQ_CAD_DONE = 0x0080
 IRQ_CAD_DETECTED = 0x0100
 IRQ_TIMEOUT = 0x0200
-IRQ_ENDS = (
-    IRQ_TX_DONE
-    | IRQ_RX_DONE
-    | IRQ_HEADER_ERROR
-    | IRQ_CRC_ERROR
-    | IRQ_CAD_DONE
-    | IRQ_CAD_DETECTED
-    | IRQ_TIMEOUT
-)
+MEANINGS = {
+    IRQ_TX_DONE: EVENT_SENT,
+    IRQ_RX_DONE: EVENT_RECEIVED,
+    IRQ_CRC_ERROR: EVENT_CRC_ERROR,
+    IRQ_HEADER_ERROR: EVENT_HEADER_ERROR,
+    IRQ_CAD_DONE: EVENT_CAD_DONE,
+    IRQ_CAD_DETECTED: EVENT_CAD_BUSY,
+    IRQ_TIMEOUT: EVENT_TIMEOUT,
+}
+"""What interrupt flags tell, as events."""
+IRQ_ENDS = sum(MEANINGS)
 """Flags that tell the end of something (DS table 13-29); the others tell that a frame is coming in."""
 IRQ_BEGINS = IRQ_PREAMBLE | IRQ_HEADER_VALID
 """Flags that tell that a frame is coming in."""
@@ -373,19 +376,7 @@ class Sx126x:
         if not flags & IRQ_ENDS:
             return 0
         self._command(CMD_CLEAR_IRQ, flags.to_bytes(2, "big"))
-        events = 0
-        for flag, event in (
-            (IRQ_TX_DONE, EVENT_SENT),
-            (IRQ_RX_DONE, EVENT_RECEIVED),
-            (IRQ_CRC_ERROR, EVENT_CRC_ERROR),
-            (IRQ_HEADER_ERROR, EVENT_HEADER_ERROR),
-            (IRQ_CAD_DONE, EVENT_CAD_DONE),
-            (IRQ_CAD_DETECTED, EVENT_CAD_BUSY),
-            (IRQ_TIMEOUT, EVENT_TIMEOUT),
-        ):
-            if flags & flag:
-                events |= event
-        return events
+        return events_of(flags, MEANINGS)
 
     def read_frame(self, events: int) -> Frame:
         """See LoraChip. DS 13.5.2, 13.2.4 and 13.5.3. Below the noise the signal's own strength is given."""

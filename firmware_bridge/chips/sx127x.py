@@ -18,6 +18,7 @@ from firmware_bridge.chips.modem import (
     PAYLOAD_MAX,
     Difference,
     Frame,
+    events_of,
 )
 
 TYPE_CHECKING = False
@@ -134,7 +135,16 @@ IRQ_VALID_HEADER = 0x10
 IRQ_TX_DONE = 0x08
 IRQ_CAD_DONE = 0x04
 IRQ_CAD_DETECTED = 0x01
-IRQ_USED = IRQ_RX_TIMEOUT | IRQ_RX_DONE | IRQ_CRC_ERROR | IRQ_TX_DONE | IRQ_CAD_DONE | IRQ_CAD_DETECTED
+MEANINGS = {
+    IRQ_TX_DONE: EVENT_SENT,
+    IRQ_RX_DONE: EVENT_RECEIVED,
+    IRQ_CRC_ERROR: EVENT_CRC_ERROR,
+    IRQ_CAD_DONE: EVENT_CAD_DONE,
+    IRQ_CAD_DETECTED: EVENT_CAD_BUSY,
+    IRQ_RX_TIMEOUT: EVENT_TIMEOUT,
+}
+"""What interrupt flags tell, as events."""
+IRQ_USED = sum(MEANINGS)
 """Flags that are asked for (DS page 111). A header's own is not: RegModemStat tells of it."""
 
 DIO0_RX_DONE = 0x00
@@ -389,18 +399,7 @@ class Sx127x:
         if not flags:
             return 0
         self._write(REG_IRQ_FLAGS, flags)
-        events = 0
-        for flag, event in (
-            (IRQ_TX_DONE, EVENT_SENT),
-            (IRQ_RX_DONE, EVENT_RECEIVED),
-            (IRQ_CRC_ERROR, EVENT_CRC_ERROR),
-            (IRQ_CAD_DONE, EVENT_CAD_DONE),
-            (IRQ_CAD_DETECTED, EVENT_CAD_BUSY),
-            (IRQ_RX_TIMEOUT, EVENT_TIMEOUT),
-        ):
-            if flags & flag:
-                events |= event
-        return events
+        return events_of(flags, MEANINGS)
 
     def read_frame(self, events: int) -> Frame:
         """See LoraChip. DS 4.1.6, page 42; strength of signal: DS 5.5.5, page 87."""
