@@ -13,6 +13,7 @@ from firmware_bridge.ble import limits
 from firmware_bridge.ble.bumble_device import (
     FAULTS,
     PROPERTIES,
+    DongleLink,
     bare,
     broken,
     bumble_device,
@@ -38,19 +39,13 @@ _LISTS = (
 )
 
 
-class DongleBoardLink:
+class DongleBoardLink(DongleLink):
     """A board that we are connected to."""
 
     def __init__(self, connection: Connection, inbox: Inbox, written: CharacteristicProxy[bytes]) -> None:
-        self.inbox = inbox
-        self._connection = connection
+        super().__init__(connection, inbox)
         self._written = written
         self._answered = answers_writes(flags_of(written))
-
-    @property
-    def address(self) -> str:
-        """See Link."""
-        return bare(self._connection.peer_address)
 
     async def send(self, value: bytes) -> None:
         """See Link. Returns when the board said that it took the value, if it says so."""
@@ -60,16 +55,6 @@ class DongleBoardLink:
             await self._written.write_value(value, with_response=self._answered)
         except FAULTS as error:
             raise broken("writing to the board failed", error) from error
-
-    async def receive(self) -> bytes:
-        """See Link."""
-        return await self.inbox.take()
-
-    async def close(self) -> None:
-        """See Link."""
-        if not self.inbox.ended:
-            self.inbox.end("this node closed it")
-            await hang_up(self._connection)
 
 
 def flags_of(characteristic: CharacteristicProxy[bytes]) -> set[str]:

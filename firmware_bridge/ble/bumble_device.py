@@ -17,6 +17,7 @@ from usb1 import USBError
 from firmware_bridge.ble import limits
 from firmware_bridge.ble.errors import DongleError, LinkClosedError
 from firmware_bridge.ble.gatt import Flag, local_name
+from firmware_bridge.ble.link import Inbox
 
 _QUIET: Final = logging.getLogger("bumble")
 """It warns of what is our everyday life, links that break; what matters reaches the caller."""
@@ -83,3 +84,26 @@ async def hang_up(connection: Connection) -> None:
 def broken(what: str, error: BaseException) -> LinkClosedError:
     """The error for a link that broke while *what* was tried."""
     return LinkClosedError(f"{what} ({reason_of(error)})")
+
+
+class DongleLink:
+    """What links through a dongle have in common; how values are sent is for each kind to say."""
+
+    def __init__(self, connection: Connection, inbox: Inbox) -> None:
+        self.inbox = inbox
+        self._connection = connection
+
+    @property
+    def address(self) -> str:
+        """See Link."""
+        return bare(self._connection.peer_address)
+
+    async def receive(self) -> bytes:
+        """See Link."""
+        return await self.inbox.take()
+
+    async def close(self) -> None:
+        """See Link."""
+        if not self.inbox.ended:
+            self.inbox.end("this node closed it")
+            await hang_up(self._connection)

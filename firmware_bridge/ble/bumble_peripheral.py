@@ -11,7 +11,14 @@ from bumble.device import Connection, Device
 from bumble.gatt import Characteristic, CharacteristicValue, Service
 
 from firmware_bridge.ble import limits
-from firmware_bridge.ble.bumble_device import FAULTS, PROPERTIES, bare, broken, bumble_device, hang_up
+from firmware_bridge.ble.bumble_device import (
+    FAULTS,
+    PROPERTIES,
+    DongleLink,
+    bare,
+    broken,
+    bumble_device,
+)
 from firmware_bridge.ble.errors import LinkClosedError
 from firmware_bridge.ble.gatt import (
     CHARACTERISTICS,
@@ -25,19 +32,13 @@ from firmware_bridge.ble.gatt import (
 from firmware_bridge.ble.link import Inbox
 
 
-class DonglePhoneLink:
+class DonglePhoneLink(DongleLink):
     """A phone that asked for notifications."""
 
     def __init__(self, device: Device, connection: Connection, notified: Characteristic[bytes]) -> None:
-        self.inbox = Inbox()
+        super().__init__(connection, Inbox())
         self._device = device
-        self._connection = connection
         self._notified = notified
-
-    @property
-    def address(self) -> str:
-        """See Link."""
-        return bare(self._connection.peer_address)
 
     async def send(self, value: bytes) -> None:
         """See Link. Handed over to the dongle: a notification has no answer."""
@@ -47,16 +48,6 @@ class DonglePhoneLink:
             await self._device.notify_subscriber(self._connection, self._notified, value)
         except FAULTS as error:
             raise broken("notifying the phone failed", error) from error
-
-    async def receive(self) -> bytes:
-        """See Link."""
-        return await self.inbox.take()
-
-    async def close(self) -> None:
-        """See Link."""
-        if not self.inbox.ended:
-            self.inbox.end("this node closed it")
-            await hang_up(self._connection)
 
 
 class BumblePeripheral:
