@@ -9,12 +9,15 @@ from typing import Final
 
 from firmware_bridge.chips import sx126x as chip
 from firmware_bridge.chips.modem import Modem
+from firmware_bridge.emulation.chip import EmulatedChip
 from firmware_bridge.emulation.ether import Antenna, Ether, Heard, Signal
 
 BUFFER_SIZE: Final = 256
 """Bytes of the data buffer (data sheet 7)."""
 START_US: Final = 3_500
 """From the end of a reset, or from sleep without settings, until BUSY falls (data sheet table 8-4)."""
+WAKE_US: Final = 340
+"""From sleep with settings kept until BUSY falls (data sheet table 8-4)."""
 CALIBRATE_US: Final = 3_500
 """Calibration of all blocks (data sheet 9.2.1)."""
 COMMAND_US: Final = 10
@@ -45,39 +48,22 @@ _BANDWIDTHS_HZ: Final = {
 _TCXO_MV: Final = (1_600, 1_700, 1_800, 2_200, 2_400, 2_700, 3_000, 3_300)
 
 
-class EmulatedSx126x:
+class EmulatedSx126x(EmulatedChip):
     """One chip, on a module with a TCXO at DIO3 (*tcxo_mv*) or with a crystal (0)."""
 
+    START_US = START_US
+
     def __init__(self, ether: Ether, name: str, *, tcxo_mv: int = 0, low_power: bool = False) -> None:
+        super().__init__(ether, ("dio1", "dio2"))
         self.antenna = Antenna(name, self)
-        self.on_line: Callable[[str, bool], None] = lambda _line, _high: None
-        """Called when an output changes: ``dio1``, ``dio2``."""
-        self.violations: list[str] = []
-        """What was asked of the chip at a time when it does not do it."""
-        self.hung = False
-        """Set: BUSY stays high until the chip is reset."""
         self.low_power = low_power
         """A SX1261."""
-        self._ether = ether
-        self._timeline = ether.timeline
         self._tcxo_needed_mv = tcxo_mv
-        self._held = False
-        self._busy_until_us = 0
-        self._era = 0
-        self._lines = {"dio1": False, "dio2": False}
         self._handlers = self._make_handlers()
         ether.join(self.antenna)
         self._restart()
 
     # --- the pins
-
-    def reset_line(self, high: bool) -> None:
-        """NRESET: held low it stops the chip; let go, the chip starts anew."""
-        if self._held and high:
-            self.hung = False
-            self._restart()
-            self._busy_until_us = self._timeline.now_us() + START_US
-        self._held = not high
 
     def busy(self) -> bool:
         """The BUSY line."""
@@ -118,11 +104,6 @@ class EmulatedSx126x:
         """Whether it turns an antenna switch by itself."""
         return self._dio2_switch
 
-    def brown_out(self) -> None:
-        """Lose everything, as when the supply fails for a moment."""
-        self._restart()
-        self._update_lines()
-
     # --- state
 
     def _restart(self) -> None:
@@ -153,7 +134,7 @@ class EmulatedSx126x:
 
     def _wake(self) -> None:
         self.mode = STANDBY
-        self._busy_until_us = self._timeline.now_us() + 340
+        self._busy_until_us = self._timeline.now_us() + WAKE_US
 
     def modem(self) -> Modem:
         """What it was told, as settings. The sync word is as SX127x count it."""
@@ -322,17 +303,6 @@ class EmulatedSx126x:
         self._busy_until_us += MODE_US
         return True
 
-    def _later(self, us: int, step: Callable[[], None]) -> None:
-        """Do *step* unless the mode is changed before."""
-        era = self._era
-
-        def happen() -> None:
-            if era == self._era and not self.hung:
-                step()
-                self._update_lines()
-
-        self._timeline.at(self._timeline.now_us() + us, happen)
-
     def _do_receive(self, parameters: bytes) -> bytes:
         if parameters != chip.RX_CONTINUOUS:
             self.violations.append("only continuous reception is emulated")
@@ -419,16 +389,12 @@ class EmulatedSx126x:
     def _raise_flag(self, flags: int) -> None:
         self._flags |= flags & self._wanted
 
-    def _update_lines(self) -> None:
+    def _states(self) -> dict[str, bool]:
         """DIO1 by the flags, DIO2 high while sending (data sheet 13.3.1, 13.3.2)."""
-        states = {
+        return {
             "dio1": bool(self._flags & self._on_dio1),
             "dio2": self._dio2_switch and self.mode == SENDING,
         }
-        for line, high in states.items():
-            if self._lines[line] != high:
-                self._lines[line] = high
-                self.on_line(line, high)
 
 
 def _half_db(dbm: float) -> int:

@@ -4,11 +4,11 @@ Data sheet: SX1276/77/78/79, Rev. 4, March 2015. What a driver does against it i
 it would not fail, but quietly do something else.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 from firmware_bridge.chips import sx127x as chip
 from firmware_bridge.chips.modem import Modem
+from firmware_bridge.emulation.chip import EmulatedChip
 from firmware_bridge.emulation.ether import Antenna, Ether, Heard, Signal
 
 FIFO_SIZE: Final = 256
@@ -31,36 +31,19 @@ _STANDBY_ONLY: Final = frozenset(
 """What must not be changed while sending or receiving."""
 
 
-class EmulatedSx127x:
+class EmulatedSx127x(EmulatedChip):
     """One chip."""
 
+    START_US = START_US
+
     def __init__(self, ether: Ether, name: str, *, version: int = chip.VERSION) -> None:
+        super().__init__(ether, ("dio0", "dio1"))
         self.antenna = Antenna(name, self)
-        self.on_line: Callable[[str, bool], None] = lambda _line, _high: None
-        """Called when an output changes: ``dio0``, ``dio1``."""
-        self.violations: list[str] = []
-        """What was asked of the chip at a time when it does not do it."""
-        self.hung = False
-        """Set: it answers nothing any more, until it is reset."""
-        self._ether = ether
-        self._timeline = ether.timeline
         self._version = version
-        self._held = False
-        self._ready_us = 0
-        self._era = 0
-        self._lines = {"dio0": False, "dio1": False}
         ether.join(self.antenna)
         self._restart()
 
     # --- the pins
-
-    def reset_line(self, high: bool) -> None:
-        """NRESET: held low it stops the chip; let go, the chip starts anew."""
-        if self._held and high:
-            self.hung = False
-            self._restart()
-            self._ready_us = self._timeline.now_us() + START_US
-        self._held = not high
 
     def busy(self) -> bool:
         """There is no such line."""
@@ -69,7 +52,7 @@ class EmulatedSx127x:
     def transfer(self, data: bytes) -> bytes:
         """One transfer with the chip selected."""
         self._timeline.catch_up()
-        if self.hung or self._held or self._timeline.now_us() < self._ready_us or not data:
+        if self.hung or self._held or self._timeline.now_us() < self._busy_until_us or not data:
             return bytes(len(data))
         address, write = data[0] & 0x7F, bool(data[0] & 0x80)
         answer = bytearray(1)
@@ -93,11 +76,6 @@ class EmulatedSx127x:
     def turns_switch(self) -> bool:
         """Whether it turns an antenna switch by itself."""
         return False
-
-    def brown_out(self) -> None:
-        """Lose everything, as when the supply fails for a moment."""
-        self._restart()
-        self._update_lines()
 
     # --- registers
 
@@ -196,17 +174,6 @@ class EmulatedSx127x:
                 self._start_cad()
             case _:
                 pass
-
-    def _later(self, us: int, step: Callable[[], None]) -> None:
-        """Do *step* unless the mode is changed before."""
-        era = self._era
-
-        def happen() -> None:
-            if era == self._era and not self.hung:
-                step()
-                self._update_lines()
-
-        self._timeline.at(self._timeline.now_us() + us, happen)
 
     def _stand_by(self) -> None:
         self._common[chip.REG_OP_MODE] = self._common[chip.REG_OP_MODE] & ~chip.MODE_MASK | chip.MODE_STANDBY
@@ -339,13 +306,12 @@ class EmulatedSx127x:
     def _raise_flag(self, flags: int) -> None:
         self._lora[chip.REG_IRQ_FLAGS] |= flags & ~self._lora[chip.REG_IRQ_MASK]
 
-    def _update_lines(self) -> None:
+    def _states(self) -> dict[str, bool]:
         """DIO0 and DIO1 (data sheet table 18, page 46)."""
         flags, mapping = self._lora[chip.REG_IRQ_FLAGS], self._common[chip.REG_DIO_MAPPING_1]
         on_dio0 = {0: chip.IRQ_RX_DONE, 1: chip.IRQ_TX_DONE, 2: chip.IRQ_CAD_DONE}.get(mapping >> 6, 0)
         on_dio1 = {0: chip.IRQ_RX_TIMEOUT, 2: chip.IRQ_CAD_DETECTED}.get(mapping >> 4 & 3, 0)
-        for line, watched in (("dio0", on_dio0), ("dio1", on_dio1)):
-            high = self.long_range and bool(flags & watched)
-            if self._lines[line] != high:
-                self._lines[line] = high
-                self.on_line(line, high)
+        return {
+            "dio0": self.long_range and bool(flags & on_dio0),
+            "dio1": self.long_range and bool(flags & on_dio1),
+        }
