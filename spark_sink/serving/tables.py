@@ -1,0 +1,165 @@
+"""The tables of the serving database, said once for SQLite and PostgreSQL (docs/formats/serving-2.md)."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+
+class ColumnType(Enum):
+    """What a column holds; the value is what Arrow calls it."""
+
+    INT = "int64"
+    REAL = "double"
+    TEXT = "string"
+    BYTES = "binary"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    type: ColumnType
+    optional: bool
+    """It may be null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: its key first, then the rest."""
+
+    name: str
+    key: tuple[str, ...]
+    """Empty where rows have no key."""
+    columns: tuple[Column, ...]
+    indexes: tuple[tuple[str, ...], ...] = ()
+
+
+_TYPES: Final = {
+    "int": ColumnType.INT,
+    "real": ColumnType.REAL,
+    "text": ColumnType.TEXT,
+    "bytes": ColumnType.BYTES,
+}
+
+
+def _table(name: str, key: str, rest: str, *indexes: str) -> Table:
+    """A table of ``name:type`` words; a question mark after the type says that the column may be null."""
+    columns = []
+    for word in f"{key} {rest}".split():
+        column, _, kind = word.partition(":")
+        columns.append(Column(column, _TYPES[kind.rstrip("?")], kind.endswith("?")))
+    return Table(
+        name,
+        tuple(word.partition(":")[0] for word in key.split()),
+        tuple(columns),
+        tuple(tuple(index.split()) for index in indexes),
+    )
+
+
+NAMES: Final = (
+    _table("nodes", "node_no:int", "node:text", "node"),
+    _table("feeds", "feed_no:int", "feed:text", "feed"),
+)
+"""Numbers for the long names that all other tables use. Which number a name has depends on the order of reading."""
+
+FACTS: Final = (
+    _table(
+        "boots",
+        "node_no:int boot:int",
+        "name:text? feed_no:int? dialect:text? version:text? clean:int? network:text? network_name:text? "
+        "latitude:real? longitude:real? started_us:int? stopped_us:int? stop_reason:text? records:int "
+        "first_offset:int first_us:int first_mono_us:int last_offset:int last_us:int last_mono_us:int",
+    ),
+    _table(
+        "faces",
+        "node_no:int face:text",
+        "boot:int offset:int t_us:int up:int spec:text? region:text? sub_band:text? limit_ppm:int? window_us:int?",
+    ),
+    _table(
+        "entries",
+        "feed_no:int seq:int",
+        "id:text type:int size:int chunks:int publisher:int? boot:int? t_us:int? mono_us:int?",
+    ),
+    _table(
+        "copies",
+        "feed_no:int seq:int node_no:int",
+        "boot:int offset:int t_us:int mono_us:int origin:text face:text?",
+    ),
+    _table("side_chains", "feed_no:int seq:int node_no:int", "held:int complete_us:int?"),
+    _table("frontiers", "node_no:int feed_no:int", "seq:int boot:int t_us:int", "feed_no"),
+    _table("sets", "node_no:int", "boot:int offset:int feeds:int state:text t_us:int"),
+    _table(
+        "traffic",
+        "node_no:int hour_us:int direction:text face:text packet:text verdict:text reason:text",
+        "packets:int bytes:int airtime_us:int",
+    ),
+    _table("airtime", "node_no:int slot_us:int face:text", "packets:int airtime_us:int"),
+    _table("counts", "node_no:int hour_us:int kind:text detail:text", "records:int total:int", "kind"),
+    _table(
+        "incidents",
+        "node_no:int boot:int offset:int",
+        "t_us:int mono_us:int kind:text face:text? rule:text? detail:text? feed_no:int? seq:int? held:text? "
+        "other:text? n:int?",
+        "t_us",
+    ),
+    _table(
+        "sights",
+        "node_no:int boot:int hour_us:int batch:int part:int",
+        "n:int low_us:int high_us:int rows:bytes",
+    ),
+    _table(
+        "packets",
+        "place:int",
+        "node_no:int t_us:int direction:text face:text packet:text verdict:text reason:text? length:int rssi_dbm:int? "
+        "snr_db:real? airtime_us:int feed_no:int? seq:int? chunk:int?",
+    ),
+)
+"""What the logs say, merged batch by batch. Times are by the clock of the node that wrote the record."""
+
+SIDE: Final = (
+    _table("bad_lines", "path:text byte:int", "reason:text text:text"),
+    _table("gaps", "node_no:int boot:int first_offset:int", "next_offset:int?"),
+    _table("oddities", "node:text path:text", "reason:text"),
+)
+"""What was not counted, and why."""
+
+JOB: Final = (
+    _table("meta", "name:text", "value:text"),
+    _table("batches", "query:text", "batch_id:int records:int committed_us:int newest_us:int? offsets:text"),
+    _table(
+        "batch_log",
+        "committed_us:int query:text batch_id:int",
+        "records:int bytes:int behind_bytes:int read_us:int merge_us:int newest_us:int?",
+    ),
+    _table("refresh_log", "committed_us:int", "hours:int sights:int wall_us:int waiting:int"),
+    _table("dirty", "node_no:int boot:int hour_us:int", "marked_us:int"),
+)
+"""How far the job is, and how it fares. Times are by the clock of the machine that runs it."""
+
+DERIVED: Final = (
+    _table(
+        "clocks",
+        "node_no:int boot:int era:int",
+        "from_mono_us:int base_us:int mesh:int at_us:int offset_us:int drift_ppm:real offset_error_us:real "
+        "drift_error_ppm:real covariance_us_ppm:real matches:int",
+    ),
+    _table(
+        "links",
+        "hour_us:int sender:int receiver:int",
+        "heard:int sent:int rssi_sum:int rssi_n:int snr_sum:real snr_n:int first_us:int last_us:int",
+    ),
+    _table("uses", "hour_us:int node_no:int face:text packet:text use:text", "packets:int airtime_us:int"),
+    _table("delays", "hour_us:int scope:text a:int b:int bucket:int", "n:int"),
+    _table("steps", "node_no:int feed_no:int hour_us:int", "seq:int", "hour_us"),
+    _table("progress", "minute_us:int", "hour_us:int published:int copied:int", "hour_us"),
+    _table(
+        "groups", "slot_us:int node_no:int", "hour_us:int group_no:int contacts:int last_us:int?", "hour_us"
+    ),
+    _table("changes", "t_us:int kind:text subject:text", "detail:text"),
+    _table("alerts", "rule:text subject:text since_us:int", "until_us:int? level:text value:real peak:real"),
+)
+"""What follows from all logs together, made anew for each hour that something new is known of. Times are by the clock
+of the mesh: nodes' clocks, put right."""
+
+TABLES: Final = {table.name: table for table in (*NAMES, *FACTS, *SIDE, *JOB, *DERIVED)}
