@@ -170,3 +170,15 @@ class JobFailedError(SinkError):
             f"Spark stopped; its own report is in {details}. What was counted is kept; starting again goes on from "
             "there."
         )
+
+
+class DamagedSightsError(SinkError):
+    """Packed rows in the serving database cannot be read."""
+
+    exit_code = 65
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"Packed rows in the table sights are damaged or from another program: {reason}. Nothing was changed. "
+            "The logs have it all: name a new database with --db, and everything is counted again."
+        )

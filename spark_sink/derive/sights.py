@@ -1,0 +1,163 @@
+"""Rows of single packets and arrivals, packed for the serving database (docs/formats/serving-2.md, "Packed rows")."""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from spark_sink.errors import DamagedSightsError
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+VERSION: Final = 1
+"""First byte of packed rows."""
+NO_FACE: Final = 255
+NO_RSSI: Final = -32_768
+NO_CHUNK: Final = 2**32 - 1
+"""What stands for "unknown" or "none" in a column."""
+
+_TYPES: Final = {
+    "kind": "<u1",
+    "face": "<u1",
+    "packet": "<u1",
+    "verdict": "<u1",
+    "offset": "<i8",
+    "t_us": "<i8",
+    "mono_us": "<i8",
+    "hash": "<i8",
+    "length": "<u2",
+    "airtime_us": "<u4",
+    "rssi_dbm": "<i2",
+    "snr_db": "<f4",
+    "feed": "<i8",
+    "seq": "<u4",
+    "chunk": "<u4",
+}
+DTYPES: Final = {name: np.dtype(code) for name, code in _TYPES.items()}
+"""Packed columns in their order, and what they hold."""
+_ROW_SIZE: Final = sum(dtype.itemsize for dtype in DTYPES.values())
+_WIDE: Final = {
+    name: np.dtype(np.float64 if dtype.kind == "f" else np.int64) for name, dtype in DTYPES.items()
+}
+_HEAD: Final = struct.Struct("<BI")
+_COUNTS: Final = struct.Struct("<IB")
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Columns of the same length, a value a row; the meaning of each is in docs/formats/serving-2.md."""
+
+    kind: Numbers
+    face: Numbers
+    """Index into `faces`; `NO_FACE` for none."""
+    packet: Numbers
+    verdict: Numbers
+    offset: Numbers
+    t_us: Numbers
+    mono_us: Numbers
+    hash: Numbers
+    length: Numbers
+    airtime_us: Numbers
+    rssi_dbm: Numbers
+    snr_db: Numbers
+    feed: Numbers
+    seq: Numbers
+    chunk: Numbers
+    faces: tuple[str, ...]
+    """Names of up to 255 bytes, up to 255 of them."""
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """The rows of many blobs, one after the other."""
+
+    columns: dict[str, Numbers]
+    """By name, all of 64 bits. ``face`` is an index into `faces`, −1 for none; else values are as they were packed."""
+    faces: tuple[str, ...]
+    lengths: Numbers
+    """How many rows each blob had, to repeat by them what is known of a blob."""
+
+
+def pack(rows: Packed) -> bytes:
+    """Pack *rows*. A number that its column cannot hold becomes the nearest that it can."""
+    names = [name.encode() for name in rows.faces]
+    parts = [_COUNTS.pack(len(rows), len(names))]
+    for name in names:
+        parts += bytes((len(name),)), name
+    parts += [_exact(getattr(rows, name), dtype).tobytes() for name, dtype in DTYPES.items()]
+    plain = b"".join(parts)
+    return _HEAD.pack(VERSION, len(plain)) + bytes(pa.compress(plain, codec="zstd", asbytes=True))
+
+
+def _exact(column: Numbers, dtype: np.dtype[Any]) -> Numbers:
+    if column.dtype == dtype:
+        return column
+    if dtype.kind != "f":
+        ends = np.iinfo(dtype)
+        column = np.clip(column, ends.min, ends.max)
+    return column.astype(dtype)
+
+
+def unpack(blob: bytes) -> Packed:
+    """Give back what `pack` was given. Raises DamagedSightsError."""
+    plain, number, faces, place = _open(blob)
+    columns = {}
+    for name, dtype in DTYPES.items():
+        columns[name] = np.frombuffer(plain, dtype, number, place)
+        place += number * dtype.itemsize
+    return Packed(**columns, faces=faces)
+
+
+def unpack_all(blobs: Sequence[bytes], names: Sequence[str] = tuple(DTYPES)) -> Unpacked:
+    """Unpack the columns called *names* of many blobs at once. Raises DamagedSightsError."""
+    pieces: dict[str, list[Numbers]] = {name: [] for name in names}
+    numbers: dict[str, int] = {}
+    lengths = np.zeros(len(blobs), np.int64)
+    for index, blob in enumerate(blobs):
+        plain, lengths[index], faces, place = _open(blob)
+        number = int(lengths[index])
+        for name, dtype in DTYPES.items():
+            if name in pieces:
+                column = np.frombuffer(plain, dtype, number, place)
+                pieces[name].append(_renamed(column, faces, numbers) if name == "face" else column)
+            place += number * dtype.itemsize
+    columns = {name: _joined(pieces[name], _WIDE[name]) for name in names}
+    return Unpacked(columns, tuple(numbers), lengths)
+
+
+def _renamed(face: Numbers, faces: Sequence[str], numbers: dict[str, int]) -> Numbers:
+    """Change numbers of *faces* into *numbers*, which get new names added."""
+    new = np.full(256, -1, np.int64)
+    new[: len(faces)] = [numbers.setdefault(name, len(numbers)) for name in faces]
+    return new[face]
+
+
+def _joined(pieces: Sequence[Numbers], dtype: np.dtype[Any]) -> Numbers:
+    return np.concatenate(pieces, dtype=dtype) if pieces else np.empty(0, dtype)
+
+
+def _open(blob: bytes) -> tuple[bytes, int, tuple[str, ...], int]:
+    """Uncompressed bytes, number of rows, names of faces, and where the columns begin."""
+    try:
+        version, size = _HEAD.unpack_from(blob)
+        if version != VERSION:
+            raise DamagedSightsError(f"they have version {version}")
+        plain = bytes(pa.decompress(memoryview(blob)[_HEAD.size :], size, codec="zstd", asbytes=True))
+        number, names = _COUNTS.unpack_from(plain)
+        place = _COUNTS.size
+        faces = []
+        for _ in range(names):
+            end = place + 1 + plain[place]
+            faces.append(plain[place + 1 : end].decode())
+            place = end
+    except (struct.error, OSError, MemoryError, IndexError, ValueError) as error:
+        raise DamagedSightsError(str(error)) from error
+    if len(plain) != place + number * _ROW_SIZE:
+        raise DamagedSightsError(f"{len(plain)} bytes cannot be {number} rows")
+    return plain, number, tuple(faces), place

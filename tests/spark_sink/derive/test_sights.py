@@ -1,0 +1,130 @@
+"""Packed rows: read as they were frozen, given back as they came, and refused where damaged."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_sink.derive import sights
+from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, Packed, pack, unpack, unpack_all
+from spark_sink.errors import DamagedSightsError
+
+VECTOR = Path(__file__).parents[2] / "vectors" / "serving" / "sights_v1.hex"
+
+ROWS = (
+    {
+        "offset": 7,
+        "t_us": 1_700_000_000_000_001,
+        "mono_us": 5,
+        "hash": -2,
+        "length": 120,
+        "airtime_us": 370_000,
+    }
+    | {
+        "kind": 0,
+        "face": 1,
+        "packet": 0,
+        "verdict": 0,
+        "rssi_dbm": -117,
+        "snr_db": -7.5,
+        "feed": 2**62,
+        "seq": 3,
+    }
+    | {"chunk": NO_CHUNK},
+    {"offset": 8, "t_us": 1_700_000_000_000_002, "mono_us": 0, "hash": 0, "length": 0, "airtime_us": 0}
+    | {"kind": 2, "face": NO_FACE, "packet": 255, "verdict": 6, "rssi_dbm": NO_RSSI, "snr_db": float("nan")}
+    | {"feed": -(2**63), "seq": 2**32 - 1, "chunk": 0},
+)
+
+
+def packed(rows: tuple[dict[str, float], ...], faces: tuple[str, ...]) -> Packed:
+    columns = {name: np.array([row[name] for row in rows], dtype) for name, dtype in DTYPES.items()}
+    return Packed(**columns, faces=faces)
+
+
+def assert_same(one: Packed, other: Packed) -> None:
+    assert one.faces == other.faces
+    for name in DTYPES:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+def values(dtype: np.dtype) -> st.SearchStrategy[float]:
+    if dtype.kind == "f":
+        return st.floats(width=32)
+    return st.integers(int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
+
+ROW = st.fixed_dictionaries({name: values(dtype) for name, dtype in DTYPES.items()})
+FACES = st.lists(st.text(max_size=60), max_size=255, unique=True).map(tuple)
+
+
+def test_frozen_rows_are_read() -> None:
+    blob = bytes.fromhex(VECTOR.read_text())
+    assert_same(unpack(blob), packed(ROWS, ("ip", "lora0 ü")))
+
+
+def test_rows_are_packed_as_frozen() -> None:
+    """But for compression, which may do better one day."""
+    blob, frozen = pack(packed(ROWS, ("ip", "lora0 ü"))), bytes.fromhex(VECTOR.read_text())
+    size = int.from_bytes(frozen[1:5], "little")
+    assert blob[:5] == frozen[:5]
+    assert pa.decompress(blob[5:], size, "zstd") == pa.decompress(frozen[5:], size, "zstd")
+
+
+@given(st.lists(ROW, max_size=20).map(tuple), FACES)
+def test_what_is_packed_comes_back(rows: tuple[dict[str, float], ...], faces: tuple[str, ...]) -> None:
+    assert_same(unpack(pack(packed(rows, faces))), packed(rows, faces))
+
+
+def test_numbers_too_large_become_the_largest() -> None:
+    row = packed(ROWS[:1], ("ip", "lora"))
+    large = replace(row, length=np.array([2**40]), rssi_dbm=np.array([-(2**40)]), seq=np.array([-1]))
+    back = unpack(pack(large))
+    assert (int(back.length[0]), int(back.rssi_dbm[0]), int(back.seq[0])) == (2**16 - 1, -(2**15), 0)
+
+
+@given(st.lists(st.tuples(st.lists(ROW, max_size=4), FACES), max_size=5))
+def test_many_are_unpacked_as_each(blobs: list[tuple[list[dict[str, float]], tuple[str, ...]]]) -> None:
+    rows = [packed(tuple({**row, "face": index % (len(faces) + 1)} for index, row in enumerate(some)), faces)
+            for some, faces in blobs]  # fmt: skip
+    found = unpack_all([pack(some) for some in rows])
+    assert list(found.lengths) == [len(some) for some in rows]
+    names = [name for some in rows for name in [(*some.faces, None)[index] for index in some.face]]
+    assert [found.faces[index] if index >= 0 else None for index in found.columns["face"]] == names
+    for name in set(DTYPES) - {"face"}:
+        wanted = [value for some in rows for value in getattr(some, name)]
+        np.testing.assert_array_equal(found.columns[name], wanted, err_msg=name)
+
+
+def test_some_columns_of_many() -> None:
+    found = unpack_all([pack(packed(ROWS, ("ip", "lora")))] * 2, ["seq"])
+    assert list(found.columns) == ["seq"]
+    assert list(found.columns["seq"]) == [3, 2**32 - 1] * 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda blob: blob[:0],
+        lambda blob: b"\x02" + blob[1:],
+        lambda blob: blob[:-1],
+        lambda blob: blob[:1] + b"\xff\xff\xff\xff" + blob[5:],
+        lambda blob: blob[:5] + b"nonsense",
+        lambda blob: replaced(blob, 0, b"\x03"),
+        lambda blob: replaced(blob, 4, b"\xff"),
+        lambda blob: replaced(blob, 6, b"\xff"),
+    ],
+)
+def test_damage_is_refused(damage) -> None:
+    with pytest.raises(DamagedSightsError, match="sights are damaged"):
+        unpack(damage(pack(packed(ROWS, ("ip", "lora")))))
+
+
+def replaced(blob: bytes, place: int, new: bytes) -> bytes:
+    plain = bytearray(pa.decompress(blob[5:], int.from_bytes(blob[1:5], "little"), "zstd", asbytes=True))
+    plain[place : place + len(new)] = new
+    return bytes([sights.VERSION]) + blob[1:5] + pa.compress(bytes(plain), codec="zstd", asbytes=True)
