@@ -127,4 +127,5 @@ def test_damage_is_refused(damage) -> None:
 def replaced(blob: bytes, place: int, new: bytes) -> bytes:
     plain = bytearray(pa.decompress(blob[5:], int.from_bytes(blob[1:5], "little"), "zstd", asbytes=True))
     plain[place : place + len(new)] = new
-    return bytes([sights.VERSION]) + blob[1:5] + pa.compress(bytes(plain), codec="zstd", asbytes=True)
+    squeezed: bytes = pa.compress(bytes(plain), codec="zstd", asbytes=True)
+    return bytes([sights.VERSION]) + blob[1:5] + squeezed
