@@ -267,6 +267,16 @@ def test_what_was_heard_meanwhile_is_not_given(station: Station) -> None:
     assert station.given()[:2] == of_ana(5, 7)
 
 
+def test_what_others_gave_before_us_is_counted_once(station: Station) -> None:
+    station.hear(b"ab", 1, HELD + 1)
+    station.floor.heard_entry(ANA.feed_id, 1, station.now_us, new=False)
+    station.floor.heard_entry(ANA.feed_id, 1, station.now_us, new=False)
+    station.floor.heard_entry(BEN.feed_id, 1, station.now_us, new=False)
+    assert station.line.counters.spared == 1
+    station.floor.heard_entry(ANA.feed_id, 2, station.now_us, new=True)
+    assert station.line.counters.spared == 1, "what is new to us we could not have given"
+
+
 def test_what_was_heard_long_ago_is_given_again(station: Station) -> None:
     station.hear(b"ab", 3, HELD + 1, asks=US)
     station.floor.heard_entry(ANA.feed_id, 4, station.now_us, new=False)

@@ -1,5 +1,7 @@
 """The node as its shell sees it: faces, packets of every kind, its user, its counters."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.nodes import (
@@ -44,7 +46,7 @@ from tinyssb_node.events import (
     SetChanged,
 )
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
-from tinyssb_node.scheduling.link import Reception, stream_profile
+from tinyssb_node.scheduling.link import Allowance, Reception, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 
 NETWORK = Network()
@@ -69,6 +71,13 @@ def test_a_face_that_came_up_is_shown_and_one_that_went_is_not() -> None:
     assert bench.seen(FaceDown) == [FaceDown(face=FACE, reason="unplugged")]
     assert bench.node.faces() == []
     assert bench.node.next_wake_us() is None
+
+
+def test_a_face_under_a_law_says_so() -> None:
+    law = Allowance(band="EU868 868.0-868.6", limit_us=36_000_000, window_us=3_600_000_000)
+    bench = Bench(profile=replace(radio_profile(), allowance=law))
+    (up,) = bench.seen(FaceUp)
+    assert (up.sub_band, up.limit_ppm, up.window_us) == ("EU868 868.0-868.6", 10_000, 3_600_000_000)
 
 
 def test_too_many_faces_are_refused_and_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,7 @@ KINDS: Final[Mapping[type[events.Event], str]] = {
     events.SetChanged: "set",
     events.ForkFound: "fork",
     events.Refused: "refused",
+    events.AnswersSpared: "spared",
 }
 """What each event is called in the log."""
 

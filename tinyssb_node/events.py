@@ -262,6 +262,12 @@ class FaceUp:
     """Its name."""
     spec: str
     """The spec string it was opened by."""
+    sub_band: str | None = None
+    """The legal sub-band it sends in; None where no law limits how much is sent. So are the following."""
+    limit_ppm: int | None = None
+    """What may be sent, in microseconds per second of the window."""
+    window_us: int | None = None
+    """Any window of this length counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,6 +289,16 @@ class Refused:
     event_log."""
     face: FaceName | None
     """Whose, where it is a face's."""
+    count: int
+    """How many since the last such record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersSpared:
+    """Packets we were about to give were heard from somebody else first; at most one record a minute and face."""
+
+    face: FaceName
+    """Where."""
     count: int
     """How many since the last such record."""
 
@@ -311,6 +327,10 @@ class DaemonStarted:
     """True if the boot before ended by a stop record (or there was none)."""
     network_name: NetworkName | None = None
     """What its user calls the network; None for the default one."""
+    latitude: float | None = None
+    """Where it stands, degrees north (WGS 84), if its user says so."""
+    longitude: float | None = None
+    """Degrees east."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,6 +359,7 @@ Event = (
     | FaceUp
     | FaceDown
     | Refused
+    | AnswersSpared
     | ClockSet
     | DaemonStarted
     | DaemonStopped

@@ -113,6 +113,8 @@ class Floor:
     def heard_entry(self, feed: FeedId, seq: int, now_us: int, *, new: bool) -> None:
         """An entry was heard, *new* or not."""
         self._asked = None
+        if not new and any(asker.awaits(feed, seq) for asker in self._askers(now_us)):
+            self._line.counters.spared += 1
         if new:
             for neighbour in self._known(now_us):
                 neighbour.we_got(feed, seq)

@@ -31,7 +31,6 @@ from tinyssb_node.events import (
     EntryAppended,
     Event,
     FaceDown,
-    FaceUp,
     PacketReceived,
     PacketSent,
     SetChanged,
@@ -42,7 +41,7 @@ from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.replica import ORPHANS_FULL, Finding, Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, Boot
 from tinyssb_node.scheduling.line import FaceStatus, Line
-from tinyssb_node.scheduling.link import LinkProfile, Reception
+from tinyssb_node.scheduling.link import LinkProfile, Reception, came_up
 from tinyssb_node.scheduling.refusals import JunkMeter, Refusals
 from tinyssb_node.scheduling.trickle import Entropy
 from tinyssb_node.setgossip import SetGossip
@@ -104,7 +103,7 @@ class Node:
         self._gossip.face_up(self._lines[face])
         self._sets.face_up(self._lines[face])
         self._junk_meters[face] = JunkMeter(now_us)
-        return [FaceUp(face=face, spec=spec)]
+        return [came_up(face, spec, profile)]
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
         """A face is gone, and with it what waited for it."""
@@ -404,12 +403,7 @@ class Node:
             if built is not None:
                 line.hand(*built)
                 effects.append(Send(line.name, *built[:2]))
-        if line.counters.refused > line.refused_told:
-            self._refusals.refuse("queue", line.name, line.counters.refused - line.refused_told)
-            line.refused_told = line.counters.refused
-        if line.counters.held_back > line.held_back_told:
-            self._refusals.refuse("budget", line.name, line.counters.held_back - line.held_back_told)
-            line.held_back_told = line.counters.held_back
+        self._refusals.note(line.name, line.counters)
 
     # --- the user
 

@@ -93,6 +93,15 @@ def write(folder: Path) -> None:
     log.append(HAPPENINGS[0], SECOND_US + 2_500, 2_500)
     many = events.PacketsSent(face=UDP, packet=PacketKind.ENTRY, count=512, size=61_440)
     log.append(many, SECOND_US + 3_500, 3_500)
+    law = events.FaceUp(
+        face=RADIO,
+        spec="lora:rak4631",
+        sub_band="EU868 868.0-868.6",
+        limit_ppm=10_000,
+        window_us=3_600_000_000,
+    )
+    log.append(law, SECOND_US + 4_500, 4_500)
+    log.append(events.AnswersSpared(face=RADIO, count=3), SECOND_US + 5_500, 5_500)
     log.append(events.DaemonStopped(reason="SIGTERM"), SECOND_US + 9_000, 9_000)
     log.close()
 

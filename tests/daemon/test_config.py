@@ -50,6 +50,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         network_key = "00ff"
         networks.village.key = "ab"
         faces = ["ws:listen:0.0.0.0:8080"]
+        latitude = 46.5
+        longitude = -8
         events.segment_mib = 2
         events.segment_hours = 3
         events.keep_days = 4
@@ -65,6 +67,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "name": "Kamm",
         "networks": {"default": Network(b"\x00\xff"), "village": Network(b"\xab")},
         "faces": ("ws:listen:0.0.0.0:8080",),
+        "latitude": 46.5,
+        "longitude": -8.0,
         "events_segment_bytes": 2 * 2**20,
         "events_segment_age_s": 3 * 3600,
         "events_keep_age_s": 4 * 86_400,
@@ -97,6 +101,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ('faces = "udp:239.5.5.8:1558"', "faces", "faces = ", "a list"),
         ("faces = [1]", "faces", "faces = [1]", "a list"),
         ('faces = ["a", "a"]', "faces", 'faces = ["a", "a"]', "a is there twice"),
+        ("latitude = 90.5", "latitude", "latitude = 90.5", "-90 to 90"),
+        ("longitude = true", "longitude", "longitude = true", "-180 to 180"),
         ("events.keep_days = 0", "events.keep_days", "events.keep_days = 0", "1 to 3650"),
         ("events.keep_days = true", "events.keep_days", "events.keep_days = true", "whole number"),
         ("events.keep_days = 1.5", "events.keep_days", "events.keep_days = 1.5", "whole number"),

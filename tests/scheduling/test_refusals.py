@@ -1,8 +1,9 @@
 """What was turned away is told, at a bounded rate."""
 
 from tinyssb_node import limits
-from tinyssb_node.events import Refused
+from tinyssb_node.events import AnswersSpared, Refused
 from tinyssb_node.ids import FaceName
+from tinyssb_node.scheduling.line import Counters
 from tinyssb_node.scheduling.refusals import JunkMeter, Refusals
 
 AIR = FaceName("air")
@@ -48,6 +49,26 @@ def test_a_face_that_went_is_forgotten_alone() -> None:
     assert refusals.due(limits.REFUSED_EVERY_US) == [Refused(rule="set", face=LAN, count=1)]
     refusals.refuse("set", AIR)
     assert refusals.due(limits.REFUSED_EVERY_US) == [Refused(rule="set", face=AIR, count=1)]
+
+
+def test_what_counters_rise_by_is_told_once() -> None:
+    refusals, counters = Refusals(), Counters(refused=2, spared=1)
+    refusals.note(AIR, counters)
+    refusals.note(AIR, counters)
+    assert refusals.due(0) == [Refused(rule="queue", face=AIR, count=2), AnswersSpared(face=AIR, count=1)]
+    counters.spared += 4
+    counters.held_back += 1
+    refusals.note(AIR, counters)
+    assert refusals.due(1) == [Refused(rule="budget", face=AIR, count=1)]
+    assert refusals.due(limits.REFUSED_EVERY_US) == [AnswersSpared(face=AIR, count=4)]
+
+
+def test_a_face_that_comes_again_counts_from_the_beginning() -> None:
+    refusals = Refusals()
+    refusals.note(AIR, Counters(spared=5))
+    refusals.forget(AIR)
+    refusals.note(AIR, Counters(spared=3))
+    assert refusals.due(0) == [AnswersSpared(face=AIR, count=3)]
 
 
 def test_flapping_faces_leave_nothing_behind() -> None:

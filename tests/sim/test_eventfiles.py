@@ -1,5 +1,7 @@
 """Event logs of a simulation are like any node's, and the same wherever it is played."""
 
+import json
+import math
 import os
 import subprocess
 import sys
@@ -90,6 +92,21 @@ def test_times_are_the_nodes_own(logs: tuple[Simulation, Path]) -> None:
     steps = [row["t_us"] for row in clocks["n3"][0] if row["kind"] == "clock"]
     assert steps == [0]
     assert all(isinstance(row["mono_us"], int) and row["mono_us"] >= 0 for row in clocks["n3"][0])
+
+
+def test_places_are_told_as_far_apart_as_they_are(logs: tuple[Simulation, Path]) -> None:
+    simulation, folder = logs
+    one, other = (simulation.world.inhabitants[name] for name in ("n0", "n1"))
+    starts = []
+    for node in (one, other):
+        with segments(folder / node.feed[:8].hex())[0].path.open() as log:
+            start = json.loads(log.readline())
+        starts.append((start["latitude"], start["longitude"]))
+    assert one.position_m is not None
+    assert other.position_m is not None
+    north = math.radians(starts[1][0] - starts[0][0]) * 6_371_000
+    east = math.radians(starts[1][1] - starts[0][1]) * 6_371_000 * math.cos(math.radians(starts[0][0]))
+    assert math.hypot(north, east) == pytest.approx(math.dist(one.position_m, other.position_m), rel=0.01)
 
 
 def test_the_same_options_write_the_same_bytes_under_another_hash_seed(tmp_path: Path) -> None:

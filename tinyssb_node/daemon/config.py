@@ -48,6 +48,10 @@ class Config:
     """The networks it takes part in, the default one first."""
     faces: tuple[str, ...]
     """Spec strings of the faces to open."""
+    latitude: float | None
+    """Where the node stands, degrees north (WGS 84); None if its user does not say."""
+    longitude: float | None
+    """Degrees east; None likewise."""
     events_segment_bytes: int
     """Size at which a segment of the event log ends."""
     events_segment_age_s: int
@@ -120,6 +124,14 @@ class _Reader:
             raise self.refuse(key, value, f"it takes a whole number from {low} to {high}")
         return value
 
+    def degrees(self, key: str, most: int) -> float | None:
+        value = self._get(key, None)
+        if value is None:
+            return None
+        if not isinstance(value, int | float) or isinstance(value, bool) or not -most <= value <= most:
+            raise self.refuse(key, value, f"it takes degrees, -{most} to {most}")
+        return float(value)
+
     def choice(self, key: str, default: Choice) -> Choice:
         value = self._get(key, default.value)
         for member in type(default):
@@ -172,6 +184,8 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         name=_name(reader),
         networks=_networks(reader),
         faces=_faces(reader),
+        latitude=reader.degrees("latitude", 90),
+        longitude=reader.degrees("longitude", 180),
         events_segment_bytes=reader.number("events.segment_mib", 16, 1, 1024) * _MIB,
         events_segment_age_s=reader.number("events.segment_hours", 1, 1, 24 * 7) * _HOUR_S,
         events_keep_age_s=reader.number("events.keep_days", 30, 1, 3650) * _DAY_S,

@@ -223,6 +223,8 @@ class Daemon:
             version=__version__,
             clean=place.events.clean,
             network_name=None if place.name == DEFAULT_NETWORK else place.name,
+            latitude=self._config.latitude,
+            longitude=self._config.longitude,
         )
 
     def _has_room(self) -> bool:

@@ -55,6 +55,11 @@ class Neighbour:
         if len(marks) > limits.MARKS_MAX:
             marks.popitem(last=False)
 
+    def awaits(self, feed: FeedId, seq: int) -> bool:
+        """True if it said that it lacks an entry, and was not in reach of anybody who sent it since."""
+        following = self._next.get(feed)
+        return following is not None and following <= seq and seq not in self._marks.get(feed, ())
+
     def has(self, feed: FeedId, seq: int) -> bool:
         """True if it said that it has an entry."""
         return self._next.get(feed, 0) > seq

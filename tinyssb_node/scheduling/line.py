@@ -32,6 +32,8 @@ class Counters:
     """Packets of ours that found the queue full."""
     held_back: int = 0
     """Times that something had to wait because the law allowed no more airtime."""
+    spared: int = 0
+    """Packets we were about to give, and heard from somebody else first."""
     airtime_us: int = 0
     """Airtime of what left."""
     last_heard_us: int | None = None
@@ -119,12 +121,8 @@ class Line:
         self._budget = budget
         self._held_back: set[bool] = set()
         """Which of adverts (True) and content (False) wait for airtime."""
-        self.held_back_told = 0
-        """Of ``counters.held_back``, how many were reported."""
         self.larger_set: object = None
         """What the peer of a stream last said of a set larger than ours, with ours at that time."""
-        self.refused_told = 0
-        """Of ``counters.refused``, how many were reported."""
         # Where the next answer, WANT and CHNK begin, and where the vectors after those that are under way.
         self.give_start = self.want_start = self.want_next = self.chnk_start = self.chnk_next = 0
         self.asks: dict[PacketKind, None] = {}
@@ -165,7 +163,7 @@ class Line:
         """A packet was heard: do not say it too."""
         self.counters.received += 1
         self.counters.last_heard_us = now_us
-        self.outbox.cancel(packet)
+        self.counters.spared += self.outbox.cancel(packet)
         self.carrier.heard(packet, now_us)
         self._pacer.heard(now_us, data=len(packet) == limits.PACKET_SIZE)
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tinyssb_node import limits
+from tinyssb_node.events import FaceUp
+from tinyssb_node.ids import FaceName
 
 
 class Medium(StrEnum):
@@ -120,6 +122,20 @@ def air_profile(airtime_us: Sequence[int], snr_limit_db: float | None = None) ->
         advert_min_us=8 * packet_us,
         advert_max_us=256 * packet_us,
         snr_limit_db=snr_limit_db,
+    )
+
+
+def came_up(face: FaceName, spec: str, profile: LinkProfile) -> FaceUp:
+    """That a face can be used, with the law it is under."""
+    allowance = profile.allowance
+    if allowance is None:
+        return FaceUp(face=face, spec=spec)
+    return FaceUp(
+        face=face,
+        spec=spec,
+        sub_band=allowance.band,
+        limit_ppm=round(allowance.limit_us * 1_000_000 / allowance.window_us),
+        window_us=allowance.window_us,
     )
 
 

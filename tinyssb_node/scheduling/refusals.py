@@ -1,8 +1,11 @@
 """What was turned away, told at a bounded rate: a flood must not fill the event log."""
 
 from tinyssb_node import limits
-from tinyssb_node.events import Refused
+from tinyssb_node.events import AnswersSpared, Refused
 from tinyssb_node.ids import FaceName
+from tinyssb_node.scheduling.line import Counters
+
+_SPARED = "spared"
 
 
 class Refusals:
@@ -11,6 +14,17 @@ class Refusals:
     def __init__(self) -> None:
         self._counts: dict[tuple[str, FaceName | None], int] = {}
         self._told_us: dict[tuple[str, FaceName | None], int] = {}
+        self._noted: dict[FaceName, tuple[int, int, int]] = {}
+
+    def note(self, face: FaceName, counters: Counters) -> None:
+        """Take over what a face's counters have of this."""
+        totals = counters.refused, counters.held_back, counters.spared
+        noted = self._noted.get(face, (0, 0, 0))
+        if totals != noted:
+            self._noted[face] = totals
+            for rule, total, before in zip(("queue", "budget", _SPARED), totals, noted, strict=True):
+                if total > before:
+                    self.refuse(rule, face, total - before)
 
     def refuse(self, rule: str, face: FaceName | None, count: int = 1) -> None:
         """*count* things were turned away by *rule*."""
@@ -22,21 +36,29 @@ class Refusals:
         """True if there is something to tell."""
         return bool(self._counts)
 
-    def due(self, now_us: int) -> list[Refused]:
+    def due(self, now_us: int) -> list[Refused | AnswersSpared]:
         """The records that may be written now."""
-        due: list[Refused] = []
+        due: list[Refused | AnswersSpared] = []
         for key in sorted(self._counts, key=str):
             told_us = self._told_us.get(key)
             if told_us is None or now_us - told_us >= limits.REFUSED_EVERY_US:
-                due.append(Refused(rule=key[0], face=key[1], count=self._counts.pop(key)))
+                due.append(_record(*key, self._counts.pop(key)))
                 self._told_us[key] = now_us
         return due
 
     def forget(self, face: FaceName) -> None:
         """A face is gone: so are its counts, lest a face that flaps under ever new names fill the tables."""
+        self._noted.pop(face, None)
         for table in (self._counts, self._told_us):
             for key in [key for key in table if key[1] == face]:
                 del table[key]
+
+
+def _record(rule: str, face: FaceName | None, count: int) -> Refused | AnswersSpared:
+    if rule == _SPARED:
+        assert face is not None
+        return AnswersSpared(face=face, count=count)
+    return Refused(rule=rule, face=face, count=count)
 
 
 class JunkMeter:

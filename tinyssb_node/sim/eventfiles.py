@@ -6,6 +6,7 @@ A boot is one segment. Wall clocks begin on the first of January 2026, so that t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from math import cos, radians
 from pathlib import Path
 
 from tinyssb_node import __version__, limits
@@ -14,6 +15,7 @@ from tinyssb_node.events import ChunkAppended, DaemonStarted, DaemonStopped, Ent
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.disk import Loss
 from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
+from tinyssb_node.sim.links import Position
 
 
 @dataclass(slots=True)
@@ -63,12 +65,15 @@ class EventFiles(Watcher):
         boot = inhabitant.boot
         log = _Log(node, place / segment_name(boot, 0), record_serializers(node, boot))
         self._logs[name] = log
+        latitude, longitude = _degrees(inhabitant.position_m)
         started = DaemonStarted(
             name=name,
             feed=inhabitant.feed,
             dialect=inhabitant.dialect,
             version=__version__,
             clean=before is None,
+            latitude=latitude,
+            longitude=longitude,
         )
         self.recorded(inhabitant, started, now_us)
         times = inhabitant.wall_offset_us + now_us, now_us - inhabitant.boot_us
@@ -101,3 +106,13 @@ def digest(folder: Path) -> str:
     for path in sorted(folder.rglob("*.jsonl")):
         hash_.update(str(path.relative_to(folder).as_posix()).encode() + b"\n" + path.read_bytes())
     return hash_.hexdigest()
+
+
+def _degrees(position_m: Position | None) -> tuple[float | None, float | None]:
+    """Latitude and longitude of a place, were the ground of the simulation somewhere on Earth."""
+    if position_m is None:
+        return None, None
+    east_m, north_m = position_m
+    latitude, longitude = sim_limits.ORIGIN
+    longitude += east_m / (sim_limits.DEGREE_M * cos(radians(latitude)))
+    return round(latitude + north_m / sim_limits.DEGREE_M, 6), round(longitude, 6)

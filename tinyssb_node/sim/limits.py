@@ -82,6 +82,10 @@ MOVE_STEP_S: Final = 5.0
 
 EPOCH_US: Final = 1_767_225_600 * 1_000_000
 """What wall clocks say when a simulation begins: 2026-01-01."""
+ORIGIN: Final = (46.55, 8.05)
+"""Latitude and longitude of a simulation's (0, 0): somewhere in the Alps, where such nodes are carried up hills."""
+DEGREE_M: Final = 111_195.0
+"""Metres in a degree of latitude, on a sphere of 6,371 km."""
 LAW_WINDOW_US: Final = 3_600 * 1_000_000
 """Duty is counted over any hour (ETSI EN 300 220-1). The checker's own, not the ledger's."""
 SIGNATURES_MAX: Final = 100_000
