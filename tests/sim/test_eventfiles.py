@@ -19,6 +19,7 @@ from tinyssb_node.sim.eventfiles import digest
 from tinyssb_node.sim.faults import Clock, Crash
 from tinyssb_node.sim.options import Channel, Options
 from tinyssb_node.sim.runner import Simulation, run_scenario
+from tinyssb_node.sim.topology import Field
 from tinyssb_node.sim.traffic import Backlog, Posts
 
 OPTIONS = Options(
@@ -94,8 +95,12 @@ def test_times_are_the_nodes_own(logs: tuple[Simulation, Path]) -> None:
     assert all(isinstance(row["mono_us"], int) and row["mono_us"] >= 0 for row in clocks["n3"][0])
 
 
-def test_places_are_told_as_far_apart_as_they_are(logs: tuple[Simulation, Path]) -> None:
-    simulation, folder = logs
+def test_places_are_told_as_far_apart_as_they_are(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    simulation = Simulation(
+        Options(nodes=3, hours=0.01, topology=Field(width_m=300, height_m=300, reach_m=200)), events=folder
+    )
+    simulation.run()
     one, other = (simulation.world.inhabitants[name] for name in ("n0", "n1"))
     starts = []
     for node in (one, other):
