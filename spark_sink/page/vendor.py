@@ -19,7 +19,7 @@ from typing import Final
 
 STATIC: Final = Path(__file__).parent / "static"
 FOLDER: Final = "vendor"
-LIST: Final = "VENDOR.md"
+LIST: Final = "VENDOR.txt"
 AXE_FOLDER: Final = Path(__file__).parents[2] / "tests" / "browser" / "vendor"
 """Where the accessibility checker goes: it is for tests, and not part of the page."""
 
@@ -185,22 +185,12 @@ def digests(folder: Path) -> dict[str, str]:
 
 def listing(pins: tuple[Pin, ...], folder: Path) -> str:
     """The text of the list: what each library is, its licence, and the hash of every file."""
-    rows = [f"| {pin.name} | {pin.version} | {pin.licence} | `{pin.integrity}` |" for pin in pins]
-    hashes = [f"| {path} | `{digest}` |" for path, digest in digests(folder).items()]
-    return "\n".join([
-        "# Libraries kept here",
-        "",
-        "Made by `python -m spark_sink.page.vendor` from npm; not to be changed by hand.",
-        "",
-        "| package | version | licence | integrity of the package |",
-        "| --- | --- | --- | --- |",
-        *rows,
-        "",
-        "| file | SHA-256 |",
-        "| --- | --- |",
-        *hashes,
-        "",
-    ])  # fmt: skip
+    head = (
+        "Libraries kept here, made by `python -m spark_sink.page.vendor` from npm; not to be changed by hand."
+    )
+    packages = [f"{pin.name} {pin.version} ({pin.licence})\n  {pin.integrity}" for pin in pins]
+    hashes = [f"{digest}  {path}" for path, digest in digests(folder).items()]
+    return "\n".join([head, "", "Packages", *packages, "", "SHA-256 of the files", *hashes, ""])
 
 
 def make(static: Path, axe_folder: Path) -> None:
