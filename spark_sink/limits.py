@@ -37,6 +37,37 @@ SIGHTINGS_MAX: Final = 500_000
 BUSY_TIMEOUT_S: Final = 10.0
 """How long a statement waits for another connection's lock; a batch's transaction takes under one second."""
 
+# --- The serving database, version 2 (docs/formats/serving-2.md)
+
+STORE_VERSION: Final = 2
+"""Version of the serving database that is written."""
+POSTGRES_SCHEMA: Final = "tinyssb"
+"""Schema of the tables in PostgreSQL unless the URL names another."""
+WRITER_CACHE_KIB: Final = 64 * 1024
+"""Pages that the writer keeps in memory: the leaves of the largest tables that a batch touches, on a Pi of 1 GiB."""
+WAL_PAGES: Final = 4_000
+"""Pages in the write-ahead log before they are moved to the file: a busy page is then written once in many batches."""
+WAL_SIZE_MAX: Final = 64 * 2**20
+"""What is left of the write-ahead log on disk after a large batch."""
+PACKETS_KEPT: Final = 2_000
+"""Single packets kept for looking at: more than anybody scrolls through."""
+LOG_KEPT: Final = 10_000
+"""Batches and refreshes that are remembered: hours of a busy job, weeks of a quiet one, and below one megabyte."""
+SUM_MAX: Final = 2**62
+"""Where sums stop: hostile records add up to more than a database's integers hold, honest ones never do."""
+TIME_MAX_US: Final = 2**60
+"""Farthest a record's time may be from 1970: 36,000 years. Beyond it, taking hours from it would overflow."""
+NAMES_KNOWN_MAX: Final = 1_000_000
+"""Names whose numbers are kept in memory, about 150 MB; then it begins anew."""
+KEYS_AT_A_TIME: Final = 5_000
+"""Keys that one query asks for: SQLite takes 32,766 parameters, PostgreSQL 65,535."""
+ENTRIES_AT_A_TIME: Final = 200
+"""Entries whose copies are looked at together: 200,000 copies in a mesh of 1,000 nodes, 50 MB."""
+SPREAD_MARGIN_US: Final = 3_600_000_000
+"""How much later a copy may seem to be than those it matters to: an hour, which is what is made anew anyway."""
+KEEPALIVE_S: Final = 30
+"""Quiet time after which PostgreSQL asks whether the job still lives: one that is gone must not hold its lock."""
+
 # --- The nodes' clocks (docs/reference/analytics.md)
 
 CLOCK_JUMP_US: Final = 1_000_000
@@ -54,15 +85,27 @@ MATCHED_SHARE_MIN: Final = 0.25
 REPEATS_MAX: Final = 8
 """A packet that one clock saw more often says little about when; pairs of sightings grow with the square of it."""
 HOLDERS_MAX: Final = 64
-"""A packet that more clocks saw went around the mesh, and tells neighbours no better than others do."""
-PARTNERS_MAX: Final = 16
-"""With how many others a clock is compared; each more costs a search, and four would do."""
-CANDIDATES_MAX: Final = 4_000
-"""Pairs of sightings looked at for two clocks: enough for microseconds, and sorted in a fraction of a millisecond."""
+"""A packet that more clocks saw went around the mesh; who shares it is then counted among so many at a time."""
+PACKETS_MAX: Final = 256
+"""Packets looked at for each clock, and for it at its partners: hundreds of matches, and noise averages out."""
+PARTNERS_MAX: Final = 4
+"""With how many others a clock is compared first: enough to outvote a wrong one; each more costs a search."""
+PARTNER_ROUNDS: Final = 8
+"""Times that groups which are apart try their next partners: chains of neighbours join by doubling."""
+CANDIDATES_MAX: Final = 1_000
+"""Pairs of sightings looked at for two clocks: noise of milliseconds averages out to less than 100 µs."""
 SLOPES_MAX: Final = 4_000
 """Slopes tried for two clocks before giving up: a second; a line that is there takes about forty."""
 LINE_ROUNDS: Final = 3
 """Times a line is fitted to the points near it; after two they hardly change."""
+SOLVE_CLOCKS: Final = 64
+"""Clocks solved for at once: the work grows with the cube of it; those nearer to the reference come first."""
+CLOCKS_AGREE_US: Final = 5_000_000
+"""Clocks no farther apart than this agree on what time it is: some are set by hand, by looking at another."""
+REFERENCE_SHARE: Final = 0.25
+"""Share of the best known clock's matches that make another good enough for a reference."""
+CLOCK_MOVED_US: Final = 10_000
+"""A correction that changed by more than this makes the hours it touches be reckoned anew."""
 SOLVE_ROUNDS: Final = 12
 """Rounds of least squares, half of them with either weight; both settle within five."""
 CLOCK_NOISE_MIN_US: Final = 100.0
@@ -71,6 +114,11 @@ HUBER: Final = 1.345
 """Standard deviations beyond which weight falls off: 95 % efficient (Huber 1981, Holland and Welsch 1977)."""
 TUKEY: Final = 4.685
 """Standard deviations beyond which there is no weight: 95 % efficient (Holland and Welsch 1977)."""
+
+# --- Partial tables (spark_sink/partials)
+
+REDUCE_ROWS: Final = 100_000
+"""Records made into partial rows at a time: more than a task has, unless its lines are short; about 100 MB."""
 
 # --- Spark
 

@@ -5,20 +5,14 @@ that are of one transmission differ by the clocks' offset and drift, and lie on 
 """
 
 import heapq
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spark_sink import limits
-from spark_sink.clocks.sightings import Clock, Moment, Seen
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from spark_sink.clocks.sharing import Shared
+from spark_sink.clocks.sightings import Floats, Ints
 
 _STEEPEST: Final = 2 * limits.DRIFT_MAX_PPM / 1_000_000
 """One clock as fast as can be, the other as slow."""
@@ -28,8 +22,9 @@ _STEEPEST: Final = 2 * limits.DRIFT_MAX_PPM / 1_000_000
 class Matches:
     """Transmissions that two clocks saw, both times of each in microseconds."""
 
-    left: Clock
-    right: Clock
+    left: int
+    right: int
+    """Places of the clocks in `Clocks`."""
     left_us: Ints
     right_us: Ints
     weights: Floats
@@ -49,59 +44,18 @@ class Line:
     """Points within the tolerance of it."""
 
 
-def matches(seen: Seen) -> Iterator[Matches]:
-    """What each two clocks of different nodes saw of the same transmissions, for those that have enough of it."""
-    holders = _holders(seen)
-    for left, right in _likely(holders):
-        found = _match(left, right, seen, holders)
-        if found is not None:
-            yield found
-
-
-def _holders(seen: Seen) -> dict[str, list[Clock]]:
-    """By hash, the clocks that saw it; hashes that say little, because they are everywhere or for ever, left out."""
-    holders: dict[str, list[Clock]] = defaultdict(list)
-    for clock, packets in seen.items():
-        for hash_, moments in packets.items():
-            if len(moments) <= limits.REPEATS_MAX:
-                holders[hash_].append(clock)
-    return {hash_: clocks for hash_, clocks in holders.items() if len(clocks) <= limits.HOLDERS_MAX}
-
-
-def _likely(holders: dict[str, list[Clock]]) -> list[tuple[Clock, Clock]]:
-    """Pairs of clocks worth a look: for each clock those it shares most with, rare packets counting more."""
-    shared: Counter[tuple[Clock, Clock]] = Counter()
-    worth: dict[tuple[Clock, Clock], float] = defaultdict(float)
-    for clocks in holders.values():
-        for pair in combinations(clocks, 2):
-            if pair[0].node != pair[1].node:
-                shared[pair] += 1
-                worth[pair] += 1 / len(clocks)
-    partners: dict[Clock, list[tuple[float, tuple[Clock, Clock]]]] = defaultdict(list)
-    for pair, count in shared.items():
-        if count >= limits.MATCHES_MIN:
-            for clock in pair:
-                partners[clock].append((-worth[pair], pair))
-    best = (heapq.nsmallest(limits.PARTNERS_MAX, choice) for choice in partners.values())
-    return sorted({pair for choice in best for _, pair in choice})
-
-
-def _match(left: Clock, right: Clock, seen: Seen, holders: dict[str, list[Clock]]) -> Matches | None:
-    """What *left* and *right* saw of the same transmissions; None if too little lies on any one line."""
-    rows: list[tuple[int, int, float]] = []
-    shared = [hash_ for hash_ in seen[left] if hash_ in seen[right] and hash_ in holders]
-    looked_at = 0
-    for hash_ in sorted(shared, key=lambda hash_: (len(holders[hash_]), hash_)):
-        if len(rows) >= limits.CANDIDATES_MAX:
-            break
-        candidates = list(_candidates(seen[left][hash_], seen[right][hash_]))
-        rows += [(*pair, 2 / len(holders[hash_])) for pair in candidates]
-        looked_at += bool(candidates)
+def match(packets: Shared, left: int, right: int) -> Matches | None:
+    """What two clocks saw of the same transmissions; None if too little lies on any one line."""
+    ours, theirs = _common(packets, left, right)
+    ours, theirs = _first_candidates(packets, ours, theirs)
+    one, other, run = _candidates(packets, ours, theirs)
+    once = packets.seen.sent[one] & packets.seen.sent[other]
+    one, other, run = one[~once], other[~once], run[~once]
+    looked_at = int((np.bincount(run, minlength=1) > 0).sum())
     least = max(limits.MATCHES_MIN, round(limits.MATCHED_SHARE_MIN * looked_at))
-    if len(rows) < least:
+    if len(one) < least:
         return None
-    left_us = np.array([row[0] for row in rows], np.int64)
-    right_us = np.array([row[1] for row in rows], np.int64)
+    left_us, right_us = packets.seen.t_us[one], packets.seen.t_us[other]
     middle_us = (left_us.min() + left_us.max()) // 2
     x = (left_us - middle_us).astype(np.float64)
     y = (right_us - left_us).astype(np.float64)
@@ -109,16 +63,38 @@ def _match(left: Clock, right: Clock, seen: Seen, holders: dict[str, list[Clock]
     if line is None:
         return None
     near = np.abs(y - line.at_zero - line.slope * x) <= limits.MATCH_TOLERANCE_US
-    weights = np.array([row[2] for row in rows])
-    return Matches(left, right, left_us[near], right_us[near], weights[near])
+    weights = 2.0 / packets.holders[ours[run[near]]]
+    return Matches(left, right, left_us[near], right_us[near], weights)
 
 
-def _candidates(left: Sequence[Moment], right: Sequence[Moment]) -> Iterator[tuple[int, int]]:
-    """Times of one hash at two clocks: both heard it, or one sent and the other heard. Two sendings are never one."""
-    for one in left:
-        for other in right:
-            if not (one.sent and other.sent):
-                yield one.t_us, other.t_us
+def _common(packets: Shared, left: int, right: int) -> tuple[Ints, Ints]:
+    """Runs of packets that both clocks saw."""
+    ours = np.arange(packets.first[left], packets.first[left + 1])
+    theirs = np.arange(packets.first[right], packets.first[right + 1])
+    place = np.searchsorted(packets.packet[theirs], packets.packet[ours])
+    place = np.minimum(place, len(theirs) - 1)
+    both = packets.packet[theirs[place]] == packets.packet[ours]
+    return ours[both], theirs[place[both]]
+
+
+def _first_candidates(packets: Shared, ours: Ints, theirs: Ints) -> tuple[Ints, Ints]:
+    """As many runs as make `limits.CANDIDATES_MAX` candidates, of what fewest clocks saw."""
+    number = packets.length[ours] * packets.length[theirs]
+    order = np.argsort(packets.holders[ours], kind="stable")
+    before = np.cumsum(number[order]) - number[order]
+    chosen = order[before < limits.CANDIDATES_MAX]
+    return ours[chosen], theirs[chosen]
+
+
+def _candidates(packets: Shared, ours: Ints, theirs: Ints) -> tuple[Ints, Ints, Ints]:
+    """Each sighting of a run with each of the other clock's: rows of either, and the place of the run in *ours*."""
+    wide = packets.length[theirs]
+    number = packets.length[ours] * wide
+    run = np.repeat(np.arange(len(ours)), number)
+    within = np.arange(len(run)) - np.repeat(np.cumsum(number) - number, number)
+    one = packets.begin[ours][run] + within // wide[run]
+    other = packets.begin[theirs][run] + within % wide[run]
+    return one, other, run
 
 
 def densest_line(x: Floats, y: Floats, least: int) -> Line | None:
@@ -169,10 +145,10 @@ def _line(x: Floats, y: Floats, slope: float, least: int) -> Line | None:
 
 
 def _fullest(values: Floats, tolerance: float) -> tuple[int, float]:
-    """How many *values* fit within *tolerance* of some number at most, and which number."""
-    ordered = np.sort(values)
-    ends = np.searchsorted(ordered, ordered + 2 * tolerance, "right")
-    counts = ends - np.arange(len(ordered))
+    """How many *values* fit within *tolerance* of some number at most, and which number; they get sorted."""
+    values.sort()
+    ends = values.searchsorted(values + 2 * tolerance, "right")
+    counts = ends - np.arange(len(values))
     first = int(counts.argmax())
     last = int(ends[first]) - 1
-    return int(counts[first]), float(ordered[first] + ordered[last]) / 2
+    return int(counts[first]), float(values[first] + values[last]) / 2

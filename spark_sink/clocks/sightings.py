@@ -1,66 +1,80 @@
 """Single packets as the nodes' clocks saw them, and which clock a node had when."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from spark_sink import limits
 
+Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Bools: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """One packet on the air, sent or heard: an ``rx`` or ``tx`` record with an ``airtime_us`` above 0."""
+class Sightings:
+    """Packets on the air, sent or heard: columns, a value each for every ``rx`` or ``tx`` with airtime."""
 
-    hash: str
-    node: str
-    boot: int
-    direction: Literal["rx", "tx"]
-    t_us: int
-    """The node's wall clock at the packet's end."""
-    mono_us: int
-    """The node's monotonic clock then."""
+    hash: Ints
+    clock: Ints
+    """Place of the clock in `Clocks`."""
+    sent: Bools
+    t_us: Ints
+    """What the clock showed at the packet's end."""
 
+    def __len__(self) -> int:
+        return len(self.hash)
 
-@dataclass(frozen=True, slots=True, order=True)
-class Clock:
-    """A node's wall clock between two restarts or jumps: it runs evenly, if too fast or too slow."""
-
-    node: str
-    boot: int
-    zero_us: int
-    """What it would have shown when the boot began: another value after a jump."""
+    def take(self, rows: "Ints | Bools") -> "Sightings":
+        """Some rows of it."""
+        return Sightings(self.hash[rows], self.clock[rows], self.sent[rows], self.t_us[rows])
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Moment:
-    """When a clock saw a packet."""
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Nodes' wall clocks, each between two restarts or jumps, in order of (node, boot, era)."""
 
-    t_us: int
-    sent: bool
+    node: Ints
+    boot: Ints
+    era: Ints
+    """How often it had jumped in this boot."""
+    from_mono_us: Ints
+    """When it began, by the boot's monotonic clock."""
+    base_us: Ints
+    """What it showed then, less `from_mono_us`."""
+
+    def __len__(self) -> int:
+        return len(self.node)
 
 
-Seen = Mapping[Clock, Mapping[str, Sequence[Moment]]]
-"""By clock and packet hash, when it was seen, in order."""
+def by_clock(node: Ints, boot: Ints, t_us: Ints, mono_us: Ints) -> tuple[Clocks, Ints]:
+    """The clocks that these records were written by, and for each record the place of its clock.
 
-
-def by_clock(sightings: Iterable[Sighting]) -> Seen:
-    """Put each sighting down to a clock, in whatever order they come; the same one twice counts once.
-
-    A jump is a change of wall minus monotonic clock by more than `limits.CLOCK_JUMP_US`.
+    A jump is a change of wall minus monotonic clock by more than `limits.CLOCK_JUMP_US` from one record to the next.
     """
-    boots: dict[tuple[str, int], dict[int, set[tuple[str, Moment]]]] = defaultdict(lambda: defaultdict(set))
-    for sighting in sightings:
-        packet = sighting.hash, Moment(sighting.t_us, sighting.direction == "tx")
-        boots[sighting.node, sighting.boot][sighting.t_us - sighting.mono_us].add(packet)
-    seen: dict[Clock, dict[str, list[Moment]]] = {}
-    for (node, boot), zeros in boots.items():
-        before_us: int | None = None
-        packets: dict[str, list[Moment]] = {}
-        for zero_us in sorted(zeros):
-            if before_us is None or zero_us - before_us > limits.CLOCK_JUMP_US:
-                packets = seen[Clock(node, boot, zero_us)] = defaultdict(list)
-            before_us = zero_us
-            for hash_, moment in sorted(zeros[zero_us]):
-                packets[hash_].append(moment)
-    return {clock: {hash_: sorted(times) for hash_, times in seen[clock].items()} for clock in sorted(seen)}
+    order = _in_order(node, boot, t_us, mono_us)
+    node_, boot_, mono_ = node[order], boot[order], mono_us[order]
+    zero_us = t_us[order] - mono_
+    begins = np.ones(len(order), bool)
+    restarts = (np.diff(node_) != 0) | (np.diff(boot_) != 0)
+    begins[1:] = restarts | (np.abs(np.diff(zero_us)) > limits.CLOCK_JUMP_US)
+    first = np.flatnonzero(begins)
+    clock = np.empty(len(order), np.int64)
+    clock[order] = np.cumsum(begins) - 1
+    number = np.arange(len(first))
+    starts = np.ones(len(first), bool)
+    starts[1:] = restarts[first[1:] - 1]
+    era = number - np.maximum.accumulate(np.where(starts, number, 0))
+    return Clocks(node_[first], boot_[first], era, mono_[first], zero_us[first]), clock
+
+
+def _in_order(node: Ints, boot: Ints, t_us: Ints, mono_us: Ints) -> Ints:
+    """Rows by node, boot, and time; logs mostly are in that order already, and sorting costs most."""
+    later = np.zeros(max(0, len(node) - 1), bool)
+    same = np.ones(len(later), bool)
+    for column in (node, boot, mono_us, t_us):
+        step = np.diff(column)
+        later |= same & (step < 0)
+        same &= step == 0
+    return np.lexsort((t_us, mono_us, boot, node)) if later.any() else np.arange(len(node))

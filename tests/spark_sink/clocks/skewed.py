@@ -4,17 +4,89 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-from spark_sink.clocks.estimates import Estimate
-from spark_sink.clocks.sightings import Clock, Sighting
+from spark_sink.clocks.estimates import Estimates, estimate
+from spark_sink.clocks.sightings import Clocks, Sightings, by_clock
 from tinyssb_node.sim.options import Options
 from tinyssb_node.sim.runner import run_scenario
 
 HOUR_US = 3_600_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One packet on the air, sent or heard."""
+
+    hash: str
+    node: str
+    boot: int
+    direction: str
+    t_us: int
+    mono_us: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Clock:
+    """A node's wall clock between two restarts or jumps."""
+
+    node: str
+    boot: int
+    era: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found out about a clock."""
+
+    clock: Clock
+    reference: Clock
+    place: int
+    estimates: Estimates
+
+    @property
+    def matches(self) -> int:
+        return int(self.estimates.matches[self.place])
+
+    @property
+    def offset_us(self) -> float:
+        return float(self.estimates.offset_us[self.place])
+
+    @property
+    def drift_ppm(self) -> float:
+        return float(self.estimates.drift_ppm[self.place])
+
+    def reference_us(self, t_us: int) -> int:
+        return int(self.estimates.reference_us(np.array([self.place]), np.array([t_us]))[0])
+
+    def error_us(self, t_us: int) -> float:
+        return float(self.estimates.error_us(np.array([self.place]), np.array([t_us]))[0])
+
+
+def columns(log: Sequence[Sighting]) -> tuple[Clocks, Sightings, list[str]]:
+    """The same as arrays, and the nodes' names by their numbers."""
+    names = sorted({one.node for one in log})
+    node = np.array([names.index(one.node) for one in log], np.int64)
+    boot, t_us, mono_us = (
+        np.array([getattr(one, name) for one in log], np.int64) for name in ("boot", "t_us", "mono_us")
+    )
+    clocks, clock = by_clock(node, boot, t_us, mono_us)
+    hashes = [int.from_bytes(sha256(one.hash.encode()).digest()[:8], "big", signed=True) for one in log]
+    sent = np.array([one.direction == "tx" for one in log], bool)
+    return clocks, Sightings(np.array(hashes, np.int64), clock, sent, t_us), names
+
+
+def estimated(log: Sequence[Sighting]) -> list[Found]:
+    """All clocks, in order."""
+    clocks, seen, names = columns(log)
+    found = estimate(clocks, seen)
+    rows = zip(clocks.node, clocks.boot, clocks.era, strict=True)
+    known = [Clock(names[node], int(boot), int(era)) for node, boot, era in rows]
+    return [Found(clock, known[found.reference[place]], place, found) for place, clock in enumerate(known)]
 
 
 def play(options: Options, folder: Path) -> list[Sighting]:
@@ -62,7 +134,7 @@ class Skew:
         drifted_us = round((right_us - self.begin_us) * self.drifts_ppm[node] / 1e6)
         return right_us + self.offsets_us[node] + drifted_us
 
-    def worst_us(self, found: Sequence[Estimate], moments: Sequence[int]) -> int:
+    def worst_us(self, found: Sequence[Found], moments: Sequence[int]) -> int:
         """Farthest that any clock, put right by *found*, is from its reference at any of the *moments*."""
         return max(
             abs(

@@ -3,6 +3,8 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import add
 
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink import limits
-from spark_sink.clocks.estimates import estimate
-from spark_sink.clocks.pairs import densest_line, matches
-from spark_sink.clocks.sightings import Sighting, by_clock
+from spark_sink.clocks.groups import links
+from spark_sink.clocks.pairs import densest_line
+from spark_sink.clocks.sharing import likely_pairs, shared
+from tests.spark_sink.clocks.skewed import Sighting, columns, estimated
 
 MINUTE_US = 60_000_000
 TOLERANCE_US = limits.MATCH_TOLERANCE_US
@@ -71,15 +74,23 @@ class Air:
         for node in (sender, *heard_by):
             t_us = self.wrong[node](at_us)
             direction = "tx" if node == sender else "rx"
-            self.log.append(Sighting(hash_, node, 1, direction, t_us, t_us - self.wrong[node](0)))  # type: ignore[arg-type]
+            self.log.append(Sighting(hash_, node, 1, direction, t_us, t_us - self.wrong[node](0)))
 
     def worst_us(self, at_us: int) -> int:
         """Farthest that any two clocks of a group are apart at a moment, once put right."""
         shown: dict[object, list[int]] = {}
-        for one in estimate(self.log):
+        for one in estimated(self.log):
             right_us = one.reference_us(self.wrong[one.clock.node](at_us))
             shown.setdefault(one.reference, []).append(right_us)
         return max(max(group) - min(group) for group in shown.values())
+
+
+def linked(log: Sequence[Sighting]) -> set[str]:
+    """Names of the nodes whose clocks are compared, two by two."""
+    clocks, seen, names = columns(log)
+    packets = shared(seen, len(clocks))
+    found = links(packets, likely_pairs(packets, clocks), len(clocks))
+    return {names[clocks.node[link.left]] + names[clocks.node[link.right]] for link in found}
 
 
 @pytest.fixture
@@ -100,7 +111,7 @@ def test_the_same_packet_sent_by_others_later_is_not_confused(air: Air) -> None:
         air.say(at_us, f"p{number}", "a", "b", "c")
         air.say(at_us + chance.randrange(300_000, 9_000_000), f"p{number}", "c", "d", "a")
         air.say(at_us + chance.randrange(9_000_000, 20_000_000), f"p{number}", "d", "e", "c")
-    assert len({one.reference for one in estimate(air.log)}) == 1
+    assert len({one.reference for one in estimated(air.log)}) == 1
     assert air.worst_us(90 * MINUTE_US) < TOLERANCE_US
 
 
@@ -110,7 +121,7 @@ def test_a_relay_as_regular_as_clockwork_is_outvoted(air: Air) -> None:
         air.say(at_us, f"p{number}", "a", "b", "c")
         repeat_hears = ("d", "a", "c") if number % 3 == 0 else ("d", "c")
         air.say(at_us + 500_000, f"p{number}", "b", *repeat_hears)
-    assert {"a", "b", "c", "d"} == {one.clock.node for one in estimate(air.log)}
+    assert {"a", "b", "c", "d"} == {one.clock.node for one in estimated(air.log)}
     assert air.worst_us(300 * MINUTE_US) < TOLERANCE_US
 
 
@@ -131,7 +142,7 @@ def test_who_only_hears_relays_at_their_leisure_is_not_matched(air: Air) -> None
         air.say(at_us, f"p{number}", "a")
         air.say(at_us + 500_000, f"p{number}", "e")
         air.say(at_us + chance.randrange(1_000_000, 30_000_000), f"p{number}", "d", "b")
-    pairs = {link.left.node + link.right.node for link in matches(by_clock(air.log))}
+    pairs = linked(air.log)
     assert pairs == {"bd"}
 
 
@@ -144,14 +155,42 @@ def test_a_few_delays_that_happen_to_be_alike_are_not_enough(air: Air) -> None:
         air.say(
             at_us + (500_000 if alike else chance.randrange(1_000_000, 30_000_000)), f"p{number}", "e", "d"
         )
-    assert {link.left.node + link.right.node for link in matches(by_clock(air.log))} == {"de"}
+    assert linked(air.log) == {"de"}
 
 
-def test_a_packet_without_end_and_one_that_all_have_are_left_out(air: Air) -> None:
-    everybody = [f"n{number}" for number in range(limits.HOLDERS_MAX)]
-    air.wrong.update((name, lambda at_us: at_us) for name in everybody)
+def test_a_packet_without_end_is_left_out(air: Air) -> None:
     for number in range(limits.MATCHES_MIN):
         for again in range(limits.REPEATS_MAX + 1):
             air.say((10 * number + again) * MINUTE_US, f"again {number}", "a", "b")
+    assert linked(air.log) == set()
+
+
+def test_packets_that_everybody_has_relate_everybody(air: Air) -> None:
+    everybody = [f"n{number}" for number in range(2 * limits.HOLDERS_MAX)]
+    air.wrong.update((name, lambda at_us: at_us) for name in everybody)
+    for number in range(6 * limits.MATCHES_MIN):
         air.say(number * MINUTE_US, f"everywhere {number}", "c", *everybody)
-    assert list(matches(by_clock(air.log))) == []
+    assert len({one.reference for one in estimated(air.log)}) == 1
+
+
+def test_groups_that_meet_at_one_place_only_are_related(air: Air) -> None:
+    """Each clock's best partners are in its own group: two others must be looked at for the sake of the whole."""
+    chance = random.Random(5)
+    inner = [f"{group}{number}" for group in "pq" for number in range(limits.PARTNERS_MAX + 2)]
+    for place, name in enumerate(inner):
+        air.wrong[name] = partial(add, 10**9 * place)
+    for number in range(200):
+        group = inner[: len(inner) // 2] if number % 2 else inner[len(inner) // 2 :]
+        air.say(number * MINUTE_US + chance.randrange(MINUTE_US), f"inner {number}", *group)
+    for number in range(20):
+        air.say(number * 9 * MINUTE_US + chance.randrange(MINUTE_US), f"bridge {number}", "p3", "q3")
+    assert len({one.reference for one in estimated(air.log)}) == 1
+
+
+def test_who_ran_for_minutes_is_related_to_who_ran_for_weeks(air: Air) -> None:
+    """Of what the other saw only a small part is looked at, but all that the two share."""
+    chance = random.Random(6)
+    for number in range(20 * limits.PACKETS_MAX):
+        heard_by = ("b", "c") if 1_000 <= number < 1_012 else ("b",)
+        air.say(number * MINUTE_US + chance.randrange(MINUTE_US), f"p{number}", "a", *heard_by)
+    assert len({one.reference for one in estimated(air.log)}) == 1

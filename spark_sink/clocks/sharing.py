@@ -1,0 +1,142 @@
+"""Which packets tell how clocks differ, and which clocks are worth comparing."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spark_sink import limits
+from spark_sink.clocks.sightings import Bools, Clocks, Ints, Sightings
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Packets that at least two clocks saw, as runs: what one clock saw of one packet. Ordered by clock and packet."""
+
+    seen: Sightings
+    """All that the runs are made of, each run's in order of time."""
+    packet: Ints
+    """A number for each hash, by run."""
+    clock: Ints
+    begin: Ints
+    """Where a run begins in `seen`."""
+    length: Ints
+    holders: Ints
+    """How many clocks saw the packet."""
+    first: Ints
+    """By clock, where its runs begin; one more for the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Clocks of different nodes that saw the same packets, the left one the smaller number. Best first."""
+
+    left: Ints
+    right: Ints
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def take(self, rows: "Ints | Bools") -> "Pairs":
+        """Some of them."""
+        return Pairs(self.left[rows], self.right[rows])
+
+
+def shared(seen: Sightings, clocks: int) -> Shared:
+    """The packets that tell most, in whatever order they come; the same sighting twice counts once.
+
+    Left out is what a clock saw more than `limits.REPEATS_MAX` times. A packet is kept if its hash is among the
+    `limits.PACKETS_MAX` smallest of any clock that saw it: so all who saw it keep the same ones, and a clock that
+    lived for minutes keeps all that it has in common with one that ran for weeks.
+    """
+    order = np.lexsort((seen.sent, seen.t_us, seen.clock, seen.hash))
+    seen = seen.take(order)
+    seen = seen.take(_changes(seen.hash, seen.clock, seen.t_us, seen.sent))
+    begin, length = _runs(_changes(seen.hash, seen.clock))
+    few = length <= limits.REPEATS_MAX
+    begin, length = begin[few], length[few]
+    hash_, clock = seen.hash[begin], seen.clock[begin]
+    size = _runs(_changes(hash_))[1]
+    holders = np.repeat(size, size)
+    packet = np.repeat(np.arange(len(size)), size)
+    wanted = np.zeros(len(size), bool)
+    rows = np.flatnonzero(holders > 1)
+    rows = rows[np.argsort(clock[rows], kind="stable")]
+    first, count = _runs(_changes(clock[rows]))
+    rank = np.arange(len(rows)) - np.repeat(first, count)
+    wanted[packet[rows[rank < limits.PACKETS_MAX]]] = True
+    rows = rows[wanted[packet[rows]]]
+    return Shared(
+        seen,
+        packet[rows],
+        clock[rows],
+        begin[rows],
+        length[rows],
+        holders[rows],
+        np.searchsorted(clock[rows], np.arange(clocks + 1)),
+    )
+
+
+def _changes(*columns: "Ints | Bools") -> Bools:
+    """Rows that differ from the one before."""
+    found = np.ones(len(columns[0]), bool)
+    if len(found):
+        found[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return found
+
+
+def _runs(begins: Bools) -> tuple[Ints, Ints]:
+    """Where rows begin that are alike, and how many they are."""
+    begin = np.flatnonzero(begins)
+    return begin, np.diff(begin, append=len(begins))
+
+
+def likely_pairs(packets: Shared, clocks: Clocks) -> Pairs:
+    """Clocks that share `limits.MATCHES_MIN` packets or more, most in common first, rare packets counting more.
+
+    Of a packet that more than `limits.HOLDERS_MAX` clocks saw, only some pairs are counted, of each packet others.
+    """
+    order = np.lexsort((packets.clock, packets.packet))
+    packet, clock, holders = packets.packet[order], packets.clock[order], packets.holders[order]
+    begin, size = _runs(_changes(packet))
+    cut = np.minimum(size, limits.HOLDERS_MAX)
+    keys, worths = [np.empty(0, np.int64)], [np.empty(0)]
+    for number in np.unique(cut):
+        for groups, width in _groups(begin[cut == number], size[cut == number], packet):
+            low, high = np.triu_indices(width, 1)
+            left, right = clock[groups[:, low]].ravel(), clock[groups[:, high]].ravel()
+            other = clocks.node[left] != clocks.node[right]
+            worth = np.repeat(1.0 / holders[groups[:, 0]], len(low))
+            keys.append((np.minimum(left, right) * len(clocks) + np.maximum(left, right))[other])
+            worths.append(worth[other])
+    pairs, place, count = np.unique(np.concatenate(keys), return_inverse=True, return_counts=True)
+    enough = count >= limits.MATCHES_MIN
+    total = np.round(np.bincount(place, np.concatenate(worths), len(pairs))[enough], 6)
+    pairs = pairs[enough]
+    best = pairs[np.lexsort((pairs, -total))]
+    return Pairs(best // len(clocks), best % len(clocks))
+
+
+def _groups(begin: Ints, size: Ints, packet: Ints) -> list[tuple[Ints, int]]:
+    """Rows of packets seen by equally many clocks, a line each; of larger ones lines of `limits.HOLDERS_MAX`."""
+    if not len(begin) or size[0] < limits.HOLDERS_MAX:
+        return [(begin[:, None] + np.arange(size[0]), int(size[0]))] if len(begin) else []
+    lines: dict[int, list[Ints]] = {}
+    for first, count in zip(begin, size, strict=True):
+        rows = first + (np.arange(count) + int(packet[first]) * 7) % count
+        for place in range(0, count, limits.HOLDERS_MAX):
+            line = rows[place : place + limits.HOLDERS_MAX]
+            lines.setdefault(len(line), []).append(line)
+    return [(np.stack(some), width) for width, some in lines.items() if width > 1]
+
+
+def best_partners(pairs: Pairs, labels: Ints, most: int) -> Bools:
+    """For each of *labels* (a number for every clock) its *most* best pairs; those within one label are passed over."""
+    between = np.flatnonzero(labels[pairs.left] != labels[pairs.right])
+    label = np.concatenate([labels[pairs.left[between]], labels[pairs.right[between]]])
+    place = np.concatenate([between, between])
+    order = np.lexsort((place, label))
+    first, count = _runs(_changes(label[order]))
+    rank = np.arange(len(order)) - np.repeat(first, count)
+    chosen = np.zeros(len(pairs), bool)
+    chosen[place[order[rank < most]]] = True
+    return chosen
