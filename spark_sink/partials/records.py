@@ -1,0 +1,117 @@
+"""Records of many blocks as one set of columns, texts by numbers: what all partial tables are made from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_sink.partials.groups import Ints, Truths, codes, numbers_of, texts
+
+TEXTS: Final = (
+    "node", "kind", "name", "feed", "dialect", "version", "reason", "face", "spec", "id", "origin", "packet", "verdict",
+    "direction", "state", "held", "other", "rule", "network", "network_name", "region", "sub_band",
+)  # fmt: skip
+_SPELLED: Final = ("hash",)
+"""Texts that hardly ever occur twice; they are not numbered."""
+_NUMBERS: Final = (
+    "boot", "offset", "t_us", "mono_us", "clean", "step_us", "seq", "type", "size", "chunks", "chunk", "complete",
+    "length", "rssi_dbm", "airtime_us", "count", "limit_ppm", "window_us",
+)  # fmt: skip
+_REALS: Final = ("snr_db", "latitude", "longitude")
+_LISTS: Final = ("seqs", "chunks_wanted")
+BAD: Final = ("bad_path", "bad_byte", "bad_reason", "bad_text")
+COLUMNS: Final = (*TEXTS, *_SPELLED, *_NUMBERS, *_REALS, *_LISTS, *BAD)
+"""Columns of the source that are looked at; others need not be read at all."""
+_TYPES: Final = {
+    **dict.fromkeys(TEXTS, pa.dictionary(pa.int32(), pa.string())),
+    **dict.fromkeys(_NUMBERS, pa.int64()),
+    **dict.fromkeys(_REALS, pa.float64()),
+}
+
+
+class Records:
+    """Columns of records, or of some of the rows of others. What the source does not have is null."""
+
+    def __init__(self, columns: dict[str, pa.Array], length: int, chosen: "_Chosen | None" = None) -> None:
+        self._columns = columns
+        self._length = length
+        self._chosen = chosen
+        self._of_kinds: dict[tuple[str, ...], Records] = {}
+
+    def __len__(self) -> int:
+        return self._length
+
+    def column(self, name: str) -> pa.Array:
+        """A column in Arrow; texts are dictionary-encoded."""
+        if name not in self._columns:
+            self._columns[name] = self._take(name)
+        return self._columns[name]
+
+    def _take(self, name: str) -> pa.Array:
+        if self._chosen is None:
+            return pa.nulls(self._length, _TYPES[name])
+        return self._chosen.of.column(name).take(self._chosen.rows)
+
+    def numbers(self, name: str, unknown: int = 0) -> Ints:
+        """A column of whole numbers or truths; null becomes *unknown*."""
+        return numbers_of(self.column(name), unknown)
+
+    def codes(self, name: str) -> tuple[Ints, pa.Array]:
+        """A column of texts: for each record the place of its text among those that occur (−1: null), and these."""
+        return codes(self.column(name))
+
+    def says(self, name: str, *values: str) -> Truths:
+        """Whether the column *name* is one of *values*."""
+        numbers, names = self.codes(name)
+        return np.array([text in values for text in names.to_pylist()] + [False])[numbers]
+
+    def has(self, name: str) -> Truths:
+        """Whether the column *name* has a value."""
+        return np.asarray(self.column(name).is_valid())
+
+    def known(self, *names: str) -> "Records":
+        """The records in which all of these columns have a value."""
+        if not any(self.column(name).null_count for name in names):
+            return self
+        return self.where(np.logical_and.reduce([self.has(name) for name in names]))
+
+    def where(self, chosen: Truths) -> "Records":
+        """The records at which *chosen* is true."""
+        rows = pa.array(np.flatnonzero(chosen))
+        if self._chosen is None:
+            return Records({}, len(rows), _Chosen(self, rows))
+        return Records({}, len(rows), _Chosen(self._chosen.of, self._chosen.rows.take(rows)))
+
+    def of(self, *kinds: str) -> "Records":
+        """The records of these kinds."""
+        if kinds not in self._of_kinds:
+            self._of_kinds[kinds] = self.where(self.says("kind", *kinds))
+        return self._of_kinds[kinds]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    of: Records
+    rows: pa.Array
+
+
+def gather(batches: Sequence[pa.RecordBatch]) -> tuple[Records, pa.Table]:
+    """The records of *batches* together, and the rows that are none (docs/formats/events.md tells which)."""
+    table = pa.Table.from_batches(batches)
+    table = table.select([name for name in COLUMNS if name in table.column_names])
+    bad = table.slice(0, 0)
+    if table.column("bad_path").null_count < len(table):
+        is_record = table.column("bad_path").is_null()
+        bad = table.filter(pc.invert(is_record))
+        table = table.filter(is_record)
+    columns = {}
+    for name in table.column_names:
+        column = table.column(name)
+        if name in TEXTS:
+            columns[name] = texts(*codes(column))
+        elif name not in BAD:
+            columns[name] = column.combine_chunks()
+    return Records(columns, len(table)), bad.select(BAD)

@@ -1,0 +1,59 @@
+"""Records of one task to rows of the fact tables: what Spark's tasks run, so that only little has to travel."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pyarrow as pa
+
+from spark_sink import limits
+from spark_sink.partials import air, boots_and_faces, counts, entries, sights
+from spark_sink.partials.bad_lines import bad_lines
+from spark_sink.partials.records import COLUMNS, Records, gather
+
+TRANSFORMS: Final[dict[str, Callable[[Records], pa.Table]]] = {
+    "boots": boots_and_faces.boots,
+    "faces": boots_and_faces.faces,
+    "entries": entries.entries,
+    "copies": entries.copies,
+    "side_chains": entries.side_chains,
+    "frontiers": entries.frontiers,
+    "sets": counts.sets,
+    "traffic": air.traffic,
+    "airtime": air.airtime,
+    "counts": counts.counts,
+    "incidents": counts.incidents,
+    "sights": sights.sights,
+    "packets": air.packets,
+}
+"""Which function makes which table's partial rows."""
+NEEDED: Final = COLUMNS
+"""The columns of the source that are read; a source that is asked for these only has less to do."""
+
+
+def reduce(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield partial tables by name, none of them empty, for rows of the ``tinyssb`` source in any order.
+
+    A name comes again for each `limits.REDUCE_ROWS` rows, so that memory is bounded; `combine` joins what belongs
+    together. No record may come twice.
+    """
+    gathered: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        gathered.append(batch)
+        rows += len(batch)
+        if rows >= limits.REDUCE_ROWS:
+            yield from _partials(gathered)
+            gathered, rows = [], 0
+    if rows:
+        yield from _partials(gathered)
+
+
+def _partials(batches: list[pa.RecordBatch]) -> Iterator[tuple[str, pa.Table]]:
+    records, bad = gather(batches)
+    if len(records):
+        for name, transform in TRANSFORMS.items():
+            table = transform(records)
+            if len(table):
+                yield name, table
+    if len(bad):
+        yield "bad_lines", bad_lines(bad)
