@@ -1,0 +1,125 @@
+// The job itself: how far it is behind the logs, how fast it reads, what its batches and refreshes take.
+
+import { LineChart, pngButton } from "../charts.js";
+import { card, facts, h, setText } from "../dom.js";
+import { bytes, count, many, short, span, time } from "../format.js";
+import { csvLink, Table } from "../table.js";
+
+const SECOND_US = 1e6;
+const ROWS_SHOWN = 100;
+
+export const title = () => "The job";
+
+export async function show(root, context) {
+  const view = new Job(root, context);
+  try {
+    await view.update({ kind: "query" });
+  } catch (error) {
+    view.close();
+    throw error;
+  }
+  return view;
+}
+
+class Job {
+  constructor(root, context) {
+    this.context = context;
+    this.drawn = null;
+    this.facts = h("div", { class: "summary" });
+    this.took = this.curve("took", "Time of a batch", "Reading and reckoning in Spark, then writing to the database.", "s", {
+      label: "Time each batch took",
+      series: [{ label: "Spark", fill: true }, { label: "database", colour: "--s3" }],
+      value: (s) => span(s * SECOND_US),
+      axis: (s) => `${short(s)} s`,
+      top: 0.1,
+    });
+    this.rate = this.curve("rate", "Records", "Records a second, of each batch.", "records", {
+      label: "Records a second, of each batch",
+      series: [{ label: "records a second", fill: true }],
+      value: (n) => `${short(n)} records a second`,
+      axis: (n) => `${short(n)}/s`,
+    });
+    this.batches = this.list("batches", "Batches", "What each transaction of facts brought.", [
+      { key: "committed", label: "committed", head: true, value: (row) => row.committed_us, text: (row) => String(row.committed_us), cell: (row) => time(row.committed_us) },
+      { key: "records", label: "records", num: true, value: (row) => row.records, text: (row) => count(row.records) },
+      { key: "bytes", label: "size", num: true, value: (row) => row.bytes, text: (row) => bytes(row.bytes) },
+      { key: "behind", label: "still to be read", num: true, value: (row) => row.behind_bytes ?? null, text: (row) => bytes(row.behind_bytes) },
+      { key: "read", label: "Spark", num: true, value: (row) => row.read_us, text: (row) => span(row.read_us) },
+      { key: "merge", label: "database", num: true, value: (row) => row.merge_us, text: (row) => span(row.merge_us) },
+    ], "No batch has been committed yet.");
+    this.refreshes = this.list("refreshes", "Refreshes", "Hours of derived figures made anew.", [
+      { key: "committed", label: "committed", head: true, value: (row) => row.committed_us, text: (row) => String(row.committed_us), cell: (row) => time(row.committed_us) },
+      { key: "hours", label: "hours", num: true, value: (row) => row.hours, text: (row) => count(row.hours) },
+      { key: "sights", label: "sights", num: true, title: "records of packets and arrivals looked at", value: (row) => row.sights, text: (row) => count(row.sights) },
+      { key: "wall", label: "took", num: true, value: (row) => row.wall_us, text: (row) => span(row.wall_us) },
+      { key: "waiting", label: "hours waiting", num: true, value: (row) => row.waiting, text: (row) => count(row.waiting) },
+    ], "Nothing has been refreshed yet.");
+    root.append(this.facts, h("div", { class: "grid" }, this.took.card.element, this.rate.card.element, this.batches.card.element, this.refreshes.card.element));
+  }
+
+  curve(id, heading, sub, _unit, settings) {
+    const made = card({ id, title: heading, sub });
+    const box = h("div", { class: "chart" });
+    made.body.append(box);
+    const chart = new LineChart(box, { ...settings, empty: "Two batches make a line; there are fewer." });
+    made.tools.append(pngButton(() => chart.canvas(), `job-${id}`, () => heading));
+    if (settings.series.length > 1) made.footer.append(h("div", { class: "legend" }, ...settings.series.map((one, index) => h("span", { class: "key" }, h("i", { class: `swatch kind-${one.colour ? one.colour.slice(3) : index + 1}` }), one.label))));
+    return { card: made, chart };
+  }
+
+  list(id, heading, sub, columns, empty) {
+    const made = card({ id, title: heading, sub });
+    const table = new Table({ caption: heading, columns, key: (row) => row.place, empty, sort: "-committed" });
+    made.body.append(table.element);
+    if (id === "batches") made.tools.append(csvLink(() => this.context.csv("/api/job")));
+    return { card: made, table };
+  }
+
+  async update({ kind }) {
+    if (kind === "theme") return;
+    const data = await this.context.load("/api/job");
+    if (data === this.drawn) return;
+    this.drawn = data;
+    const { meta } = data;
+    const behind = data.behind_bytes > 0;
+    this.context.heading(behind ? `The job has ${bytes(data.behind_bytes)} of logs still to read` : "The job has read all there is", { windowTitle: "The job" });
+    this.head(data, meta);
+    const batches = byTime(data.batches);
+    const times = batches.map((one) => one.committed_us);
+    this.took.chart.set(times, batches.map((one) => one.read_us / SECOND_US), batches.map((one) => one.merge_us / SECOND_US));
+    this.rate.chart.set(times, batches.map(rateOf));
+    this.batches.table.set(latest(batches));
+    this.refreshes.table.set(latest(byTime(data.refreshes)));
+    this.more(this.batches, batches.length);
+    this.more(this.refreshes, data.refreshes.length);
+  }
+
+  more({ card: made }, all) {
+    setText(made.footer, all > ROWS_SHOWN ? `The latest ${ROWS_SHOWN} of ${count(all)} in this range.` : "");
+  }
+
+  head(data, meta) {
+    this.facts.replaceChildren(facts([
+      ["newest record until committed", span(data.lag_us)],
+      ["still to be read", bytes(data.behind_bytes)],
+      ["records a second, lately", short(data.rate)],
+      ["last committed", time(data.committed_us)],
+      meta?.program ? ["program", String(meta.program)] : null,
+      meta?.version ? ["database version", String(meta.version)] : null,
+      meta?.changes ? ["transactions", count(Number(meta.changes))] : null,
+      data.refreshes.length ? ["hours waiting to be refreshed", many(byTime(data.refreshes).at(-1).waiting, "hour")] : null,
+    ]));
+  }
+
+  close() {
+    this.took.chart.close();
+    this.rate.chart.close();
+  }
+}
+
+const byTime = (rows) => [...rows].sort((a, b) => a.committed_us - b.committed_us);
+const latest = (rows) => rows.map((row, index) => ({ ...row, place: `${row.committed_us} ${index}` })).slice(-ROWS_SHOWN);
+
+function rateOf({ records, read_us: read, merge_us: merge }) {
+  return read + merge > 0 ? records / ((read + merge) / SECOND_US) : null;
+}

@@ -1,0 +1,143 @@
+// One node: how it fares, what it lacks, whom it hears and who hears it, its boots, clocks, faces and incidents.
+
+import { facts, feedLink, h, nodeLink } from "../dom.js";
+import { age, bytes, count, many, offset, percent, shortId, span, time } from "../format.js";
+import { incidentWords, lawWords, linkColumns, ListCard, numberColumn, textColumn, timeColumn } from "../lists.js";
+import { kindName, verdictName } from "../kinds.js";
+import { airtimeCell } from "./overview.js";
+
+const DIRECTIONS = { rx: "heard", tx: "sent" };
+
+export const title = ({ node }) => `Node ${shortId(node)}`;
+
+export async function show(root, context) {
+  const view = new NodePage(root, context);
+  await view.update({ kind: "query" });
+  return view;
+}
+
+class NodePage {
+  constructor(root, context) {
+    this.context = context;
+    this.node = context.params.node;
+    this.drawn = null;
+    this.labels = new Map();
+    this.facts = h("div", { class: "summary" });
+    const csv = () => context.csv(`/api/node/${this.node}`);
+    const peer = (key) => (row) => ({ node: row[key], label: this.labels.get(row[key]) ?? shortId(row[key]) });
+    const list = (settings) => new ListCard(context, settings);
+    this.lists = {
+      feeds_behind: list({ id: "lacks", title: "What it lacks", sub: "Feeds of which it has not everything.", csv, sort: "-behind", empty: "It has every entry there is.", key: (row) => row.feed, columns: [
+        { key: "feed", label: "feed", head: true, value: (row) => row.label, cell: feedLink },
+        numberColumn("behind", "behind", "behind", count, { className: "warn" }),
+        { key: "has", label: "has", num: true, value: (row) => row.seq, text: (row) => `${count(row.seq)} of ${count(row.newest)}` },
+      ] }),
+      traffic: list({ id: "traffic", title: "Packets", sub: "Heard and sent in this range, by kind.", sort: null, empty: "No packets in this range.", key: (row) => `${row.packet} ${row.direction} ${row.verdict}`, columns: [
+        textColumn("packet", "kind", (row) => kindName(row.packet), { head: true }),
+        textColumn("direction", "direction", (row) => DIRECTIONS[row.direction] ?? row.direction),
+        textColumn("verdict", "verdict", (row) => verdictName(row.verdict)),
+        numberColumn("packets", "packets"),
+        numberColumn("bytes", "size", "bytes", bytes),
+        numberColumn("airtime", "airtime", "airtime_us", span),
+      ] }),
+      hears: list({ id: "hears", title: "Whom it hears", sub: "Packets of others that it heard.", sort: "-heard", empty: "It has heard nobody in this range.", key: (row) => row.sender, columns: linkColumns(peer("sender"), nodeLink) }),
+      heard_by: list({ id: "heard-by", title: "Who hears it", sub: "Its packets that others heard.", sort: "-heard", empty: "Nobody has heard it in this range.", key: (row) => row.receiver, columns: linkColumns(peer("receiver"), nodeLink) }),
+      boots: list({ id: "boots", title: "Boots", sub: "By its own clock.", sort: "-boot", empty: "No boot has been read.", key: (row) => row.boot, columns: [
+        { key: "boot", label: "boot", head: true, value: (row) => row.boot, text: (row) => `#${row.boot}` },
+        timeColumn("since", "from", "since_us"),
+        timeColumn("until", "newest record", "until_us"),
+        textColumn("end", "end", endWords, { className: (row) => (row.clean === false ? "warn" : "") }),
+        textColumn("version", "program", (row) => row.version),
+        numberColumn("records", "records"),
+      ] }),
+      clocks: list({ id: "clocks", title: "Clocks", sub: "Its clock minus mesh time, reckoned from packets heard in common.", empty: "Nothing is known of its clock yet.", key: (row) => `${row.boot} ${row.era}`, columns: [
+        { key: "clock", label: "clock", head: true, value: (row) => row.since_us, text: (row) => `boot #${row.boot}${row.era ? `, after jump ${row.era}` : ""}` },
+        { key: "offset", label: "ahead by", num: true, value: (row) => row.offset_us, text: (row) => (row.matches ? offset(row.offset_us) : "unknown") },
+        { key: "error", label: "give or take", num: true, value: (row) => row.offset_error_us, text: (row) => (row.matches ? span(Math.round(row.offset_error_us)) : "–") },
+        { key: "drift", label: "drift", num: true, title: "microseconds a second that it gains", value: (row) => row.drift_ppm, text: (row) => (row.matches ? `${row.drift_ppm.toFixed(1)} ± ${row.drift_error_ppm.toFixed(1)} ppm` : "–") },
+        numberColumn("matches", "matches"),
+      ] }),
+      faces: list({ id: "faces", title: "Faces", sub: "What it sends and hears by, and the law that binds each.", empty: "No face has been up yet.", key: (row) => row.face, columns: [
+        textColumn("face", "face", (row) => row.face, { head: true }),
+        textColumn("up", "state", (row) => (row.up ? "up" : "down"), { className: (row) => (row.up ? "" : "warn") }),
+        timeColumn("since", "since", "t_us"),
+        textColumn("spec", "opened as", (row) => row.spec),
+        textColumn("law", "may send", lawWords),
+      ] }),
+      incidents: list({ id: "incidents", title: "Incidents", sub: "Starts, stops, faces, clock jumps, forks and sending that was held back.", sort: "-when", empty: "Nothing happened in this range.", key: (row) => row.place, columns: [
+        timeColumn("when", "when", "t_us", { head: true }),
+        textColumn("what", "what", incidentWords, { className: "wrap" }),
+      ] }),
+    };
+    const gossip = h("section", { class: "card wide", "aria-labelledby": "gossip-title" }, h("header", {}, h("div", {}, h("h2", { id: "gossip-title", text: "Gossip" }), h("p", { text: "What it asked and answered in this range." }))));
+    this.gossip = h("div", { class: "body" });
+    gossip.append(this.gossip);
+    root.append(this.facts, h("div", { class: "grid" }, ...Object.values(this.lists).map((one) => one.element), gossip));
+  }
+
+  async update({ kind }) {
+    if (kind === "theme") return;
+    const [topology, data] = await Promise.all([this.context.load("/api/topology").catch(ignoreEmpty), this.context.load(`/api/node/${this.node}`)]);
+    if (data === this.drawn) {
+      if (kind === "query") Object.values(this.lists).forEach((one) => one.table.draw());
+      return;
+    }
+    this.drawn = data;
+    topology?.nodes.forEach((one) => this.labels.set(one.node, one.label));
+    this.context.heading(data.label, { windowTitle: `Node ${data.label}` });
+    this.head(data);
+    for (const [name, list] of Object.entries(this.lists)) list.set(name === "incidents" ? numbered(data.incidents) : data[name]);
+    this.asked(data.gossip);
+  }
+
+  head(data) {
+    const lacks = data.behind ? h("span", { class: "warn", text: `${many(data.behind, "entry", "entries")} behind` }) : "has everything";
+    this.facts.replaceChildren(facts([
+      ["state", data.running ? (data.isolated_since_us ? h("span", { class: "warn" }, "alone since ", time(data.isolated_since_us)) : "running") : h("span", { class: "warn", text: "stopped" })],
+      ["replication", lacks],
+      ["last record", h("span", {}, time(data.last_us), h("span", { class: "soft", text: data.running ? ` ${age(this.context.asOfUs - data.last_us)}` : "" }))],
+      ["delay, median and p95", `${span(data.delay_median_us)}, ${span(data.delay_p95_us)}`],
+      ["airtime, last full hour", airtimeCell(data)],
+      ["clock", data.clock_offset_us === null ? "not related to others yet" : `${offset(data.clock_offset_us)} ± ${span(data.clock_error_us)}`],
+      data.latitude === null ? null : ["position", h("a", { href: "/map", text: `${data.latitude.toFixed(4)}, ${data.longitude.toFixed(4)}` })],
+      ["program", data.version ?? "unknown"],
+      ["own feed", data.feed ? feedLink({ feed: data.feed, label: shortId(data.feed) }) : "unknown"],
+      ["id", h("span", { class: "mono", text: data.node })],
+    ]));
+  }
+
+  asked(gossip) {
+    this.gossip.replaceChildren(facts([
+      ["WANT sent / heard", `${count(gossip.wants_sent)} / ${count(gossip.wants_heard)}`],
+      ["CHNK sent / heard", `${count(gossip.chnks_sent)} / ${count(gossip.chnks_heard)}`],
+      ["places asked for", count(gossip.places_asked)],
+      ["entries and chunks sent", count(gossip.answers_sent)],
+      ["new to somebody", gossip.answers_sent ? `${count(gossip.answers_new)} (${percent(gossip.answers_new / gossip.answers_sent)})` : "–"],
+      ["known to all who heard", count(gossip.answers_redundant)],
+      ["spared: others were first", count(gossip.spared)],
+      ["packets about the set", count(gossip.set_packets)],
+      gossip.agreed_us ? ["agrees on the set since", time(gossip.agreed_us)] : null,
+    ]));
+  }
+
+  close() {}
+}
+
+const endWords = (row) => (row.clean === null ? "still running" : row.clean ? row.stop_reason ?? "in order" : "not in order");
+
+/** The same incident may have come twice in one microsecond: rows are told apart by their place. */
+function numbered(rows) {
+  const seen = new Map();
+  return rows.map((row) => {
+    const name = `${row.t_us} ${row.kind} ${row.face} ${row.rule} ${row.seq}`;
+    const n = seen.get(name) ?? 0;
+    seen.set(name, n + 1);
+    return { ...row, place: `${name} ${n}` };
+  });
+}
+
+/** Names are a help: where they cannot be had, ids stand in their place. */
+function ignoreEmpty(error) {
+  if (error.name === "AbortError") throw error;
+  return null;
+}
