@@ -6,33 +6,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from tests import needs
 from tests.spark_sink.dashboard_server import serving
 from tests.spark_sink.serving_data import T0_US, Mesh, feed_of, node_of, partition, read_cells
 
 pytestmark = pytest.mark.browser
 
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1400, "height": 900}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=needs.chromium(), args=list(ARGUMENTS))
-        yield running
-        running.close()
 
 
 @pytest.fixture
