@@ -28,7 +28,7 @@ export function short(n) {
   return size < 1e6 ? `${figures(n / 1e3)} k` : size < 1e9 ? `${figures(n / 1e6)} M` : `${figures(n / 1e9)} G`;
 }
 
-const figures = (n) => n.toFixed(Math.abs(n) < 99.95 ? 1 : 0);
+const figures = (n) => n.toFixed(Math.abs(n) < 99.95 ? 1 : 0).replace(".0", "");
 
 /** A span with two figures at most: 120 ms, 0.8 s, 12.3 s, 3 min 12 s, 2 h 5 min, 4 d 3 h. */
 export function span(us) {
@@ -48,7 +48,7 @@ function pair(us, big, bigName, small, smallName) {
   const whole = Math.round(us / small);
   const ratio = big / small;
   const rest = whole % ratio;
-  const head = `${Math.floor(whole / ratio)} ${bigName}`;
+  const head = `${WHOLE.format(Math.floor(whole / ratio))} ${bigName}`;
   return rest === 0 ? head : `${head} ${rest} ${smallName}`;
 }
 

@@ -71,7 +71,7 @@ class Job {
     const made = card({ id, title: heading, sub });
     const table = new Table({ caption: heading, columns, key: (row) => row.place, empty, sort: "-committed" });
     made.body.append(table.element);
-    if (id === "batches") made.tools.append(csvLink(() => this.context.csv("/api/job")));
+    made.tools.append(csvLink(() => this.context.csv("/api/job", { table: id })));
     return { card: made, table };
   }
 
@@ -81,8 +81,8 @@ class Job {
     if (data === this.drawn) return;
     this.drawn = data;
     const { meta } = data;
-    const behind = data.behind_bytes > 0;
-    this.context.heading(behind ? `The job has ${bytes(data.behind_bytes)} of logs still to read` : "The job has read all there is", { windowTitle: "The job" });
+    const words = data.behind_bytes === null ? "The job has committed nothing yet" : "The job has read all there is";
+    this.context.heading(data.behind_bytes > 0 ? `The job has ${bytes(data.behind_bytes)} of logs still to read` : words, { windowTitle: "The job" });
     this.head(data, meta);
     const batches = byTime(data.batches);
     const times = batches.map((one) => one.committed_us);
@@ -102,12 +102,13 @@ class Job {
     this.facts.replaceChildren(facts([
       ["newest record until committed", span(data.lag_us)],
       ["still to be read", bytes(data.behind_bytes)],
+      ["records", count(data.records)],
       ["records a second, lately", short(data.rate)],
       ["last committed", time(data.committed_us)],
       meta?.program ? ["program", String(meta.program)] : null,
       meta?.version ? ["database version", String(meta.version)] : null,
       meta?.changes ? ["transactions", count(Number(meta.changes))] : null,
-      data.refreshes.length ? ["hours waiting to be refreshed", many(byTime(data.refreshes).at(-1).waiting, "hour")] : null,
+      ["waiting to be refreshed", many(data.dirty_hours, "hour")],
     ]));
   }
 
@@ -118,6 +119,7 @@ class Job {
 }
 
 const byTime = (rows) => [...rows].sort((a, b) => a.committed_us - b.committed_us);
+/** Batches that were committed in the same microsecond keep their order. */
 const latest = (rows) => rows.map((row, index) => ({ ...row, place: `${row.committed_us} ${index}` })).slice(-ROWS_SHOWN);
 
 function rateOf({ records, read_us: read, merge_us: merge }) {

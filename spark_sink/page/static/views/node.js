@@ -23,16 +23,16 @@ class NodePage {
     this.drawn = null;
     this.labels = new Map();
     this.facts = h("div", { class: "summary" });
-    const csv = () => context.csv(`/api/node/${this.node}`);
+    const csv = (table) => () => context.csv(`/api/node/${this.node}`, { table });
     const peer = (key) => (row) => ({ node: row[key], label: this.labels.get(row[key]) ?? shortId(row[key]) });
-    const list = (settings) => new ListCard(context, settings);
+    const list = (table, settings) => new ListCard(context, { ...settings, csv: csv(table) });
     this.lists = {
-      feeds_behind: list({ id: "lacks", title: "What it lacks", sub: "Feeds of which it has not everything.", csv, sort: "-behind", empty: "It has every entry there is.", key: (row) => row.feed, columns: [
+      feeds_behind: list("feeds_behind", { id: "lacks", title: "What it lacks", sub: "Feeds of which it has not everything.", sort: "-behind", empty: "It has every entry there is.", key: (row) => row.feed, columns: [
         { key: "feed", label: "feed", head: true, value: (row) => row.label, cell: feedLink },
         numberColumn("behind", "behind", "behind", count, { className: "warn" }),
         { key: "has", label: "has", num: true, value: (row) => row.seq, text: (row) => `${count(row.seq)} of ${count(row.newest)}` },
       ] }),
-      traffic: list({ id: "traffic", title: "Packets", sub: "Heard and sent in this range, by kind.", sort: null, empty: "No packets in this range.", key: (row) => `${row.packet} ${row.direction} ${row.verdict}`, columns: [
+      traffic: list("traffic", { id: "traffic", title: "Packets", sub: "Heard and sent in this range, by kind.", sort: null, empty: "No packets in this range.", key: (row) => `${row.packet} ${row.direction} ${row.verdict}`, columns: [
         textColumn("packet", "kind", (row) => kindName(row.packet), { head: true }),
         textColumn("direction", "direction", (row) => DIRECTIONS[row.direction] ?? row.direction),
         textColumn("verdict", "verdict", (row) => verdictName(row.verdict)),
@@ -40,9 +40,9 @@ class NodePage {
         numberColumn("bytes", "size", "bytes", bytes),
         numberColumn("airtime", "airtime", "airtime_us", span),
       ] }),
-      hears: list({ id: "hears", title: "Whom it hears", sub: "Packets of others that it heard.", sort: "-heard", empty: "It has heard nobody in this range.", key: (row) => row.sender, columns: linkColumns(peer("sender"), nodeLink) }),
-      heard_by: list({ id: "heard-by", title: "Who hears it", sub: "Its packets that others heard.", sort: "-heard", empty: "Nobody has heard it in this range.", key: (row) => row.receiver, columns: linkColumns(peer("receiver"), nodeLink) }),
-      boots: list({ id: "boots", title: "Boots", sub: "By its own clock.", sort: "-boot", empty: "No boot has been read.", key: (row) => row.boot, columns: [
+      hears: list("hears", { id: "hears", title: "Whom it hears", sub: "Packets of others that it heard.", sort: "-heard", empty: "It has heard nobody in this range.", key: (row) => row.sender, columns: linkColumns(peer("sender"), nodeLink) }),
+      heard_by: list("heard_by", { id: "heard-by", title: "Who hears it", sub: "Its packets that others heard.", sort: "-heard", empty: "Nobody has heard it in this range.", key: (row) => row.receiver, columns: linkColumns(peer("receiver"), nodeLink) }),
+      boots: list("boots", { id: "boots", title: "Boots", sub: "By its own clock.", sort: "-boot", empty: "No boot has been read.", key: (row) => row.boot, columns: [
         { key: "boot", label: "boot", head: true, value: (row) => row.boot, text: (row) => `#${row.boot}` },
         timeColumn("since", "from", "since_us"),
         timeColumn("until", "newest record", "until_us"),
@@ -50,21 +50,21 @@ class NodePage {
         textColumn("version", "program", (row) => row.version),
         numberColumn("records", "records"),
       ] }),
-      clocks: list({ id: "clocks", title: "Clocks", sub: "Its clock minus mesh time, reckoned from packets heard in common.", empty: "Nothing is known of its clock yet.", key: (row) => `${row.boot} ${row.era}`, columns: [
+      clocks: list("clocks", { id: "clocks", title: "Clocks", sub: "Its clock minus mesh time, reckoned from packets heard in common.", empty: "Nothing is known of its clock yet.", key: (row) => `${row.boot} ${row.era}`, columns: [
         { key: "clock", label: "clock", head: true, value: (row) => row.since_us, text: (row) => `boot #${row.boot}${row.era ? `, after jump ${row.era}` : ""}` },
         { key: "offset", label: "ahead by", num: true, value: (row) => row.offset_us, text: (row) => (row.matches ? offset(row.offset_us) : "unknown") },
         { key: "error", label: "give or take", num: true, value: (row) => row.offset_error_us, text: (row) => (row.matches ? span(Math.round(row.offset_error_us)) : "–") },
         { key: "drift", label: "drift", num: true, title: "microseconds a second that it gains", value: (row) => row.drift_ppm, text: (row) => (row.matches ? `${row.drift_ppm.toFixed(1)} ± ${row.drift_error_ppm.toFixed(1)} ppm` : "–") },
         numberColumn("matches", "matches"),
       ] }),
-      faces: list({ id: "faces", title: "Faces", sub: "What it sends and hears by, and the law that binds each.", empty: "No face has been up yet.", key: (row) => row.face, columns: [
+      faces: list("faces", { id: "faces", title: "Faces", sub: "What it sends and hears by, and the law that binds each.", empty: "No face has been up yet.", key: (row) => row.face, columns: [
         textColumn("face", "face", (row) => row.face, { head: true }),
         textColumn("up", "state", (row) => (row.up ? "up" : "down"), { className: (row) => (row.up ? "" : "warn") }),
         timeColumn("since", "since", "t_us"),
         textColumn("spec", "opened as", (row) => row.spec),
         textColumn("law", "may send", lawWords),
       ] }),
-      incidents: list({ id: "incidents", title: "Incidents", sub: "Starts, stops, faces, clock jumps, forks and sending that was held back.", sort: "-when", empty: "Nothing happened in this range.", key: (row) => row.place, columns: [
+      incidents: list("incidents", { id: "incidents", title: "Incidents", sub: "Starts, stops, faces, clock jumps, forks and sending that was held back.", sort: "-when", empty: "Nothing happened in this range.", key: (row) => row.place, columns: [
         timeColumn("when", "when", "t_us", { head: true }),
         textColumn("what", "what", incidentWords, { className: "wrap" }),
       ] }),

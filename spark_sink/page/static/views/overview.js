@@ -105,11 +105,16 @@ class Overview {
     this.nodes = card({ id: "nodes", title: "Nodes", wide: true, sub: "Delay is from publication to arrival; clocks are put right as far as packets heard in common allow." });
     this.nodeTable = new Table({ caption: "Nodes", columns: nodeColumns(() => this.drawn?.as_of_us), key: (row) => row.node, sort: "-behind", empty: "No node has been read yet.", state: this.sorting("nodes") });
     this.nodes.body.append(this.nodeTable.element);
-    this.nodes.tools.append(csvLink(() => context.csv("/api/overview")));
+    for (const [name, made] of [["convergence", this.curve], ["alerts", this.alerts], ["nodes", this.nodes]]) made.tools.append(this.csv(name));
     this.recent = card({ id: "recent", title: "Latest entries", wide: true, sub: "What was published where, and how far it came." });
     this.recentTable = this.entriesTable();
     this.recent.body.append(this.recentTable.element);
+    this.recent.tools.append(this.csv("recent"));
     root.append(this.facts, h("div", { class: "grid" }, this.curve.element, this.alerts.element, this.nodes.element, this.recent.element));
+  }
+
+  csv(table) {
+    return csvLink(() => this.context.csv("/api/overview", { table }));
   }
 
   /** Keeps how a table is sorted in the address. */
@@ -136,7 +141,7 @@ class Overview {
       empty: "Nothing published in this range.",
       columns: [
         { key: "entry", label: "entry", head: true, value: (row) => row.label, text: (row) => `${row.label} #${row.seq}`, cell: (row) => messageLink(row, row.seq), tip: (row) => `message id ${row.id ?? "unknown"}` },
-        { key: "size", label: "size", num: true, value: (row) => row.size, text: (row) => (row.chunks ? `${bytes(row.size)}, ${many(row.chunks, "chunk")}` : bytes(row.size)) },
+        { key: "size", label: "size", num: true, className: "minor", value: (row) => row.size, text: (row) => (row.chunks ? `${bytes(row.size)}, ${many(row.chunks, "chunk")}` : bytes(row.size)) },
         { key: "published", label: "published", num: true, value: (row) => row.t_us, text: (row) => `${row.t_us}`, cell: (row) => time(row.t_us, (us) => this.when(us)), tip: (row) => (row.publisher === null ? "first seen then; its publisher writes no log" : "") },
         { key: "reach", label: "arrived at", value: (row) => row.held_by.length, text: (row) => row.held_by.join(), cell: (row) => reachCell(row, nodes(), total()), tip: (row) => lacking(row, nodes()) },
         { key: "took", label: "took", num: true, title: "until the last node had it", value: (row) => (everywhere(row) ? row.reached_us - row.t_us : null), text: (row) => (everywhere(row) ? span(row.reached_us - row.t_us) : "–"), tip: (row) => (everywhere(row) ? "" : "not everywhere yet") },
@@ -164,7 +169,7 @@ class Overview {
     this.recentTable.set(data.recent);
     this.alertTable.set([...data.alerts].sort((a, b) => (a.until_us !== null) - (b.until_us !== null) || LEVELS[a.level] - LEVELS[b.level] || b.since_us - a.since_us));
     const hidden = data.hidden?.nodes ?? 0;
-    setText(this.nodes.footer, hidden ? `${many(hidden, "more node")} not shown: those least behind. The CSV file has them all.` : "");
+    setText(this.nodes.footer, hidden ? `${many(hidden, "more node")} not shown: those least behind.` : "");
     this.line(data);
   }
 
