@@ -21,6 +21,26 @@ TASK_SIZE: Final = 16 * 2**20
 """Bytes per Spark task: a second's work, so that a core's start-up cost vanishes and cores share evenly."""
 BATCH_SIZE: Final = 32 * 2**20
 """Bytes per micro-batch unless told otherwise: 160,000 records, whose rows fit into the driver with ease."""
+SHARE_MIN: Final = 256 * 2**10
+"""Bytes of one log read at a time when there are many behind: ten segments of an hour, so that few have to be cut."""
+OFFSET_VERSION: Final = 2
+"""Version of the stream's offset, as the checkpoint keeps it. 1 read each log once from its beginning to its end."""
+OFFSET_MAX: Final = 10**12
+"""Offsets of records are smaller: the names of segments have twelve digits for them."""
+OFFSET_JUMP_MAX: Final = 2**20
+"""Records that may lack in a segment: at 5 a second, two days of a full disk. More is a number gone wrong."""
+GAPS_PER_NODE_MAX: Final = 64
+"""Gaps told of one node, the latest: a wrong number in one file's name would be a hundred million boots not seen."""
+PRINT_SIZE: Final = 64
+"""Bytes before the place reached that tell whether the file is still the one that was read: they hold a time stamp."""
+FOLDER_SETTLED_NS: Final = 5 * 10**9
+"""A folder that changed later than this before it was listed is listed again: file systems keep times to 2 s (FAT)."""
+FOLDER_LOOK_NS: Final = 60 * 10**9
+"""How long a folder that did not change is believed to have the same files of the same sizes."""
+LISTING_AGE_S: Final = 5.0
+"""How long a listing of an object store is used: it is paid for by the request, and takes seconds where there is much."""
+LISTING_SHARE: Final = 4
+"""A listing is used for so many times as long as it took."""
 
 # --- The serving database (docs/formats/serving.md)
 
@@ -88,6 +108,8 @@ HOLDERS_MAX: Final = 64
 """A packet that more clocks saw went around the mesh; who shares it is then counted among so many at a time."""
 PACKETS_MAX: Final = 256
 """Packets looked at for each clock, and for it at its partners: hundreds of matches, and noise averages out."""
+PACKETS_KEPT_MAX: Final = 4 * PACKETS_MAX
+"""The same before it is known which of them others saw, too: a quarter of all packets usually is enough."""
 PARTNERS_MAX: Final = 4
 """With how many others a clock is compared first: enough to outvote a wrong one; each more costs a search."""
 PARTNER_ROUNDS: Final = 8
@@ -98,8 +120,9 @@ SLOPES_MAX: Final = 4_000
 """Slopes tried for two clocks before giving up: a second; a line that is there takes about forty."""
 LINE_ROUNDS: Final = 3
 """Times a line is fitted to the points near it; after two they hardly change."""
-SOLVE_CLOCKS: Final = 64
-"""Clocks solved for at once: the work grows with the cube of it; those nearer to the reference come first."""
+SOLVE_CLOCKS: Final = 32
+"""Clocks solved for at once, the nearest to the reference first: the work grows with the cube of it, and libraries share
+larger matrices out over threads, which takes thirty times as long where other programs want the cores, too."""
 CLOCKS_AGREE_US: Final = 5_000_000
 """Clocks no farther apart than this agree on what time it is: some are set by hand, by looking at another."""
 REFERENCE_SHARE: Final = 0.25

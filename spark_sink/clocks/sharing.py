@@ -76,6 +76,16 @@ def shared(seen: Sightings, clocks: int) -> Shared:
     )
 
 
+def smallest(hashes: Ints, clock: Ints, most: int) -> Ints:
+    """The *most* smallest hashes that each clock saw, of all clocks together, in order."""
+    order = np.lexsort((clock, hashes))
+    order = order[_changes(hashes[order], clock[order])]
+    order = order[np.argsort(clock[order], kind="stable")]
+    first, count = _runs(_changes(clock[order]))
+    rank = np.arange(len(order)) - np.repeat(first, count)
+    return np.unique(hashes[order[rank < most]])
+
+
 def _changes(*columns: "Ints | Bools") -> Bools:
     """Rows that differ from the one before."""
     found = np.ones(len(columns[0]), bool)

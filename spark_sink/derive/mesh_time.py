@@ -1,0 +1,207 @@
+"""Times put right: from what a node's clock showed to mesh time (docs/reference/analytics.md, "Mesh time")."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from spark_sink import limits
+from spark_sink.derive.facts import HOUR_US, Floats, Ints
+
+_PPM: Final = 1e-6
+_BOOT_BITS: Final = 32
+_OPEN_US: Final = 2**62
+
+
+def comparable(
+    node: Ints, mesh: Ints, other_node: Ints, other_mesh: Ints
+) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+    """Whether times are of related clocks; or both of clocks that met nobody, which are taken for right."""
+    return np.asarray((mesh == other_mesh) | ((mesh == node) & (other_mesh == other_node)))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Stretches of mesh time in which records may lie that a boot wrote in a stretch of its own time."""
+
+    asked: Ints
+    """Which of the stretches asked for, by place."""
+    low_us: Ints
+    high_us: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """How to put clocks right: rows of the table `clocks`, in order of (node_no, boot, era), a value each."""
+
+    node_no: Ints
+    boot: Ints
+    from_mono_us: Ints
+    base_us: Ints
+    mesh: Ints
+    at_us: Ints
+    offset_us: Ints
+    drift_ppm: Floats
+    boots: Ints
+    """A key for each boot, in order."""
+    first: Ints
+    """By boot, the place of its first clock; one more for the end."""
+
+    def mesh_us(self, node_no: Ints, boot: Ints, t_us: Ints, mono_us: Ints) -> tuple[Ints, Ints]:
+        """Mesh time and mesh of records with these columns.
+
+        A record written again after a crash (its `mono_us` is 0 while its boot's clock showed something else) is by the
+        last clock of the newest boot before. A record whose clock is not known stays as it is, by a mesh of its own.
+        """
+        clock = self.clock(node_no, boot, mono_us)
+        again = np.flatnonzero(mono_us == 0)
+        ahead_us = t_us[again] - self.base_us[clock[again]] if len(self.boots) else again
+        again = again[(np.abs(ahead_us) > limits.CLOCK_JUMP_US) | (clock[again] < 0)]
+        clock[again] = self._clock_before(node_no[again], boot[again])
+        known = np.flatnonzero(clock >= 0)
+        mesh_us, mesh = t_us.copy(), node_no.copy()
+        mesh_us[known] = self.put_right(clock[known], t_us[known])
+        mesh[known] = self.mesh[clock[known]]
+        return mesh_us, mesh
+
+    def put_right(self, clock: Ints, t_us: Ints) -> Ints:
+        """Mesh time when a clock, by its place, showed *t_us*."""
+        slowed = self.drift_ppm[clock] * _PPM / (1 + self.drift_ppm[clock] * _PPM)
+        return t_us - self.offset_us[clock] - np.rint(slowed * (t_us - self.at_us[clock])).astype(np.int64)
+
+    def shown(self, clock: Ints) -> tuple[Ints, Ints]:
+        """What clocks showed when they began and at most when they ended: a boot's last one may go on."""
+        last = np.isin(clock + 1, self.first)
+        end_us = self.from_mono_us[np.minimum(clock + 1, len(self.from_mono_us) - 1)]
+        until_us = self.base_us[clock] + end_us + HOUR_US
+        return self.base_us[clock] + self.from_mono_us[clock] - HOUR_US, np.where(last, _OPEN_US, until_us)
+
+    def clock(self, node_no: Ints, boot: Ints, mono_us: Ints) -> Ints:
+        """Place of the clock that a boot had at *mono_us*, −1 if it is not known: the last begun, or the first."""
+        if not len(self.boots):
+            return np.full(len(node_no), -1)
+        key = _key(node_no, boot)
+        begin = np.flatnonzero(np.diff(key, prepend=-1))
+        place = np.minimum(np.searchsorted(self.boots, key[begin]), len(self.boots) - 1)
+        length = np.diff(begin, append=len(key))
+        low, high = np.repeat(self.first[place], length), np.repeat(self.first[place + 1], length)
+        known = np.repeat(self.boots[place] == key[begin], length)
+        open_ = np.flatnonzero(high - low > 1)
+        while len(open_):
+            middle = (low[open_] + high[open_]) // 2
+            begun = self.from_mono_us[middle] <= mono_us[open_]
+            low[open_[begun]] = middle[begun]
+            high[open_[~begun]] = middle[~begun]
+            open_ = open_[high[open_] - low[open_] > 1]
+        low[~known] = -1
+        return low
+
+    def spans(self, node_no: Ints, boot: Ints, low_us: Ints, high_us: Ints) -> Span:
+        """Where records may lie in mesh time that boots wrote while their clocks showed *low_us* to *high_us*."""
+        key = _key(node_no, boot)
+        begin = self.first[np.searchsorted(self.boots, key)]
+        number = self.first[np.searchsorted(self.boots, key, "right")] - begin
+        asked = np.repeat(np.arange(len(number)), number)
+        within = np.arange(len(asked)) - np.repeat(np.cumsum(number) - number, number)
+        clock = begin[asked] + within
+        before = self._clock_before(node_no, boot)
+        has_before = np.flatnonzero(before >= 0)
+        asked, clock = np.concatenate([asked, has_before]), np.concatenate([clock, before[has_before]])
+        since_us, until_us = self.shown(clock)
+        met = (since_us <= high_us[asked]) & (until_us >= low_us[asked])
+        asked, clock = asked[met], clock[met]
+        lost = np.union1d(np.flatnonzero(number == 0), np.setdiff1d(np.arange(len(node_no)), asked))
+        low = np.concatenate([self.put_right(clock, low_us[asked]), low_us[lost]])
+        high = np.concatenate([self.put_right(clock, high_us[asked]), high_us[lost]])
+        return Span(np.concatenate([asked, lost]), low, high)
+
+    def hours(self, node_no: int, boot: int, hour_us: int) -> tuple[int, ...]:
+        """The hours of mesh time, in order, that a boot's records of one hour of its own may lie in."""
+        one = (np.array([value], np.int64) for value in (node_no, boot, hour_us, hour_us + HOUR_US - 1))
+        found = self.spans(*one)
+        hours: set[int] = set()
+        for low_us, high_us in zip(found.low_us.tolist(), found.high_us.tolist(), strict=True):
+            hours.update(range(low_us // HOUR_US * HOUR_US, high_us + 1, HOUR_US))
+        return tuple(sorted(hours))
+
+    def _clock_before(self, node_no: Ints, boot: Ints) -> Ints:
+        """Place of the last clock of the newest boot before, −1 if there is none."""
+        place = self.first[np.searchsorted(self.boots, _key(node_no, boot))] - 1
+        found: Ints = np.full(len(node_no), -1)
+        same = np.flatnonzero(place >= 0)
+        same = same[self.node_no[place[same]] == node_no[same]]
+        found[same] = place[same]
+        return found
+
+
+def _key(node_no: Ints, boot: Ints) -> Ints:
+    return (node_no << _BOOT_BITS) + boot
+
+
+def corrections(clocks: pa.Table) -> Corrections:
+    """How rows of the table `clocks` put times right."""
+    columns = {name: clocks[name].to_numpy() for name in clocks.column_names}
+    order = np.lexsort((columns["era"], columns["boot"], columns["node_no"]))
+    columns = {name: np.ascontiguousarray(column[order]) for name, column in columns.items()}
+    boots, first = np.unique(_key(columns["node_no"], columns["boot"]), return_index=True)
+    names = "node_no", "boot", "from_mono_us", "base_us", "mesh", "at_us", "offset_us", "drift_ppm"
+    return Corrections(
+        **{name: columns[name] for name in names},
+        boots=boots,
+        first=np.append(first, len(order)).astype(np.int64),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Records of a boot, by its own time, whose mesh time is another now."""
+
+    node_no: int
+    boot: int
+    low_us: int
+    high_us: int
+    """The newest that the boot may have written; far in the future where its last clock goes on."""
+
+
+def moved(old: Corrections, new: Corrections, newest_us: Mapping[tuple[int, int], int]) -> list[Moved]:
+    """Records whose clock is new, or whose mesh time moved by more than `limits.CLOCK_MOVED_US` in some hour.
+
+    *newest_us* is the newest time that each boot (node_no, boot) wrote. Records that the next boot wrote again after a
+    crash go by the same clock; that boot is named likewise.
+    """
+    return [
+        where
+        for clock in np.flatnonzero(_differ(old, new, newest_us)).tolist()
+        for where in _written(new, clock)
+    ]
+
+
+def _differ(
+    old: Corrections, new: Corrections, newest_us: Mapping[tuple[int, int], int]
+) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+    clock = np.arange(len(new.node_no))
+    since = new.from_mono_us
+    last = np.isin(clock + 1, new.first)
+    keys = zip(new.node_no.tolist(), new.boot.tolist(), strict=True)
+    shown = np.array([newest_us.get(key, 0) for key in keys], np.int64)
+    until = np.maximum(since, np.where(last, shown - new.base_us, np.append(since[1:], 0)))
+    was = old.clock(new.node_no, new.boot, since)
+    differs = (was < 0) | (was != old.clock(new.node_no, new.boot, until - ~last))
+    both = np.flatnonzero(~differs)
+    differs[both] = new.mesh[both] != old.mesh[was[both]]
+    for mono_us in (since[both], until[both]):
+        t_us = new.base_us[both] + mono_us
+        apart_us = np.abs(new.put_right(both, t_us) - old.put_right(was[both], t_us))
+        differs[both] |= apart_us > limits.CLOCK_MOVED_US
+    return np.asarray(differs)
+
+
+def _written(clocks: Corrections, clock: int) -> Iterator[Moved]:
+    """The records that go by a clock."""
+    node_no, boot = int(clocks.node_no[clock]), int(clocks.boot[clock])
+    since_us, until_us = (int(ends[0]) for ends in clocks.shown(np.array([clock])))
+    yield Moved(node_no, boot, since_us, until_us)
+    if until_us == _OPEN_US and clock + 1 < len(clocks.node_no) and clocks.node_no[clock + 1] == node_no:
+        yield Moved(node_no, int(clocks.boot[clock + 1]), since_us, until_us)
