@@ -1,0 +1,189 @@
+"""What happened to the mesh: it split, parts met again, nodes were left alone and came back."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from spark_sink.derive import limits
+from spark_sink.derive.facts import Ints
+from spark_sink.derive.groups import components
+
+SPLIT: Final = "split"
+JOIN: Final = "join"
+ISOLATED: Final = "isolated"
+BACK: Final = "back"
+
+_NONE: Final = -(2**63)
+
+Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(slots=True)
+class Standing:
+    """What is known at the end of a slot, to go on from. Nodes are places in `nodes`; an array has a value for each.
+
+    A group is told by the place of its first node; a node that is not up is a group by itself.
+    """
+
+    nodes: Ints
+    slot_us: int
+    up: Flags
+    seen: Ints
+    """Groups as the last slot had them."""
+    told: Ints
+    """Groups as they were told of: they change when two slots say the same."""
+    alone: Ints
+    """For how many slots in a row the node had no contact that counts; 0 while it has one."""
+    fresh: Flags
+    """It has had none since it came up."""
+    contact_us: Ints
+    """Last contact since it came up."""
+    touched: Ints
+    """For how many slots in a row it had one."""
+    isolated_us: Ints
+    """Since when it is told to be isolated; `_NONE` if it is not."""
+
+
+Told = tuple[int, str, str, str]
+"""A row of the table."""
+
+
+def changes(groups: pa.Table) -> pa.Table:
+    """Rows of the table `changes`, from all rows of `groups`, in any order.
+
+    Something is told when two slots in a row show it, as of the first of them; that a node is isolated, as of its last
+    contact. Parts of a mesh have two nodes at least; what befalls a single one is that it is isolated, or back.
+    """
+    return fold(groups, start())[0]
+
+
+def start() -> Standing:
+    """Nothing is known."""
+    none, no = np.empty(0, np.int64), np.empty(0, np.bool_)
+    return Standing(none, _NONE, no, none, none, none, no, none, none, none)
+
+
+def fold(groups: pa.Table, standing: Standing) -> tuple[pa.Table, Standing]:
+    """The same for rows of later slots than *standing* knows, and what is known then. *standing* stays as it is."""
+    slot_us, node_no, group_no = (groups[name].to_numpy() for name in ("slot_us", "node_no", "group_no"))
+    last_us = groups["last_us"].fill_null(_NONE).to_numpy()
+    order = np.lexsort((node_no, slot_us))
+    slot_us, node_no, group_no, last_us = (one[order] for one in (slot_us, node_no, group_no, last_us))
+    now = _widened(standing, np.union1d(standing.nodes, node_no))
+    node, group = np.searchsorted(now.nodes, node_no), np.searchsorted(now.nodes, group_no)
+    begins = np.flatnonzero(np.diff(slot_us, prepend=_NONE))
+    rows: list[Told] = []
+    for begin, end in zip(begins, np.append(begins, len(slot_us))[1:], strict=True):
+        here = slice(begin, end)
+        _step(now, int(slot_us[begin]), node[here], group[here], last_us[here], rows)
+    columns = list(zip(*sorted(rows), strict=True)) or [(), (), (), ()]
+    names = ("t_us", "kind", "subject", "detail")
+    types = (pa.int64(), pa.string(), pa.string(), pa.string())
+    arrays = [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)]
+    return pa.table(dict(zip(names, arrays, strict=True))), now
+
+
+def _widened(standing: Standing, nodes: Ints) -> Standing:
+    """The same with places for all *nodes*."""
+    place, count = np.searchsorted(nodes, standing.nodes), len(nodes)
+
+    def moved(old: Numbers, new: Numbers) -> Numbers:
+        new[place] = old
+        return new
+
+    return Standing(
+        nodes=nodes,
+        slot_us=standing.slot_us,
+        up=moved(standing.up, np.zeros(count, np.bool_)),
+        seen=moved(place[standing.seen], np.arange(count)),
+        told=moved(place[standing.told], np.arange(count)),
+        alone=moved(standing.alone, np.zeros(count, np.int64)),
+        fresh=moved(standing.fresh, np.zeros(count, np.bool_)),
+        contact_us=moved(standing.contact_us, np.full(count, _NONE)),
+        touched=moved(standing.touched, np.zeros(count, np.int64)),
+        isolated_us=moved(standing.isolated_us, np.full(count, _NONE)),
+    )
+
+
+def _step(now: Standing, slot_us: int, node: Ints, group: Ints, last_us: Ints, rows: list[Told]) -> None:
+    """Go on by one slot, of which there are some *node*s, in what *group*, with what last contact."""
+    if slot_us != now.slot_us + limits.SLOT_US:
+        now.up = np.zeros(len(now.nodes), np.bool_)
+        now.seen = np.arange(len(now.nodes))
+    before_up, before_us = now.up, slot_us - limits.SLOT_US
+    now.slot_us = slot_us
+    now.up = np.zeros(len(now.nodes), np.bool_)
+    now.up[node] = True
+    seen = np.arange(len(now.nodes))
+    seen[node] = group
+    if not (np.array_equal(seen, now.seen) and np.array_equal(seen, now.told)):
+        _regroup(now, seen, before_us, rows)
+    now.seen = seen
+    _contacts(now, before_up, node, last_us, rows)
+
+
+def _regroup(now: Standing, seen: Ints, t_us: int, rows: list[Told]) -> None:
+    """Hold what is told between what both slots keep together and what either does.
+
+    Whoever was together and is apart in both slots is split; whoever is together in both is joined.
+    """
+    places = np.arange(len(seen))
+    told = _same(np.where(now.up, now.told, len(seen) + places), np.zeros_like(places))
+    both = _same(now.seen, seen)
+    either = components(len(seen), np.tile(places, 2), np.concatenate([now.seen, seen]))
+    parted = _same(told, either)
+    joined = components(len(seen), np.tile(places, 2), np.concatenate([parted, both]))
+    for kind, whole, parts in ((SPLIT, told, parted), (JOIN, joined, parted)):
+        for first in np.unique(whole[whole != parts]).tolist():
+            row = _parts(now.nodes, np.flatnonzero(whole == first), parts)
+            if len(row) > 1:
+                rows.append((t_us, kind, f"group {row[0][0]}", _json({"parts": row})))
+    now.told = joined
+
+
+def _same(one: Ints, other: Ints) -> Ints:
+    """By place, the first place that has the same *one* and the same *other*."""
+    key = one * len(other) + other
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    return np.asarray(first[which])
+
+
+def _parts(nodes: Ints, members: Ints, parts: Ints) -> list[list[int]]:
+    """Numbers of the nodes of each part of two or more."""
+    part = parts[members]
+    found = [nodes[members[part == one]].tolist() for one in np.unique(part)]
+    return [some for some in found if len(some) > 1]
+
+
+def _contacts(now: Standing, before_up: Flags, node: Ints, last_us: Ints, rows: list[Told]) -> None:
+    """Tell who is isolated, and who no longer is."""
+    came = now.up & ~before_up
+    now.fresh |= came
+    now.contact_us[came] = _NONE
+    now.alone[came | ~now.up] = 0
+    now.touched[came | ~now.up] = 0
+    alone = last_us == _NONE
+    now.alone[node] = np.where(alone, now.alone[node] + 1, 0)
+    now.touched[node] = np.where(alone, 0, now.touched[node] + 1)
+    now.fresh[node[~alone]] = False
+    now.contact_us[node[~alone]] = last_us[~alone]
+    least = limits.HOLD_SLOTS + np.where(now.fresh, limits.MOST_SLOTS, 0)
+    for place in np.flatnonzero((now.alone >= least) & (now.isolated_us == _NONE)).tolist():
+        begin_us = now.slot_us - (int(now.alone[place]) - 1) * limits.SLOT_US
+        contact_us = int(now.contact_us[place])
+        now.isolated_us[place] = begin_us if contact_us == _NONE else contact_us
+        number = int(now.nodes[place])
+        rows.append((int(now.isolated_us[place]), ISOLATED, f"node {number}", _json({"nodes": [number]})))
+    for place in np.flatnonzero((now.touched >= limits.HOLD_SLOTS) & (now.isolated_us != _NONE)).tolist():
+        begin_us = now.slot_us - (limits.HOLD_SLOTS - 1) * limits.SLOT_US
+        number, since_us = int(now.nodes[place]), int(now.isolated_us[place])
+        now.isolated_us[place] = _NONE
+        rows.append((begin_us, BACK, f"node {number}", _json({"nodes": [number], "since_us": since_us})))
+
+
+def _json(detail: dict[str, Any]) -> str:
+    return json.dumps(detail, separators=(",", ":"), sort_keys=True)

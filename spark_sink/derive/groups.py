@@ -1,0 +1,177 @@
+"""Who was in contact with whom, ten minutes by ten minutes, and into which groups that divides the mesh."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from spark_sink.derive import limits
+from spark_sink.derive.facts import HOUR_US, RX, TX, Facts, Ints
+
+MARGIN_US: Final = limits.MOST_SLOTS * limits.SLOT_US + limits.MATCH_US
+"""How far before `Facts.since_us` sights must reach: contacts of an hour ago may still count."""
+_HEARD: Final = (0, 1)
+"""Verdicts, new and duplicate, that show contact with somebody even where no log tells who sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Contacts:
+    """Packets that were heard; nodes are places in a sorted list of those that are known."""
+
+    sender: Ints
+    """−1: somebody without a log."""
+    receiver: Ints
+    slot: Ints
+    t_us: Ints
+    life: Ints
+    """How many slots after its own a contact counts."""
+
+
+def groups(facts: Facts) -> pa.Table:
+    """Rows of the table `groups`: one for each node and slot in which it was up, be it for a moment.
+
+    Two nodes are in touch in the slot in which one heard the other, and in the `limits.LEAST_SLOTS` to
+    `limits.MOST_SLOTS` that follow, by how slow the radio is. Groups are what is connected by such contacts among nodes
+    that are up. `last_us` is when a node last heard, or was heard by, anybody; it is null when that no longer counts.
+    """
+    nodes = np.union1d(facts.uptimes.node_no, facts.sights.node_no)
+    slots = (facts.until_us - facts.since_us) // limits.SLOT_US
+    up = _up(facts, nodes, slots)
+    contacts = _contacts(facts, nodes)
+    left, right = _edges(contacts, up, len(nodes), slots)
+    label = components(len(up), left, right)
+    last, last_us = _last(contacts, len(nodes), slots)
+    known = np.isin(last, up, assume_unique=True)
+    place = np.searchsorted(up, last[known])
+    shown_us = np.zeros(len(up), np.int64)
+    shown_us[place] = last_us[known]
+    silent = np.ones(len(up), np.bool_)
+    silent[place] = False
+    slot_us = facts.since_us + up // max(len(nodes), 1) * limits.SLOT_US
+    node_no = nodes[up % max(len(nodes), 1)]
+    return pa.table(
+        {
+            "slot_us": slot_us,
+            "node_no": node_no,
+            "hour_us": slot_us // HOUR_US * HOUR_US,
+            "group_no": node_no[label],
+            "contacts": np.bincount(np.concatenate([left, right]), minlength=len(up)),
+            "last_us": pa.array(shown_us, mask=silent),
+        }
+    )
+
+
+def _up(facts: Facts, nodes: Ints, slots: int) -> Ints:
+    """Keys, slot times number of nodes plus node, of the slots in which nodes were up; in order."""
+    uptimes = facts.uptimes
+    begin = np.clip((uptimes.since_us - facts.since_us) // limits.SLOT_US, 0, slots)
+    end = np.clip((uptimes.until_us - facts.since_us) // limits.SLOT_US + 1, 0, slots)
+    node, slot = _spread(np.searchsorted(nodes, uptimes.node_no), begin, end)
+    return np.unique(slot * len(nodes) + node)
+
+
+def _spread(value: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Each value once for every slot from *begin* on and before *end*, and that slot."""
+    count = np.maximum(end - begin, 0)
+    starts = np.repeat(np.cumsum(count) - count, count)
+    return np.repeat(value, count), np.arange(count.sum()) - starts + np.repeat(begin, count)
+
+
+def _contacts(facts: Facts, nodes: Ints) -> _Contacts:
+    """All that was heard of what sights have."""
+    sights = facts.sights
+    rx, sender = _senders(facts)
+    known = sender >= 0
+    counted = known | np.isin(sights.verdict[rx], _HEARD)
+    rx, sender, known = rx[counted], sender[counted], known[counted]
+    t_us = sights.mesh_us[rx]
+    full_us = sights.airtime_us[rx] * (limits.FULL_SIZE + limits.HEAD_SIZE)
+    full_us //= sights.length[rx] + limits.HEAD_SIZE
+    life = full_us * limits.IDLE_PACKETS * limits.IDLE_INTERVALS // limits.SLOT_US
+    return _Contacts(
+        sender=np.where(known, np.searchsorted(nodes, sender), -1),
+        receiver=np.searchsorted(nodes, sights.node_no[rx]),
+        slot=(t_us - facts.since_us) // limits.SLOT_US,
+        t_us=t_us,
+        life=np.clip(life, limits.LEAST_SLOTS, limits.MOST_SLOTS),
+    )
+
+
+def _senders(facts: Facts) -> tuple[Ints, Ints]:
+    """Places of packets heard, and by whom each was sent, −1 where that is not known."""
+    sights = facts.sights
+    rx, tx = np.flatnonzero(sights.kind == RX), np.flatnonzero(sights.kind == TX)
+    sender = np.full(len(rx), -1, np.int64)
+    if not len(tx) or not len(rx):
+        return rx, sender
+    _, number = np.unique(np.concatenate([sights.hash[tx], sights.hash[rx]]), return_inverse=True)
+    tx = tx[np.lexsort((sights.mesh_us[tx], number[: len(tx)]))]
+    begin_us = int(sights.mesh_us.min())
+    span = int(sights.mesh_us.max()) - begin_us + 4 * limits.MATCH_US
+    sent = np.sort(number[: len(tx)]) * span + sights.mesh_us[tx] - begin_us
+    heard = number[len(tx) :] * span + sights.mesh_us[rx] - begin_us
+    found = np.searchsorted(sent, heard, "right")
+    for place in (found - 1, found):
+        near = np.clip(place, 0, len(tx) - 1)
+        good = (np.abs(sent[near] - heard) <= limits.MATCH_US) & (sender < 0)
+        good &= sights.node_no[tx[near]] != sights.node_no[rx]
+        sender[good] = sights.node_no[tx[near]][good]
+    return rx, sender
+
+
+def _edges(contacts: _Contacts, up: Ints, nodes: int, slots: int) -> tuple[Ints, Ints]:
+    """Places in *up* of any two nodes that are in touch, each pair once a slot."""
+    known = contacts.sender >= 0
+    low = np.minimum(contacts.sender, contacts.receiver)[known]
+    high = np.maximum(contacts.sender, contacts.receiver)[known]
+    pair, slot = _lasting(low * nodes + high, contacts.slot[known], contacts.life[known], slots)
+    key = np.unique(slot * nodes * nodes + pair)
+    slot, pair = np.divmod(key, max(nodes * nodes, 1))
+    left, right = slot * nodes + pair // max(nodes, 1), slot * nodes + pair % max(nodes, 1)
+    both = np.isin(left, up) & np.isin(right, up)
+    return np.searchsorted(up, left[both]), np.searchsorted(up, right[both])
+
+
+def _lasting(what: Ints, slot: Ints, life: Ints, slots: int) -> tuple[Ints, Ints]:
+    """The slots in which something counts that was so in *slot*; each may come several times."""
+    what, slot, life = (np.asarray(one) for one in np.unique(np.stack([what, slot, life]), axis=1))
+    return _spread(what, np.clip(slot, 0, slots), np.clip(slot + life + 1, 0, slots))
+
+
+def _last(contacts: _Contacts, nodes: int, slots: int) -> tuple[Ints, Ints]:
+    """By key (slot times number of nodes plus node), the time of the last contact that counts."""
+    known = contacts.sender >= 0
+    node = np.concatenate([contacts.receiver, contacts.sender[known]])
+    begin = np.concatenate([contacts.slot, contacts.slot[known]])
+    life = np.concatenate([contacts.life, contacts.life[known]])
+    t_us = np.concatenate([contacts.t_us, contacts.t_us[known]])
+    order = np.lexsort((t_us, life, begin, node))
+    node, begin, life, t_us = node[order], begin[order], life[order], t_us[order]
+    newest = np.ones(len(node), np.bool_)
+    newest[:-1] = (node[1:] != node[:-1]) | (begin[1:] != begin[:-1]) | (life[1:] != life[:-1])
+    node, begin, life, t_us = node[newest], begin[newest], life[newest], t_us[newest]
+    place, slot = _spread(np.arange(len(node)), np.clip(begin, 0, slots), np.clip(begin + life + 1, 0, slots))
+    key, t_us = slot * nodes + node[place], t_us[place]
+    order = np.lexsort((t_us, key))
+    key, t_us = key[order], t_us[order]
+    newest = np.ones(len(key), np.bool_)
+    newest[:-1] = key[1:] != key[:-1]
+    return key[newest], t_us[newest]
+
+
+def components(count: int, left: Ints, right: Ints) -> Ints:
+    """By place, the smallest place it is connected to, *left* and *right* being the ends of what connects.
+
+    Each round ties every tree to the smallest root next to it and makes trees flat; it ends when nothing moves.
+    """
+    label = np.arange(count)
+    while True:
+        before = label.copy()
+        low = np.minimum(label[left], label[right])
+        np.minimum.at(label, before[left], low)
+        np.minimum.at(label, before[right], low)
+        while not np.array_equal(label, label[label]):
+            label = label[label]
+        if np.array_equal(label, before):
+            return label
