@@ -85,7 +85,10 @@ def _least(values: Ints, of: Ints, count: int) -> Ints:
 
 
 def group(columns: Sequence[Column], rows: int) -> Groups:
-    """Put *rows* rows that are equal in all *columns* into one group; groups of sorted rows are in the same order."""
+    """Put *rows* rows that are equal in all *columns* into one group.
+
+    Where rows are in order of the first column, groups are so, too.
+    """
     key, size = np.zeros(rows, np.int64), 1
     for column in columns:
         values, count = _numbered(column)

@@ -123,20 +123,23 @@ STARTED: Final = (
     "name", "feed", "dialect", "version", "clean", "network", "network_name", "latitude", "longitude", "started_us",
 )  # fmt: skip
 """Columns of `boots` that come from the record ``start``, all from the same one."""
-STOPPED: Final = ("stopped_us", "stop_reason")
-"""Columns of `boots` that come from the record ``stop``."""
 FIRST: Final = ("first_offset", "first_us", "first_mono_us")
 LATEST: Final = ("last_offset", "last_us", "last_mono_us")
 
 
 def _boots(rows: pa.Table, groups: Groups) -> pa.Table:
-    """Records are added up; what the first, the last, the starting and the stopping record say is kept whole."""
+    """Records are added up; what the first, the last and the starting record say is kept whole.
+
+    There should be one stopping record; where there are more, the smallest values are taken.
+    """
+    reasons = rows.column("stop_reason")
     picks = {
         KEYS["boots"]: groups.some(),
         FIRST: groups.best([least(rows.column("first_offset"))]),
         LATEST: groups.best([greatest(rows.column("last_offset"))]),
         STARTED: groups.best([least(rows.column("started_us"))]),
-        STOPPED: groups.best([greatest(rows.column("stopped_us")), first_text(rows.column("stop_reason"))]),
+        ("stopped_us",): groups.best([least(rows.column("stopped_us"))]),
+        ("stop_reason",): groups.best([_unknown_last(reasons), first_text(reasons)]),
     }
     found: dict[str, pa.ChunkedArray] = {}
     for names, places in picks.items():
@@ -149,8 +152,8 @@ _MERGES: Final[Mapping[str, Merge]] = {
     "boots": _boots,
     "faces": _pick(*_NEWEST),
     "entries": _pick(
-        # a publisher's word goes first, and of several the oldest; else the smallest id; what follows only breaks ties
-        (_unknown_last, "publisher"), (least, "boot"), (least, "t_us"), (least, "mono_us"), (first_text, "id"),
+        # a publisher's word goes first; of several, and if there is none, the smallest id; what follows breaks ties
+        (_unknown_last, "publisher"), (first_text, "id"), (least, "boot"), (least, "t_us"), (least, "mono_us"),
         (least, "type"), (least, "size"), (least, "chunks"), (first_text, "publisher"),
     ),
     "copies": _pick((least, "boot"), (least, "offset")),

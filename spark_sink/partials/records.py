@@ -10,12 +10,15 @@ import pyarrow.compute as pc
 
 from spark_sink.partials.groups import Ints, Truths, codes, numbers_of, texts
 
-TEXTS: Final = (
-    "node", "kind", "name", "feed", "dialect", "version", "reason", "face", "spec", "id", "origin", "packet", "verdict",
-    "direction", "state", "held", "other", "rule", "network", "network_name", "region", "sub_band",
+_NUMBERED: Final = (
+    "node", "kind", "feed", "reason", "face", "origin", "packet", "verdict", "direction", "rule",
 )  # fmt: skip
-_SPELLED: Final = ("hash",)
-"""Texts that hardly ever occur twice; they are not numbered."""
+"""Texts that tell records apart; they come again and again, and are numbered."""
+_SPELLED: Final = (
+    "name", "dialect", "version", "spec", "id", "state", "held", "other", "network", "network_name", "region",
+    "sub_band", "hash",
+)  # fmt: skip
+"""Texts that are only handed on, or looked at in few records."""
 _NUMBERS: Final = (
     "boot", "offset", "t_us", "mono_us", "clean", "step_us", "seq", "type", "size", "chunks", "chunk", "complete",
     "length", "rssi_dbm", "airtime_us", "count", "limit_ppm", "window_us",
@@ -23,10 +26,11 @@ _NUMBERS: Final = (
 _REALS: Final = ("snr_db", "latitude", "longitude")
 _LISTS: Final = ("seqs", "chunks_wanted")
 BAD: Final = ("bad_path", "bad_byte", "bad_reason", "bad_text")
-COLUMNS: Final = (*TEXTS, *_SPELLED, *_NUMBERS, *_REALS, *_LISTS, *BAD)
+COLUMNS: Final = (*_NUMBERED, *_SPELLED, *_NUMBERS, *_REALS, *_LISTS, *BAD)
 """Columns of the source that are looked at; others need not be read at all."""
 _TYPES: Final = {
-    **dict.fromkeys(TEXTS, pa.dictionary(pa.int32(), pa.string())),
+    **dict.fromkeys(_NUMBERED, pa.dictionary(pa.int32(), pa.string())),
+    **dict.fromkeys(_SPELLED, pa.string()),
     **dict.fromkeys(_NUMBERS, pa.int64()),
     **dict.fromkeys(_REALS, pa.float64()),
 }
@@ -45,7 +49,7 @@ class Records:
         return self._length
 
     def column(self, name: str) -> pa.Array:
-        """A column in Arrow; texts are dictionary-encoded."""
+        """A column in Arrow; texts by which records are told apart are dictionary-encoded."""
         if name not in self._columns:
             self._columns[name] = self._take(name)
         return self._columns[name]
@@ -110,7 +114,7 @@ def gather(batches: Sequence[pa.RecordBatch]) -> tuple[Records, pa.Table]:
     columns = {}
     for name in table.column_names:
         column = table.column(name)
-        if name in TEXTS:
+        if name in _NUMBERED:
             columns[name] = texts(*codes(column))
         elif name not in BAD:
             columns[name] = column.combine_chunks()

@@ -53,7 +53,9 @@ _LISTED = {
     "chunks_wanted": st.lists(LISTS, max_size=3),
     "count": COUNTS,
 }
-_START = {"dialect": TEXTS, "version": TEXTS, "clean": st.booleans(), "network": st.just("0" * 14)}
+_PLACE = {"latitude": st.sampled_from([-90.0, 47.5]), "longitude": st.sampled_from([0.0, 7.25])}
+_LAW = {"region": TEXTS, "sub_band": TEXTS, "limit_ppm": COUNTS, "window_us": COUNTS}
+_START = {**_PLACE, "dialect": TEXTS, "version": TEXTS, "clean": st.booleans(), "network": st.just("0" * 14)}
 _DIFFER = {"held": IDS, "other": IDS}
 _KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "start": (
@@ -63,7 +65,7 @@ _KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "stop": ({}, {"reason": TEXTS}),
     "mark": ({}, {}),
     "clock": ({}, {"step_us": st.sampled_from([-(2**53), -5, 0, 2**53]), "count": COUNTS}),
-    "face_up": ({}, {"face": FACES, "spec": TEXTS, "reason": TEXTS}),
+    "face_up": ({}, {"face": FACES, "spec": TEXTS, "reason": TEXTS, **_LAW}),
     "face_down": ({}, {"face": FACES, "reason": TEXTS}),
     "entry": (_ENTRY, {"type": st.integers(0, 2), "face": FACES}),
     "chunk": ({}, _HELD),

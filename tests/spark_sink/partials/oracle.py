@@ -56,8 +56,7 @@ def boots(records: list[Record]) -> Facts:
 def _boot(records: list[Record]) -> Row:
     first, last = records[0], records[-1]
     start = first if first["kind"] == "start" and first["offset"] == 0 else {}
-    stops = [(-stop["t_us"], stop.get("reason") or "", stop) for stop in of(records, "stop")]
-    stop = min(stops, key=lambda stop: stop[:2])[2] if stops else {}
+    stops = of(records, "stop")
     clean = start.get("clean")
     return {
         **some(
@@ -65,8 +64,10 @@ def _boot(records: list[Record]) -> Row:
         ),
         "clean": None if clean is None else int(clean),
         "started_us": start.get("t_us"),
-        "stopped_us": stop.get("t_us"),
-        "stop_reason": stop.get("reason"),
+        "stopped_us": min((stop["t_us"] for stop in stops), default=None),
+        "stop_reason": min(
+            (stop["reason"] for stop in stops if stop.get("reason") is not None), default=None
+        ),
         "records": len(records),
         **{f"first_{new}": first[old] for new, old in PLACES},
         **{f"last_{new}": last[old] for new, old in PLACES},
@@ -91,15 +92,20 @@ def entries(records: list[Record]) -> Facts:
 
 
 def _entry(same: list[Record]) -> Row:
-    """What the publisher said first; if nobody is, the smallest id."""
+    """What its publisher says; if there is none, or more than one, the smallest id. What follows only breaks ties."""
     own = [one for one in same if one["origin"] == "own"]
-    first = "boot", "t_us", "mono_us"
-    rest = "id", "type", "size", "chunks"
-    if not own:
-        best = min(same, key=lambda one: [one.get(name) or 0 for name in rest])
-        return some(best, *rest) | {"type": best.get("type") or 0, "publisher": None, **dict.fromkeys(first)}
-    best = min(own, key=lambda one: [one.get(name) or 0 for name in (*first, *rest, "node")])
-    return some(best, *rest, *first) | {"type": best.get("type") or 0, "publisher": best["node"]}
+    ties = (
+        ("id", "boot", "t_us", "mono_us", "type", "size", "chunks", "node")
+        if own
+        else ("id", "type", "size", "chunks")
+    )
+    best = min(own or same, key=lambda one: [one.get(name) or 0 for name in ties])
+    return {
+        **some(best, "id", "size", "chunks"),
+        "type": best.get("type") or 0,
+        "publisher": best["node"] if own else None,
+        **(some(best, "boot", "t_us", "mono_us") if own else dict.fromkeys(("boot", "t_us", "mono_us"))),
+    }
 
 
 def copies(records: list[Record]) -> Facts:

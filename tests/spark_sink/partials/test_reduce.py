@@ -94,7 +94,7 @@ SIMULATED = Options(
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> list[pa.RecordBatch]:
     folder = tmp_path_factory.mktemp("simulated") / "logs"
     run_scenario(SIMULATED, events=folder)
-    return read(folder)
+    return list(read(folder))
 
 
 def test_logs_of_the_simulator_are_what_the_oracle_counts(simulated: list[pa.RecordBatch]) -> None:
