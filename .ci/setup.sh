@@ -5,6 +5,7 @@
 #   java      Java 17 or newer, for Spark
 #   chromium  a browser, for the page's tests
 #   dbus      a message bus, for the Bluetooth tests
+#   postgres  PostgreSQL's programs, for the serving database's tests; no server is started
 #   micropython  MicroPython for Node.js, for the firmware's tests; Node.js itself is not installed
 # A step already done costs milliseconds and prints nothing. System packages are installed where that needs no
 # password (root, or sudo without one); elsewhere the line to type is printed and the set-up goes on.
@@ -102,6 +103,20 @@ setup_dbus() {
     say "    sudo apt-get install dbus"
 }
 
+# Debian's package makes and starts a server of its own, unless it is told not to: the tests start theirs.
+setup_postgres() {
+    local root
+    compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return
+    command -v initdb >/dev/null && return
+    if root=$(as_root) && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+        $root mkdir -p /etc/postgresql-common
+        echo "create_main_cluster = false" | $root tee /etc/postgresql-common/createcluster.conf >/dev/null
+    fi
+    apt_install "PostgreSQL, for the serving database's tests" postgresql && return
+    say "PostgreSQL is missing; the tests of the serving database in it are left out. To add it, type:"
+    say "    sudo apt-get install postgresql"
+}
+
 # Only where there is npm already: on Debian it comes with hundreds of packages, and these tests are optional.
 setup_micropython() {
     local package=@micropython/micropython-webassembly-pyscript@1.27.0 folder=$VENV/node
@@ -185,6 +200,7 @@ for word in "$@"; do
         java) setup_java ;;
         chromium) setup_chromium ;;
         dbus) setup_dbus ;;
+        postgres) setup_postgres ;;
         micropython) setup_micropython ;;
         *) fail "setup.sh does not know '$word'" ;;
     esac

@@ -15,7 +15,7 @@ class SinkError(Exception):
 class NoDatabaseError(SinkError):
     """There is no serving database yet."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         super().__init__(
             f"There is no database at {path} yet. Fill one with: tinyssb-sink backfill LOGS --db {path}"
         )
@@ -24,7 +24,7 @@ class NoDatabaseError(SinkError):
 class NotServingDatabaseError(SinkError):
     """The file is something else."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         super().__init__(
             f"{path} is not a database of tinyssb-sink; it was left as it is. Name another file with --db."
         )
@@ -33,10 +33,43 @@ class NotServingDatabaseError(SinkError):
 class NewerDatabaseError(SinkError):
     """The database was written by a newer program."""
 
-    def __init__(self, path: Path, version: int) -> None:
+    def __init__(self, path: Path | str, version: int, known: int = limits.SERVING_VERSION) -> None:
         super().__init__(
             f"{path} has version {version} of the serving database, this program knows up to "
-            f"{limits.SERVING_VERSION}; it was left as it is. Update tinyssb-sink, or name another file: --db."
+            f"{known}; it was left as it is. Update tinyssb-sink, or name another file: --db."
+        )
+
+
+class OlderDatabaseError(SinkError):
+    """The database was written by an older program, and cannot be carried over."""
+
+    def __init__(self, path: Path | str, version: int) -> None:
+        super().__init__(
+            f"{path} was made by an older tinyssb-sink (version {version} of the serving database); it was left as it "
+            "is. Everything in it is made again from the nodes' logs: name a new database with --db."
+        )
+
+
+class NoPostgresDriverError(SinkError):
+    """What speaks with PostgreSQL is not installed."""
+
+    exit_code = 69
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Speaking with PostgreSQL needs psycopg. Install it with: pip install 'tinyssb-node[postgres]'"
+        )
+
+
+class UnreachableDatabaseError(SinkError):
+    """PostgreSQL did not let us in, or there is none."""
+
+    exit_code = 69
+
+    def __init__(self, database: str, reason: str) -> None:
+        super().__init__(
+            f"There was no connection to {database}: {reason}. Nothing was done. See whether PostgreSQL runs there, "
+            "and whether the name of the database, the user and the password are right."
         )
 
 
@@ -114,7 +147,7 @@ class BusyError(SinkError):
 
     exit_code = 75
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path | str) -> None:
         super().__init__(f"Another tinyssb-sink is filling {database}; nothing was done. Stop it first.")
 
 
@@ -150,13 +183,13 @@ class NoSparkError(SinkError):
 
 
 class DatabaseFailedError(SinkError):
-    """SQLite, or the disk under it, refused an operation."""
+    """The database, or the disk under it, refused an operation."""
 
     exit_code = 74
 
-    def __init__(self, database: Path, reason: str) -> None:
+    def __init__(self, database: Path | str, reason: str) -> None:
         super().__init__(
-            f"Writing {database} failed: {reason}. What was counted before is kept; see to it and start again."
+            f"Using {database} failed: {reason}. What was counted before is kept; see to it and start again."
         )
 
 

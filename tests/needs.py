@@ -13,6 +13,9 @@ JAVA_VERSION_MIN = 17
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 """What Chromium is called where it is installed; `.ci/setup.sh` looks for the same."""
 
+POSTGRES_VERSIONS = "/usr/lib/postgresql"
+"""Where Debian keeps PostgreSQL's programs, by version."""
+
 MICROPYTHON = "node/node_modules/@micropython/micropython-webassembly-pyscript/micropython.mjs"
 """Where `.ci/setup.sh` puts MicroPython, in the virtual environment."""
 
@@ -39,6 +42,12 @@ def chromium() -> str | None:
     return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
 
 
+def postgres(name: str) -> str | None:
+    """Path of one of PostgreSQL's programs, None if there is none; Debian keeps them off PATH."""
+    newest = max(Path(POSTGRES_VERSIONS).glob(f"*/bin/{name}"), default=None)
+    return shutil.which(name) or (str(newest) if newest else None)
+
+
 def micropython() -> Path | None:
     """MicroPython for Node.js; None if it is not there, or Node.js is not."""
     module = Path(sys.prefix, MICROPYTHON)
@@ -51,6 +60,8 @@ def missing(marker: str) -> str | None:
         return f"needs Java {JAVA_VERSION_MIN} or newer: sudo apt-get install openjdk-17-jre-headless"
     if marker == "dbus" and shutil.which("dbus-daemon") is None:
         return "needs dbus-daemon: sudo apt-get install dbus"
+    if marker == "postgres" and postgres("initdb") is None:
+        return "needs PostgreSQL: sudo apt-get install postgresql"
     if marker == "browser" and chromium() is None:
         return "needs Chromium: sudo apt-get install chromium"
     return None

@@ -134,6 +134,7 @@ JOB: Final = (
     ),
     _table("refresh_log", "committed_us:int", "hours:int sights:int wall_us:int waiting:int"),
     _table("dirty", "node_no:int boot:int hour_us:int", "marked_us:int"),
+    _table("touched", "feed_no:int seq:int node_no:int", ""),
 )
 """How far the job is, and how it fares. Times are by the clock of the machine that runs it."""
 

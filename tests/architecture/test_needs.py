@@ -14,6 +14,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr(needs, "POSTGRES_VERSIONS", str(tmp_path))
     needs.java_version.cache_clear()
     yield tmp_path
     needs.java_version.cache_clear()
@@ -21,7 +22,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 
 def program(path: Path, text: str = "") -> None:
     """Put a program there."""
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True, parents=True)
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
 
@@ -35,7 +36,7 @@ def marked(request: pytest.FixtureRequest, marker: str) -> pytest.Item:
 
 @pytest.mark.parametrize(
     ("marker", "package"),
-    [("spark", "openjdk-17-jre-headless"), ("browser", "chromium"), ("dbus", "dbus")],
+    [("spark", "openjdk-17-jre-headless"), ("browser", "chromium"), ("dbus", "dbus"), ("postgres", "postgresql")],
 )
 def test_what_is_missing_is_said_as_the_line_to_type(
     bare: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, marker: str, package: str
@@ -51,7 +52,8 @@ def test_a_test_that_has_all_it_needs_runs(bare: Path, request: pytest.FixtureRe
     program(bare / "java", "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2")
     program(bare / "google-chrome")
     program(bare / "dbus-daemon")
-    for marker in ("spark", "browser", "dbus", "asyncio"):
+    program(bare / "15" / "bin" / "initdb")
+    for marker in ("spark", "browser", "dbus", "postgres", "asyncio"):
         conftest.pytest_runtest_setup(marked(request, marker))
 
 

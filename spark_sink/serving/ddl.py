@@ -1,0 +1,100 @@
+"""What makes the tables: statements for SQLite and PostgreSQL out of serving/tables.py."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from spark_sink.serving.tables import TABLES, Column, ColumnType, Table
+
+ARROW_TYPES: Final = {
+    ColumnType.INT: pa.int64(),
+    ColumnType.REAL: pa.float64(),
+    ColumnType.TEXT: pa.string(),
+    ColumnType.BYTES: pa.binary(),
+}
+"""How columns look in Arrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Where the two databases differ."""
+
+    types: Mapping[ColumnType, str]
+    strict: bool
+    """Tables check types by themselves only when told, and may be kept in the order of their key."""
+
+
+SQLITE: Final = Dialect(
+    {ColumnType.INT: "INTEGER", ColumnType.REAL: "REAL", ColumnType.TEXT: "TEXT", ColumnType.BYTES: "BLOB"},
+    strict=True,
+)
+POSTGRES: Final = Dialect(
+    {
+        ColumnType.INT: "bigint",
+        ColumnType.REAL: "double precision",
+        ColumnType.TEXT: 'text COLLATE "C"',  # by bytes, as SQLite compares
+        ColumnType.BYTES: "bytea",
+    },
+    strict=False,
+)
+_DEFAULTS: Final = {
+    ColumnType.INT: "0",
+    ColumnType.REAL: "0.0",
+    ColumnType.TEXT: "''",
+    ColumnType.BYTES: "''",
+}
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Names of columns, one after the other; some are words of SQL."""
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def additions(existing: Mapping[str, Collection[str]], dialect: Dialect) -> list[str]:
+    """The statements that add the tables and columns that a database lacks; *existing* has its columns by table."""
+    statements = []
+    for table in TABLES.values():
+        columns = existing.get(table.name)
+        if columns is None:
+            statements.append(_create(table, dialect))
+        else:
+            missing = (column for column in table.columns if column.name not in columns)
+            statements += [_add(table, column, dialect) for column in missing]
+        statements += [
+            f"CREATE INDEX IF NOT EXISTS {table.name}_by_{'_'.join(index)} ON {table.name} ({quoted(index)})"
+            for index in table.indexes
+        ]
+    return statements
+
+
+def staging(table: str, rows: pa.Table, dialect: Dialect) -> str:
+    """The statement that makes the temporary table ``new_<table>`` for rows with these columns."""
+    types = {arrow: dialect.types[kind] for kind, arrow in ARROW_TYPES.items()}
+    columns = ", ".join(f'"{field.name}" {types[field.type]}' for field in rows.schema)
+    return f"CREATE TEMP TABLE new_{table} ({columns}){' STRICT' if dialect.strict else ''}"
+
+
+def _create(table: Table, dialect: Dialect) -> str:
+    parts = [_column(column, dialect) for column in table.columns]
+    if table.key:
+        parts.append(f"PRIMARY KEY ({quoted(table.key)})")
+    return f"CREATE TABLE {table.name} ({', '.join(parts)}){_options(table) if dialect.strict else ''}"
+
+
+def _options(table: Table) -> str:
+    """Rows lie in the order of the key, but where SQLite does better: one number, and rows too large for a tree."""
+    types = {column.name: column.type for column in table.columns}
+    numbered = len(table.key) == 1 and types[table.key[0]] is ColumnType.INT
+    large = ColumnType.BYTES in types.values()
+    return " STRICT" if numbered or large or not table.key else " STRICT, WITHOUT ROWID"
+
+
+def _column(column: Column, dialect: Dialect) -> str:
+    return f'"{column.name}" {dialect.types[column.type]}{"" if column.optional else " NOT NULL"}'
+
+
+def _add(table: Table, column: Column, dialect: Dialect) -> str:
+    default = "" if column.optional else f" DEFAULT {_DEFAULTS[column.type]}"
+    return f"ALTER TABLE {table.name} ADD COLUMN {_column(column, dialect)}{default}"

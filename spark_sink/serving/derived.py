@@ -1,0 +1,35 @@
+"""Derived rows of some hours, put in the place of those that were there."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from spark_sink import limits
+from spark_sink.serving.port import Database
+from spark_sink.serving.tables import DERIVED
+
+_BY_HOUR: Final = tuple(
+    table.name for table in DERIVED if any(column.name == "hour_us" for column in table.columns)
+)
+_WHOLE: Final = tuple(table.name for table in DERIVED if table.name not in _BY_HOUR)
+
+
+def replace(database: Database, hours: Sequence[int], tables: Mapping[str, pa.Table]) -> None:
+    """Put the rows of *tables*, all of which are of these hours, in the place of what is there of the hours.
+
+    *hours* are their beginnings, in microseconds of mesh time. ``clocks``, ``changes`` and ``alerts`` are of no hour:
+    where they are among *tables*, all their rows are replaced. To be called within a transaction. Raises
+    DatabaseFailedError.
+    """
+    for table in _BY_HOUR:
+        for begin in range(0, len(hours), limits.KEYS_AT_A_TIME):
+            some = hours[begin : begin + limits.KEYS_AT_A_TIME]
+            marks = ", ".join("?" for _ in some)
+            database.execute(f"DELETE FROM {table} WHERE hour_us IN ({marks})", some)  # noqa: S608
+    for table in _WHOLE:
+        if table in tables:
+            database.execute(f"DELETE FROM {table}")  # noqa: S608
+    for table, rows in tables.items():
+        if rows.num_rows:
+            database.insert(table, rows)

@@ -1,0 +1,178 @@
+"""What a micro-batch brought, merged into the serving database in one transaction, once."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_sink import limits
+from spark_sink.errors import BatchGapError
+from spark_sink.serving import marks
+from spark_sink.serving.names import Names
+from spark_sink.serving.port import Database, Value
+from spark_sink.serving.rules import RULES, SUMS
+from spark_sink.serving.tables import TABLES
+
+_SORTED: Final = frozenset({"copies", "entries", "frontiers", "side_chains"})
+"""Large tables: rows that go next to each other are merged one after the other, which spares pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One micro-batch, and which stream it belongs to.
+
+    Tables have the columns of serving/tables.py, but names (texts) in ``node``, ``feed`` and ``publisher`` where
+    those have numbers; columns that may be null may be missing.
+    """
+
+    query: str
+    """Spark's id of the query, kept in its checkpoint."""
+    batch_id: int
+    """Counts the query's batches from 0."""
+    parts: Mapping[str, pa.Table]
+    """Facts by table, one row a key; what brought nothing may be missing. ``sights`` without ``batch`` and ``part``,
+    ``packets`` without ``place`` and in the order of reading."""
+    bad_lines: pa.Table | None
+    """Lines that are no records; None: none."""
+    gaps: pa.Table | None
+    """All gaps there are now; None: as before."""
+    oddities: pa.Table | None
+    """All oddities there are now; None: as before."""
+    offsets: str
+    """The place reached in every log, as the source writes it."""
+    now_us: int
+    """When it is merged, by this machine's clock."""
+    read_us: int
+    """How long Spark took."""
+    bytes: int
+    """Size of what was read."""
+    behind_bytes: int
+    """Size of what is still to be read."""
+
+
+def last_batch(database: Database, query: str) -> int | None:
+    """Number of the last batch of *query* that was merged, None before the first. Raises DatabaseFailedError."""
+    rows = database.rows("SELECT batch_id FROM batches WHERE query = ?", (query,))
+    if not rows:
+        return None
+    (batch_id,) = rows[0]
+    assert isinstance(batch_id, int)
+    return batch_id
+
+
+def merge(database: Database, names: Names, batch: Batch) -> bool:
+    """Merge *batch* unless it was merged before, which is what is returned. Durable when this returns.
+
+    A query that is new to the database takes the place of the one before it; it must have begun where that one
+    ended. Raises BatchGapError if a batch before this one is missing, DatabaseFailedError; then nothing was merged.
+    """
+    last = last_batch(database, batch.query)
+    expected = 0 if last is None else last + 1
+    if batch.batch_id < expected:
+        return False
+    if batch.batch_id > expected:
+        raise BatchGapError(expected, batch.batch_id)
+    begin_ns = time.perf_counter_ns()
+    try:
+        with database.transaction():
+            _merge_facts(database, names, batch)
+            _merge_sides(database, names, batch)
+            _note(database, batch, begin_ns)
+    except BaseException:
+        names.forget()
+        raise
+    return True
+
+
+def _merge_facts(database: Database, names: Names, batch: Batch) -> None:
+    for table, part in batch.parts.items():
+        if part.num_rows == 0:
+            continue
+        rows = names.numbered(table, part)
+        if table == "sights":
+            _add_sights(database, rows, batch.now_us)
+        elif table == "packets":
+            _add_packets(database, rows)
+        else:
+            _merge_rows(database, table, rows)
+
+
+def _merge_rows(database: Database, table: str, rows: pa.Table) -> None:
+    for column in SUMS.get(table, ()):
+        index = rows.column_names.index(column)
+        bounded = np.clip(rows.column(index).to_numpy(), 0, limits.SUM_MAX)
+        rows = rows.set_column(index, column, pa.array(bounded))
+    if table in _SORTED:
+        rows = rows.sort_by([(column, "ascending") for column in TABLES[table].key])
+    database.stage(table, rows)
+    database.execute(RULES[table])
+    if table == "copies":
+        marks.touch(database)
+    database.execute(f"DROP TABLE new_{table}")
+
+
+def _add_sights(database: Database, rows: pa.Table, now_us: int) -> None:
+    """No number of a transaction comes twice, so it tells deliveries apart, whatever stream they come from."""
+    count = rows.num_rows
+    delivery = pa.array(np.full(count, database.changes(), np.int64))
+    rows = rows.append_column("batch", delivery).append_column("part", pa.array(np.arange(count)))
+    database.insert("sights", rows)
+    marks.mark(database, rows.select(["node_no", "boot", "hour_us"]), now_us)
+
+
+def _add_packets(database: Database, rows: pa.Table) -> None:
+    ((last,),) = database.rows("SELECT max(place) FROM packets")
+    first = last + 1 if isinstance(last, int) else 0
+    rows = rows.append_column("place", pa.array(np.arange(first, first + rows.num_rows)))
+    database.insert("packets", rows.slice(max(0, rows.num_rows - limits.PACKETS_KEPT)))
+    oldest = first + rows.num_rows - limits.PACKETS_KEPT
+    database.execute("DELETE FROM packets WHERE place < ?", (oldest,))
+
+
+def _merge_sides(database: Database, names: Names, batch: Batch) -> None:
+    if batch.bad_lines is not None and batch.bad_lines.num_rows:
+        _merge_rows(database, "bad_lines", names.numbered("bad_lines", batch.bad_lines))
+    for table, rows in (("gaps", batch.gaps), ("oddities", batch.oddities)):
+        if rows is not None:
+            database.execute(f"DELETE FROM {table}")  # noqa: S608
+            database.insert(table, names.numbered(table, rows))
+
+
+def _note(database: Database, batch: Batch, begin_ns: int) -> None:
+    """Say how far the stream is, and how it went."""
+    boots = batch.parts.get("boots")
+    records, newest_us = 0, None
+    if boots is not None and boots.num_rows:
+        records, newest_us = pc.sum(boots["records"]).as_py(), pc.max(boots["last_us"]).as_py()
+    ((before,),) = database.rows("SELECT coalesce(sum(records), 0) FROM batches")
+    assert isinstance(before, int)
+    database.execute("DELETE FROM batches")
+    database.execute(
+        "INSERT INTO batches (query, batch_id, records, committed_us, newest_us, offsets) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (batch.query, batch.batch_id, before + records, batch.now_us, newest_us, batch.offsets),
+    )
+    row: dict[str, Value] = {
+        "committed_us": batch.now_us,
+        "query": batch.query,
+        "batch_id": batch.batch_id,
+        "records": records,
+        "bytes": batch.bytes,
+        "behind_bytes": batch.behind_bytes,
+        "read_us": batch.read_us,
+        "newest_us": newest_us,
+        "merge_us": (time.perf_counter_ns() - begin_ns) // 1000,
+    }
+    database.execute(
+        f"INSERT INTO batch_log ({', '.join(row)}) VALUES ({', '.join('?' for _ in row)})",  # noqa: S608
+        tuple(row.values()),
+    )
+    database.execute(
+        "DELETE FROM batch_log WHERE committed_us < "
+        "(SELECT committed_us FROM batch_log ORDER BY committed_us DESC LIMIT 1 OFFSET ?)",
+        (limits.LOG_KEPT - 1,),
+    )

@@ -1,0 +1,264 @@
+"""The serving database in a schema of PostgreSQL, by psycopg (docs/formats/serving-2.md).
+
+This module needs the extra ``postgres``; serving/opening.py loads it when a URL asks for it.
+"""
+
+import contextlib
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import psycopg
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+from psycopg.adapt import Buffer, Loader
+
+from spark_sink import errors, limits
+from spark_sink.serving import ddl, values, views
+from spark_sink.serving.address import Address
+from spark_sink.serving.meta import FIRST_ROWS, RAISE_CHANGES, read_changes
+from spark_sink.serving.port import Row, Value
+
+_CSV: Final = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
+_READ_ONLY: Final = "SET default_transaction_read_only = on"
+
+
+class _NumberLoader(Loader):
+    """Sums of whole numbers are whole numbers, as in SQLite."""
+
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data).decode()
+        return float(text) if "." in text or not text.lstrip("-").isdigit() else int(text)
+
+
+class _TruthLoader(Loader):
+    """Truth is 1 or 0, as in SQLite."""
+
+    def load(self, data: Buffer) -> int:
+        return int(bytes(data) == b"t")
+
+
+class PostgresReader:
+    """A read-only session. Any thread may use it, one at a time. It is opened again when it was lost."""
+
+    def __init__(self, connection: "psycopg.Connection[Any]", address: Address) -> None:
+        self._connection = connection
+        self._address = address
+        self._in_snapshot = False
+
+    def rows(self, sql: str, parameters: Sequence[Value] = ()) -> list[Row]:
+        """What a query finds. Raises DatabaseFailedError."""
+        with self._translated():
+            self._revive()
+            return self._connection.execute(_translate(sql), parameters).fetchall()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Within it, all queries see one state of the database. Raises DatabaseFailedError."""
+        with self._translated():
+            self._revive()
+            self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._in_snapshot = True
+        try:
+            self.changes()  # the state is that of the first query
+            yield
+        finally:
+            self._in_snapshot = False
+            with contextlib.suppress(psycopg.Error):  # the session is gone, and the snapshot with it
+                self._connection.execute("ROLLBACK")
+
+    def changes(self) -> int:
+        """A number that grows with every transaction of the job. Raises DatabaseFailedError."""
+        return read_changes(self)
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._connection.close()
+
+    def _revive(self) -> None:
+        """A page that stays open outlives restarts of the server."""
+        if self._connection.closed and not self._in_snapshot:
+            self._connection = _connect(self._address)
+            self._connection.execute(_READ_ONLY)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            reason = self._address.without_secrets(str(error))
+            raise errors.DatabaseFailedError(self._address.shown, reason) from error
+
+
+class PostgresDatabase(PostgresReader):
+    """The session of the one job that writes."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it or nothing; durable when it is left. Raises DatabaseFailedError."""
+        self.execute("BEGIN")
+        try:
+            self.execute(RAISE_CHANGES)
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):  # what went wrong first is told
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def execute(self, sql: str, parameters: Sequence[Value] = ()) -> None:
+        """Run one statement. Raises DatabaseFailedError."""
+        with self._translated():
+            self._connection.execute(_translate(sql), parameters)
+
+    def stage(self, table: str, rows: pa.Table) -> None:
+        """Put rows into the temporary table ``new_<table>``. Raises DatabaseFailedError."""
+        self.execute(ddl.staging(table, rows, ddl.POSTGRES))
+        self.insert(f"new_{table}", rows)
+
+    def insert(self, table: str, rows: pa.Table) -> None:
+        """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
+        rows = _storable(values.without_nan(rows))
+        statement = f"COPY {table} ({ddl.quoted(rows.column_names)}) FROM STDIN"
+        if any(pa.types.is_binary(field.type) for field in rows.schema):
+            with self._translated(), self._connection.cursor().copy(statement) as copy:
+                for row in values.rows_of(rows):
+                    copy.write_row(row)
+        elif rows.num_rows:
+            text = io.BytesIO()
+            pyarrow.csv.write_csv(rows, text, _CSV)
+            with self._translated(), self._connection.cursor().copy(f"{statement} (FORMAT csv)") as copy:
+                copy.write(text.getbuffer())
+
+    def _revive(self) -> None:
+        """The lock went with the session: another job may have begun, so this one ends."""
+
+
+def open_for_writing(address: Address) -> PostgresDatabase:
+    """Open the schema, make it if there is none, and add what it lacks of tables and columns.
+
+    Raises UnreachableDatabaseError, BusyError, NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError,
+    DatabaseFailedError.
+    """
+    connection = _connect(address)
+    try:
+        _lock(connection, address)
+        _check(connection, address, may_be_new=True)
+        _prepare(connection, address)
+    except psycopg.Error as error:
+        connection.close()
+        raise errors.DatabaseFailedError(address.shown, address.without_secrets(str(error))) from error
+    except BaseException:
+        connection.close()
+        raise
+    return PostgresDatabase(connection, address)
+
+
+def open_for_reading(address: Address) -> PostgresReader:
+    """Open the schema read-only.
+
+    Raises UnreachableDatabaseError, NoDatabaseError, NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError,
+    DatabaseFailedError.
+    """
+    connection = _connect(address)
+    try:
+        connection.execute(_READ_ONLY)
+        _check(connection, address, may_be_new=False)
+    except psycopg.Error as error:
+        connection.close()
+        raise errors.DatabaseFailedError(address.shown, address.without_secrets(str(error))) from error
+    except BaseException:
+        connection.close()
+        raise
+    return PostgresReader(connection, address)
+
+
+def _translate(sql: str) -> str:
+    return sql.replace("%", "%%").replace("?", "%s")
+
+
+def _storable(rows: pa.Table) -> pa.Table:
+    """Texts of PostgreSQL hold no NUL: it becomes ␀0, and ␀ itself ␀1, so that different texts stay different."""
+    for index, field in enumerate(rows.schema):
+        if pa.types.is_string(field.type):
+            column = rows.column(index)
+            if pc.any(pc.match_substring_regex(column, "[\\x00␀]")).as_py():
+                column = pc.replace_substring(pc.replace_substring(column, "␀", "␀1"), "\0", "␀0")
+                rows = rows.set_column(index, field, column)
+    return rows
+
+
+def _connect(address: Address) -> "psycopg.Connection[Any]":
+    try:
+        # Plans are not kept: most statements name temporary tables, which come and go.
+        connection = psycopg.connect(address.url, autocommit=True, prepare_threshold=None)
+        connection.execute("SELECT set_config('search_path', %s, false)", (address.schema,))
+        connection.execute("SET client_min_messages = warning")
+    except psycopg.Error as error:
+        reason = address.without_secrets(str(error))
+        raise errors.UnreachableDatabaseError(address.shown, reason) from error
+    connection.adapters.register_loader("numeric", _NumberLoader)
+    connection.adapters.register_loader("bool", _TruthLoader)
+    return connection
+
+
+def _lock(connection: "psycopg.Connection[Any]", address: Address) -> None:
+    """The lock lasts as long as the session. Raises BusyError."""
+    number = zlib.crc32(address.schema.encode()) - 2**31
+    (locked,) = _one(connection, "SELECT pg_try_advisory_lock(%s, %s)", limits.APPLICATION_ID, number)
+    if not locked:
+        raise errors.BusyError(address.shown)
+    connection.execute(f"SET tcp_keepalives_idle = {limits.KEEPALIVE_S}")
+    connection.execute(f"SET tcp_keepalives_interval = {limits.KEEPALIVE_S}")
+
+
+def _one(connection: "psycopg.Connection[Any]", sql: str, *parameters: Value) -> Row:
+    row: Row | None = connection.execute(sql, parameters).fetchone()
+    assert row is not None
+    return row
+
+
+def _check(connection: "psycopg.Connection[Any]", address: Address, *, may_be_new: bool) -> None:
+    existing = _columns(connection, address)
+    if not existing:
+        if may_be_new:
+            return
+        raise errors.NoDatabaseError(address.shown)
+    if existing.get("meta") != {"name", "value"}:
+        raise errors.NotServingDatabaseError(address.shown)
+    row = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
+    if row is None or not str(row[0]).isdigit():
+        raise errors.NotServingDatabaseError(address.shown)
+    version = int(row[0])
+    if version < limits.STORE_VERSION:
+        raise errors.OlderDatabaseError(address.shown, version)
+    if version > limits.STORE_VERSION:
+        raise errors.NewerDatabaseError(address.shown, version, limits.STORE_VERSION)
+
+
+def _columns(connection: "psycopg.Connection[Any]", address: Address) -> dict[str, set[str]]:
+    """Columns by table of the schema, none where it does not exist."""
+    existing: dict[str, set[str]] = {}
+    for table, column in connection.execute(
+        "SELECT c.relname, a.attname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
+        "WHERE n.nspname = %s AND c.relkind IN ('r', 'p')",
+        (address.schema,),
+    ):
+        existing.setdefault(table, set()).add(column)
+    return existing
+
+
+def _prepare(connection: "psycopg.Connection[Any]", address: Address) -> None:
+    """All in one transaction, so that a crash leaves either all tables or none."""
+    with connection.transaction():
+        connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"')
+        for statement in ddl.additions(_columns(connection, address), ddl.POSTGRES):
+            connection.execute(statement)
+        for name, query in views.VIEWS.items():
+            connection.execute(f"CREATE OR REPLACE VIEW {name} AS {query}")
+        for row in FIRST_ROWS:
+            connection.execute("INSERT INTO meta VALUES (%s, %s) ON CONFLICT DO NOTHING", row)

@@ -1,0 +1,187 @@
+"""The serving database in one SQLite file, WAL mode (docs/formats/serving-2.md)."""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+
+from spark_sink import errors, limits
+from spark_sink.serving import ddl, values, views
+from spark_sink.serving.meta import FIRST_ROWS, RAISE_CHANGES, read_changes
+from spark_sink.serving.port import Row, Value
+
+
+class SqliteReader:
+    """A read-only connection beside a job that may be writing. Any thread may use it, one at a time."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def rows(self, sql: str, parameters: Sequence[Value] = ()) -> list[Row]:
+        """What a query finds. Raises DatabaseFailedError."""
+        with self._translated():
+            return self._connection.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Within it, all queries see one state of the database. Raises DatabaseFailedError."""
+        with self._translated():
+            self._connection.execute("BEGIN")
+        try:
+            self.changes()  # a transaction begins with the first thing it reads
+            yield
+        finally:
+            with self._translated():
+                self._connection.execute("ROLLBACK")
+
+    def changes(self) -> int:
+        """A number that grows with every transaction of the job. Raises DatabaseFailedError."""
+        return read_changes(self)
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._connection.close()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise errors.DatabaseFailedError(self._path, str(error)) from error
+
+
+class SqliteDatabase(SqliteReader):
+    """The connection of the one job that writes."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it or nothing; durable when it is left. Raises DatabaseFailedError."""
+        self.execute("BEGIN IMMEDIATE")
+        try:
+            self.execute(RAISE_CHANGES)
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):  # what went wrong first is told
+                self._connection.rollback()
+            raise
+
+    def execute(self, sql: str, parameters: Sequence[Value] = ()) -> None:
+        """Run one statement. Raises DatabaseFailedError."""
+        with self._translated():
+            self._connection.execute(sql, parameters)
+
+    def stage(self, table: str, rows: pa.Table) -> None:
+        """Put rows into the temporary table ``new_<table>``. Raises DatabaseFailedError."""
+        self.execute(ddl.staging(table, rows, ddl.SQLITE))
+        self.insert(f"new_{table}", rows)
+
+    def insert(self, table: str, rows: pa.Table) -> None:
+        """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
+        marks = ", ".join("?" for _ in rows.column_names)
+        statement = f"INSERT INTO {table} ({ddl.quoted(rows.column_names)}) VALUES ({marks})"  # noqa: S608
+        with self._translated():
+            self._connection.executemany(statement, values.rows_of(values.without_nan(rows)))
+
+
+def open_for_writing(path: Path) -> SqliteDatabase:
+    """Open the file, make it if there is none, and add what it lacks of tables and columns.
+
+    Raises NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError, DatabaseFailedError.
+    """
+    connection = _connect(str(path), path, uri=False)
+    try:
+        if not _is_new(connection):
+            _check(connection, path)
+        _prepare(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise errors.DatabaseFailedError(path, str(error)) from error
+    except BaseException:
+        connection.close()
+        raise
+    return SqliteDatabase(connection, path)
+
+
+def open_for_reading(path: Path) -> SqliteReader:
+    """Open the file read-only.
+
+    Raises NoDatabaseError, NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError, DatabaseFailedError.
+    """
+    if not path.exists():
+        raise errors.NoDatabaseError(path)
+    connection = _connect(f"{path.absolute().as_uri()}?mode=ro", path, uri=True)
+    try:
+        _check(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return SqliteReader(connection, path)
+
+
+def _connect(name: str, path: Path, *, uri: bool) -> sqlite3.Connection:
+    try:
+        return sqlite3.connect(
+            name, timeout=limits.BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=uri
+        )
+    except sqlite3.Error as error:
+        raise errors.DatabaseFailedError(path, str(error)) from error
+
+
+def _is_new(connection: sqlite3.Connection) -> bool:
+    try:
+        (count,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.DatabaseError:
+        return False  # not a database at all: _check says so
+    return bool(count == 0)
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise errors.NotServingDatabaseError(path) from error
+    if application_id != limits.APPLICATION_ID:
+        raise errors.NotServingDatabaseError(path)
+    if version < limits.STORE_VERSION:
+        raise errors.OlderDatabaseError(path, version)
+    if version > limits.STORE_VERSION:
+        raise errors.NewerDatabaseError(path, version, limits.STORE_VERSION)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Settings of the connection; tables, in one transaction, so that a crash leaves either all of them or none."""
+    for setting in (
+        "journal_mode = WAL",
+        "synchronous = FULL",  # Spark's checkpoint must not be ahead of us
+        "temp_store = MEMORY",
+        f"cache_size = -{limits.WRITER_CACHE_KIB}",
+        f"wal_autocheckpoint = {limits.WAL_PAGES}",
+        f"journal_size_limit = {limits.WAL_SIZE_MAX}",
+    ):
+        connection.execute(f"PRAGMA {setting}")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        existing: dict[str, set[str]] = {}
+        for table, column in connection.execute(
+            "SELECT t.name, c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'"
+        ):
+            existing.setdefault(table, set()).add(column)
+        for statement in ddl.additions(existing, ddl.SQLITE):
+            connection.execute(statement)
+        for name, query in views.VIEWS.items():
+            connection.execute(f"DROP VIEW IF EXISTS {name}")
+            connection.execute(f"CREATE VIEW {name} AS {query}")
+        for row in FIRST_ROWS:
+            connection.execute("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", row)
+        connection.execute(f"PRAGMA application_id = {limits.APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {limits.STORE_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
