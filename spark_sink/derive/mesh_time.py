@@ -53,13 +53,15 @@ class Corrections:
         """Mesh time and mesh of records with these columns.
 
         A record written again after a crash (its `mono_us` is 0 while its boot's clock showed something else) is by the
-        last clock of the newest boot before. A record whose clock is not known stays as it is, by a mesh of its own.
+        last clock of the newest boot before, if that had begun. A record whose clock is not known stays as it is, by a mesh of its own.
         """
         clock = self.clock(node_no, boot, mono_us)
         again = np.flatnonzero(mono_us == 0)
         ahead_us = t_us[again] - self.base_us[clock[again]] if len(self.boots) else again
         again = again[(np.abs(ahead_us) > limits.CLOCK_JUMP_US) | (clock[again] < 0)]
         clock[again] = self._clock_before(node_no[again], boot[again])
+        again = again[clock[again] >= 0]
+        clock[again[t_us[again] < self.shown(clock[again])[0]]] = -1
         known = np.flatnonzero(clock >= 0)
         mesh_us, mesh = t_us.copy(), node_no.copy()
         mesh_us[known] = self.put_right(clock[known], t_us[known])

@@ -129,6 +129,8 @@ def oracle(
     if mono_us == 0 and (by is None or abs(t_us - by["base_us"]) > limits.CLOCK_JUMP_US):
         before = [one for one in clocks if one["node_no"] == node and one["boot"] < boot]
         by = max(before, key=lambda one: (one["boot"], one["era"]), default=None)
+        if by is not None and t_us < by["base_us"] + by["from_mono_us"] - HOUR_US:
+            by = None
     if by is None:
         return t_us, node
     slow = by["drift_ppm"] * 1e-6 / (1 + by["drift_ppm"] * 1e-6)
