@@ -1,0 +1,221 @@
+"""The page's server: one document, figures as JSON, changes as server-sent events; nothing is loaded from elsewhere."""
+
+import asyncio
+import contextlib
+import re
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from spark_sink.page import access, desk, limits, metrics
+from spark_sink.page.desk import Desk, Payload
+from spark_sink.page.errors import TooBusyError, TooManyPagesError
+from spark_sink.page.files import Files
+from spark_sink.page.replies import refusal
+from spark_sink.page.scope import BadQuestionError, NotKnownError, Question
+
+PAGES: Final = (
+    "/",
+    *(
+        f"/{name}"
+        for name in (
+            "feeds",
+            "topology",
+            "map",
+            "airtime",
+            "delays",
+            "packets",
+            "gossip",
+            "faults",
+            "job",
+        )
+    ),
+    "/node/{node}",
+    "/feed/{feed}",
+    "/message/{feed}/{seq}",
+)
+"""Addresses of views. All are the same document, which reads its own address."""
+NAMED: Final = {"node": re.compile("[0-9a-f]{16}"), "feed": re.compile("[0-9a-f]{64}")}
+_NUMBER: Final = re.compile(r"[0-9]{1,16}")
+_WORD: Final = re.compile(r"[a-z_]{1,32}")
+_BUSY_AFTER_S: Final = "2"
+_FULL_AFTER_S: Final = "10"
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def make_app(
+    answers: Desk, *, host: str = "127.0.0.1", token: str | None = None, tls: bool = False
+) -> Starlette:
+    """The application over one database, to be bound to ``host``; *token* is what one must have to see figures."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        looking = asyncio.create_task(answers.run())
+        yield
+        await answers.close()
+        await looking
+
+    files = Files()
+
+    async def page(request: Request) -> Response:
+        return file_response(request, files, "index.html")
+
+    async def static(request: Request) -> Response:
+        return file_response(request, files, request.path_params["name"])
+
+    async def events(_request: Request) -> Response:
+        pages = answers.listen()
+        try:
+            first = await anext(pages)
+        except TooManyPagesError as error:
+            return refusal(503, str(error), **{"retry-after": _FULL_AFTER_S})
+        return StreamingResponse(stream(first, pages), media_type="text/event-stream")
+
+    async def health(_request: Request) -> Response:
+        state = (await answers.look()).state
+        return JSONResponse({"database": state}, 200 if state == "ready" else 503)
+
+    async def measure(_request: Request) -> Response:
+        found = await answers.read(metrics.figures)
+        return Response(metrics.exposition(found, answers.listeners), media_type=metrics.MEDIA_TYPE)
+
+    views = ("overview", "heatmap", "topology", "airtime", "delays", "packets", "gossip", "faults", "job")
+    middleware = [
+        Middleware(access.FixedHeaders, fixed=access.headers()),
+        Middleware(access.Bounds),
+        Middleware(TrustedHostMiddleware, allowed_hosts=access.allowed_hosts(host), www_redirect=False),
+    ]
+    if token is not None:
+        middleware.append(Middleware(access.TokenGuard, token=token, secure=tls))
+    return Starlette(
+        routes=[
+            *(Route(path, page) for path in PAGES),
+            *(Route(f"/api/{view}", answering(answers, view)) for view in views),
+            Route("/api/node/{node}", answering(answers, "node")),
+            Route("/api/feed/{feed}", answering(answers, "feed")),
+            Route("/api/message/{feed}/{seq}", answering(answers, "message")),
+            Route("/api/events", events),
+            Route("/metrics", measure),
+            Route("/healthz", health),
+            Route("/static/{name:path}", static),
+        ],
+        middleware=middleware,
+        exception_handlers={404: not_found, TooBusyError: too_busy},
+        lifespan=lifespan,
+    )
+
+
+async def not_found(request: Request, _error: Exception) -> Response:
+    """An address that leads nowhere."""
+    return refusal(404, f"There is nothing at {request.url.path}.")
+
+
+async def too_busy(_request: Request, error: Exception) -> Response:
+    """More is asked than can be answered."""
+    return refusal(503, str(error), **{"retry-after": _BUSY_AFTER_S})
+
+
+def answering(answers: Desk, view: str) -> Handler:
+    """What answers the questions about one view."""
+
+    async def handle(request: Request) -> Response:
+        try:
+            asked = parse_request(view, request.query_params, request.path_params)
+            payload = await answers.answer(asked)
+        except BadQuestionError as error:
+            return refusal(400, str(error))
+        except NotKnownError as error:
+            return refusal(404, str(error))
+        if payload.csv:
+            name = f'attachment; filename="{asked.table or view}.csv"'
+            return reply(request, payload, "text/csv; charset=utf-8", {"content-disposition": name})
+        return reply(request, payload, "application/json", {})
+
+    return handle
+
+
+def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) -> desk.Request:
+    """What an address asks for. Raises BadQuestionError, NotKnownError."""
+    named = next((kind for kind in NAMED if kind in path), None)
+    if named and not NAMED[named].fullmatch(path[named]):
+        digits = {"node": 16, "feed": 64}[named]
+        raise NotKnownError(f"A {named} is named by {digits} hexadecimal digits, in small letters.")
+    if "seq" in path and not _NUMBER.fullmatch(path["seq"]):
+        raise NotKnownError("An entry is named by its number.")
+    for word in ("scope", "table"):
+        if query.get(word) and not _WORD.fullmatch(query[word]):
+            raise BadQuestionError(f"`{word}` is a word of small letters.")
+    if query.get("format", "json") not in ("json", "csv"):
+        raise BadQuestionError("`format` is json or csv.")
+    question = Question(
+        from_us=number(query, "from"),
+        to_us=number(query, "to"),
+        at_us=number(query, "at"),
+        after=number(query, "after"),
+        limit=number(query, "limit"),
+        scope=query.get("scope") or None,
+        name=path[named] if named else "",
+        seq=int(path.get("seq", "0")),
+    )
+    return desk.Request(view, question, csv=query.get("format") == "csv", table=query.get("table") or None)
+
+
+def number(query: Mapping[str, str], name: str) -> int | None:
+    """A parameter that is a whole number; None where it is not given. Raises BadQuestionError."""
+    text = query.get(name)
+    if not text:
+        return None
+    if not _NUMBER.fullmatch(text) or int(text) > limits.TIME_MAX_US:
+        raise BadQuestionError(f"`{name}` is a whole number from 0 to {limits.TIME_MAX_US}.")
+    return int(text)
+
+
+def file_response(request: Request, files: Files, name: str) -> Response:
+    """A file of the page."""
+    file = files.get(name)
+    if file is None:
+        return refusal(404, f"There is nothing at {request.url.path}.")
+    return reply(request, file.payload, file.media_type, {"cache-control": file.cache_control})
+
+
+def reply(request: Request, payload: Payload, media_type: str, headers: Mapping[str, str]) -> Response:
+    """An answer, compressed if the browser takes that; only its tag if the browser has it already."""
+    tags = {"etag": payload.etag, "vary": "accept-encoding", **headers}
+    known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
+    if payload.etag in known:
+        return Response(status_code=304, headers=tags)
+    if payload.packed is not None and takes_gzip(request.headers.get("accept-encoding", "")):
+        return Response(payload.packed, media_type=media_type, headers={**tags, "content-encoding": "gzip"})
+    return Response(payload.body, media_type=media_type, headers=tags)
+
+
+def takes_gzip(accepted: str) -> bool:
+    """Whether a list of encodings has gzip (RFC 9110, 12.5.3)."""
+    for one in accepted.split(","):
+        name, _, weight = one.partition(";")
+        if name.strip().casefold() == "gzip":
+            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+async def stream(first: bytes | None, pages: AsyncGenerator[bytes | None]) -> AsyncIterator[bytes]:
+    """Server-sent events: ``change`` with the summary, ``clock`` with this machine's time as a sign of life."""
+    async with contextlib.aclosing(pages):
+        yield f"retry: {limits.RETRY_MS}\n\n".encode()
+        yield server_sent(first)
+        async for payload in pages:
+            yield server_sent(payload)
+
+
+def server_sent(payload: bytes | None) -> bytes:
+    """One event of the stream (HTML Living Standard, 9.2); the JSON has no line feeds inside."""
+    clock = b'event: clock\ndata: {"now_us":%d}\n\n' % (time.time_ns() // 1_000)
+    return clock if payload is None else clock + b"event: change\ndata: %b\n\n" % payload

@@ -1,0 +1,70 @@
+"""The clocks of nodes as the refresh found them, and what they say in mesh time (docs/reference/analytics.md)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, cast
+
+from spark_sink.page import limits
+from spark_sink.serving.port import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A boot's wall clock until it jumps. Columns of the table ``clocks``."""
+
+    boot: int
+    era: int
+    from_mono_us: int
+    base_us: int
+    mesh: int
+    """Clocks with the same number are related, directly or through others."""
+    at_us: int
+    offset_us: int
+    drift_ppm: float
+    offset_error_us: float
+    drift_error_ppm: float
+    covariance_us_ppm: float
+    matches: int
+
+    def mesh_us(self, own_us: int) -> int:
+        """What the clock of the mesh showed when this one showed ``own_us``."""
+        drift = self.drift_ppm / 1e6
+        return own_us - self.offset_us - round(drift / (1 + drift) * (own_us - self.at_us))
+
+    def own_us(self, mesh_us: int) -> int:
+        """The other way round."""
+        return (
+            mesh_us + self.offset_us + round(self.drift_ppm / 1e6 * (mesh_us + self.offset_us - self.at_us))
+        )
+
+    def error_us(self, own_us: int) -> float:
+        """Standard error of ``mesh_us``."""
+        apart_s = (own_us - self.at_us) / limits.SECOND_US
+        variance = (
+            self.offset_error_us**2
+            + 2 * apart_s * self.covariance_us_ppm
+            + (apart_s * self.drift_error_ppm) ** 2
+        )
+        return sqrt(max(0.0, variance))
+
+
+def load_clocks(db: Reader) -> dict[int, list[Clock]]:
+    """The clocks by node, oldest first. Raises DatabaseFailedError."""
+    clocks: dict[int, list[Clock]] = {}
+    rows = db.rows(
+        "SELECT node_no, boot, era, from_mono_us, base_us, mesh, at_us, offset_us, drift_ppm, offset_error_us,"
+        " drift_error_ppm, covariance_us_ppm, matches FROM clocks ORDER BY node_no, boot, era"
+    )
+    for node_no, *columns in rows:
+        clocks.setdefault(cast("int", node_no), []).append(Clock(*cast("list[Any]", columns)))
+    return clocks
+
+
+def clock_at(clocks: Sequence[Clock], boot: int, mono_us: int) -> Clock | None:
+    """The clock that a boot went by at a moment of it; None if it is not known."""
+    of_boot = [clock for clock in clocks if clock.boot == boot]
+    earlier = [clock for clock in of_boot if clock.from_mono_us <= mono_us]
+    if earlier:
+        return earlier[-1]
+    return of_boot[0] if of_boot else None

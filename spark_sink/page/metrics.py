@@ -1,0 +1,213 @@
+"""The figures that Prometheus scrapes (docs/reference/metrics.md)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as MEDIA_TYPE
+from prometheus_client.registry import Collector
+
+from spark_sink.page import limits
+from spark_sink.page.queries import common
+from spark_sink.page.queries.airtime import window_ppm
+from spark_sink.page.queries.job import BATCH, REFRESH, lag_us, latest, rate
+from spark_sink.page.queries.overview import headline
+from spark_sink.page.scope import Answer, Scope, fetch
+
+__all__ = ("MEDIA_TYPE", "exposition", "figures")
+
+_NODE: Final = ("node", "name")
+TOTALS: Final = {
+    "nodes": "Nodes whose logs were read.",
+    "running": "Nodes whose log does not end with a stop.",
+    "feeds": "Feeds that anybody holds.",
+    "entries": "Sum over feeds of the highest sequence number anybody holds.",
+    "behind": "Entries that nodes lack, summed over nodes and feeds.",
+    "behind_nodes": "Nodes that lack any entry.",
+    "forks": "Feeds that were seen forked.",
+    "bad_lines": "Lines of logs that are no records, counted up to 1,000.",
+    "gaps": "Stretches of logs that have not come, counted up to 1,000.",
+    "oddities": "Files that were passed over, counted up to 1,000.",
+}
+
+
+def figures(scope: Scope) -> Answer:
+    """What the metrics are made of. Raises DatabaseFailedError."""
+    behind = common.behind_by_node(scope)
+    shown = common.shown_nodes(scope, behind)
+    alerts: dict[str, int] = {"warning": 0, "alarm": 0}
+    alerts.update(fetch(scope.db, "SELECT level, count(*) FROM alerts WHERE until_us IS NULL GROUP BY level"))
+    ((records,),) = fetch(scope.db, "SELECT coalesce(sum(records), 0) FROM batches")
+    batches = latest(scope, "batch_log", BATCH)
+    return {
+        "totals": headline(scope, behind, common.newest_by_feed(scope)),
+        "nodes": common.node_rows(scope, shown, behind),
+        "air": shares(scope, shown),
+        "delays": common.spread(
+            pair for counts in common.delays_by(scope, "node").values() for pair in counts.items()
+        ),
+        "alerts": alerts,
+        "as_of_us": scope.as_of_us,
+        "committed_us": scope.committed_us,
+        "lag_us": lag_us(scope),
+        "records": int(records),
+        "rate": rate(batches),
+        "batch": batches[0] if batches else None,
+        "refresh": next(iter(latest(scope, "refresh_log", REFRESH)), None),
+    }
+
+
+def shares(scope: Scope, nodes: list[int]) -> list[Answer]:
+    """For every face under a law, the share of the window before now that was spent, and the share allowed."""
+    found = []
+    for number, laws in common.laws(scope).items():
+        if number not in nodes:
+            continue
+        now_us = scope.own_range(number, scope.as_of_us, scope.as_of_us)[0] + 1
+        for law in laws:
+            rows = fetch(
+                scope.db,
+                "SELECT slot_us, airtime_us FROM airtime WHERE node_no = ? AND face = ? AND slot_us >= ?"
+                " AND slot_us < ?",
+                (number, law["face"], now_us - law["window_us"] - limits.SLOT_US, now_us),
+            )
+            found.append(
+                {
+                    **scope.nodes[number].named(),
+                    "face": law["face"],
+                    "sub_band": law["sub_band"] or "",
+                    "share": window_ppm(dict(rows), law["window_us"], now_us) / 1e6,
+                    "limit": law["limit_ppm"] / 1e6,
+                }
+            )
+    return found
+
+
+def exposition(found: Answer | None, listeners: int) -> bytes:
+    """The text that is scraped; without figures where the database cannot be read."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Figures(found, listeners))
+    return generate_latest(registry)
+
+
+class _Figures(Collector):
+    def __init__(self, found: Answer | None, listeners: int) -> None:
+        self._found = found
+        self._listeners = listeners
+
+    def collect(self) -> Iterator[Metric]:
+        found = self._found
+        yield _gauge(
+            "database_up", "1 if the serving database can be read and is not empty.", float(found is not None)
+        )
+        yield _gauge("page_listeners", "Pages that listen for changes.", self._listeners)
+        if found is not None:
+            yield from _mesh(found)
+            yield from _nodes(found)
+            yield from _job(found)
+
+
+def _gauge(name: str, text: str, value: float | None = None) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"tinyssb_{name}", text, value)
+
+
+def _seconds(value_us: float | None) -> float | None:
+    return value_us / limits.SECOND_US if value_us is not None else None
+
+
+def _mesh(found: Answer) -> Iterator[Metric]:
+    for name, text in TOTALS.items():
+        yield _gauge(f"mesh_{name}", text, found["totals"][name])
+    alerts = GaugeMetricFamily("tinyssb_alerts_open", "Alerts that are open.", labels=("level",))
+    for level, count in sorted(found["alerts"].items()):
+        alerts.add_metric((level,), count)
+    yield alerts
+    delays = GaugeMetricFamily(
+        "tinyssb_delay_seconds",
+        "Time from publication to copy, over the last day and all nodes.",
+        labels=("quantile",),
+    )
+    for quantile, name in (("0.5", "median_us"), ("0.95", "p95_us")):
+        value = _seconds(found["delays"][name])
+        if value is not None:
+            delays.add_metric((quantile,), value)
+    yield delays
+    yield _gauge(
+        "mesh_newest_record_timestamp_seconds", "Time of the newest record.", _seconds(found["as_of_us"])
+    )
+
+
+def _nodes(found: Answer) -> Iterator[Metric]:
+    columns = (
+        ("running", "1 if the node's log does not end with a stop.", lambda row: float(row["running"])),
+        ("behind", "Entries that the node lacks.", lambda row: row["behind"]),
+        ("last_record_timestamp_seconds", "Time of its newest record.", lambda row: _seconds(row["last_us"])),
+        ("clock_offset_seconds", "How far its clock is ahead.", lambda row: _seconds(row["clock_offset_us"])),
+        (
+            "isolated",
+            "1 while it is out of contact.",
+            lambda row: float(row["isolated_since_us"] is not None),
+        ),
+    )
+    for name, text, value_of in columns:
+        family = GaugeMetricFamily(f"tinyssb_node_{name}", text, labels=_NODE)
+        for row in found["nodes"]:
+            value = value_of(row)
+            if value is not None:
+                family.add_metric((row["node"], row["label"]), value)
+        yield family
+    delays = GaugeMetricFamily(
+        "tinyssb_node_delay_seconds",
+        "The same for copies that came to this node.",
+        labels=(*_NODE, "quantile"),
+    )
+    for row in found["nodes"]:
+        for quantile, name in (("0.5", "delay_median_us"), ("0.95", "delay_p95_us")):
+            value = _seconds(row[name])
+            if value is not None:
+                delays.add_metric((row["node"], row["label"], quantile), value)
+    yield delays
+    yield from _air(found)
+
+
+def _air(found: Answer) -> Iterator[Metric]:
+    labels = (*_NODE, "face", "sub_band")
+    share = GaugeMetricFamily(
+        "tinyssb_node_airtime_ratio", "Share of the law's window that was spent sending.", labels=labels
+    )
+    limit = GaugeMetricFamily("tinyssb_node_airtime_limit_ratio", "Share that the law allows.", labels=labels)
+    for row in found["air"]:
+        values = (row["node"], row["label"], row["face"], row["sub_band"])
+        share.add_metric(values, row["share"])
+        limit.add_metric(values, row["limit"])
+    yield share
+    yield limit
+
+
+def _job(found: Answer) -> Iterator[Metric]:
+    records = CounterMetricFamily("tinyssb_job_records", "Records that were read.")
+    records.add_metric((), found["records"])
+    yield records
+    batch, refresh = found["batch"], found["refresh"]
+    optional = (
+        (
+            "lag_seconds",
+            "How much later the job last wrote than the newest record is.",
+            _seconds(found["lag_us"]),
+        ),
+        ("records_per_second", "Rate of reading over the last batches.", found["rate"]),
+        ("last_commit_timestamp_seconds", "When the job last wrote.", _seconds(found["committed_us"])),
+        ("behind_bytes", "Bytes of logs still to be read.", batch["behind_bytes"] if batch else None),
+        (
+            "batch_read_seconds",
+            "Spark's time for the last batch.",
+            _seconds(batch["read_us"]) if batch else None,
+        ),
+        ("batch_merge_seconds", "The database's.", _seconds(batch["merge_us"]) if batch else None),
+        ("refresh_seconds", "Time of the last refresh.", _seconds(refresh["wall_us"]) if refresh else None),
+        ("refresh_waiting_hours", "Hours still to be refreshed.", refresh["waiting"] if refresh else None),
+    )
+    for name, text, value in optional:
+        if value is not None:
+            yield _gauge(f"job_{name}", text, value)

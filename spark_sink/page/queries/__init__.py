@@ -1,0 +1,1 @@
+"""What the page asks the database, one module a view: functions of a scope, which read no clock."""

@@ -1,0 +1,276 @@
+"""What several views count the same way."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from spark_sink.derive.buckets import NEGATIVE, bucket_low_us, percentiles_us
+from spark_sink.page import limits
+from spark_sink.page.scope import Answer, Rows, Scope, fetch, marks, pieces
+
+
+def behind_by_node(scope: Scope) -> dict[int, int]:
+    """Entries that each node lacks, all feeds together: what is known of all feeds minus what the node holds."""
+    newest = sum(newest_by_feed(scope).values())
+    held: dict[int, int] = dict(fetch(scope.db, "SELECT node_no, sum(seq) FROM frontiers GROUP BY node_no"))
+    return {number: newest - int(held.get(number, 0)) for number in scope.nodes}
+
+
+def newest_by_feed(scope: Scope) -> dict[int, int]:
+    """The highest entry of each feed that anybody holds."""
+    return dict(fetch(scope.db, "SELECT feed_no, max(seq) FROM frontiers GROUP BY feed_no"))
+
+
+def behind_by_feed(scope: Scope) -> dict[int, int]:
+    """Entries of each feed that are lacked, all nodes together."""
+    rows = fetch(scope.db, "SELECT feed_no, max(seq), sum(seq) FROM frontiers GROUP BY feed_no")
+    return {feed_no: int(newest) * len(scope.nodes) - int(held) for feed_no, newest, held in rows}
+
+
+def shown_nodes(scope: Scope, behind: dict[int, int]) -> list[int]:
+    """The nodes by label; where there are too many, those farthest behind."""
+    worst = sorted(scope.nodes, key=lambda number: (-behind.get(number, 0), scope.nodes[number].node))
+    shown = worst[: limits.NODES_SHOWN_MAX]
+    return sorted(shown, key=lambda number: (scope.nodes[number].label.casefold(), scope.nodes[number].node))
+
+
+def shown_feeds(scope: Scope, behind: dict[int, int]) -> list[int]:
+    """The feeds that anybody holds: those of known nodes by label, then others; where too many, those most lacked."""
+    known = [number for number in behind if number in scope.feeds]
+    worst = sorted(known, key=lambda number: (-behind[number], scope.feeds[number].feed))
+    feeds = [scope.feeds[number] for number in worst[: limits.FEEDS_SHOWN_MAX]]
+    feeds.sort(key=lambda feed: (feed.owner is None, feed.label.casefold(), feed.feed))
+    return [feed.number for feed in feeds]
+
+
+def feed_row(scope: Scope, number: int, newest: int) -> Answer:
+    """A feed as lists have it."""
+    feed = scope.feeds[number]
+    return {**feed.named(), "owner": feed.owner, "newest": newest}
+
+
+def spread(counts: Iterable[tuple[int, int]]) -> Answer:
+    """Median, 95th percentile and number of delays from (bucket, count) pairs; both null where there are none."""
+    pairs = list(counts)
+    found = percentiles_us([bucket for bucket, _n in pairs], [n for _bucket, n in pairs], (0.5, 0.95))
+    median_us, p95_us = (round(value) for value in found) if found else (None, None)
+    return {"n": sum(n for _bucket, n in pairs), "median_us": median_us, "p95_us": p95_us}
+
+
+def bucket_rows(counts: dict[int, int]) -> list[tuple[int, int, int]]:
+    """Buckets as [from, to, n], microseconds; delays below 0, of clocks that are not quite right, count as 0."""
+    if not counts:
+        return []
+    buckets = sorted(counts)
+    numbers = np.asarray(buckets, np.int64)
+    lows = bucket_low_us(numbers).tolist()
+    highs = np.where(numbers == NEGATIVE, 0, bucket_low_us(numbers + 1)).tolist()
+    return [(low, high, counts[bucket]) for low, high, bucket in zip(lows, highs, buckets, strict=True)]
+
+
+def delays_by(scope: Scope, kind: str) -> dict[tuple[int, int], dict[int, int]]:
+    """Counts by bucket of every (a, b) of a scope of the table ``delays``, in the range."""
+    first_us, end_us = scope.hours()
+    found: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+    rows = fetch(
+        scope.db,
+        "SELECT a, b, bucket, sum(n) FROM delays WHERE hour_us >= ? AND hour_us < ? AND scope = ?"
+        " GROUP BY a, b, bucket",
+        (first_us, end_us, kind),
+    )
+    for a, b, bucket, n in rows:
+        found[a, b][bucket] = int(n)
+    return found
+
+
+def airtime_sums(scope: Scope, nodes: Sequence[int], from_us: int, to_us: int) -> dict[int, int]:
+    """Airtime that nodes spent in slots beginning in a range of mesh time."""
+    sql = "SELECT node_no, sum(airtime_us) FROM airtime WHERE {own} GROUP BY node_no"
+    return {number: int(total) for number, total in own_rows(scope, sql, "slot_us", nodes, from_us, to_us)}
+
+
+def own_rows(scope: Scope, sql: str, column: str, nodes: Sequence[int], from_us: int, to_us: int) -> Rows:
+    """Rows of nodes in a range of mesh time, where ``column`` has the nodes' own times.
+
+    ``{own}`` in the statement stands for the condition. It runs for some nodes at a time.
+    """
+    found: Rows = []
+    for some in pieces(nodes, limits.NODES_PER_QUERY):
+        wrong = [number for number in some if scope.is_off(number)]
+        right = [number for number in some if not scope.is_off(number)]
+        terms = [f"node_no = ? AND {column} >= ? AND {column} < ?"] * len(wrong)
+        parameters = [
+            value for number in wrong for value in (number, *scope.own_range(number, from_us, to_us))
+        ]
+        if right:
+            terms.append(f"node_no IN ({marks(len(right))}) AND {column} >= ? AND {column} < ?")
+            parameters += [*right, from_us, to_us]
+        own = " OR ".join(f"({term})" for term in terms)
+        found += fetch(scope.db, sql.format(own=f"({own})"), parameters)
+    return found
+
+
+def laws(scope: Scope) -> dict[int, list[Answer]]:
+    """The faces of each node that a law limits."""
+    rows = fetch(
+        scope.db,
+        "SELECT node_no, face, region, sub_band, limit_ppm, window_us FROM faces"
+        " WHERE limit_ppm IS NOT NULL AND window_us IS NOT NULL ORDER BY node_no, limit_ppm, face",
+    )
+    found: dict[int, list[Answer]] = defaultdict(list)
+    for number, *columns in rows:
+        found[number].append(
+            dict(zip(("face", "region", "sub_band", "limit_ppm", "window_us"), columns, strict=True))
+        )
+    return found
+
+
+def places(scope: Scope) -> dict[int, tuple[float, float]]:
+    """Latitude and longitude of the nodes that say where they are, in degrees; the newest boot's word counts."""
+    rows = fetch(
+        scope.db,
+        "SELECT node_no, latitude, longitude FROM boots"
+        " WHERE latitude IS NOT NULL AND longitude IS NOT NULL ORDER BY node_no, boot",
+    )
+    return {number: (latitude, longitude) for number, latitude, longitude in rows}
+
+
+def isolated(scope: Scope) -> dict[int, int]:
+    """The nodes that are isolated now, and since when."""
+    found: dict[int, int] = {}
+    rows = fetch(
+        scope.db,
+        "SELECT t_us, kind, subject FROM changes WHERE kind IN ('isolated', 'back') ORDER BY t_us, kind",
+    )
+    for t_us, kind, subject in rows:
+        number = int(subject.removeprefix("node ")) if subject.startswith("node ") else -1
+        if kind == "isolated":
+            found[number] = t_us
+        else:
+            found.pop(number, None)
+    return found
+
+
+def clock_fields(scope: Scope, number: int) -> Answer:
+    """How wrong a node's newest clock is now; null where nothing is known of it."""
+    clock = scope.clock(number)
+    if clock is None or clock.matches == 0:
+        return {"clock_offset_us": None, "clock_error_us": None, "clock_drift_ppm": None}
+    own_us = clock.own_us(scope.as_of_us)
+    return {
+        "clock_offset_us": own_us - scope.as_of_us,
+        "clock_error_us": round(clock.error_us(own_us)),
+        "clock_drift_ppm": round(clock.drift_ppm, 3),
+    }
+
+
+def node_rows(scope: Scope, numbers: Sequence[int], behind: dict[int, int]) -> list[Answer]:
+    """Nodes as the overview lists them."""
+    delays = delays_by(scope, "node")
+    hour_us = scope.as_of_us - scope.as_of_us % limits.HOUR_US
+    airtime_us = airtime_sums(scope, numbers, hour_us - limits.HOUR_US, hour_us)
+    rules, where, alone = laws(scope), places(scope), isolated(scope)
+    rows = []
+    for number in numbers:
+        node = scope.nodes[number]
+        delay = spread(pair for (a, _b), counts in delays.items() if a == number for pair in counts.items())
+        law = rules.get(number, [{}])[0]
+        latitude, longitude = where.get(number, (None, None))
+        clock = scope.clock(number)
+        rows.append(
+            {
+                **node.named(),
+                "feed": node.feed,
+                "running": node.running,
+                "boot": node.boot,
+                "last_us": clock.mesh_us(node.last_us) if clock else node.last_us,
+                "behind": behind[number],
+                "delay_median_us": delay["median_us"],
+                "delay_p95_us": delay["p95_us"],
+                "delay_count": delay["n"],
+                "airtime_us": airtime_us.get(number, 0),
+                **{key: law.get(key) for key in ("limit_ppm", "window_us", "region", "sub_band")},
+                **clock_fields(scope, number),
+                "isolated_since_us": alone.get(number),
+                "latitude": latitude,
+                "longitude": longitude,
+                "version": node.version,
+            }
+        )
+    return rows
+
+
+def alert_rows(scope: Scope, *, most: int) -> list[Answer]:
+    """Alerts: open ones, then those that closed within the range, newest first."""
+    rows = fetch(
+        scope.db,
+        "SELECT rule, subject, since_us, until_us, level, value, peak FROM alerts"
+        " WHERE until_us IS NULL OR (until_us >= ? AND since_us < ?)"
+        " ORDER BY CASE WHEN until_us IS NULL THEN 0 ELSE 1 END, since_us DESC, rule, subject LIMIT ?",
+        (scope.from_us, scope.to_us, most),
+    )
+    return [alert_row(scope, row) for row in rows]
+
+
+def alert_row(scope: Scope, row: tuple[Any, ...]) -> Answer:
+    """One alert with its sentence."""
+    rule, subject, since_us, until_us, level, value, peak = row
+    about = scope.subject(subject)
+    return {
+        "rule": rule,
+        **about,
+        "since_us": since_us,
+        "until_us": until_us,
+        "level": level,
+        "value": value,
+        "peak": peak,
+        "text": f"{about['label']}: {rule.replace('_', ' ')}",
+    }
+
+
+def link_rows(scope: Scope, where: str = "1 = 1", parameters: Sequence[int] = ()) -> list[Answer]:
+    """Links in the range, most packets first."""
+    first_us, end_us = scope.hours()
+    rows = fetch(
+        scope.db,
+        "SELECT sender, receiver, sum(heard) AS all_heard, sum(sent), sum(rssi_sum), sum(rssi_n), sum(snr_sum),"
+        " sum(snr_n), min(first_us), max(last_us) FROM links WHERE hour_us >= ? AND hour_us < ?"
+        f" AND {where} GROUP BY sender, receiver ORDER BY all_heard DESC, sender, receiver LIMIT ?",
+        (first_us, end_us, *parameters, limits.LINKS_SHOWN_MAX),
+    )
+    return [link_row(scope, row) for row in rows]
+
+
+def link_row(scope: Scope, row: tuple[Any, ...]) -> Answer:
+    """One link; ratio, RSSI and SNR are null where nothing is known of them."""
+    sender, receiver, heard, sent, rssi_sum, rssi_n, snr_sum, snr_n, first_us, last_us = row
+    return {
+        "sender": scope.node_id(sender),
+        "receiver": scope.node_id(receiver),
+        "heard": int(heard),
+        "sent": int(sent),
+        "ratio": round(int(heard) / int(sent), 4) if sent else None,
+        "rssi_dbm": round(float(rssi_sum) / int(rssi_n), 1) if rssi_n else None,
+        "snr_db": round(float(snr_sum) / int(snr_n), 1) if snr_n else None,
+        "first_us": first_us,
+        "last_us": last_us,
+    }
+
+
+def copies_of(scope: Scope, feed_no: int, seqs: Sequence[int]) -> Rows:
+    """(seq, node_no, mesh time, origin, face) of all copies of some entries of a feed, in order of time."""
+    found: Rows = []
+    for some in pieces(seqs):
+        rows = fetch(
+            scope.db,
+            "SELECT seq, node_no, boot, mono_us, t_us, origin, face FROM copies"
+            f" WHERE feed_no = ? AND seq IN ({marks(len(some))})",
+            (feed_no, *some),
+        )
+        found += [
+            (seq, number, scope.mesh_us(number, boot, mono_us, t_us), origin, face)
+            for seq, number, boot, mono_us, t_us, origin, face in rows
+        ]
+    return sorted(found, key=lambda row: (row[2], row[1], row[0]))

@@ -1,0 +1,103 @@
+"""Feeds and nodes against each other: how many entries each node lacks of each feed, now or at an earlier time."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from itertools import accumulate
+
+from spark_sink.page import limits
+from spark_sink.page.queries import common
+from spark_sink.page.scope import Answer, Scope, fetch, marks, pieces
+
+Cells = dict[tuple[int, int], int]
+
+
+def heatmap(scope: Scope) -> Answer:
+    """The answer of ``/api/heatmap``. Which nodes and feeds are shown does not depend on ``at``, so that a slider moves
+    nothing but the figures. Raises DatabaseFailedError."""
+    behind = common.behind_by_node(scope)
+    lacked = common.behind_by_feed(scope)
+    nodes, feeds = common.shown_nodes(scope, behind), common.shown_feeds(scope, lacked)
+    at_us = scope.asked.at_us
+    chunks = None
+    if at_us is None:
+        newest = common.newest_by_feed(scope)
+        held = frontiers(scope, feeds)
+        chunks = chunks_missing(scope, held, feeds, nodes)
+    else:
+        at_us -= at_us % limits.HOUR_US
+        held = frontiers_at(scope, feeds, at_us)
+        newest = defaultdict(int)
+        for (_number, feed_no), seq in held.items():
+            newest[feed_no] = max(newest[feed_no], seq)
+    ((first_us, last_us),) = fetch(scope.db, "SELECT min(hour_us), max(hour_us) FROM steps")
+    return {
+        "at_us": at_us,
+        "first_us": first_us + limits.HOUR_US if first_us is not None else None,
+        "last_us": last_us + limits.HOUR_US if last_us is not None else None,
+        "nodes": [scope.nodes[number].named() for number in nodes],
+        "feeds": [common.feed_row(scope, number, newest[number]) for number in feeds],
+        "behind": [
+            [newest[feed_no] - held.get((number, feed_no), 0) for number in nodes] for feed_no in feeds
+        ],
+        "chunks_missing": chunks,
+        "hidden": {"nodes": len(scope.nodes) - len(nodes), "feeds": len(lacked) - len(feeds)},
+    }
+
+
+def frontiers(scope: Scope, feeds: list[int]) -> Cells:
+    """What every node holds now, by (node_no, feed_no)."""
+    held: Cells = {}
+    for some in pieces(feeds):
+        rows = fetch(
+            scope.db,
+            f"SELECT node_no, feed_no, seq FROM frontiers WHERE feed_no IN ({marks(len(some))})",
+            some,
+        )
+        held.update(((number, feed_no), seq) for number, feed_no, seq in rows)
+    return held
+
+
+def frontiers_at(scope: Scope, feeds: list[int], at_us: int) -> Cells:
+    """What every node held when the hour before a full hour had ended."""
+    held: Cells = {}
+    for some in pieces(feeds):
+        rows = fetch(
+            scope.db,
+            "SELECT f.node_no, f.feed_no, (SELECT s.seq FROM steps s WHERE s.node_no = f.node_no"
+            " AND s.feed_no = f.feed_no AND s.hour_us < ? ORDER BY s.hour_us DESC LIMIT 1) FROM frontiers f"
+            f" WHERE f.feed_no IN ({marks(len(some))})",
+            (at_us, *some),
+        )
+        held.update(((number, feed_no), seq) for number, feed_no, seq in rows if seq is not None)
+    return held
+
+
+def chunks_missing(scope: Scope, held: Cells, feeds: list[int], nodes: list[int]) -> list[list[int]]:
+    """Packets of side chains that each node lacks of the entries it has, a row a feed and a column a node."""
+    seqs: dict[int, list[int]] = defaultdict(list)
+    sizes: dict[int, list[int]] = defaultdict(list)
+    here: dict[tuple[int, int], int] = {}
+    for some in pieces(feeds):
+        which = f"feed_no IN ({marks(len(some))})"
+        for feed_no, seq, chunks in fetch(
+            scope.db,
+            f"SELECT feed_no, seq, chunks FROM entries WHERE {which} AND chunks > 0 ORDER BY feed_no, seq",
+            some,
+        ):
+            seqs[feed_no].append(seq)
+            sizes[feed_no].append(chunks)
+        rows = fetch(
+            scope.db,
+            f"SELECT feed_no, node_no, sum(held) FROM side_chains WHERE {which} GROUP BY feed_no, node_no",
+            some,
+        )
+        here.update(((number, feed_no), int(count)) for feed_no, number, count in rows)
+    table = []
+    for feed_no in feeds:
+        totals = [0, *accumulate(sizes[feed_no])]
+        row = []
+        for number in nodes:
+            due = totals[bisect_right(seqs[feed_no], held.get((number, feed_no), 0))]
+            row.append(max(0, due - here.get((number, feed_no), 0)))
+        table.append(row)
+    return table

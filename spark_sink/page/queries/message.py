@@ -1,0 +1,80 @@
+"""The journey of one message: when it reached whom."""
+
+from typing import Any
+
+from spark_sink.page.queries import common
+from spark_sink.page.scope import Answer, NotKnownError, Scope, fetch
+
+
+def message(scope: Scope) -> Answer:
+    """The answer of ``/api/message/{feed}/{seq}``. Raises NotKnownError, DatabaseFailedError."""
+    feed = scope.feed()
+    seq = scope.asked.seq
+    rows = fetch(
+        scope.db,
+        "SELECT id, type, size, chunks, publisher, boot, mono_us, t_us FROM entries WHERE feed_no = ? AND seq = ?",
+        (feed.number, seq),
+    )
+    if not rows:
+        raise NotKnownError(f"No log tells of an entry {seq} of the feed {feed.label}.")
+    copies = common.copies_of(scope, feed.number, [seq])
+    identity, kind, size, chunks, publisher, boot, mono_us, own_us = rows[0]
+    published_us = None
+    if publisher is not None and own_us is not None:
+        published_us = scope.mesh_us(publisher, boot or 0, mono_us or 0, own_us)
+    whole: dict[int, int | None] = dict(
+        fetch(
+            scope.db,
+            "SELECT node_no, complete_us FROM side_chains WHERE feed_no = ? AND seq = ?",
+            (feed.number, seq),
+        )
+    )
+    return {
+        "entry": {
+            **feed.named(),
+            "seq": seq,
+            "id": identity,
+            "type": kind,
+            "size": size,
+            "chunks": chunks,
+            "publisher": scope.node_id(publisher),
+            "t_us": published_us,
+        },
+        "arrivals": [_arrival(scope, copy, published_us, whole) for copy in copies],
+        "transmissions": [],
+        "missing": missing(scope, feed.number, seq),
+    }
+
+
+def _arrival(
+    scope: Scope, copy: tuple[Any, ...], published_us: int | None, whole: dict[int, int | None]
+) -> Answer:
+    _seq, number, t_us, origin, face = copy
+    complete_us = whole.get(number)
+    clock = scope.clock(number)
+    return {
+        "node": scope.node_id(number),
+        "label": scope.label(number),
+        "t_us": t_us,
+        "delay_us": t_us - published_us if published_us is not None else None,
+        "from": None,
+        "from_label": None,
+        "hop_us": None,
+        "face": face,
+        "origin": origin,
+        "whole_us": clock.mesh_us(complete_us) if clock and complete_us is not None else complete_us,
+    }
+
+
+def missing(scope: Scope, feed_no: int, seq: int) -> list[Answer]:
+    """The nodes that lack the entry, and how far behind they are in its feed."""
+    rows = fetch(
+        scope.db,
+        "SELECT node_no, seq, newest FROM behind WHERE feed_no = ? AND seq < ? ORDER BY node_no",
+        (feed_no, seq),
+    )
+    return [
+        {**scope.nodes[number].named(), "behind": newest - held}
+        for number, held, newest in rows
+        if number in scope.nodes
+    ]

@@ -1,0 +1,119 @@
+"""One node: its boots, clocks, faces, links, what it lacks, what happened to it."""
+
+from typing import Any
+
+from spark_sink.page import limits
+from spark_sink.page.queries import common, faults, gossip
+from spark_sink.page.scope import Answer, Scope, fetch
+
+
+def node(scope: Scope) -> Answer:
+    """The answer of ``/api/node/{node}``. Raises NotKnownError, DatabaseFailedError."""
+    number = scope.node().number
+    (row,) = common.node_rows(scope, [number], common.behind_by_node(scope))
+    return {
+        **row,
+        "boots": boots(scope, number),
+        "clocks": clocks(scope, number),
+        "faces": faces(scope, number),
+        "hears": common.link_rows(scope, "receiver = ?", (number,)),
+        "heard_by": common.link_rows(scope, "sender = ?", (number,)),
+        "feeds_behind": feeds_behind(scope, number),
+        "incidents": faults.incidents(scope, number),
+        "traffic": traffic(scope, number),
+        "gossip": gossip.of_nodes(scope, [number])[number],
+    }
+
+
+def boots(scope: Scope, number: int) -> list[Answer]:
+    """Its boots, newest first."""
+    rows = fetch(
+        scope.db,
+        "SELECT boot, first_us, last_us, clean, stop_reason, stopped_us, version, records FROM boots WHERE node_no = ?"
+        " ORDER BY boot DESC LIMIT ?",
+        (number, limits.ROWS_MAX),
+    )
+    found: list[Answer] = []
+    after_clean: Any = None
+    for boot, first_us, last_us, clean, reason, stopped_us, version, records in rows:
+        ended = None if not found and stopped_us is None else stopped_us is not None and after_clean != 0
+        found.append(
+            {
+                "boot": boot,
+                "since_us": first_us,
+                "until_us": last_us,
+                "clean": ended,
+                "stop_reason": reason,
+                "version": version,
+                "records": records,
+            }
+        )
+        after_clean = clean
+    return found
+
+
+def clocks(scope: Scope, number: int) -> list[Answer]:
+    """Its clocks, newest first."""
+    return [
+        {
+            "boot": clock.boot,
+            "era": clock.era,
+            "since_us": clock.base_us + clock.from_mono_us,
+            "at_us": clock.at_us,
+            "offset_us": clock.offset_us,
+            "offset_error_us": clock.offset_error_us,
+            "drift_ppm": clock.drift_ppm,
+            "drift_error_ppm": clock.drift_error_ppm,
+            "matches": clock.matches,
+            "mesh": scope.node_id(clock.mesh),
+        }
+        for clock in reversed(scope.clocks.get(number, ()))
+    ][: limits.ROWS_MAX]
+
+
+def faces(scope: Scope, number: int) -> list[Answer]:
+    """Its faces by name, and the law each is under."""
+    rows = fetch(
+        scope.db,
+        "SELECT face, up, spec, t_us, region, sub_band, limit_ppm, window_us FROM faces WHERE node_no = ?"
+        " ORDER BY up DESC, t_us DESC, face LIMIT ?",
+        (number, limits.ROWS_MAX),
+    )
+    names = ("face", "up", "spec", "t_us", "region", "sub_band", "limit_ppm", "window_us")
+    return [{**dict(zip(names, row, strict=True)), "up": bool(row[1])} for row in rows]
+
+
+def feeds_behind(scope: Scope, number: int) -> list[Answer]:
+    """The feeds of which it lacks anything, most lacked first."""
+    rows = fetch(
+        scope.db,
+        "SELECT m.feed_no, coalesce(f.seq, 0), m.newest FROM"
+        " (SELECT feed_no, max(seq) AS newest FROM frontiers GROUP BY feed_no) m"
+        " LEFT JOIN frontiers f ON f.node_no = ? AND f.feed_no = m.feed_no"
+        " WHERE m.newest > coalesce(f.seq, 0) ORDER BY m.newest - coalesce(f.seq, 0) DESC, m.feed_no LIMIT ?",
+        (number, limits.FEEDS_SHOWN_MAX),
+    )
+    return [
+        {**scope.feeds[feed_no].named(), "seq": seq, "newest": newest, "behind": newest - seq}
+        for feed_no, seq, newest in rows
+    ]
+
+
+def traffic(scope: Scope, number: int) -> list[Answer]:
+    """Packets in the range by kind, direction and verdict; its hours are by its own clock."""
+    sql = (
+        "SELECT packet, direction, verdict, sum(packets), sum(bytes), sum(airtime_us) FROM traffic"
+        " WHERE {own} GROUP BY packet, direction, verdict ORDER BY packet, direction, verdict"
+    )
+    rows = common.own_rows(scope, sql, "hour_us", [number], *scope.hours())
+    return [
+        {
+            "packet": packet,
+            "direction": direction,
+            "verdict": verdict,
+            "packets": int(count),
+            "bytes": int(size),
+            "airtime_us": int(airtime_us),
+        }
+        for packet, direction, verdict, count, size, airtime_us in rows
+    ]

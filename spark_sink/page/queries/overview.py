@@ -1,0 +1,188 @@
+"""The overview: the mesh in one sentence, what is missing over time, nodes, feeds, latest entries."""
+
+from collections import defaultdict
+from typing import Any
+
+from spark_sink.page import limits
+from spark_sink.page.queries import common
+from spark_sink.page.scope import Answer, Scope, fetch, pieces
+
+Verdict = tuple[str, str]
+
+
+def overview(scope: Scope) -> Answer:
+    """The answer of ``/api/overview``. Raises DatabaseFailedError."""
+    behind = common.behind_by_node(scope)
+    newest = common.newest_by_feed(scope)
+    lacked = common.behind_by_feed(scope)
+    totals = headline(scope, behind, newest)
+    nodes, feeds = common.shown_nodes(scope, behind), common.shown_feeds(scope, lacked)
+    alerts = common.alert_rows(scope, most=limits.ALERTS_SHOWN_MAX)
+    level, sentence = health(totals, alerts)
+    return {
+        "sentence": sentence,
+        "level": level,
+        "totals": totals,
+        "convergence": convergence(scope, totals),
+        "alerts": alerts,
+        "nodes": common.node_rows(scope, nodes, behind),
+        "feeds": [
+            {**common.feed_row(scope, number, newest[number]), "behind": lacked[number]} for number in feeds
+        ],
+        "recent": recent(scope, newest),
+        "hidden": {"nodes": len(scope.nodes) - len(nodes), "feeds": len(newest) - len(feeds)},
+    }
+
+
+def summary(scope: Scope) -> Answer:
+    """What every page is told of a change: totals, sentence, level. Raises DatabaseFailedError."""
+    totals = headline(scope, common.behind_by_node(scope), common.newest_by_feed(scope))
+    level, sentence = health(totals, common.alert_rows(scope, most=limits.ALERTS_SHOWN_MAX))
+    return {"totals": totals, "sentence": sentence, "level": level}
+
+
+def headline(scope: Scope, behind: dict[int, int], newest: dict[int, int]) -> Answer:
+    """The counts of the headline."""
+    ((forks,),) = fetch(scope.db, "SELECT count(DISTINCT feed_no) FROM incidents WHERE kind = 'fork'")
+    sides = {
+        table: counted(scope, f"SELECT 1 AS one FROM {table}") for table in ("bad_lines", "gaps", "oddities")
+    }
+    return {
+        "nodes": len(scope.nodes),
+        "running": sum(node.running for node in scope.nodes.values()),
+        "feeds": len(newest),
+        "entries": sum(newest.values()),
+        "behind": sum(behind.values()),
+        "behind_nodes": sum(missing > 0 for missing in behind.values()),
+        "forks": forks,
+        **sides,
+    }
+
+
+def counted(scope: Scope, rows: str) -> int:
+    """How many rows a query finds, counted up to a bound."""
+    ((count,),) = fetch(scope.db, f"SELECT count(*) FROM ({rows} LIMIT ?) AS some", (limits.COUNTED_MAX,))
+    return int(count)
+
+
+def health(totals: Answer, alerts: list[Answer]) -> Verdict:
+    """Level and sentence: the worst of the open alerts and of what is missing."""
+    still = [alert for alert in alerts if alert["until_us"] is None]
+    alarms = sum(alert["level"] == "alarm" for alert in still)
+    level = "alarm" if alarms else "warning" if still else "good"
+    if totals["behind"] == 0:
+        sentence = "Every node has every entry"
+    else:
+        lacking = f"{_count(totals['behind_nodes'], 'node')} of {totals['nodes']}"
+        sentence = f"{lacking} lack entries, {totals['behind']} in all"
+    if still:
+        sentence += f"; {_count(len(still), 'alert')} open"
+    return level, f"{sentence}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def convergence(scope: Scope, totals: Answer) -> list[tuple[int, int]]:
+    """Copies missing in the mesh at points of the range, [t_us, missing].
+
+    Counted backwards from what is missing now: an entry that is published is missing wherever it is not, and each copy
+    takes one away. So the line ends where the headline says, even if the logs of the first days are gone.
+    """
+    first_us = scope.from_us - scope.from_us % limits.MINUTE_US
+    span_us = min(scope.to_us, scope.as_of_us + 1) - first_us
+    if span_us <= 0:
+        return []
+    step_us = max(1, -(-span_us // (limits.MINUTE_US * limits.POINTS_MAX))) * limits.MINUTE_US
+    missing = int(totals["behind"])
+    others = len(scope.nodes)
+    ((published, copied),) = fetch(
+        scope.db,
+        "SELECT coalesce(sum(published), 0), coalesce(sum(copied), 0) FROM progress WHERE minute_us >= ?",
+        (scope.to_us,),
+    )
+    missing -= int(published) * others - int(copied)
+    rows = fetch(
+        scope.db,
+        "SELECT (minute_us - ?) / ? AS step, sum(published), sum(copied) FROM progress"
+        " WHERE hour_us >= ? AND minute_us >= ? AND minute_us < ? GROUP BY (minute_us - ?) / ?",
+        (first_us, step_us, first_us - first_us % limits.HOUR_US, first_us, scope.to_us, first_us, step_us),
+    )
+    grown = {int(step): int(published) * others - int(copied) for step, published, copied in rows}
+    points = []
+    last = (span_us - 1) // step_us
+    missing -= sum(change for step, change in grown.items() if step > last)
+    for step in range(last, -1, -1):
+        points.append((min(first_us + (step + 1) * step_us, first_us + span_us - 1), missing))
+        missing -= grown.get(step, 0)
+    points.append((first_us, missing))
+    return points[::-1]
+
+
+def recent(scope: Scope, newest: dict[int, int]) -> list[Answer]:
+    """The latest entries of the range and how far each came; the newest first."""
+    entries = latest_entries(scope, newest)
+    holders: dict[tuple[int, int], list[int]] = defaultdict(list)
+    arrived: dict[tuple[int, int], int] = {}
+    for feed_no in {entry[0] for entry in entries}:
+        seqs = [entry[1] for entry in entries if entry[0] == feed_no]
+        rows = fetch(
+            scope.db,
+            "SELECT node_no, seq FROM frontiers WHERE feed_no = ? AND seq >= ? ORDER BY node_no",
+            (feed_no, min(seqs)),
+        )
+        for number, held in rows:
+            for seq in seqs:
+                if held >= seq:
+                    holders[feed_no, seq].append(number)
+        for seq, _number, t_us, _origin, _face in common.copies_of(scope, feed_no, seqs):
+            arrived[feed_no, seq] = max(t_us, arrived.get((feed_no, seq), t_us))
+    return [
+        {
+            **scope.feeds[feed_no].named(),
+            "seq": seq,
+            "id": identity,
+            "size": size,
+            "chunks": chunks,
+            "publisher": scope.node_id(publisher),
+            "t_us": t_us,
+            "held_by": [scope.node_id(number) for number in holders[feed_no, seq] if number in scope.nodes],
+            "reached_us": arrived.get((feed_no, seq)),
+        }
+        for feed_no, seq, identity, size, chunks, publisher, t_us in entries
+    ]
+
+
+def latest_entries(scope: Scope, newest: dict[int, int]) -> list[tuple[Any, ...]]:
+    """(feed_no, seq, id, size, chunks, publisher, mesh time) of the latest entries; those without a publisher's record
+    count from the first copy that is known of."""
+    found: list[tuple[Any, ...]] = []
+    for some in pieces([number for number in newest if number in scope.feeds], limits.VALUES_PER_QUERY // 2):
+        rows = fetch(
+            scope.db, _latest(len(some)), [value for number in some for value in (number, newest[number])]
+        )
+        found += [_placed(scope, row) for row in rows]
+    found = [entry for entry in found if scope.from_us <= entry[-1] < scope.to_us]
+    found.sort(key=lambda entry: (-entry[-1], entry[0], -entry[1]))
+    return found[: limits.RECENT_SHOWN_MAX]
+
+
+def _latest(feeds: int) -> str:
+    """The last entries of feeds, each given by its number and its newest entry."""
+    one = f"(e.feed_no = ? AND e.seq > ? - {limits.RECENT_SHOWN_MAX})"
+    return (
+        "SELECT e.feed_no, e.seq, e.id, e.size, e.chunks, e.publisher, e.boot, e.mono_us, e.t_us,"
+        " CASE WHEN e.t_us IS NULL THEN (SELECT min(c.t_us) FROM copies c"
+        " WHERE c.feed_no = e.feed_no AND c.seq = e.seq) END"
+        f" FROM entries e WHERE {' OR '.join([one] * feeds)}"
+    )
+
+
+def _placed(scope: Scope, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    feed_no, seq, identity, size, chunks, publisher, boot, mono_us, t_us, first_us = row
+    if publisher is not None and t_us is not None:
+        t_us = scope.mesh_us(publisher, boot or 0, mono_us or 0, t_us)
+    else:
+        t_us = first_us if first_us is not None else 0
+    return feed_no, seq, identity, size, chunks, publisher, t_us

@@ -1,0 +1,57 @@
+"""The latest single packets, for looking at."""
+
+from spark_sink.page import limits
+from spark_sink.page.scope import Answer, BadQuestionError, Scope, fetch
+
+
+def packets(scope: Scope) -> Answer:
+    """The answer of ``/api/packets``: newest first; after a place those read since. Raises BadQuestionError,
+    DatabaseFailedError."""
+    limit = scope.asked.limit if scope.asked.limit is not None else limits.PACKETS_DEFAULT
+    if not 1 <= limit <= limits.PACKETS_MAX:
+        raise BadQuestionError(f"`limit` is from 1 to {limits.PACKETS_MAX}.")
+    rows = fetch(
+        scope.db,
+        "SELECT place, t_us, node_no, direction, face, packet, verdict, reason, length, rssi_dbm, snr_db, airtime_us,"
+        " feed_no, seq, chunk FROM packets WHERE place > ? ORDER BY place DESC LIMIT ?",
+        (scope.asked.after if scope.asked.after is not None else -1, limit),
+    )
+    found = []
+    for place, t_us, number, *rest in rows:
+        (
+            direction,
+            face,
+            packet,
+            verdict,
+            reason,
+            length,
+            rssi_dbm,
+            snr_db,
+            airtime_us,
+            feed_no,
+            seq,
+            chunk,
+        ) = rest
+        clock, feed = scope.clock(number), scope.feeds.get(feed_no)
+        found.append(
+            {
+                "place": place,
+                "t_us": clock.mesh_us(t_us) if clock else t_us,
+                "node": scope.node_id(number),
+                "label": scope.label(number),
+                "direction": direction,
+                "face": face,
+                "packet": packet,
+                "verdict": verdict,
+                "reason": reason,
+                "length": length,
+                "rssi_dbm": rssi_dbm,
+                "snr_db": snr_db,
+                "airtime_us": airtime_us,
+                "feed": feed.feed if feed else None,
+                "feed_label": feed.label if feed else None,
+                "seq": seq,
+                "chunk": chunk,
+            }
+        )
+    return {"rows": found}

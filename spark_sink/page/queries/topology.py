@@ -1,0 +1,75 @@
+"""Who hears whom, who is together with whom, and what changed."""
+
+import json
+from typing import Any
+
+from spark_sink.page import limits
+from spark_sink.page.queries import common
+from spark_sink.page.scope import Answer, Scope, fetch
+
+
+def topology(scope: Scope) -> Answer:
+    """The answer of ``/api/topology``. Raises DatabaseFailedError."""
+    behind = common.behind_by_node(scope)
+    where = common.places(scope)
+    group = groups(scope)
+    nodes = []
+    for number in common.shown_nodes(scope, behind):
+        node = scope.nodes[number]
+        latitude, longitude = where.get(number, (None, None))
+        nodes.append(
+            {
+                **node.named(),
+                "running": node.running,
+                "latitude": latitude,
+                "longitude": longitude,
+                "group": scope.node_id(group.get(number)),
+                "behind": behind[number],
+            }
+        )
+    shown = {node["node"] for node in nodes}
+    links = [link for link in common.link_rows(scope) if {link["sender"], link["receiver"]} <= shown]
+    return {
+        "nodes": nodes,
+        "links": links,
+        "changes": changes(scope),
+        "hidden": {"nodes": len(scope.nodes) - len(nodes)},
+    }
+
+
+def groups(scope: Scope) -> dict[int, int]:
+    """The group of each node in the last slot of the range that is known of."""
+    ((slot_us,),) = fetch(
+        scope.db,
+        "SELECT max(slot_us) FROM groups WHERE hour_us < ? AND slot_us < ?",
+        (scope.to_us, scope.to_us),
+    )
+    if slot_us is None:
+        return {}
+    return dict(fetch(scope.db, "SELECT node_no, group_no FROM groups WHERE slot_us = ?", (slot_us,)))
+
+
+def changes(scope: Scope) -> list[Answer]:
+    """What happened to the mesh in the range, newest first."""
+    rows = fetch(
+        scope.db,
+        "SELECT t_us, kind, subject, detail FROM changes WHERE t_us >= ? AND t_us < ?"
+        " ORDER BY t_us DESC, kind, subject LIMIT ?",
+        (scope.from_us, scope.to_us, limits.ROWS_MAX),
+    )
+    return [
+        {"t_us": t_us, "kind": kind, **scope.subject(subject), "detail": _named(scope, json.loads(detail))}
+        for t_us, kind, subject, detail in rows
+    ]
+
+
+def _named(scope: Scope, detail: dict[str, Any]) -> dict[str, Any]:
+    """A detail with nodes by their ids instead of their numbers."""
+    if "nodes" in detail:
+        detail = {**detail, "nodes": [scope.node_id(number) for number in detail["nodes"]]}
+    if "parts" in detail:
+        detail = {
+            **detail,
+            "parts": [[scope.node_id(number) for number in part] for part in detail["parts"]],
+        }
+    return detail

@@ -1,0 +1,260 @@
+"""What a question is about: a database, its names, and a range of time."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+from spark_sink.errors import SinkError
+from spark_sink.page import limits
+from spark_sink.page.clocks import Clock, clock_at, load_clocks
+from spark_sink.serving.port import Reader, Value
+
+Answer: TypeAlias = dict[str, Any]
+"""What becomes a JSON object."""
+Rows: TypeAlias = list[tuple[Any, ...]]
+Item = TypeVar("Item")
+_NUMBERED: Final = re.compile(r"\b(node|feed|group) (\d+)\b")
+
+
+class BadQuestionError(SinkError):
+    """A parameter of a question makes no sense."""
+
+
+class NotKnownError(SinkError):
+    """A question names a node, a feed or an entry that no log has told of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked for besides the view; each None where it is not given."""
+
+    from_us: int | None = None
+    to_us: int | None = None
+    at_us: int | None = None
+    after: int | None = None
+    limit: int | None = None
+    scope: str | None = None
+    name: str = ""
+    """The node or feed that the address names, as hexadecimal digits."""
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node as pages name it."""
+
+    number: int
+    node: str
+    label: str
+    """Its name; with some digits of its id where two nodes share the name; those alone if it has none."""
+    feed: str | None
+    boot: int
+    running: bool
+    last_us: int
+    """Its newest record, by its own clock."""
+    version: str | None
+
+    def named(self) -> Answer:
+        """The fields that name it."""
+        return {"node": self.node, "label": self.label}
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A feed as pages name it."""
+
+    number: int
+    feed: str
+    label: str
+    """That of the node that owns it, else some digits of its id."""
+    owner: str | None
+    """The node (16 digits) that owns it, if its log was read."""
+
+    def named(self) -> Answer:
+        """The fields that name it."""
+        return {"feed": self.feed, "label": self.label}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One state of the database, and the range that is asked for."""
+
+    db: Reader
+    nodes: Mapping[int, Node]
+    feeds: Mapping[int, Feed]
+    clocks: Mapping[int, Sequence[Clock]]
+    as_of_us: int
+    """Newest record that is not ahead of the job's clock: the "now" of all figures."""
+    committed_us: int | None
+    from_us: int
+    to_us: int
+    """The range is [from_us, to_us)."""
+    asked: Question
+
+    def hours(self) -> tuple[int, int]:
+        """The full hours that the range touches: first, and the one after the last."""
+        return self.from_us - self.from_us % limits.HOUR_US, -(-self.to_us // limits.HOUR_US) * limits.HOUR_US
+
+    def label(self, number: int) -> str:
+        """How a node is called."""
+        node = self.nodes.get(number)
+        return node.label if node else f"node {number}"
+
+    def node_id(self, number: int | None) -> str | None:
+        """A node's 16 digits; None for none."""
+        node = self.nodes.get(number) if number is not None else None
+        return node.node if node else None
+
+    def node(self) -> Node:
+        """The node that the address names. Raises NotKnownError."""
+        for node in self.nodes.values():
+            if node.node == self.asked.name:
+                return node
+        raise NotKnownError(f"No log of a node {self.asked.name} has been read. Is a digit missing?")
+
+    def feed(self) -> Feed:
+        """The feed that the address names. Raises NotKnownError."""
+        for feed in self.feeds.values():
+            if feed.feed == self.asked.name:
+                return feed
+        raise NotKnownError(f"No log tells of a feed {self.asked.name}. Is a digit missing?")
+
+    def subject(self, text: str) -> Answer:
+        """What an alert or a change is about: ``node 7``, ``feed 7`` and ``group 7`` by their ids and labels."""
+        about: Answer = {"subject": text, "label": text, "node": None, "feed": None}
+        for kind, number in _NUMBERED.findall(text):
+            named = self.feeds.get(int(number)) if kind == "feed" else self.nodes.get(int(number))
+            if named is None:
+                continue
+            about["label"] = about["label"].replace(f"{kind} {number}", named.label, 1)
+            key = "feed" if isinstance(named, Feed) else "node"
+            about[key] = about[key] or (named.feed if isinstance(named, Feed) else named.node)
+        return about
+
+    def mesh_us(self, node_no: int, boot: int, mono_us: int, t_us: int) -> int:
+        """A moment of a node's log by the clock of the mesh; as the node has it where its clock is not known."""
+        clock = clock_at(self.clocks.get(node_no, ()), boot, mono_us)
+        if clock is None:
+            return t_us
+        # Records made again from the store have no moment of the boot, only the time that the store knew.
+        return clock.mesh_us(clock.base_us + mono_us if mono_us else t_us)
+
+    def clock(self, node_no: int) -> Clock | None:
+        """The newest clock of a node."""
+        known = self.clocks.get(node_no, ())
+        return known[-1] if known else None
+
+    def is_off(self, number: int) -> bool:
+        """Whether a node's newest clock is so wrong that its facts must be looked for at other times."""
+        clock = self.clock(number)
+        return clock is not None and abs(clock.offset_us) > limits.MINUTE_US
+
+    def own_range(self, node_no: int, from_us: int, to_us: int) -> tuple[int, int]:
+        """What a node's newest clock showed at the beginning and the end of a range of mesh time."""
+        clock = self.clock(node_no)
+        return (clock.own_us(from_us), clock.own_us(to_us)) if clock else (from_us, to_us)
+
+
+def fetch(db: Reader, sql: str, parameters: Sequence[Value] = ()) -> Rows:
+    """What a query finds; its columns have the types that serving/tables.py says. Raises DatabaseFailedError."""
+    return cast("Rows", db.rows(sql, parameters))
+
+
+def pieces(values: Sequence[Item], size: int = limits.VALUES_PER_QUERY) -> Iterator[Sequence[Item]]:
+    """Values, a statement's worth at a time."""
+    for first in range(0, len(values), size):
+        yield values[first : first + size]
+
+
+def marks(count: int) -> str:
+    """So many ``?`` for a list of a statement."""
+    return ", ".join("?" * count)
+
+
+def committed(db: Reader) -> int | None:
+    """When the job last wrote, by the clock of its machine; None if it never did."""
+    ((committed_us,),) = fetch(db, "SELECT max(committed_us) FROM batches")
+    return committed_us if isinstance(committed_us, int) else None
+
+
+def newest_record(db: Reader, committed_us: int | None) -> int | None:
+    """Time of the newest record, the "now" of all figures; None if there is none.
+
+    The job's clock is the judge: a node whose clock is ahead of it does not count, unless all are.
+    """
+    if committed_us is not None:
+        latest_us = committed_us + limits.CLOCK_AHEAD_MAX_US
+        ((as_of_us,),) = fetch(db, "SELECT max(last_us) FROM boots WHERE last_us <= ?", (latest_us,))
+        if as_of_us is not None:
+            return int(as_of_us)
+    ((as_of_us,),) = fetch(db, "SELECT max(last_us) FROM boots")
+    return int(as_of_us) if as_of_us is not None else None
+
+
+def make_scope(db: Reader, asked: Question) -> Scope | None:
+    """The scope of a question; None while nothing has been read into the database. Raises BadQuestionError."""
+    committed_us = committed(db)
+    as_of_us = newest_record(db, committed_us)
+    if as_of_us is None:
+        return None
+    nodes = load_nodes(db)
+    to_us = asked.to_us if asked.to_us is not None else as_of_us + 1
+    from_us = asked.from_us
+    if from_us is None:
+        ((first_us,),) = fetch(db, "SELECT min(first_us) FROM boots WHERE first_us <= ?", (to_us,))
+        from_us = max(to_us - limits.RANGE_US, first_us if first_us is not None else 0)
+    if from_us >= to_us:
+        raise BadQuestionError(f"The range from {from_us} to {to_us} is empty: `from` must be before `to`.")
+    return Scope(
+        db=db,
+        nodes=nodes,
+        feeds=load_feeds(db, nodes),
+        clocks=load_clocks(db),
+        as_of_us=as_of_us,
+        committed_us=committed_us,
+        from_us=from_us,
+        to_us=to_us,
+        asked=asked,
+    )
+
+
+def load_nodes(db: Reader) -> dict[int, Node]:
+    """The nodes whose logs were read, by number."""
+    rows = fetch(
+        db,
+        "SELECT n.node_no, n.node, n.name, f.feed, n.boot, n.running, n.last_us, n.version FROM node_names n"
+        " LEFT JOIN feeds f ON f.feed_no = n.feed_no ORDER BY n.node_no",
+    )
+    namesakes = Counter(row[2] for row in rows)
+    return {
+        number: Node(
+            number,
+            node,
+            _label(node, name, shared=namesakes[name] > 1),
+            feed,
+            boot,
+            bool(running),
+            last_us,
+            version,
+        )
+        for number, node, name, feed, boot, running, last_us, version in rows
+    }
+
+
+def _label(node: str, name: str | None, *, shared: bool) -> str:
+    if not name:
+        return node[: limits.SHORT_ID_LENGTH]
+    return f"{name} {node[:4]}" if shared else name
+
+
+def load_feeds(db: Reader, nodes: Mapping[int, Node]) -> dict[int, Feed]:
+    """All feeds that any log told of, by number."""
+    owners = {node.feed: node for node in nodes.values() if node.feed}
+    feeds = {}
+    for number, feed in fetch(db, "SELECT feed_no, feed FROM feeds ORDER BY feed_no"):
+        owner = owners.get(feed)
+        label = owner.label if owner else feed[: limits.SHORT_ID_LENGTH]
+        feeds[number] = Feed(number, feed, label, owner.node if owner else None)
+    return feeds

@@ -1,0 +1,106 @@
+"""Serving the page until told to stop: the socket, certificate and token."""
+
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from spark_sink.page import limits
+from spark_sink.page.access import is_local
+from spark_sink.page.app import make_app
+from spark_sink.page.desk import Desk
+from spark_sink.page.errors import BadCertificateError, CannotListenError, TokenNeededError
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """A certificate and its key, both PEM files."""
+
+    certificate: Path
+    key: Path
+
+
+class Server(uvicorn.Server):
+    """Ends the endless answers first when it is told to stop; uvicorn would wait for them."""
+
+    def __init__(self, config: uvicorn.Config, answers: Desk) -> None:
+        super().__init__(config)
+        self._answers = answers
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let the pages go, then everything else."""
+        self._answers.stop()
+        await super().shutdown(sockets)
+
+
+def make_server(name: str, *, host: str, token: str | None = None, tls: Tls | None = None) -> Server:
+    """The server of the page over the database *name*; it is given its socket when it runs.
+
+    Raises BadCertificateError.
+    """
+    if tls is not None:
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+                tls.certificate, tls.key, password=""
+            )
+        except OSError as error:  # an SSLError is one
+            raise BadCertificateError(tls.certificate, tls.key, error.strerror or str(error)) from error
+    answers = Desk(name)
+    config = uvicorn.Config(
+        make_app(answers, host=host, token=token, tls=tls is not None),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=limits.CONNECTIONS_MAX,
+        timeout_graceful_shutdown=limits.SHUTDOWN_S,
+        ssl_certfile=tls.certificate if tls else None,
+        ssl_keyfile=tls.key if tls else None,
+    )
+    return Server(config, answers)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket at the address; port 0 takes a free one. Raises CannotListenError."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise CannotListenError(host, port, error) from error
+
+
+def page_address(listener: socket.socket, *, tls: bool = False) -> str:
+    """What to type into a browser on this machine."""
+    scheme = "https" if tls else "http"
+    host, port = listener.getsockname()[:2]
+    local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared with, not bound to
+    return f"{scheme}://[{local}]:{port}/" if ":" in local else f"{scheme}://{local}:{port}/"
+
+
+def serve(
+    name: str,
+    *,
+    host: str,
+    port: int,
+    announce: Callable[[str], None],
+    token: str | None = None,
+    open_to_all: bool = False,
+    tls: Tls | None = None,
+) -> None:
+    """Serve the page over the database *name* until SIGINT or SIGTERM; ``announce`` is given its address.
+
+    The database may be made later: the page says so until then. Where others can reach the address, a token is needed
+    unless the page is to be open to all. Raises TokenNeededError, BadCertificateError, CannotListenError.
+    """
+    if token is None and not open_to_all and not is_local(host):
+        raise TokenNeededError(host)
+    server = make_server(name, host=host, token=token, tls=tls)
+    with bind(host, port) as listener:
+        announce(page_address(listener, tls=tls is not None))
+        # uvicorn ends in order at the first SIGINT and then lets it through, as a shell expects of a program.
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
