@@ -1,5 +1,6 @@
 // The shell: address → view, live changes, time range, theme, connection. Views are in views/<name>.js, each exporting
 //   title(params)                  words for the heading and the window, before anything is known
+//   ranged                         false: the time range means nothing to it, and is not offered
 //   async show(root, context)      draws into `root`; resolves to {update(change), close()}
 // `update({kind, change})` is called with kind `live` (something new was read), `query` (range or cursor changed) or
 // `theme`; calls never overlap, and what comes in between is put together. See `contextOf` for what a view is given.
@@ -175,6 +176,7 @@ class Shown {
       const module = await import(`./views/${this.name}.js`);
       if (this.stop.signal.aborted) return;
       this.context.heading(module.title(this.context.params));
+      byId("range").hidden = module.ranged === false;
       this.handle = await module.show(this.root, this.context);
       if (this.stop.signal.aborted) this.handle.close();
     } catch (error) {

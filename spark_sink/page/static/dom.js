@@ -38,18 +38,18 @@ export function swatch(className, text) {
 /** Link to a node's page; `node` is {node, label}. Null (unknown) gives a dash. */
 export function nodeLink(node) {
   if (!node?.node) return h("span", { class: "soft", text: "–" });
-  return h("a", { href: `/node/${node.node}`, title: `node ${node.node}`, text: node.label || node.node.slice(0, 8) });
+  return h("a", { href: `/node/${node.node}`, title: `node ${node.node}` }, h("bdi", { text: node.label || node.node.slice(0, 8) }));
 }
 
 /** Link to a feed's page; `feed` is {feed, label}. */
 export function feedLink(feed) {
   if (!feed?.feed) return h("span", { class: "soft", text: "–" });
-  return h("a", { href: `/feed/${feed.feed}`, title: `feed ${feed.feed}`, text: feed.label || feed.feed.slice(0, 8) });
+  return h("a", { href: `/feed/${feed.feed}`, title: `feed ${feed.feed}` }, h("bdi", { text: feed.label || feed.feed.slice(0, 8) }));
 }
 
 /** Link to the journey of one entry: its feed's label and its number. */
 export function messageLink(feed, seq) {
-  return h("a", { href: `/message/${feed.feed}/${seq}`, title: `entry ${seq} of feed ${feed.feed}` }, feed.label || feed.feed.slice(0, 8), h("span", { class: "soft", text: ` #${seq}` }));
+  return h("a", { href: `/message/${feed.feed}/${seq}`, title: `entry ${seq} of feed ${feed.feed}` }, h("bdi", { text: feed.label || feed.feed.slice(0, 8) }), h("span", { class: "soft", text: ` #${seq}` }));
 }
 
 /**

@@ -68,7 +68,7 @@ export function percent(share) {
   const value = share * 100;
   if (value === 0) return "0 %";
   if (value < 0.01) return "< 0.01 %";
-  return `${value.toFixed(value < 1 ? 2 : value < 99.95 ? 1 : 0)} %`;
+  return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0).replace(/\.0+$/, "")} %`;
 }
 
 /** Parts per million (microseconds a second) as per cent: 10,000 is 1 %. */
@@ -111,6 +111,9 @@ export const moment = (us) => (known(us) ? FULL.format(us / 1000) : UNKNOWN);
 
 /** Day and time of day, short: 3 Nov, 16:04. */
 export const dayTime = (us) => (known(us) ? DAY_AND_TIME.format(us / 1000) : UNKNOWN);
+
+/** Day and time of day with seconds: 3 Nov, 16:04:09. */
+export const dayClock = (us) => (known(us) ? `${dayTime(us)}:${twoDigits(new Date(us / 1000).getSeconds())}` : UNKNOWN);
 
 /** The same moment in UTC, for titles and exchange: 2026-11-03 15:04:09 UTC. */
 export const utc = (us) => `${new Date(us / 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;

@@ -16,10 +16,9 @@ export const textColumn = (key, label, value, more = {}) => ({ key, label, value
 /** Columns of a link; `peer(row)` is {node, label} of the other end. */
 export const linkColumns = (peer, peerLink) => [
   { key: "node", label: "node", head: true, value: (row) => peer(row).label, cell: (row) => peerLink(peer(row)) },
-  { key: "heard", label: "heard", num: true, title: "packets heard, of those sent while the receiver was up", value: (row) => row.heard, text: (row) => `${count(row.heard)} of ${count(row.sent)}` },
-  numberColumn("ratio", "delivered", "ratio", percent),
-  numberColumn("rssi", "RSSI, mean", "rssi_dbm", (n) => decibels(n, "dBm")),
-  numberColumn("snr", "SNR, mean", "snr_db", (n) => decibels(n, "dB")),
+  { key: "ratio", label: "delivered", num: true, title: "share of the packets sent while the receiver was up", value: (row) => row.ratio, text: (row) => `${percent(row.ratio)} of ${count(row.sent)}`, tip: (row) => `${many(row.heard, "packet")} heard` },
+  numberColumn("rssi", "RSSI", "rssi_dbm", (n) => decibels(n, "dBm"), { title: "mean of the packets heard" }),
+  numberColumn("snr", "SNR", "snr_db", (n) => decibels(n, "dB"), { title: "mean of the packets heard" }),
   timeColumn("last", "last heard", "last_us", { num: true }),
 ];
 

@@ -6,7 +6,8 @@ import { extent, histogram } from "../histogram.js";
 import { ListCard, numberColumn, timeColumn } from "../lists.js";
 import { nothing } from "../states.js";
 
-const FIGURE_HEIGHT = 220;
+const FIGURE_HEIGHT_MIN = 200;
+const FIGURE_HEIGHT_MAX = 380;
 
 export const title = ({ feed }) => `Feed ${shortId(feed)}`;
 
@@ -40,7 +41,7 @@ class FeedPage {
       { key: "node", label: "node", head: true, value: (row) => row.label, cell: nodeLink },
       { key: "seq", label: "has", value: (row) => row.seq, text: (row) => `${row.seq}/${newest()}`, cell: (row) => heldCell(row, newest()) },
       numberColumn("behind", "behind", "behind", count, { className: (row) => (row.behind ? "warn" : "") }),
-      numberColumn("chunks", "side chain packets missing", "chunks_missing", count, { className: (row) => (row.chunks_missing ? "warn" : "") }),
+      numberColumn("chunks", "chunks missing", "chunks_missing", count, { className: (row) => (row.chunks_missing ? "warn" : "") }),
     ] });
     this.delays = card({ id: "delays", title: "Delays", sub: "From publication to arrival, all copies that came in this range." });
     this.figure = h("div", { class: "chart figure" });
@@ -94,14 +95,15 @@ class FeedPage {
 
   plot() {
     const data = this.drawn?.delays;
-    const width = this.figure.clientWidth;
+    const { clientWidth: width, clientHeight } = this.figure;
+    const height = Math.max(FIGURE_HEIGHT_MIN, Math.min(FIGURE_HEIGHT_MAX, clientHeight));
     if (!data || !width) return;
     if (!data.n) {
       this.figure.replaceChildren(nothing("No copy came to others in this range."));
       setText(this.delays.footer, "");
       return;
     }
-    this.figure.replaceChildren(histogram(width, FIGURE_HEIGHT, data, extent([data.buckets]), `Delays of ${this.drawn.label}`));
+    this.figure.replaceChildren(histogram(width, height, data, extent([data.buckets]), `Delays of ${this.drawn.label}`));
     setText(this.delays.footer, `${many(data.n, "copy", "copies")} on a logarithmic axis.`);
   }
 

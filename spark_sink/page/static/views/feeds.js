@@ -10,7 +10,6 @@ import { csvLink, Table } from "../table.js";
 const HOUR_US = 3_600e6;
 const FRAMES = 120;
 const FRAME_MS = 350;
-const ORDER = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
 export const title = () => "Feeds and nodes";
 
@@ -145,11 +144,11 @@ class Feeds {
     setText(this.hidden, hidden.length ? `${hidden.join(" and ")} not shown: those least behind` : "");
   }
 
-  /** Rows and columns by name stay where they are while time moves; by how far behind, the worst are top left. */
+  /** Rows and columns by name, as they come, stay where they are while time moves; else the worst are top left. */
   inOrder({ feeds, nodes, behind, chunks_missing: chunks }) {
     const sum = (values) => values.reduce((total, one) => total + (one ?? 0), 0);
     const byName = this.context.get("order") !== "behind";
-    const order = (list, totals) => [...list.keys()].sort((a, b) => (byName ? 0 : totals[b] - totals[a]) || ORDER.compare(list[a].label, list[b].label));
+    const order = (list, totals) => [...list.keys()].sort((a, b) => (byName ? 0 : totals[b] - totals[a]));
     const rows = order(feeds, behind.map(sum));
     const columns = order(nodes, nodes.map((_, column) => sum(behind.map((row) => row[column]))));
     const pick = (cells) => cells && rows.map((row) => columns.map((column) => cells[row][column]));

@@ -2,13 +2,16 @@
 
 import { LineChart, pngButton } from "../charts.js";
 import { card, facts, h, setText } from "../dom.js";
-import { bytes, count, many, short, span, time } from "../format.js";
+import { bytes, count, dayClock, many, short, span, time } from "../format.js";
 import { csvLink, Table } from "../table.js";
 
 const SECOND_US = 1e6;
 const ROWS_SHOWN = 100;
 
 export const title = () => "The job";
+
+/** Shows the latest batches, whatever the range. */
+export const ranged = false;
 
 export async function show(root, context) {
   const view = new Job(root, context);
@@ -40,7 +43,7 @@ class Job {
       axis: (n) => `${short(n)}/s`,
     });
     this.batches = this.list("batches", "Batches", "What each transaction of facts brought.", [
-      { key: "committed", label: "committed", head: true, value: (row) => row.committed_us, text: (row) => String(row.committed_us), cell: (row) => time(row.committed_us) },
+      { key: "committed", label: "committed", head: true, value: (row) => row.committed_us, text: (row) => String(row.committed_us), cell: (row) => time(row.committed_us, dayClock) },
       { key: "records", label: "records", num: true, value: (row) => row.records, text: (row) => count(row.records) },
       { key: "bytes", label: "size", num: true, value: (row) => row.bytes, text: (row) => bytes(row.bytes) },
       { key: "behind", label: "still to be read", num: true, value: (row) => row.behind_bytes ?? null, text: (row) => bytes(row.behind_bytes) },
@@ -48,7 +51,7 @@ class Job {
       { key: "merge", label: "database", num: true, value: (row) => row.merge_us, text: (row) => span(row.merge_us) },
     ], "No batch has been committed yet.");
     this.refreshes = this.list("refreshes", "Refreshes", "Hours of derived figures made anew.", [
-      { key: "committed", label: "committed", head: true, value: (row) => row.committed_us, text: (row) => String(row.committed_us), cell: (row) => time(row.committed_us) },
+      { key: "committed", label: "committed", head: true, value: (row) => row.committed_us, text: (row) => String(row.committed_us), cell: (row) => time(row.committed_us, dayClock) },
       { key: "hours", label: "hours", num: true, value: (row) => row.hours, text: (row) => count(row.hours) },
       { key: "sights", label: "sights", num: true, title: "records of packets and arrivals looked at", value: (row) => row.sights, text: (row) => count(row.sights) },
       { key: "wall", label: "took", num: true, value: (row) => row.wall_us, text: (row) => span(row.wall_us) },
@@ -95,12 +98,12 @@ class Job {
   }
 
   more({ card: made }, all) {
-    setText(made.footer, all > ROWS_SHOWN ? `The latest ${ROWS_SHOWN} of ${count(all)} in this range.` : "");
+    setText(made.footer, all > ROWS_SHOWN ? `The latest ${ROWS_SHOWN} of the ${count(all)} that are drawn.` : "");
   }
 
   head(data, meta) {
     this.facts.replaceChildren(facts([
-      ["newest record until committed", span(data.lag_us)],
+      ["lag, newest record to commit", span(data.lag_us)],
       ["still to be read", bytes(data.behind_bytes)],
       ["records", count(data.records)],
       ["records a second, lately", short(data.rate)],

@@ -40,8 +40,8 @@ class NodePage {
         numberColumn("bytes", "size", "bytes", bytes),
         numberColumn("airtime", "airtime", "airtime_us", span),
       ] }),
-      hears: list("hears", { id: "hears", title: "Whom it hears", sub: "Packets of others that it heard.", sort: "-heard", empty: "It has heard nobody in this range.", key: (row) => row.sender, columns: linkColumns(peer("sender"), nodeLink) }),
-      heard_by: list("heard_by", { id: "heard-by", title: "Who hears it", sub: "Its packets that others heard.", sort: "-heard", empty: "Nobody has heard it in this range.", key: (row) => row.receiver, columns: linkColumns(peer("receiver"), nodeLink) }),
+      hears: list("hears", { id: "hears", title: "Whom it hears", sub: "Packets of others that it heard.", sort: "-ratio", empty: "It has heard nobody in this range.", key: (row) => row.sender, columns: linkColumns(peer("sender"), nodeLink) }),
+      heard_by: list("heard_by", { id: "heard-by", title: "Who hears it", sub: "Its packets that others heard.", sort: "-ratio", empty: "Nobody has heard it in this range.", key: (row) => row.receiver, columns: linkColumns(peer("receiver"), nodeLink) }),
       boots: list("boots", { id: "boots", title: "Boots", sub: "By its own clock.", sort: "-boot", empty: "No boot has been read.", key: (row) => row.boot, columns: [
         { key: "boot", label: "boot", head: true, value: (row) => row.boot, text: (row) => `#${row.boot}` },
         timeColumn("since", "from", "since_us"),
@@ -72,7 +72,8 @@ class NodePage {
     const gossip = h("section", { class: "card wide", "aria-labelledby": "gossip-title" }, h("header", {}, h("div", {}, h("h2", { id: "gossip-title", text: "Gossip" }), h("p", { text: "What it asked and answered in this range." }))));
     this.gossip = h("div", { class: "body" });
     gossip.append(this.gossip);
-    root.append(this.facts, h("div", { class: "grid" }, ...Object.values(this.lists).map((one) => one.element), gossip));
+    const column = (...names) => h("div", { class: "column" }, ...names.map((name) => this.lists[name].element));
+    root.append(this.facts, h("div", { class: "grid" }, column("feeds_behind", "hears", "heard_by", "incidents"), column("traffic", "boots", "clocks", "faces"), gossip));
   }
 
   async update({ kind }) {
