@@ -38,7 +38,7 @@ FOLDER_SETTLED_NS: Final = 5 * 10**9
 FOLDER_LOOK_NS: Final = 60 * 10**9
 """How long a folder that did not change is believed to have the same files of the same sizes."""
 LISTING_AGE_S: Final = 5.0
-"""How long a listing of an object store is used: it is paid for by the request, and takes seconds where there is much."""
+"""How long a listing of an object store is used: it is paid for by the request, and takes seconds."""
 LISTING_SHARE: Final = 4
 """A listing is used for so many times as long as it took."""
 
@@ -127,6 +127,8 @@ CLOCKS_AGREE_US: Final = 5_000_000
 """Clocks no farther apart than this agree on what time it is: some are set by hand, by looking at another."""
 REFERENCE_SHARE: Final = 0.25
 """Share of the best known clock's matches that make another good enough for a reference."""
+HEARD_WITHIN_US: Final = 2_000_000
+"""Farthest apart, by clocks put right, a packet's sending and hearing may be logged: a laden node is a second late."""
 CLOCK_MOVED_US: Final = 10_000
 """A correction that changed by more than this makes the hours it touches be reckoned anew."""
 SOLVE_ROUNDS: Final = 12

@@ -1,0 +1,138 @@
+"""Who heard whom: against trying all pairs, and against what the simulator truly did."""
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_sink import limits
+from spark_sink.derive.clocks import clock_rows
+from spark_sink.derive.facts import RX, TX
+from spark_sink.derive.mesh_time import corrections
+from spark_sink.derive.transmissions import transmissions
+from tests.spark_sink.clocks.skewed import Skew, play
+from tests.spark_sink.derive.facts_of import sights_of
+from tests.spark_sink.derive.handmade import SINCE_US
+from tests.spark_sink.derive.test_clocks import as_records
+from tinyssb_node.sim.options import Channel, Options
+from tinyssb_node.sim.topology import Islands, Line, Topology
+from tinyssb_node.sim.traffic import Posts
+
+MESH = 2**40
+SECOND_US = 1_000_000
+
+PACKET = st.fixed_dictionaries(
+    {
+        "node_no": st.integers(1, 4),
+        "kind": st.sampled_from([RX, TX]),
+        "hash": st.integers(0, 1),
+        "airtime_us": st.sampled_from([0, 100, 100]),
+        "mesh": st.sampled_from([MESH, MESH, MESH + 1, 0]),
+        "mesh_us": st.one_of(
+            st.integers(0, 8).map(lambda s: SINCE_US + s * SECOND_US),
+            st.integers(SINCE_US, SINCE_US + 99 * SECOND_US),
+        ),
+    }
+)
+PACKETS = st.lists(PACKET, max_size=14).map(
+    lambda rows: [
+        {**row, "offset": place, "mesh": row["mesh"] or row["node_no"]} for place, row in enumerate(rows)
+    ]
+)
+
+
+def brute_force(rows: list[dict[str, Any]], heard: dict[str, Any]) -> int | None:
+    """Offset of the row in which the packet *heard* was sent."""
+
+    def order(sent: dict[str, Any]) -> tuple[int, ...]:
+        return sent["mesh_us"], sent["node_no"], sent["offset"]
+
+    known = [
+        row
+        for row in rows
+        if row["kind"] == TX and row["hash"] == heard["hash"] and row["node_no"] != heard["node_no"]
+        if bool(row["airtime_us"]) == bool(heard["airtime_us"])
+    ]
+    alone = heard["mesh"] == heard["node_no"]
+    known = [
+        row for row in known if (row["mesh"] == row["node_no"] if alone else row["mesh"] == heard["mesh"])
+    ]
+    reach_us = limits.LINK_WINDOW_US if alone else limits.HEARD_WITHIN_US
+    before = [
+        row for row in known if order(row) < order(heard) and heard["mesh_us"] - row["mesh_us"] <= reach_us
+    ]
+    after = [
+        row
+        for row in known
+        if order(row) > order(heard) and row["mesh_us"] - heard["mesh_us"] <= limits.HEARD_WITHIN_US
+    ]
+    last, first = max(before, key=order, default=None), min(after, key=order, default=None)
+    if last is None or first is None:
+        only = last or first
+        return int(only["offset"]) if only else None
+    nearer = heard["mesh_us"] - last["mesh_us"] <= first["mesh_us"] - heard["mesh_us"]
+    chosen = last if alone or nearer else first
+    return int(chosen["offset"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(PACKETS, st.randoms(use_true_random=False))
+def test_as_trying_all_pairs_in_whatever_order(rows: list[dict[str, Any]], chance: random.Random) -> None:
+    sights = sights_of(chance.sample(rows, len(rows)))
+    found = transmissions(sights)
+    for place in range(len(sights)):
+        row = rows[int(sights.offset[place])]
+        wanted = brute_force(rows, row) if row["kind"] == RX else None
+        tx = int(found.tx[place])
+        assert (int(sights.offset[tx]) if tx >= 0 else None) == wanted
+        assert found.sender[place] == (rows[wanted]["node_no"] if wanted is not None else -1)
+
+
+def test_a_packet_sent_over_and_over_by_its_hearer_costs_no_more() -> None:
+    """Nor does it hide who else sent it."""
+    own = [{"node_no": 1, "kind": TX, "hash": 5, "mesh": MESH, "mesh_us": SINCE_US + t} for t in range(2_000)]
+    heard = [{**row, "kind": RX} for row in own]
+    other = {"node_no": 2, "kind": TX, "hash": 5, "mesh": MESH, "mesh_us": SINCE_US - 9}
+    found = transmissions(sights_of([other, *own, *heard]))
+    assert Counter(found.sender.tolist()) == {-1: 2_001, 2: 2_000}
+
+
+def test_nothing_is_nothing() -> None:
+    assert len(transmissions(sights_of([])).tx) == 0
+    assert transmissions(sights_of([{"kind": RX, "node_no": 1, "mesh_us": 0}])).sender.tolist() == [-1]
+
+
+@pytest.mark.parametrize("topology", [Line(), Islands(count=3)], ids=["line", "islands"])
+def test_by_clocks_hours_wrong_all_is_put_down_to_who_truly_sent_it(
+    topology: Topology, tmp_path: Path
+) -> None:
+    posts = Posts(nodes=("n0-n11",), every_s=400, until_s=3_000)
+    options = Options(nodes=12, hours=1.2, topology=topology, channel=Channel(loss=0.1), traffic=(posts,))
+    right = play(options, tmp_path / "logs")
+    truth = {(one.hash, one.t_us): one.node for one in right if one.direction == "tx"}
+    log = Skew(jitter_us=5_000).over(right)
+    names = sorted({one.node for one in log})
+    written = as_records(log, {node: place for place, node in enumerate(names)})
+    clocks = corrections(clock_rows(lambda: [written], dict(enumerate(names))))
+    mesh_us, mesh = clocks.mesh_us(written.node_no, written.boot, written.t_us, written.mono_us)
+    columns = ("node_no", "boot", "kind", "hash", "airtime_us", "t_us", "mono_us")
+    rows = [
+        {**dict(zip(columns, row, strict=True)), "offset": place}
+        for place, row in enumerate(zip(*(getattr(written, name).tolist() for name in columns), strict=True))
+    ]
+    rows = [
+        {**row, "mesh_us": int(mesh_us[place]), "mesh": int(mesh[place])} for place, row in enumerate(rows)
+    ]
+    sights = sights_of(rows)
+    found = transmissions(sights)
+    heard = np.flatnonzero(sights.kind == RX)
+    wanted = [truth[right[place].hash, right[place].t_us] for place in sights.offset[heard].tolist()]
+    names.append("nobody")
+    right_ones = sum(names[number] == node for number, node in zip(found.sender[heard], wanted, strict=True))
+    assert len(heard) > 1_000
+    assert right_ones >= 0.99 * len(heard)
