@@ -1,0 +1,131 @@
+"""What is worth an alert: a rule each, with its thresholds and why they are what they are."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from spark_sink.derive.facts import HOUR_US
+from spark_sink.derive.limits import HOLD_SLOTS, SLOT_US
+
+Level = Literal["warning", "alarm"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When to speak up, and when to be silent again."""
+
+    name: str
+    level: Level
+    raise_at: float
+    """An alert begins when the value reaches this."""
+    clear_at: float
+    """It ends when the value has come down to this; between the two nothing changes."""
+    hold_us: int
+    """Alerts that last less than this are not kept."""
+    unit: str
+    """Of the value."""
+    sentence: str
+    """For people, with ``{who}`` for the subject and ``{value}`` for the value with its unit."""
+    why: str
+    """Where the numbers come from."""
+
+
+RULES: Final = {
+    rule.name: rule
+    for rule in (
+        Rule(
+            "isolated", "warning", 1, 0, HOLD_SLOTS * SLOT_US, "h",
+            "{who} has been in contact with nobody for {value}.",
+            "from the last contact on, once a contact would no longer count (`groups`) for two slots",
+        ),
+        Rule(
+            "split", "warning", 2, 1, HOLD_SLOTS * SLOT_US, "parts",
+            "The mesh is split into {value}.",
+            "until nodes of two parts are in one group again, or fewer than two parts have nodes that are up",
+        ),
+        Rule(
+            "silent", "warning", 6, 0, 0, "h",
+            "The log of {who} ended without a stop {value} ago.",
+            "6 h: segments are closed every hour, and who collects them once an hour may miss some",
+        ),
+        Rule(
+            "stuck", "warning", 10, 5, HOUR_US, "entries",
+            "{who} lacks {value} that others have had for hours, and gets none of them.",
+            "others had 10 entries more 3 h ago, and in 3 h of being up none came; a slow mesh needs minutes an entry",
+        ),
+        Rule(
+            "duty", "warning", 80, 60, 0, "%",
+            "{who} has used {value} of the time on the air that the law allows.",
+            "adverts stop at half of it, so 80 % is news and answers; 60 % is clear of that again",
+        ),
+        Rule(
+            "duty_over", "alarm", 100, 99, 0, "%",
+            "{who} was on the air for {value} of what the law allows.",
+            "the law; a packet that began before the window is taken off",
+        ),
+        Rule(
+            "clock_wrong", "warning", 10, 5, 0, "min",
+            "The clock of {who} is {value} off.",
+            "10 min: beyond it people notice, and slots no longer mean the same",
+        ),
+        Rule(
+            "clock_jump", "warning", 60, 0, 0, "s",
+            "The clock of {who} jumped by {value}.",
+            "60 s: more than any correction of a clock that was set; it is over when none came for an hour",
+        ),
+        Rule(
+            "restarts", "warning", 3, 1, 0, "boots",
+            "{who} did not end in order before {value} of the last 6 h.",
+            "one is a power cut, three in 6 h a bad supply or a bug",
+        ),
+        Rule(
+            "flapping", "warning", 6, 2, 0, "times/h",
+            "{who} went down {value}.",
+            "faces try again after minutes; 6 an hour is more than a cable pulled and plugged",
+        ),
+        Rule(
+            "fork", "alarm", 1, 0, 0, "nodes",
+            "{who} has two entries for one place: its key was used twice. {value} saw it.",
+            "proof, and for ever",
+        ),
+        Rule(
+            "invalid", "warning", 10, 2, 0, "packets/h",
+            "{who} heard {value} with wrong signatures or hashes.",
+            "noise that passes a CRC comes once a day; 10 an hour are somebody's work",
+        ),
+        Rule(
+            "budget", "warning", 100, 20, 0, "packets/h",
+            "At {who} {value} had to wait for time on the air.",
+            "100 full packets at SF7 are the 20 s that 1 % leaves for half an hour",
+        ),
+        Rule(
+            "faded", "warning", 90, 70, 0, "%",
+            "{who}: {value} of what is sent gets lost, where half and more arrived before.",
+            "a tenth arrives in 3 h, of 20 packets and more, after half in the 3 h before; for a day at most",
+        ),
+        Rule(
+            "log_missing", "warning", 1, 0, 0, "records",
+            "{value} are missing from the log of {who}.",
+            "until they come",
+        ),
+        Rule(
+            "disk", "alarm", 1, 0, 0, "refusals/h",
+            "{who} could not write to its disk: {value}.",
+            "a node that cannot store turns entries away at once",
+        ),
+    )
+}  # fmt: skip
+"""By name. Subjects are words with spaces between: ``mesh``, ``node 3``, ``face 3 lora0``, ``feed 7``, ``boot 3 12``,
+``link 3 5`` (sender, receiver), the numbers being those of the database."""
+
+STUCK_HOURS: Final = 3
+"""Hours in which a node that lacks entries gets none."""
+RESTARTS_US: Final = 6 * HOUR_US
+"""In which unclean ends are counted."""
+FADE_HOURS: Final = 3
+"""The link's ratio over so many hours is compared with that over as many before."""
+FADE_PACKETS: Final = 20
+"""Packets that must have been sent in either: of fewer, half and a tenth are chance."""
+FADE_FROM: Final = 0.5
+"""What must have been delivered before: of less, nobody relied on it."""
+FADE_LASTS_US: Final = 24 * HOUR_US
+"""After this it is how things are: somebody moved."""

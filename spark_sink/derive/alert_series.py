@@ -1,0 +1,162 @@
+"""From values over time to the spans in which they were too high, for many subjects at once."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from spark_sink.derive.changes import Flags
+from spark_sink.derive.facts import HOUR_US, Floats, Ints
+
+OPEN: Final = -(2**63)
+"""In place of an end: it goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values of subjects, which are numbers, at times; in any order. A value lasts until the next one."""
+
+    subject: Ints
+    t_us: Ints
+    value: Floats
+
+    def at(self, t_us: Ints) -> "Series":
+        """The same at other times."""
+        return Series(self.subject, t_us, self.value)
+
+    def where(self, chosen: Flags) -> "Series":
+        """Some of the rows."""
+        return Series(self.subject[chosen], self.t_us[chosen], self.value[chosen])
+
+    def reaching(self, least: float) -> "Series":
+        """The rows of subjects that reach this value at some time, which are few."""
+        return self.where(np.isin(self.subject, np.unique(self.subject[self.value >= least])))
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """When values were too high, in order of subject and begin."""
+
+    subject: Ints
+    since_us: Ints
+    until_us: Ints
+    """`OPEN` where it goes on."""
+    value: Floats
+    """The last one that was too high, or not yet low enough."""
+    peak: Floats
+
+
+def spans(series: Series, raise_at: float, clear_at: float, may: Flags | None = None) -> Spans:
+    """From where a value reaches *raise_at*, if it *may*, to where one is down to *clear_at*."""
+    order = np.lexsort((series.value, series.t_us, series.subject))
+    subject, t_us, value = series.subject[order], series.t_us[order], series.value[order]
+    first = _firsts(subject)
+    raised = value >= raise_at if may is None else (value >= raise_at) & may[order]
+    mark = np.where(raised, 1, np.where(value <= clear_at, -1, 0))
+    decided = np.maximum.accumulate(np.where((mark != 0) | first, np.arange(len(mark)), 0))
+    on = mark[decided] == 1
+    before = np.zeros(len(on), np.bool_)
+    before[1:] = on[:-1] & ~first[1:]
+    begins = np.flatnonzero(on & ~before)
+    last = np.append(first[1:], True)[: len(on)]
+    after = np.append(on[1:], False)[: len(on)]
+    ends = np.flatnonzero(on & (last | ~after))
+    until_us = np.where(last[ends], OPEN, t_us[np.minimum(ends + 1, len(t_us) - 1)]) if len(ends) else ends
+    bounds = np.stack([begins, ends + 1], axis=1).ravel()
+    peak = np.maximum.reduceat(np.append(value, 0.0), bounds)[::2] if len(bounds) else value[:0]
+    return Spans(subject[begins], t_us[begins], until_us, value[ends], peak)
+
+
+def hourly(subject: Ints, hour_us: Ints, value: Ints | Floats) -> Series:
+    """Values of hours, several of one added up, with 0 in each hour that follows one and is missing."""
+    order = np.lexsort((hour_us, subject))
+    subject, hour_us = subject[order], hour_us[order]
+    first = _firsts(subject)
+    first[1:] |= hour_us[1:] != hour_us[:-1]
+    begins = np.flatnonzero(first)
+    summed = np.add.reduceat(value[order].astype(np.float64), begins) if len(begins) else np.zeros(0)
+    subject, hour_us = subject[begins], hour_us[begins]
+    gap = np.ones(len(subject), np.bool_)
+    gap[:-1] = (subject[1:] != subject[:-1]) | (hour_us[1:] != hour_us[:-1] + HOUR_US)
+    return Series(
+        np.concatenate([subject, subject[gap]]),
+        np.concatenate([hour_us, hour_us[gap] + HOUR_US]),
+        np.concatenate([summed, np.zeros(int(gap.sum()))]),
+    )
+
+
+def rolling(subject: Ints, tick: Ints, value: Ints | Floats, window: Ints) -> Series:
+    """What came within the window before, at each time when something came or left the window.
+
+    Times are in coarse ticks, so that hostile ones, with the subject in front, still fit into 64 bits. *window* is in
+    ticks, a value a row, the same for all rows of a subject. What came exactly a window ago has left it.
+    """
+    if not len(subject):
+        return Series(subject, tick, value.astype(np.float64))
+    begin = int(tick.min())
+    span = int(tick.max()) - begin + 2 * int(window.max()) + 1
+    order = np.lexsort((tick, subject))
+    subject, tick, window = subject[order], tick[order] - begin, window[order]
+    key = subject * span + tick + window
+    total = np.concatenate([np.zeros(1), np.cumsum(value[order].astype(np.float64))])
+    both = np.concatenate([subject, subject])
+    when = np.concatenate([tick, tick + window])
+    came = np.searchsorted(key, both * span + when + np.concatenate([window, window]), "right")
+    left = np.searchsorted(key, both * span + when, "right")
+    return Series(both, when + begin, total[came] - total[left])
+
+
+def mesh_us(clocks: pa.Table, node_no: Ints, t_us: Ints) -> Ints:
+    """Times by nodes' wall clocks, put right by the clock that each node had begun last when it showed that time."""
+    starts = ints(clocks, "base_us") + ints(clocks, "from_mono_us")
+    return _right(clocks, ints(clocks, "node_no"), starts, node_no, t_us, t_us)
+
+
+def boot_mesh_us(clocks: pa.Table, node_no: Ints, boot: Ints, mono_us: Ints, t_us: Ints) -> Ints:
+    """Times by nodes' wall clocks of which boot and monotonic clock are known, put right."""
+    groups = ints(clocks, "node_no") * _BOOTS + ints(clocks, "boot")
+    return _right(clocks, groups, ints(clocks, "from_mono_us"), node_no * _BOOTS + boot, mono_us, t_us)
+
+
+_BOOTS: Final = 10**9
+"""More than the 8 digits of a boot."""
+
+
+def _right(clocks: pa.Table, group: Ints, start: Ints, asked: Ints, moment: Ints, t_us: Ints) -> Ints:
+    """*t_us* put right by the clock of its group that started last before then, else by the first, else as it is."""
+    if not len(group):
+        return t_us
+    tie = ints(clocks, "base_us")
+    sort = np.lexsort((tie, start, group))
+    group, start = group[sort], start[sort]
+    count = len(group)
+    order = np.lexsort(
+        (
+            np.concatenate([np.zeros(count, np.int8), np.ones(len(asked), np.int8)]),
+            np.concatenate([start, moment]),
+            np.concatenate([group, asked]),
+        )
+    )
+    passed = np.cumsum(order < count)
+    place = np.empty(len(order), np.int64)
+    place[order] = passed - 1
+    found = place[count:]
+    begin, end = np.searchsorted(group, asked), np.searchsorted(group, asked, "right")
+    known = end > begin
+    row = sort[np.where(known, np.clip(found, begin, np.maximum(end - 1, begin)), 0)]
+    drift = clocks["drift_ppm"].to_numpy()[row] / 1_000_000
+    gone = t_us - ints(clocks, "at_us")[row]
+    right_us = t_us - ints(clocks, "offset_us")[row] - np.rint(drift / (1 + drift) * gone).astype(np.int64)
+    return np.where(known, right_us, t_us)
+
+
+def ints(table: pa.Table, name: str) -> Ints:
+    """A column without nulls."""
+    return np.asarray(table[name].to_numpy(), np.int64)
+
+
+def _firsts(subject: Ints) -> Flags:
+    first = np.ones(len(subject), np.bool_)
+    first[1:] = subject[1:] != subject[:-1]
+    return first
