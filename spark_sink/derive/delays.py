@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from spark_sink.derive.buckets import bucket_of
 from spark_sink.derive.facts import HOUR_US, Copies, Facts, Ints
+from spark_sink.derive.mesh_time import comparable
 
 MARGIN_US: Final = 0
 """Copies are all known, whenever they were made."""
@@ -18,14 +19,14 @@ FEED: Final = "feed"
 def delays(facts: Facts) -> pa.Table:
     """Rows of the table `delays` of the scopes `node` and `feed`: copies that came in each hour, by how long they took.
 
-    A copy counts if its publisher's is known and their times can be compared: both clocks are of the same mesh, or each
-    goes by its own node's number, which is to say that neither was put right by one with a smaller number.
+    A copy counts if its publisher's is known and their times can be compared: their clocks are related, or neither is
+    related to any.
     """
     copies = facts.copies
     since, to = _publishers(copies)
     came_us = copies.mesh_us[to]
-    alone = (copies.mesh[to] == copies.node_no[to]) & (copies.mesh[since] == copies.node_no[since])
-    counted = (copies.mesh[to] == copies.mesh[since]) | alone
+    node_no, mesh = copies.node_no, copies.mesh
+    counted = comparable(node_no[to], mesh[to], node_no[since], mesh[since])
     counted &= (came_us >= facts.since_us) & (came_us < facts.until_us)
     since, to, came_us = since[counted], to[counted], came_us[counted]
     hour_us = came_us // HOUR_US * HOUR_US

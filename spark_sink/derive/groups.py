@@ -7,9 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink.derive import limits
-from spark_sink.derive.facts import HOUR_US, RX, TX, Facts, Ints
+from spark_sink.derive.facts import HOUR_US, RX, Facts, Ints
+from spark_sink.derive.transmissions import transmissions
+from spark_sink.limits import LINK_WINDOW_US
 
-MARGIN_US: Final = limits.MOST_SLOTS * limits.SLOT_US + limits.MATCH_US
+MARGIN_US: Final = limits.MOST_SLOTS * limits.SLOT_US + LINK_WINDOW_US
 """How far before `Facts.since_us` sights must reach: contacts of an hour ago may still count."""
 _HEARD: Final = (0, 1)
 """Verdicts, new and duplicate, that show contact with somebody even where no log tells who sent it."""
@@ -81,7 +83,8 @@ def _spread(value: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 def _contacts(facts: Facts, nodes: Ints) -> _Contacts:
     """All that was heard of what sights have."""
     sights = facts.sights
-    rx, sender = _senders(facts)
+    rx = np.flatnonzero(sights.kind == RX)
+    sender = transmissions(sights).sender[rx]
     known = sender >= 0
     counted = known | np.isin(sights.verdict[rx], _HEARD)
     rx, sender, known = rx[counted], sender[counted], known[counted]
@@ -96,28 +99,6 @@ def _contacts(facts: Facts, nodes: Ints) -> _Contacts:
         t_us=t_us,
         life=np.clip(life, limits.LEAST_SLOTS, limits.MOST_SLOTS),
     )
-
-
-def _senders(facts: Facts) -> tuple[Ints, Ints]:
-    """Places of packets heard, and by whom each was sent, −1 where that is not known."""
-    sights = facts.sights
-    rx, tx = np.flatnonzero(sights.kind == RX), np.flatnonzero(sights.kind == TX)
-    sender = np.full(len(rx), -1, np.int64)
-    if not len(tx) or not len(rx):
-        return rx, sender
-    _, number = np.unique(np.concatenate([sights.hash[tx], sights.hash[rx]]), return_inverse=True)
-    tx = tx[np.lexsort((sights.mesh_us[tx], number[: len(tx)]))]
-    begin_us = int(sights.mesh_us.min())
-    span = int(sights.mesh_us.max()) - begin_us + 4 * limits.MATCH_US
-    sent = np.sort(number[: len(tx)]) * span + sights.mesh_us[tx] - begin_us
-    heard = number[len(tx) :] * span + sights.mesh_us[rx] - begin_us
-    found = np.searchsorted(sent, heard, "right")
-    for place in (found - 1, found):
-        near = np.clip(place, 0, len(tx) - 1)
-        good = (np.abs(sent[near] - heard) <= limits.MATCH_US) & (sender < 0)
-        good &= sights.node_no[tx[near]] != sights.node_no[rx]
-        sender[good] = sights.node_no[tx[near]][good]
-    return rx, sender
 
 
 def _edges(contacts: _Contacts, up: Ints, nodes: int, slots: int) -> tuple[Ints, Ints]:

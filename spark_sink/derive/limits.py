@@ -22,7 +22,5 @@ FULL_SIZE: Final = 120
 """Bytes of a full packet."""
 HEAD_SIZE: Final = 20
 """What a LoRa frame's preamble and header take, in bytes' time: 14 at SF7, 24 at SF12."""
-MATCH_US: Final = 1_000_000
-"""How far apart, by clocks put right, sending and hearing of one packet may be."""
 HOLD_SLOTS: Final = 2
 """Slots in a row that must show a change before it is told: one packet heard by chance is no mesh."""

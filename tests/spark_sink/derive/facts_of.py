@@ -29,6 +29,8 @@ PACKETS = (
     "pong",
 )
 VERDICTS = ("new", "duplicate", "invalid", "not_ours", "sent", "own", "peer", "import")
+MESH = 2**40
+"""A number that related clocks share."""
 UNKNOWN = {"rssi_dbm": -32_768, "snr_db": math.nan, "seq": 0, "chunk": 2**32 - 1}
 
 
@@ -108,7 +110,7 @@ def uptimes_of(rows: Sequence[Row]) -> Uptimes:
 
 
 def _column(rows: Sequence[Row], name: str) -> Any:
-    defaults = {"boot": 1, "mesh": 1, **UNKNOWN}
+    defaults = {"boot": 1, "mesh": MESH, **UNKNOWN}
     values = [row.get(name, defaults.get(name, 0)) for row in rows]
     return np.array(values, np.float64 if name == "snr_db" else np.int64)
 

@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, TX, Facts
-from tests.spark_sink.derive.facts_of import copies_of, sights_of, uptimes_of
+from spark_sink.limits import HEARD_WITHIN_US
+from tests.spark_sink.derive.facts_of import MESH, copies_of, sights_of, uptimes_of
 
 SINCE_US = 490_896 * HOUR_US
 """When the hours begin: 2026-01-01."""
@@ -46,7 +47,7 @@ def copied_facts(draw: st.DrawFn) -> Facts:
                     "node_no": node,
                     "own": draw(st.integers(0, 1)),
                     "mesh_us": draw(near),
-                    "mesh": draw(st.integers(1, node)),
+                    "mesh": draw(st.sampled_from([node, MESH, MESH + 1])),
                 }
                 for feed, seq, node in keys
             ]
@@ -81,7 +82,7 @@ def heard_facts(draw: st.DrawFn) -> Facts:
         if draw(st.booleans()):
             rows.append({**packet, "kind": TX, "node_no": sender, "mesh_us": t_us, "verdict": 4})
         for receiver in draw(st.sets(nodes, max_size=3)):
-            late_us = draw(st.sampled_from([0, 20_000, 1_000_000, 1_000_001]))
+            late_us = draw(st.sampled_from([0, 20_000, HEARD_WITHIN_US, HEARD_WITHIN_US + 1]))
             verdict = draw(st.integers(0, 3))
             rows.append(
                 {**packet, "kind": RX, "node_no": receiver, "mesh_us": t_us + late_us, "verdict": verdict}

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, TX, Copies, Facts, Sights
+from spark_sink.limits import HEARD_WITHIN_US
 
 MINUTE_US = 60_000_000
 SLOT_US = 600_000_000
@@ -110,7 +111,7 @@ def heard(facts: Facts) -> list[tuple[int, int | None, int, int]]:
         if kind != RX:
             continue
         near = [(abs(when - t_us), who) for when, who in sent.get(hash_, []) if who != node]
-        sender = min(near)[1] if near and min(near)[0] <= 1_000_000 else None
+        sender = min(near)[1] if near and min(near)[0] <= HEARD_WITHIN_US else None
         full_us = airtime_us * 140 // (length + 20)
         if sender is not None or verdict in {0, 1}:
             found.append((node, sender, t_us, min(6, max(3, full_us * 256 * 24 // SLOT_US))))

@@ -6,7 +6,7 @@ from spark_sink.derive.delays import delays
 from spark_sink.derive.facts import Facts
 from spark_sink.serving.tables import TABLES
 from tests.spark_sink.derive import oracle_b
-from tests.spark_sink.derive.facts_of import copies_of
+from tests.spark_sink.derive.facts_of import MESH, copies_of
 from tests.spark_sink.derive.handmade import SINCE_US, copied_facts, facts
 from tests.spark_sink.derive.worlds import WORLDS, by_the_hour, world
 
@@ -42,5 +42,5 @@ def test_clocks_that_are_not_related_are_not_compared() -> None:
         other = {**own, "node_no": 3, "own": 0, "mesh_us": SINCE_US + 1_000_000, "mesh": others_mesh}
         return len(delays(facts(copies=copies_of([own, other]))))
 
-    assert [found(1, 1), found(2, 2), found(2, 3)] == [2, 2, 2]
-    assert [found(1, 2), found(1, 3), found(2, 1)] == [0, 0, 0]
+    assert [found(MESH, MESH), found(2, 3)] == [2, 2]
+    assert [found(MESH, MESH + 1), found(MESH, 3), found(2, MESH)] == [0, 0, 0]
