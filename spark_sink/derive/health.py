@@ -1,0 +1,100 @@
+"""How the mesh is, in one sentence."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["good", "warning", "alarm", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A node that lacks entries that others have."""
+
+    name: str
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What the sentence is made of."""
+
+    nodes: int
+    """Nodes whose logs are known."""
+    entries: int
+    """Entries that anybody has."""
+    behind: Sequence[Behind] = ()
+    """Nodes that lack some of them, in any order."""
+    isolated: Sequence[str] = ()
+    """Names of nodes in contact with nobody."""
+    silent: Sequence[str] = ()
+    """Names of nodes whose log ended without a stop."""
+    split_since_us: int | None = None
+    """Since when the mesh is in parts, mesh time; None if it is not."""
+    alarms: int = 0
+    """Alerts of the level `alarm` that go on."""
+    warnings: int = 0
+    """Alerts of the level `warning` that go on, but for those of rules that the above tells of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The overview's first line."""
+
+    level: Level
+    sentence: str
+
+
+def health(figures: Figures, clock: Callable[[int], str]) -> Health:
+    """Say how the mesh is; *clock* tells a time in microseconds as people read it, such as 14:02."""
+    if not figures.nodes:
+        return Health("unknown", "No node's log has been read yet.")
+    parts = [_having(figures)]
+    if figures.split_since_us is not None:
+        parts.append(f"the mesh is split since {clock(figures.split_since_us)}")
+    if figures.isolated:
+        parts.append(f"{_names(figures.isolated)} in contact with nobody")
+    if figures.silent:
+        parts.append(f"nothing is heard from {_list(figures.silent)}")
+    if figures.alarms:
+        parts.append(_count(figures.alarms, "alarm goes on", "alarms go on"))
+    elif figures.warnings:
+        parts.append(_count(figures.warnings, "warning goes on", "warnings go on"))
+    troubled = figures.split_since_us is not None or figures.isolated or figures.silent or figures.warnings
+    level: Level = "alarm" if figures.alarms else "warning" if troubled or figures.behind else "good"
+    return Health(level, "; ".join(parts) + ".")
+
+
+def _having(figures: Figures) -> str:
+    """Who has everything."""
+    if not figures.entries:
+        return f"{_count(figures.nodes, 'node', 'nodes')}, and nothing published yet"
+    if not figures.behind:
+        return "The one node there is has everything" if figures.nodes == 1 else _all_have(figures.nodes)
+    most = min(figures.behind, key=lambda one: (-one.entries, one.name))
+    number = len(figures.behind)
+    lag = f"by {_count(most.entries, 'entry', 'entries')}"
+    if number == 1:
+        return f"{most.name} is behind {lag}"
+    whose = "All" if number == figures.nodes else f"{number:,} of"
+    return f"{whose} {figures.nodes:,} nodes are behind, {most.name} {lag}"
+
+
+def _all_have(nodes: int) -> str:
+    return "Both nodes have everything" if nodes == 2 else f"All {nodes:,} nodes have everything"
+
+
+def _names(names: Sequence[str]) -> str:
+    return f"{_list(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def _list(names: Sequence[str]) -> str:
+    """Up to three names, in order; more are counted."""
+    some = sorted(names)
+    if len(some) > 3:
+        return f"{len(some):,} nodes"
+    return some[0] if len(some) == 1 else f"{', '.join(some[:-1])} and {some[-1]}"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

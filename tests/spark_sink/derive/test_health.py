@@ -1,0 +1,50 @@
+"""The one sentence, for every state a mesh may be in."""
+
+import pytest
+
+from spark_sink.derive.health import Behind, Figures, Health, health
+
+ANA, BO = Behind("Ana", 40), Behind("Bo", 7)
+
+
+def said(figures: Figures) -> Health:
+    return health(figures, lambda t_us: f"{t_us // 60}:{t_us % 60:02d}")
+
+
+@pytest.mark.parametrize(
+    ("figures", "level", "sentence"),
+    [
+        (Figures(0, 0), "unknown", "No node's log has been read yet."),
+        (Figures(1, 0), "good", "1 node, and nothing published yet."),
+        (Figures(1, 5), "good", "The one node there is has everything."),
+        (Figures(2, 5), "good", "Both nodes have everything."),
+        (Figures(1_200, 5), "good", "All 1,200 nodes have everything."),
+        (Figures(12, 90, [ANA]), "warning", "Ana is behind by 40 entries."),
+        (Figures(12, 90, [Behind("Cy", 1)]), "warning", "Cy is behind by 1 entry."),
+        (Figures(12, 90, [BO, ANA]), "warning", "2 of 12 nodes are behind, Ana by 40 entries."),
+        (Figures(2, 90, [BO, ANA]), "warning", "All 2 nodes are behind, Ana by 40 entries."),
+        (Figures(12, 90, [Behind("B", 4), Behind("A", 4)]), "warning", "2 of 12 nodes are behind, A by 4 entries."),
+        (
+            Figures(12, 90, [BO, ANA], split_since_us=842),
+            "warning",
+            "2 of 12 nodes are behind, Ana by 40 entries; the mesh is split since 14:02.",
+        ),
+        (
+            Figures(9, 90, isolated=["Eve", "Dan"], silent=["Fay"], warnings=1),
+            "warning",
+            "All 9 nodes have everything; Dan and Eve are in contact with nobody; "
+            + "nothing is heard from Fay; 1 warning goes on.",
+        ),
+        (
+            Figures(9, 90, isolated=["Eve"], silent=list("abcd"), warnings=3, alarms=2),
+            "alarm",
+            "All 9 nodes have everything; Eve is in contact with nobody; "
+            + "nothing is heard from 4 nodes; 2 alarms go on.",
+        ),
+        (Figures(9, 90, warnings=3), "warning", "All 9 nodes have everything; 3 warnings go on."),
+        (Figures(9, 90, isolated=["c", "a", "b"]), "warning",
+         "All 9 nodes have everything; a, b and c are in contact with nobody."),
+    ],
+)  # fmt: skip
+def test_it_says_how_the_mesh_is(figures: Figures, level: str, sentence: str) -> None:
+    assert said(figures) == Health(level, sentence)  # type: ignore[arg-type]
