@@ -6,6 +6,8 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests import needs
+from tests.spark_sink.page.serve_story import serving
+from tests.spark_sink.page.story import Story
 
 ARGUMENTS = (
     "--no-sandbox",
@@ -27,3 +29,12 @@ def browser() -> Iterator[Browser]:
         running = playwright.chromium.launch(executable_path=needs.chromium(), args=list(ARGUMENTS))
         yield running
         running.close()
+
+
+@pytest.fixture(scope="package")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of the page over the made-up mesh."""
+    database = tmp_path_factory.mktemp("story") / "story.sqlite"
+    Story().write(database)
+    with serving(str(database)) as address:
+        yield address

@@ -63,7 +63,7 @@ class Feeds {
       columns: [
         { key: "feed", label: "feed", head: true, value: (row) => row.feed.label, cell: (row) => feedLink(row.feed) },
         { key: "node", label: "node", value: (row) => row.node.label, cell: (row) => nodeLink(row.node) },
-        { key: "behind", label: "entries behind", num: true, value: (row) => row.behind, text: (row) => count(row.behind), className: "warn" },
+        { key: "behind", label: "entries behind", num: true, value: (row) => row.behind, text: (row) => count(row.behind), className: (row) => (row.behind ? "warn" : "") },
         { key: "newest", label: "entries published", num: true, value: (row) => row.feed.newest, text: (row) => count(row.feed.newest) },
         { key: "chunks", label: "packets of side chains missing", num: true, value: (row) => row.chunks, text: (row) => count(row.chunks) },
       ],

@@ -1,0 +1,194 @@
+"""The page around its views: routes, time range, theme, states, trouble, and names that mean harm."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser import answers
+from tests.browser.visits import PHONE_WIDTH, Visit
+
+pytestmark = pytest.mark.browser
+
+HARM = "<img src=x onerror=alert(1)><b>"
+TASK_MAX_S = 0.05
+"""Main-thread time of one live update at 50 nodes and 200 feeds (the project's budget)."""
+ROUNDS = 3
+COSTS = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
+
+
+def test_every_tab_leads_to_a_view_and_back(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        page = visit.go("/?last=7d")
+        for name in ("Feeds", "Job", "Overview"):
+            page.get_by_role("navigation", name="Views").get_by_role("link", name=name, exact=True).click()
+            visit.settle()
+            expect(page.locator(".tabs [aria-current=page]")).to_have_text(name)
+            assert "last=7d" in page.url
+        page.go_back()
+        expect(page.locator(".tabs [aria-current=page]")).to_have_text("Job")
+        page.go_back()
+        expect(page.locator(".tabs [aria-current=page]")).to_have_text("Feeds")
+        assert visit.complaints == []
+
+
+def test_the_first_stop_of_the_keyboard_skips_to_the_figures(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        page = visit.go("/")
+        page.keyboard.press("Tab")
+        skip = page.locator(".skip")
+        expect(skip).to_be_focused()
+        expect(skip).to_be_in_viewport()
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_the_range_is_in_the_address_and_in_what_is_asked(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        page = visit.go("/")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.get_by_label("Time range").select_option("all")
+        page.wait_for_url("**/?last=all")
+        expect(page.get_by_label("Time range")).to_have_value("all")
+        page.wait_for_function("() => document.querySelector('#as-json').href.includes('from=0')")
+        assert any("/api/overview?from=0" in url for url in asked)
+        page.go_back()
+        expect(page.get_by_label("Time range")).to_have_value("24h")
+
+
+def test_a_range_between_two_moments_is_applied_and_restored(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        page = visit.go("/")
+        page.get_by_label("Time range").select_option("fixed")
+        page.get_by_label("From, local time").fill("2026-01-02T03:04")
+        page.get_by_label("To, local time").fill("2026-01-02T05:04")
+        page.get_by_role("button", name="Show").click()
+        page.wait_for_url("**/?from=1767323040000000&to=1767330240000000")
+        page.reload()
+        expect(page.get_by_label("To, local time")).to_have_value("2026-01-02T05:04")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_theme_follows_the_system_until_it_is_chosen(browser: Browser, story: str, scheme: str) -> None:
+    with Visit(browser, story, scheme=scheme) as visit:
+        page = visit.go("/")
+        root = page.locator("html")
+        other = "light" if scheme == "dark" else "dark"
+        expect(root).to_have_attribute("data-theme", scheme)
+        page.locator("#theme").click()
+        expect(root).to_have_attribute("data-theme", other)
+        page.reload()
+        expect(root).to_have_attribute("data-theme", other)
+
+
+STATES: tuple[tuple[answers.Answer, int, tuple[str, str]], ...] = (
+    ({"state": "missing", "message": "No file x.sqlite."}, 200, ("No database yet", "make demo")),
+    ({"state": "empty", "message": "Nothing read."}, 200, ("Waiting for the first log", "LOGS")),
+    ({"state": "unreadable", "message": "Version 9."}, 503, ("cannot be shown", "Version 9.")),
+    ({"message": "Token, please."}, 401, ("asks for a token", "Token, please.")),
+    ({"message": "No such node."}, 404, ("Nothing is known of this", "No such node.")),
+    ({"message": "`from` is odd."}, 400, ("cannot be", "`from` is odd.")),
+)
+"""What the server may answer in place of figures, and what must then stand on the page."""
+
+
+def test_without_figures_the_page_says_what_to_do(browser: Browser, story: str) -> None:
+    with Visit(browser, story, width=PHONE_WIDTH) as visit:
+        for body, status, words in STATES:
+            answers.answer(visit.page, "/api/overview", {"v": 2, **body}, status)
+            page = visit.go("/")
+            for word in words:
+                expect(page.locator("#view")).to_contain_text(word)
+            assert visit.barriers() == []
+            assert not visit.wide()
+
+
+def test_an_address_that_leads_nowhere_says_so(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        page = visit.go("/job")
+        page.evaluate(
+            "history.pushState({}, '', '/nowhere'); dispatchEvent(new PopStateEvent('popstate', {state: {}}))"
+        )
+        expect(page.locator("h1")).to_have_text("No such page")
+        page.locator("#view").get_by_role("link", name="Overview").click()
+        expect(page.locator("#nodes")).to_be_visible()
+
+
+def test_a_server_that_went_away_is_said_and_the_figures_stay(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        answers.answer(visit.page, "/api/overview", answers.overview(3, 3))
+        page = visit.go("/")
+        page.route("**/api/**", lambda route: route.abort())
+        page.get_by_label("Time range").select_option("all")
+        expect(page.locator("#notice")).to_contain_text("does not answer")
+        expect(page.locator("#nodes tbody tr")).to_have_count(3)
+        page.unroute("**/api/**")
+        expect(page.locator("#notice")).to_be_hidden(timeout=10_000)
+
+
+def test_names_are_text_and_never_markup(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        answers.answer(visit.page, "/api/overview", answers.overview(3, 3, label=HARM))
+        answers.answer(visit.page, "/api/heatmap", answers.heatmap(3, 3, label=HARM))
+        page = visit.go("/")
+        expect(page.locator("#nodes")).to_contain_text(HARM)
+        expect(page.locator("#alerts")).to_contain_text(HARM)
+        page = visit.go("/feeds")
+        expect(page.locator(".heads")).to_contain_text(HARM)
+        page.locator(".heat canvas").hover()
+        expect(page.locator("#tip")).to_contain_text(HARM)
+        page = visit.go("/feeds?as=table")
+        expect(page.locator("#heat tbody")).to_contain_text(HARM)
+        assert page.locator("img, #view b").count() == 0
+        assert visit.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("path", "api", "make"),
+    [("/", "/api/overview", answers.overview), ("/feeds", "/api/heatmap", answers.heatmap)],
+)
+def test_a_live_update_is_cheap_at_50_nodes_and_200_feeds(
+    browser: Browser, story: str, path: str, api: str, make: Callable[..., answers.Answer]
+) -> None:
+    with Visit(browser, story) as visit:
+        made = [make(50, 200, round_=round_) for round_ in range(ROUNDS + 1)]
+        answers.answer(visit.page, api, made[0])
+        answers.tell_changes(visit.page, {})
+        page = visit.go(path)
+        costs = [update_cost(page, api, body) for body in made[1:]]
+        assert sorted(costs)[ROUNDS // 2] < TASK_MAX_S
+
+
+def update_cost(page: Page, api: str, body: answers.Answer) -> float:
+    """Seconds of scripts, styles and layout from one answer to the next."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def spent() -> float:
+        found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+        return float(sum(found[name] for name in COSTS))
+
+    before = spent()
+    answers.answer(page, api, body)
+    with page.expect_response(f"**{api}*"):
+        pass
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    cost = spent() - before
+    session.detach()
+    return cost
+
+
+def test_a_change_is_drawn_in_place(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        answers.answer(visit.page, "/api/overview", answers.overview(4, 8))
+        page = visit.go("/")
+        row = page.locator("#nodes tbody tr", has_text="node 3").element_handle()
+        answers.answer(visit.page, "/api/overview", answers.overview(4, 8, round_=1))
+        answers.tell_changes(visit.page, {})
+        fresh = answers.overview(4, 8, round_=1)["nodes"][3]["behind"]
+        page.get_by_label("Time range").select_option("all")
+        expect(page.locator("h1")).to_have_text(answers.overview(4, 8, round_=1)["sentence"])
+        assert row is not None
+        assert row.is_visible()
+        assert (row.query_selector("td") or row).text_content() == str(fresh)
