@@ -4,6 +4,7 @@ import pytest
 
 from spark_sink.derive.health import Behind, Figures, Health, health
 
+ALL = "All 9 nodes have everything"
 ANA, BO = Behind("Ana", 40), Behind("Bo", 7)
 
 
@@ -32,14 +33,12 @@ def said(figures: Figures) -> Health:
         (
             Figures(9, 90, isolated=["Eve", "Dan"], silent=["Fay"], warnings=1),
             "warning",
-            "All 9 nodes have everything; Dan and Eve are in contact with nobody; "
-            + "nothing is heard from Fay; 1 warning goes on.",
+            f"{ALL}; Dan and Eve are in contact with nobody; nothing is heard from Fay; 1 warning goes on.",
         ),
         (
             Figures(9, 90, isolated=["Eve"], silent=list("abcd"), warnings=3, alarms=2),
             "alarm",
-            "All 9 nodes have everything; Eve is in contact with nobody; "
-            + "nothing is heard from 4 nodes; 2 alarms go on.",
+            f"{ALL}; Eve is in contact with nobody; nothing is heard from 4 nodes; 2 alarms go on.",
         ),
         (Figures(9, 90, warnings=3), "warning", "All 9 nodes have everything; 3 warnings go on."),
         (Figures(9, 90, isolated=["c", "a", "b"]), "warning",
