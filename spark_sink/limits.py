@@ -75,8 +75,6 @@ LOG_KEPT: Final = 10_000
 """Batches and refreshes that are remembered: hours of a busy job, weeks of a quiet one, and below one megabyte."""
 SUM_MAX: Final = 2**62
 """Where sums stop: hostile records add up to more than a database's integers hold, honest ones never do."""
-TIME_MAX_US: Final = 2**60
-"""Farthest a record's time may be from 1970: 36,000 years. Beyond it, taking hours from it would overflow."""
 NAMES_KNOWN_MAX: Final = 1_000_000
 """Names whose numbers are kept in memory, about 150 MB; then it begins anew."""
 KEYS_AT_A_TIME: Final = 5_000
@@ -127,6 +125,8 @@ CLOCKS_AGREE_US: Final = 5_000_000
 """Clocks no farther apart than this agree on what time it is: some are set by hand, by looking at another."""
 REFERENCE_SHARE: Final = 0.25
 """Share of the best known clock's matches that make another good enough for a reference."""
+LOOK_BACK_US: Final = 3_600_000_000
+"""How long before a packet what led to it is looked for: figures of an hour need the hour before, and no more."""
 HEARD_WITHIN_US: Final = 2_000_000
 """Farthest apart, by clocks put right, a packet's sending and hearing may be logged: a laden node is a second late."""
 CLOCK_MOVED_US: Final = 10_000

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_sink import limits
 from spark_sink.derive.clocks import clock_rows
 from spark_sink.derive.facts import RX, TX
 from spark_sink.derive.mesh_time import corrections
@@ -18,6 +17,7 @@ from spark_sink.derive.transmissions import transmissions
 from tests.spark_sink.clocks.skewed import Skew, play
 from tests.spark_sink.derive.facts_of import sights_of
 from tests.spark_sink.derive.handmade import SINCE_US
+from tests.spark_sink.derive.oracle_a import sending_of
 from tests.spark_sink.derive.test_clocks import as_records
 from tinyssb_node.sim.options import Channel, Options
 from tinyssb_node.sim.topology import Islands, Line, Topology
@@ -46,40 +46,6 @@ PACKETS = st.lists(PACKET, max_size=14).map(
 )
 
 
-def brute_force(rows: list[dict[str, Any]], heard: dict[str, Any]) -> int | None:
-    """Offset of the row in which the packet *heard* was sent."""
-
-    def order(sent: dict[str, Any]) -> tuple[int, ...]:
-        return sent["mesh_us"], sent["node_no"], sent["offset"]
-
-    known = [
-        row
-        for row in rows
-        if row["kind"] == TX and row["hash"] == heard["hash"] and row["node_no"] != heard["node_no"]
-        if bool(row["airtime_us"]) == bool(heard["airtime_us"])
-    ]
-    alone = heard["mesh"] == heard["node_no"]
-    known = [
-        row for row in known if (row["mesh"] == row["node_no"] if alone else row["mesh"] == heard["mesh"])
-    ]
-    reach_us = limits.LINK_WINDOW_US if alone else limits.HEARD_WITHIN_US
-    before = [
-        row for row in known if order(row) < order(heard) and heard["mesh_us"] - row["mesh_us"] <= reach_us
-    ]
-    after = [
-        row
-        for row in known
-        if order(row) > order(heard) and row["mesh_us"] - heard["mesh_us"] <= limits.HEARD_WITHIN_US
-    ]
-    last, first = max(before, key=order, default=None), min(after, key=order, default=None)
-    if last is None or first is None:
-        only = last or first
-        return int(only["offset"]) if only else None
-    nearer = heard["mesh_us"] - last["mesh_us"] <= first["mesh_us"] - heard["mesh_us"]
-    chosen = last if alone or nearer else first
-    return int(chosen["offset"])
-
-
 @settings(max_examples=200, deadline=None)
 @given(PACKETS, st.randoms(use_true_random=False))
 def test_as_trying_all_pairs_in_whatever_order(rows: list[dict[str, Any]], chance: random.Random) -> None:
@@ -87,7 +53,9 @@ def test_as_trying_all_pairs_in_whatever_order(rows: list[dict[str, Any]], chanc
     found = transmissions(sights)
     for place in range(len(sights)):
         row = rows[int(sights.offset[place])]
-        wanted = brute_force(rows, row) if row["kind"] == RX else None
+        sent = [{"boot": 1, **one} for one in rows if one["kind"] == TX and one["hash"] == row["hash"]]
+        sending = sending_of({"boot": 1, **row}, sent) if row["kind"] == RX else None
+        wanted = sending["offset"] if sending else None
         tx = int(found.tx[place])
         assert (int(sights.offset[tx]) if tx >= 0 else None) == wanted
         assert found.sender[place] == (rows[wanted]["node_no"] if wanted is not None else -1)

@@ -1,0 +1,99 @@
+"""What airtime was good for (docs/reference/analytics.md, "What airtime was good for")."""
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from spark_sink import limits
+from spark_sink.derive.arrivals import arrivals
+from spark_sink.derive.facts import HOUR_US, TX, Facts, Ints
+from spark_sink.derive.hops import hop_delays
+from spark_sink.derive.keys import grouped, keys
+from spark_sink.derive.transmissions import Bools, Transmissions, transmissions
+
+PACKETS: Final = (
+    "entry",
+    "chunk",
+    "claim",
+    "novelty",
+    "zap",
+    "sketch",
+    "ask",
+    "feeds",
+    "want",
+    "chnk",
+    "ping",
+    "pong",
+    "unknown",
+)
+"""Kinds of packets by their codes in packed rows; the last one is for all others."""
+USES: Final = ("news", "repair", "redundant", "unheard", "overhead")
+NEWS, REPAIR, REDUNDANT, UNHEARD, OVERHEAD = range(len(USES))
+_NEW: Final = 0
+_CONTENT: Final = 1
+"""Highest code of packets that carry content: entries and chunks."""
+
+
+def uses(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
+    """Rows of the table `uses`: all packets sent in the hours asked for.
+
+    *heard* are the transmissions of the sights, if they are known already.
+    """
+    sights = facts.sights
+    sent = np.flatnonzero(sights.kind == TX)
+    sent = sent[(sights.mesh_us[sent] >= facts.since_us) & (sights.mesh_us[sent] < facts.until_us)]
+    use = _use(facts, heard or transmissions(sights), sent)
+    packet = np.minimum(sights.packet[sent], len(PACKETS) - 1)
+    hour = (sights.mesh_us[sent] - facts.since_us) // HOUR_US
+    rows, place = grouped(hour, sights.node_no[sent], sights.face[sent], packet, use)
+    airtime_us = np.zeros(len(rows[0]), np.int64)
+    np.add.at(airtime_us, place, sights.airtime_us[sent])
+    names = np.array([*sights.faces, ""], object)
+    return pa.table(
+        {
+            "hour_us": facts.since_us + rows[0] * HOUR_US,
+            "node_no": rows[1],
+            "face": pa.array(names[rows[2]], pa.string()),
+            "packet": pa.array(np.array(PACKETS, object)[rows[3]], pa.string()),
+            "use": pa.array(np.array(USES, object)[rows[4]], pa.string()),
+            "packets": np.bincount(place, minlength=len(rows[0])),
+            "airtime_us": airtime_us,
+        }
+    )
+
+
+def _use(facts: Facts, heard: Transmissions, sent: Ints) -> Ints:
+    """What each packet *sent* was good for, as a place in `USES`."""
+    sights = facts.sights
+    rx = np.flatnonzero(heard.tx >= 0)
+    was_heard, was_new = np.zeros(len(sights), bool), np.zeros(len(sights), bool)
+    was_heard[heard.tx[rx]] = True
+    was_new[heard.tx[rx[sights.verdict[rx] == _NEW]]] = True
+    before = _sent_before(facts, sent) | _old(facts, heard, sent)
+    use = np.where(was_heard[sent], REDUNDANT, UNHEARD)
+    use = np.where(was_new[sent], np.where(before, REPAIR, NEWS), use)
+    return np.where(sights.packet[sent] <= _CONTENT, use, OVERHEAD)
+
+
+def _sent_before(facts: Facts, sent: Ints) -> Bools:
+    """Whether the same node had sent the same packet on the same face not long before."""
+    sights = facts.sights
+    rows = np.flatnonzero((sights.kind == TX) & (sights.packet <= _CONTENT))
+    key = keys(sights.node_no[rows], sights.face[rows], sights.hash[rows])
+    order = np.lexsort((sights.offset[rows], sights.boot[rows], sights.mesh_us[rows], key))
+    rows, key = rows[order], key[order]
+    again = np.zeros(len(sights), bool)
+    gone_us = np.diff(sights.mesh_us[rows])
+    again[rows[1:]] = (key[1:] == key[:-1]) & (gone_us <= limits.LOOK_BACK_US)
+    return np.asarray(again[sent])
+
+
+def _old(facts: Facts, heard: Transmissions, sent: Ints) -> Bools:
+    """Whether it brought an entry, at once, to somebody and the sender had had that for long."""
+    sights = facts.sights
+    found, delay_us = hop_delays(facts, arrivals(facts, heard))
+    waited_us = sights.mesh_us[found.commit] - sights.mesh_us[found.tx]
+    old = np.zeros(len(sights), bool)
+    old[found.tx[(delay_us - waited_us > limits.LOOK_BACK_US) & (waited_us <= limits.LINK_WINDOW_US)]] = True
+    return np.asarray(old[sent])
