@@ -34,15 +34,15 @@ TOTALS: Final = {
 
 def figures(scope: Scope) -> Answer:
     """What the metrics are made of. Raises DatabaseFailedError."""
-    behind = common.behind_by_node(scope)
-    shown = common.shown_nodes(scope, behind)
+    standing = common.standing(scope)
+    shown = common.shown_nodes(scope, standing.behind)
     alerts: dict[str, int] = {"warning": 0, "alarm": 0}
     alerts.update(fetch(scope.db, "SELECT level, count(*) FROM alerts WHERE until_us IS NULL GROUP BY level"))
     ((records,),) = fetch(scope.db, "SELECT coalesce(sum(records), 0) FROM batches")
     batches = latest(scope, "batch_log", BATCH)
     return {
-        "totals": headline(scope, behind, common.newest_by_feed(scope)),
-        "nodes": common.node_rows(scope, shown, behind),
+        "totals": headline(scope, standing),
+        "nodes": common.node_rows(scope, shown, standing.behind),
         "air": shares(scope, shown),
         "delays": common.spread(
             pair for counts in common.delays_by(scope, "node").values() for pair in counts.items()

@@ -1,10 +1,9 @@
 """What a question is about: a database, its names, and a range of time."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from spark_sink.errors import SinkError
 from spark_sink.page import limits
@@ -15,7 +14,6 @@ Answer: TypeAlias = dict[str, Any]
 """What becomes a JSON object."""
 Rows: TypeAlias = list[tuple[Any, ...]]
 Item = TypeVar("Item")
-_NUMBERED: Final = re.compile(r"\b(node|feed|group) (\d+)\b")
 
 
 class BadQuestionError(SinkError):
@@ -122,15 +120,23 @@ class Scope:
         raise NotKnownError(f"No log tells of a feed {self.asked.name}. Is a digit missing?")
 
     def subject(self, text: str) -> Answer:
-        """What an alert or a change is about: ``node 7``, ``feed 7`` and ``group 7`` by their ids and labels."""
-        about: Answer = {"subject": text, "label": text, "node": None, "feed": None}
-        for kind, number in _NUMBERED.findall(text):
-            named = self.feeds.get(int(number)) if kind == "feed" else self.nodes.get(int(number))
-            if named is None:
-                continue
-            about["label"] = about["label"].replace(f"{kind} {number}", named.label, 1)
-            key = "feed" if isinstance(named, Feed) else "node"
-            about[key] = about[key] or (named.feed if isinstance(named, Feed) else named.node)
+        """What an alert or a change is about, by ids and labels: ``mesh``, ``node 7``, ``group 7``, ``face 7 lora``,
+        ``boot 7 2``, ``feed 7``, ``link 7 8`` (spark_sink/derive/alert_rules.py)."""
+        kind, *rest = text.split(" ", 2)
+        number = int(rest[0]) if rest and rest[0].isdecimal() else -1
+        about: Answer = {"subject": text, "label": text, "node": self.node_id(number), "feed": None}
+        label = self.label(number)
+        if kind == "feed":
+            feed = self.feeds.get(number)
+            about.update(node=None, label=feed.label if feed else text, feed=feed.feed if feed else None)
+        elif kind == "link" and len(rest) == 2 and rest[1].isdecimal():
+            about["label"] = f"{label} → {self.label(int(rest[1]))}"
+        elif kind == "face" and len(rest) == 2:
+            about["label"] = f"{label}, {rest[1]}"
+        elif kind in ("node", "group", "boot") and rest:
+            about["label"] = label
+        elif kind == "mesh":
+            about["label"] = "the mesh"
         return about
 
     def mesh_us(self, node_no: int, boot: int, mono_us: int, t_us: int) -> int:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from spark_sink.errors import SinkError
+
 STATIC: Final = Path(__file__).parent / "static"
 FOLDER: Final = "vendor"
 LIST: Final = "VENDOR.txt"
@@ -24,7 +26,7 @@ AXE_FOLDER: Final = Path(__file__).parents[2] / "tests" / "browser" / "vendor"
 """Where the accessibility checker goes: it is for tests, and not part of the page."""
 
 
-class VendorError(Exception):
+class VendorError(SinkError):
     """A library could not be had as it was pinned."""
 
 
@@ -115,11 +117,16 @@ def _run(*command: str, cwd: Path) -> str:
     return finished.stdout
 
 
+def integrity_of(archive: Path) -> str:
+    """Hash of a package as npm writes it (Subresource Integrity)."""
+    return "sha512-" + base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+
+
 def fetch(pin: Pin, work: Path) -> Path:
     """Put the package under ``node_modules`` of *work*; raises `VendorError` where it is not what was pinned."""
     packed = json.loads(_run("npm", "pack", f"{pin.name}@{pin.version}", "--json", cwd=work))
     archive = work / packed[0]["filename"]
-    found = "sha512-" + base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+    found = integrity_of(archive)
     if found != pin.integrity:
         raise VendorError(
             f"{pin.name} {pin.version} is {found}, but {pin.integrity} is pinned; nothing was changed."

@@ -2,31 +2,47 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
+from spark_sink.derive.alert_rules import RULES
 from spark_sink.derive.buckets import NEGATIVE, bucket_low_us, percentiles_us
 from spark_sink.page import limits
 from spark_sink.page.scope import Answer, Rows, Scope, fetch, marks, pieces
 
 
-def behind_by_node(scope: Scope) -> dict[int, int]:
-    """Entries that each node lacks, all feeds together: what is known of all feeds minus what the node holds."""
-    newest = sum(newest_by_feed(scope).values())
-    held: dict[int, int] = dict(fetch(scope.db, "SELECT node_no, sum(seq) FROM frontiers GROUP BY node_no"))
-    return {number: newest - int(held.get(number, 0)) for number in scope.nodes}
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who has how much, as frontiers tell."""
 
-
-def newest_by_feed(scope: Scope) -> dict[int, int]:
+    newest: dict[int, int]
     """The highest entry of each feed that anybody holds."""
-    return dict(fetch(scope.db, "SELECT feed_no, max(seq) FROM frontiers GROUP BY feed_no"))
-
-
-def behind_by_feed(scope: Scope) -> dict[int, int]:
+    lacked: dict[int, int]
     """Entries of each feed that are lacked, all nodes together."""
-    rows = fetch(scope.db, "SELECT feed_no, max(seq), sum(seq) FROM frontiers GROUP BY feed_no")
-    return {feed_no: int(newest) * len(scope.nodes) - int(held) for feed_no, newest, held in rows}
+    behind: dict[int, int]
+    """Entries that each node lacks, all feeds together."""
+
+
+def standing(scope: Scope) -> Standing:
+    """How far everybody is.
+
+    What a node lacks is what is known of all feeds minus what it holds: two passes over the frontiers, and no pair of a
+    node and a feed is looked at by itself. Raises DatabaseFailedError.
+    """
+    feeds = fetch(scope.db, "SELECT feed_no, max(seq), sum(seq) FROM frontiers GROUP BY feed_no")
+    held = {number: int(total) for number, total in fetch(scope.db, _HELD)}
+    newest = {feed_no: seq for feed_no, seq, _total in feeds}
+    known = sum(newest.values())
+    return Standing(
+        newest=newest,
+        lacked={feed_no: seq * len(scope.nodes) - int(total) for feed_no, seq, total in feeds},
+        behind={number: known - held.get(number, 0) for number in scope.nodes},
+    )
+
+
+_HELD: Final = "SELECT node_no, sum(seq) FROM frontiers GROUP BY node_no"
 
 
 def shown_nodes(scope: Scope, behind: dict[int, int]) -> list[int]:
@@ -77,7 +93,7 @@ def delays_by(scope: Scope, kind: str) -> dict[tuple[int, int], dict[int, int]]:
     rows = fetch(
         scope.db,
         "SELECT a, b, bucket, sum(n) FROM delays WHERE hour_us >= ? AND hour_us < ? AND scope = ?"
-        " GROUP BY a, b, bucket",
+        " GROUP BY bucket, a, b",
         (first_us, end_us, kind),
     )
     for a, b, bucket, n in rows:
@@ -95,21 +111,36 @@ def own_rows(scope: Scope, sql: str, column: str, nodes: Sequence[int], from_us:
     """Rows of nodes in a range of mesh time, where ``column`` has the nodes' own times.
 
     ``{own}`` in the statement stands for the condition. It runs for some nodes at a time.
+    Facts that are kept by slots or hours of a wrong clock are taken for those of the nearest ones of mesh time.
     """
     found: Rows = []
     for some in pieces(nodes, limits.NODES_PER_QUERY):
         wrong = [number for number in some if scope.is_off(number)]
         right = [number for number in some if not scope.is_off(number)]
         terms = [f"node_no = ? AND {column} >= ? AND {column} < ?"] * len(wrong)
-        parameters = [
-            value for number in wrong for value in (number, *scope.own_range(number, from_us, to_us))
-        ]
+        parameters: list[int] = []
+        for number in wrong:
+            parameters += [number, *_own_bounds(scope, column, number, from_us, to_us)]
         if right:
             terms.append(f"node_no IN ({marks(len(right))}) AND {column} >= ? AND {column} < ?")
             parameters += [*right, from_us, to_us]
         own = " OR ".join(f"({term})" for term in terms)
         found += fetch(scope.db, sql.format(own=f"({own})"), parameters)
     return found
+
+
+_UNITS_US: Final = {"slot_us": limits.SLOT_US, "hour_us": limits.HOUR_US}
+"""To what clocks' errors are rounded where facts are kept by slots or hours."""
+
+
+def _own_bounds(scope: Scope, column: str, number: int, from_us: int, to_us: int) -> tuple[int, int]:
+    """A range of mesh time by the clock of a node, for times as a column has them."""
+    unit_us = _UNITS_US.get(column, 1)
+    begin_us, end_us = scope.own_range(number, from_us, to_us)
+    return (
+        from_us + round((begin_us - from_us) / unit_us) * unit_us,
+        to_us + round((end_us - to_us) / unit_us) * unit_us,
+    )
 
 
 def laws(scope: Scope) -> dict[int, list[Answer]]:
@@ -226,8 +257,19 @@ def alert_row(scope: Scope, row: tuple[Any, ...]) -> Answer:
         "level": level,
         "value": value,
         "peak": peak,
-        "text": f"{about['label']}: {rule.replace('_', ' ')}",
+        "text": sentence(rule, about["label"], value),
     }
+
+
+def sentence(rule: str, who: str, value: float) -> str:
+    """An alert in words."""
+    known = RULES.get(rule)
+    if known is None:  # of a newer program
+        return f"{who}: {rule} {value:g}"
+    unit = known.unit.replace("/h", " an hour")
+    amount = f"{round(value):,}" if value >= 10 or value == round(value) else f"{value:.1f}"
+    words = known.sentence.format(who=who, value=f"{amount} {unit}")
+    return words.replace("the mesh", "The mesh", 1) if words.startswith("the mesh") else words
 
 
 def link_rows(scope: Scope, where: str = "1 = 1", parameters: Sequence[int] = ()) -> list[Answer]:

@@ -14,13 +14,12 @@ Cells = dict[tuple[int, int], int]
 def heatmap(scope: Scope) -> Answer:
     """The answer of ``/api/heatmap``. Which nodes and feeds are shown does not depend on ``at``, so that a slider moves
     nothing but the figures. Raises DatabaseFailedError."""
-    behind = common.behind_by_node(scope)
-    lacked = common.behind_by_feed(scope)
-    nodes, feeds = common.shown_nodes(scope, behind), common.shown_feeds(scope, lacked)
+    standing = common.standing(scope)
+    nodes, feeds = common.shown_nodes(scope, standing.behind), common.shown_feeds(scope, standing.lacked)
     at_us = scope.asked.at_us
     chunks = None
     if at_us is None:
-        newest = common.newest_by_feed(scope)
+        newest = standing.newest
         held = frontiers(scope, feeds)
         chunks = chunks_missing(scope, held, feeds, nodes)
     else:
@@ -29,7 +28,8 @@ def heatmap(scope: Scope) -> Answer:
         newest = defaultdict(int)
         for (_number, feed_no), seq in held.items():
             newest[feed_no] = max(newest[feed_no], seq)
-    ((first_us, last_us),) = fetch(scope.db, "SELECT min(hour_us), max(hour_us) FROM steps")
+    ((first_us,),) = fetch(scope.db, "SELECT min(hour_us) FROM steps")
+    ((last_us,),) = fetch(scope.db, "SELECT max(hour_us) FROM steps")
     return {
         "at_us": at_us,
         "first_us": first_us + limits.HOUR_US if first_us is not None else None,
@@ -40,7 +40,7 @@ def heatmap(scope: Scope) -> Answer:
             [newest[feed_no] - held.get((number, feed_no), 0) for number in nodes] for feed_no in feeds
         ],
         "chunks_missing": chunks,
-        "hidden": {"nodes": len(scope.nodes) - len(nodes), "feeds": len(lacked) - len(feeds)},
+        "hidden": {"nodes": len(scope.nodes) - len(nodes), "feeds": len(standing.lacked) - len(feeds)},
     }
 
 

@@ -12,11 +12,9 @@ Verdict = tuple[str, str]
 
 def overview(scope: Scope) -> Answer:
     """The answer of ``/api/overview``. Raises DatabaseFailedError."""
-    behind = common.behind_by_node(scope)
-    newest = common.newest_by_feed(scope)
-    lacked = common.behind_by_feed(scope)
-    totals = headline(scope, behind, newest)
-    nodes, feeds = common.shown_nodes(scope, behind), common.shown_feeds(scope, lacked)
+    standing = common.standing(scope)
+    totals = headline(scope, standing)
+    nodes, feeds = common.shown_nodes(scope, standing.behind), common.shown_feeds(scope, standing.lacked)
     alerts = common.alert_rows(scope, most=limits.ALERTS_SHOWN_MAX)
     level, sentence = health(totals, alerts)
     return {
@@ -25,23 +23,24 @@ def overview(scope: Scope) -> Answer:
         "totals": totals,
         "convergence": convergence(scope, totals),
         "alerts": alerts,
-        "nodes": common.node_rows(scope, nodes, behind),
+        "nodes": common.node_rows(scope, nodes, standing.behind),
         "feeds": [
-            {**common.feed_row(scope, number, newest[number]), "behind": lacked[number]} for number in feeds
+            {**common.feed_row(scope, number, standing.newest[number]), "behind": standing.lacked[number]}
+            for number in feeds
         ],
-        "recent": recent(scope, newest),
-        "hidden": {"nodes": len(scope.nodes) - len(nodes), "feeds": len(newest) - len(feeds)},
+        "recent": recent(scope, standing.newest),
+        "hidden": {"nodes": len(scope.nodes) - len(nodes), "feeds": len(standing.newest) - len(feeds)},
     }
 
 
 def summary(scope: Scope) -> Answer:
     """What every page is told of a change: totals, sentence, level. Raises DatabaseFailedError."""
-    totals = headline(scope, common.behind_by_node(scope), common.newest_by_feed(scope))
+    totals = headline(scope, common.standing(scope))
     level, sentence = health(totals, common.alert_rows(scope, most=limits.ALERTS_SHOWN_MAX))
     return {"totals": totals, "sentence": sentence, "level": level}
 
 
-def headline(scope: Scope, behind: dict[int, int], newest: dict[int, int]) -> Answer:
+def headline(scope: Scope, standing: common.Standing) -> Answer:
     """The counts of the headline."""
     ((forks,),) = fetch(scope.db, "SELECT count(DISTINCT feed_no) FROM incidents WHERE kind = 'fork'")
     sides = {
@@ -50,10 +49,10 @@ def headline(scope: Scope, behind: dict[int, int], newest: dict[int, int]) -> An
     return {
         "nodes": len(scope.nodes),
         "running": sum(node.running for node in scope.nodes.values()),
-        "feeds": len(newest),
-        "entries": sum(newest.values()),
-        "behind": sum(behind.values()),
-        "behind_nodes": sum(missing > 0 for missing in behind.values()),
+        "feeds": len(standing.newest),
+        "entries": sum(standing.newest.values()),
+        "behind": sum(standing.behind.values()),
+        "behind_nodes": sum(missing > 0 for missing in standing.behind.values()),
         "forks": forks,
         **sides,
     }
@@ -121,7 +120,7 @@ def convergence(scope: Scope, totals: Answer) -> list[tuple[int, int]]:
 
 
 def recent(scope: Scope, newest: dict[int, int]) -> list[Answer]:
-    """The latest entries of the range and how far each came; the newest first."""
+    """The latest entries and how far each came; the newest first."""
     entries = latest_entries(scope, newest)
     holders: dict[tuple[int, int], list[int]] = defaultdict(list)
     arrived: dict[tuple[int, int], int] = {}
@@ -155,28 +154,33 @@ def recent(scope: Scope, newest: dict[int, int]) -> list[Answer]:
 
 
 def latest_entries(scope: Scope, newest: dict[int, int]) -> list[tuple[Any, ...]]:
-    """(feed_no, seq, id, size, chunks, publisher, mesh time) of the latest entries; those without a publisher's record
-    count from the first copy that is known of."""
+    """(feed_no, seq, id, size, chunks, publisher, mesh time) of the latest entries of all feeds; those without a
+    publisher's record count from the first copy that is known of.
+
+    They are of the feeds with the latest newest entries, since later ones of a feed have later times.
+    """
+    known = [number for number in newest if number in scope.feeds]
+    tips = _latest(scope, [(number, newest[number], 1) for number in known])
+    feeds = [tip[0] for tip in tips[: limits.RECENT_SHOWN_MAX]]
+    return _latest(scope, [(number, newest[number], limits.RECENT_SHOWN_MAX) for number in feeds])[
+        : limits.RECENT_SHOWN_MAX
+    ]
+
+
+def _latest(scope: Scope, wanted: list[tuple[int, int, int]]) -> list[tuple[Any, ...]]:
+    """The last entries of feeds, each given by its number, its newest entry and how many; the latest first."""
     found: list[tuple[Any, ...]] = []
-    for some in pieces([number for number in newest if number in scope.feeds], limits.VALUES_PER_QUERY // 2):
+    for some in pieces(wanted, limits.NODES_PER_QUERY):
+        where = " OR ".join(["(e.feed_no = ? AND e.seq > ?)"] * len(some))
         rows = fetch(
-            scope.db, _latest(len(some)), [value for number in some for value in (number, newest[number])]
+            scope.db,
+            "SELECT e.feed_no, e.seq, e.id, e.size, e.chunks, e.publisher, e.boot, e.mono_us, e.t_us,"
+            " CASE WHEN e.t_us IS NULL THEN (SELECT min(c.t_us) FROM copies c"
+            f" WHERE c.feed_no = e.feed_no AND c.seq = e.seq) END FROM entries e WHERE {where}",
+            [value for number, seq, count in some for value in (number, seq - count)],
         )
         found += [_placed(scope, row) for row in rows]
-    found = [entry for entry in found if scope.from_us <= entry[-1] < scope.to_us]
-    found.sort(key=lambda entry: (-entry[-1], entry[0], -entry[1]))
-    return found[: limits.RECENT_SHOWN_MAX]
-
-
-def _latest(feeds: int) -> str:
-    """The last entries of feeds, each given by its number and its newest entry."""
-    one = f"(e.feed_no = ? AND e.seq > ? - {limits.RECENT_SHOWN_MAX})"
-    return (
-        "SELECT e.feed_no, e.seq, e.id, e.size, e.chunks, e.publisher, e.boot, e.mono_us, e.t_us,"
-        " CASE WHEN e.t_us IS NULL THEN (SELECT min(c.t_us) FROM copies c"
-        " WHERE c.feed_no = e.feed_no AND c.seq = e.seq) END"
-        f" FROM entries e WHERE {' OR '.join([one] * feeds)}"
-    )
+    return sorted(found, key=lambda entry: (-entry[-1], entry[0], -entry[1]))
 
 
 def _placed(scope: Scope, row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -378,14 +378,14 @@ class Story:
                 "incidents", node_no=node_no, boot=1, offset=700, t_us=hour_us + node_no, mono_us=0, kind="fork",
                 feed_no=13, seq=2, held="a" * 40, other="b" * 40,
             )  # fmt: skip
-        step = self.own_us(WRONG, hour_us)
+        step, step_mono_us = self.own_us(WRONG, hour_us), self.boot_of(WRONG, hour_us)[1]
         self.book.put(
             "incidents",
             node_no=WRONG,
             boot=1,
             offset=701,
             t_us=step,
-            mono_us=40 * HOUR_US,
+            mono_us=step_mono_us,
             kind="clock",
             n=2_500_000,
         )
@@ -430,11 +430,11 @@ class Story:
         """Three that are open, two that are over, one of them before the last day."""
         alone_us, split_us, join_us = (T0_US + hour * HOUR_US for hour in (ALONE_SINCE, *SPLIT))
         for rule, subject, since_us, until_us, level, value, peak in (
-            ("isolated", f"node {ALONE}", alone_us, None, "alarm", 10_620.0, 10_620.0),
-            ("airtime", "node 1", END_US - HOUR_US, None, "warning", 0.93, 0.97),
-            ("fork", "feed 13", T0_US + 40 * HOUR_US, None, "alarm", 1.0, 1.0),
-            ("split", "group 0", split_us, join_us, "alarm", 2.0, 2.0),
-            ("silent", "node 4", T0_US + 2 * HOUR_US, T0_US + 3 * HOUR_US, "warning", 0.0, 3_600.0),
+            ("isolated", f"node {ALONE}", alone_us, None, "warning", 3.97, 3.97),
+            ("duty", "face 1 lora", END_US - HOUR_US, None, "warning", 93.0, 97.0),
+            ("fork", "feed 13", T0_US + 40 * HOUR_US, None, "alarm", 2.0, 2.0),
+            ("split", "mesh", split_us, join_us, "warning", 2.0, 2.0),
+            ("silent", "node 4", T0_US + 2 * HOUR_US, T0_US + 3 * HOUR_US, "warning", 0.0, 7.0),
         ):
             self.book.put(
                 "alerts", rule=rule, subject=subject, since_us=since_us, until_us=until_us, level=level,

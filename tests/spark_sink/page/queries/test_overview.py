@@ -1,0 +1,203 @@
+"""The overview's figures against counts of the story in plain Python."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark_sink.page.asking import ask
+from tests.spark_sink.page.book import Book, feed_of, node_of
+from tests.spark_sink.page.story import (
+    ALONE,
+    END_US,
+    HOUR_US,
+    KEYS,
+    LORA,
+    NODES,
+    PHONES,
+    WRONG,
+    WRONG_US,
+    Story,
+)
+
+DAY = (END_US + 1 - 24 * HOUR_US, END_US + 1)
+
+
+@pytest.fixture(scope="module")
+def found(database: Path) -> dict[str, Any]:
+    return ask(database, "overview")
+
+
+def behind(story: Story) -> dict[tuple[int, int], int]:
+    newest: dict[int, int] = defaultdict(int)
+    for (_node, feed), seq in story.frontiers.items():
+        newest[feed] = max(newest[feed], seq)
+    return {
+        (node, feed): newest[feed] - story.frontiers.get((node, feed), 0)
+        for node in range(len(NODES))
+        for feed in newest
+    }
+
+
+def test_the_head_says_what_the_figures_are_of(found: dict[str, Any]) -> None:
+    assert (found["v"], found["state"], found["as_of_us"]) == (2, "ready", END_US)
+    assert (found["from_us"], found["to_us"]) == DAY
+
+
+def test_totals(found: dict[str, Any], story: Story) -> None:
+    cells = behind(story)
+    by_node: dict[int, int] = defaultdict(int)
+    for (node, _feed), missing in cells.items():
+        by_node[node] += missing
+    entries = {entry.feed_no: entry.seq for entry in story.entries}
+    held: dict[int, int] = defaultdict(int)
+    for (_node, feed), seq in story.frontiers.items():
+        held[feed] = max(held[feed], seq)
+    assert found["totals"] == {
+        "nodes": 12,
+        "running": 12,
+        "feeds": len(held),
+        "entries": sum(held.values()),
+        "behind": sum(cells.values()),
+        "behind_nodes": sum(missing > 0 for missing in by_node.values()),
+        "forks": 1,
+        "bad_lines": 1,
+        "gaps": 1,
+        "oddities": 1,
+    }
+    assert sum(held.values()) <= sum(entries.values())
+    rows = {row["node"]: row["behind"] for row in found["nodes"]}
+    assert rows == {node_of(key): by_node[place] for place, key in enumerate(KEYS)}
+    feeds = {row["feed"]: (row["behind"], row["newest"]) for row in found["feeds"]}
+    for feed, newest in held.items():
+        key = (*KEYS, *PHONES)[feed]
+        assert feeds[feed_of(key)] == (sum(cells[node, feed] for node in range(len(NODES))), newest)
+
+
+def test_convergence_counts_what_is_missing_at_each_point(found: dict[str, Any], story: Story) -> None:
+    known: dict[tuple[int, int], int] = {}
+    for copy in story.copies:
+        place = (copy.feed_no, copy.seq)
+        known[place] = min(copy.t_us, known.get(place, copy.t_us))
+    points = found["convergence"]
+    assert points[-1] == (END_US, found["totals"]["behind"])
+    assert points[0][0] >= DAY[0] - 60_000_000
+    for t_us, missing in points[:-1]:
+        # A step ends before the minute that begins there.
+        copies = sum(copy.t_us < t_us for copy in story.copies)
+        assert missing == len(NODES) * sum(first < t_us for first in known.values()) - copies
+
+
+def test_labels_tell_namesakes_and_the_nameless_apart(found: dict[str, Any]) -> None:
+    labels = {row["node"]: row["label"] for row in found["nodes"]}
+    assert labels[node_of(KEYS[9])] == f"jo {node_of(KEYS[9])[:4]}"
+    assert labels[node_of(KEYS[10])] == f"jo {node_of(KEYS[10])[:4]}"
+    assert labels[node_of(KEYS[11])] == node_of(KEYS[11])[:8]
+    assert labels[node_of(KEYS[3])] == NODES[3]
+
+
+def row_of(found: dict[str, Any], place: int) -> dict[str, Any]:
+    (row,) = [row for row in found["nodes"] if row["node"] == node_of(KEYS[place])]
+    return dict(row)
+
+
+def test_a_wrong_clock_is_told_and_put_right(found: dict[str, Any]) -> None:
+    row = row_of(found, WRONG)
+    assert row["clock_offset_us"] == pytest.approx(WRONG_US + 47.95 * 3600e6 * 35e-6, abs=1_000)
+    assert row["clock_drift_ppm"] == 35.0
+    assert row["last_us"] == pytest.approx(END_US - WRONG * 1_000_000, abs=10)
+    assert 900 < row["clock_error_us"] < 2_100
+    assert row_of(found, 0)["clock_offset_us"] == 0
+
+
+@pytest.mark.parametrize("place", [0, WRONG])
+def test_airtime_of_the_last_full_hour_by_mesh_time(found: dict[str, Any], story: Story, place: int) -> None:
+    from_us = END_US - END_US % HOUR_US - HOUR_US
+    expected = 0
+    for row in story.book.rows["airtime"].values():
+        if row["node_no"] == place:
+            # The story's drift is far less than a slot in two days.
+            mesh_us = row["slot_us"] - (WRONG_US if place == WRONG else 0)
+            expected += row["airtime_us"] if from_us <= mesh_us < from_us + HOUR_US else 0
+    assert expected > 0
+    assert row_of(found, place)["airtime_us"] == expected
+    assert {key: row_of(found, place)[key] for key in LORA} == LORA
+
+
+def test_delays_are_those_of_copies_in_the_range(found: dict[str, Any], story: Story) -> None:
+    first_us = DAY[0] - DAY[0] % HOUR_US
+    published = {(entry.feed_no, entry.seq): entry for entry in story.entries}
+    for place in range(len(NODES)):
+        delays = sorted(
+            copy.t_us - published[copy.feed_no, copy.seq].t_us
+            for copy in story.copies
+            if copy.node_no == place
+            and published[copy.feed_no, copy.seq].owner not in (-1, place)
+            and copy.t_us >= first_us
+        )
+        row = row_of(found, place)
+        assert row["delay_count"] == len(delays)
+        # A bucket is 4.4 % wide.
+        assert row["delay_median_us"] == pytest.approx(delays[(len(delays) - 1) // 2], rel=0.12)
+
+
+def test_alerts_open_ones_first_and_only_of_the_range(found: dict[str, Any]) -> None:
+    rules = [(alert["rule"], alert["until_us"] is None) for alert in found["alerts"]]
+    assert rules == [("duty", True), ("isolated", True), ("fork", True), ("split", False)]
+    assert [alert["text"] for alert in found["alerts"]] == [
+        "ben, lora has used 93 % of the time on the air that the law allows.",
+        f"{node_of(KEYS[ALONE])[:8]} has been in contact with nobody for 4.0 h.",
+        f"{feed_of(PHONES[1])[:8]} has two entries for one place: its key was used twice. 2 nodes saw it.",
+        "The mesh is split into 2 parts.",
+    ]
+    assert found["level"] == "alarm"
+    assert "3 alerts" in found["sentence"]
+    by_rule = {alert["rule"]: alert for alert in found["alerts"]}
+    assert by_rule["isolated"]["node"] == node_of(KEYS[ALONE])
+    assert by_rule["fork"]["feed"] == feed_of(PHONES[1])
+    assert row_of(found, ALONE)["isolated_since_us"] == by_rule["isolated"]["since_us"] - 60_000_000
+
+
+def test_the_latest_entries_and_how_far_they_came(found: dict[str, Any], story: Story) -> None:
+    rows = found["recent"]
+    assert len(rows) == 12
+    assert [row["t_us"] for row in rows] == sorted((row["t_us"] for row in rows), reverse=True)
+    numbers = {feed_of(key): number for number, key in enumerate((*KEYS, *PHONES))}
+    latest = sorted((entry.t_us for entry in story.entries if entry.owner >= 0), reverse=True)
+    assert max(row["t_us"] for row in rows if row["publisher"]) == pytest.approx(latest[0], abs=10)
+    for row in rows:
+        place = (numbers[row["feed"]], row["seq"])
+        copies = [copy for copy in story.copies if (copy.feed_no, copy.seq) == place]
+        assert set(row["held_by"]) == {node_of(KEYS[copy.node_no]) for copy in copies}
+        assert row["reached_us"] == pytest.approx(max(copy.t_us for copy in copies), abs=10)
+
+
+def test_nobody_lacks_anything(tmp_path: Path) -> None:
+    book = Book()
+    for name in ("ana", "ben"):
+        number = book.node(name)
+        book.put(
+            "boots",
+            node_no=number,
+            boot=1,
+            name=name,
+            started_us=HOUR_US,
+            first_us=HOUR_US,
+            last_us=2 * HOUR_US,
+        )
+        book.put("frontiers", node_no=number, feed_no=book.feed("ana"), seq=3)
+    book.write(tmp_path / "db")
+    found = ask(tmp_path / "db", "overview")
+    assert (found["sentence"], found["level"]) == ("Every node has every entry.", "good")
+    assert found["committed_us"] is None
+    assert found["convergence"][-1][1] == 0
+
+
+def test_a_clock_far_ahead_does_not_set_now(tmp_path: Path) -> None:
+    book = Book()
+    for name, last_us in (("ana", 100 * HOUR_US), ("ben", 900 * HOUR_US)):
+        book.put("boots", node_no=book.node(name), boot=1, first_us=90 * HOUR_US, last_us=last_us)
+    book.put("batches", query="q", committed_us=100 * HOUR_US + 5, offsets="")
+    book.write(tmp_path / "db")
+    assert ask(tmp_path / "db", "overview")["as_of_us"] == 100 * HOUR_US
