@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import parse_qs, unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
 from spark_sink import limits
 from spark_sink.errors import OptionError
@@ -54,10 +54,9 @@ def parse_address(name: str) -> Address:
         allowed = "small letters, digits and _, at most 63, and not begin with a digit or pg_"
         raise OptionError("the schema in --db", schema, allowed)
     kept = "&".join(option for option in options if option not in schemas)
-    secrets += parse_qs(parts.query).get("password", [])
-    url = urlunsplit((parts.scheme, parts.netloc, parts.path, kept, ""))
-    place = parts.netloc.rpartition("@")[2]
-    shown = f"{parts.scheme}://{place}{parts.path}?schema={schema}"
+    secrets += [option.partition("=")[2] for option in options if option.startswith("password=")]
+    url = f"{parts.scheme}://{parts.netloc}{parts.path}{f'?{kept}' if kept else ''}"
+    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}?schema={schema}"
     # As it is written in the URL, and as it is meant.
-    hidden = {form for secret in secrets for form in (secret, unquote(secret))}
+    hidden = {form for secret in secrets if secret for form in (secret, unquote(secret))}
     return Address(url, schema, shown, tuple(sorted(hidden, key=len, reverse=True)))

@@ -206,13 +206,14 @@ def _connect(address: Address) -> "psycopg.Connection[Any]":
 
 
 def _lock(connection: "psycopg.Connection[Any]", address: Address) -> None:
-    """The lock lasts as long as the session. Raises BusyError."""
+    """Be the only writer, as long as the session lasts. Raises BusyError."""
     number = zlib.crc32(address.schema.encode()) - 2**31
     (locked,) = _one(connection, "SELECT pg_try_advisory_lock(%s, %s)", limits.APPLICATION_ID, number)
     if not locked:
         raise errors.BusyError(address.shown)
     connection.execute(f"SET tcp_keepalives_idle = {limits.KEEPALIVE_S}")
     connection.execute(f"SET tcp_keepalives_interval = {limits.KEEPALIVE_S}")
+    connection.execute("SET synchronous_commit = on")  # Spark's checkpoint must not be ahead of us
 
 
 def _one(connection: "psycopg.Connection[Any]", sql: str, *parameters: Value) -> Row:

@@ -82,7 +82,7 @@ def fact_of(draw: st.DrawFn, table: str) -> Fact:
     chance = random.Random(repr(sorted(record.items())) + table)
     columns = [column for column in TABLES[table].columns if column.name not in GIVEN]
     fact = {NAMES.get(column.name, column.name): _value(column, chance) for column in columns}
-    fact |= {name: value for name, value in key.items() if name in fact}
+    fact |= {name: value for name, value in record.items() if name in fact}
     if table == "entries":
         own = draw(st.booleans())
         fact |= {name: chance.choice([0, 1]) for name in ("type", "size", "chunks")}

@@ -14,7 +14,7 @@ from tests import needs
 _SETTINGS = {
     "listen_addresses": "",  # a socket in the folder is all there is
     "fsync": "off",
-    "synchronous_commit": "off",
+    "synchronous_commit": "off",  # the job turns it on for itself
     "full_page_writes": "off",
     "shared_buffers": "64MB",
     "max_connections": "20",
