@@ -33,7 +33,7 @@ RULES: Final = {
     rule.name: rule
     for rule in (
         Rule(
-            "isolated", "warning", 1, 0, HOLD_SLOTS * SLOT_US, "h",
+            "isolated", "warning", 0, 0, HOLD_SLOTS * SLOT_US, "h",
             "{who} has been in contact with nobody for {value}.",
             "from the last contact on, once a contact would no longer count (`groups`) for two slots",
         ),

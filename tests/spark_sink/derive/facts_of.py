@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,9 @@ MESH = 2**40
 UNKNOWN = {"rssi_dbm": -32_768, "snr_db": math.nan, "seq": 0, "chunk": 2**32 - 1}
 
 
+@lru_cache(maxsize=1)
 def records_of(folder: Path) -> list[Record]:
-    """All records below *folder*, in order of node, boot and offset."""
+    """All records below *folder*, which must not grow any more, in order of node, boot and offset."""
     found = [
         json.loads(line) for path in sorted(folder.rglob("*.jsonl")) for line in path.read_text().splitlines()
     ]

@@ -49,6 +49,7 @@ def spelled(found: Points, may: dict[tuple[int, int], bool]) -> list[tuple[int, 
     return rows
 
 
+@settings(deadline=None)
 @given(points, st.data())
 def test_spans_are_what_going_through_them_finds(found: Points, data: st.DataObject) -> None:
     may = {place: data.draw(st.booleans()) for place in found}
@@ -57,6 +58,7 @@ def test_spans_are_what_going_through_them_finds(found: Points, data: st.DataObj
     assert list(zip(*(one.tolist() for one in columns), strict=True)) == spelled(found, may)
 
 
+@settings(deadline=None)
 @given(points)
 def test_subjects_that_stay_below_are_left_out(found: Points) -> None:
     always = dict.fromkeys(found, True)
@@ -64,6 +66,7 @@ def test_subjects_that_stay_below_are_left_out(found: Points) -> None:
     assert some.subject.tolist() == [row[0] for row in spelled(found, always)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6), st.integers(0, 5)), max_size=20))
 def test_hours_without_a_row_count_nothing(rows: list[tuple[int, int, int]]) -> None:
     found: Points = {}
@@ -80,6 +83,7 @@ def test_hours_without_a_row_count_nothing(rows: list[tuple[int, int, int]]) -> 
     assert len(some.value) == len(found)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12), st.integers(0, 5)), max_size=20))
 def test_windows_are_sums(rows: list[tuple[int, int, int]]) -> None:
     subject, tick, value = (column(row[part] for row in rows) for part in range(3))

@@ -4,11 +4,12 @@ import random
 import sqlite3
 import time
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink.derive.alert_inputs import QUERIES, SCHEMAS, AlertInputs
@@ -256,6 +257,7 @@ ROWS = {
 }
 
 
+@settings(deadline=None, max_examples=40)
 @given(
     st.fixed_dictionaries({name: st.lists(row, max_size=8, unique=True) for name, row in ROWS.items()}),
     st.randoms(),
@@ -281,6 +283,17 @@ def test_its_queries_are_of_the_tables_there_are() -> None:
     for name, query in QUERIES.items():
         names = [column[0] for column in database.execute(query).description]
         assert names == SCHEMAS[name].names
+
+
+def test_the_table_of_rules_is_the_rules() -> None:
+    text = (Path(__file__).parents[3] / "docs/reference/analytics.md").read_text()
+    rows = [
+        line.strip("| ").split(" | ") for line in text.split("\n## Alerts\n")[1].splitlines() if "| `" in line
+    ]
+    assert [row[:5] for row in rows] == [
+        [f"`{rule.name}`", rule.level, rule.unit, f"{rule.raise_at:g}", f"{rule.clear_at:g}"]
+        for rule in RULES.values()
+    ]
 
 
 def test_a_thousand_nodes_for_a_week() -> None:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink.derive.changes import changes, fold, start
@@ -38,11 +38,13 @@ def test_it_is_what_sets_of_pairs_tell(name: str) -> None:
     assert changes(some).to_pylist() == oracle_b.changes(some.to_pylist())
 
 
+@settings(deadline=None)
 @given(grouped())
 def test_any_groups(rows: list[dict[str, Any]]) -> None:
     assert changes(table(rows)).to_pylist() == oracle_b.changes(rows)
 
 
+@settings(deadline=None)
 @given(grouped(), st.integers(0, 20), st.randoms(use_true_random=False))
 def test_it_can_be_gone_on_with_in_any_order_within_a_part(
     rows: list[dict[str, Any]], slots: int, chance: Any

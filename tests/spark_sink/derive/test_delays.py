@@ -1,6 +1,6 @@
 """Delays end to end, against copy by copy."""
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from spark_sink.derive.delays import delays
 from spark_sink.derive.facts import Facts
@@ -25,6 +25,7 @@ def test_hours_may_be_asked_for_one_by_one(name: str) -> None:
     assert oracle_b.rows(parts, *KEY) == oracle_b.rows(delays(world(name).facts), *KEY)
 
 
+@settings(deadline=None)
 @given(copied_facts())
 def test_any_copies(some: Facts) -> None:
     assert oracle_b.rows(delays(some), *KEY) == oracle_b.delays(some)

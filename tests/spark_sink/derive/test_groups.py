@@ -1,7 +1,7 @@
 """Contact groups, against walking from neighbour to neighbour."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink.derive.facts import RX, TX, Facts
@@ -32,11 +32,13 @@ def test_the_order_of_what_ties_does_not_matter() -> None:
     assert groups(shuffled(whole, 1)) == groups(whole)
 
 
+@settings(deadline=None)
 @given(heard_facts())
 def test_any_packets(some: Facts) -> None:
     assert oracle_b.rows(groups(some), *KEY) == oracle_b.groups(some)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=25))
 def test_components_are_what_is_connected(edges: list[tuple[int, int]]) -> None:
     left, right = (np.array([edge[end] for edge in edges], np.int64) for end in (0, 1))

@@ -1,6 +1,6 @@
 """Progress by the minute, against counting copy by copy."""
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from spark_sink.derive.facts import Facts
 from spark_sink.derive.progress import progress
@@ -22,6 +22,7 @@ def test_hours_may_be_asked_for_one_by_one(name: str) -> None:
     assert by_the_hour(progress, world(name).hours) == progress(world(name).facts)
 
 
+@settings(deadline=None)
 @given(copied_facts())
 def test_any_copies(some: Facts) -> None:
     assert oracle_b.rows(progress(some), "minute_us") == oracle_b.progress(some)

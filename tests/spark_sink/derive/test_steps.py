@@ -1,6 +1,6 @@
 """The frontier over time, against following it entry by entry."""
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from spark_sink.derive.facts import Facts
 from spark_sink.derive.steps import steps
@@ -29,6 +29,7 @@ def test_the_order_of_what_ties_does_not_matter() -> None:
     assert steps(shuffled(facts, 1)) == steps(facts)
 
 
+@settings(deadline=None)
 @given(committed_facts())
 def test_any_entries(facts: Facts) -> None:
     assert oracle_b.rows(steps(facts), *KEY) == oracle_b.steps(facts)
