@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spark_sink.serving.ddl import ARROW_TYPES
 from spark_sink.serving.merge import Batch
 from spark_sink.serving.tables import TABLES, Column, ColumnType
-from tests.spark_sink.serving.merge_oracle import KEYS, Fact, combined
+from tests.spark_sink.serving.merge_oracle import KEYS, SUMS, Fact, combined
 
 NODES = tuple(f"{digit}" * 16 for digit in "b3a")
 FEEDS = tuple(f"{digit}" * 64 for digit in "c1")
@@ -88,6 +88,9 @@ def fact_of(draw: st.DrawFn, table: str) -> Fact:
         fact |= {name: chance.choice([0, 1]) for name in ("type", "size", "chunks")}
         fact["publisher"] = draw(st.sampled_from(NODES)) if own else None
         fact |= {name: chance.choice([0, 1]) if own else None for name in ("boot", "t_us", "mono_us")}
+    if table in SUMS:
+        constant = {name: 0 if name.endswith("_us") else "x" for name in KEYS[table]}
+        fact |= constant | {name: key[name] for name in ("node", "face") if name in fact}
     if table == "boots":
         fact |= {"first_offset": key["offset"], "last_offset": key["offset"], "records": 1}
         fact["feed"] = chance.choice([*FEEDS, None])
@@ -96,13 +99,7 @@ def fact_of(draw: st.DrawFn, table: str) -> Fact:
     return fact
 
 
-@st.composite
-def deliveries(draw: st.DrawFn) -> list[dict[str, list[Fact]]]:
-    """Batches of facts, one fact a key in each batch."""
-    batches: list[dict[str, list[Fact]]] = []
-    for _ in range(draw(st.integers(1, 4))):
-        parts = {}
-        for table in draw(st.lists(st.sampled_from(list(KEYS)), max_size=4, unique=True)):
-            parts[table] = combined(table, draw(st.lists(fact_of(table), max_size=8)))
-        batches.append(parts)
-    return batches
+def deliveries(table: str) -> st.SearchStrategy[list[list[Fact]]]:
+    """What batches bring to a table, one fact a key in each; most keys come again."""
+    facts = st.lists(fact_of(table), min_size=4, max_size=12).map(lambda some: combined(table, some))
+    return st.lists(facts, min_size=2, max_size=4)
