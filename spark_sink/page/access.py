@@ -17,6 +17,7 @@ from spark_sink.page import limits
 from spark_sink.page.errors import BadTokenError
 from spark_sink.page.replies import refusal
 
+TOKEN_VARIABLE: Final = "TINYSSB_PAGE_TOKEN"  # noqa: S105 - its name
 COOKIE: Final = "tinyssb_page"
 LOCAL_NAMES: Final = ("localhost", "127.0.0.1", "[::1]", "::1")
 GUARDED: Final = ("/api/", "/metrics")
@@ -65,6 +66,14 @@ def read_token(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise BadTokenError(str(path), "is no plain text") from error
     return check_token(text, str(path))
+
+
+def find_token(path: Path | None, environment: Mapping[str, str]) -> str | None:
+    """The token of a file, if one is named, else of the environment; None if there is none. Raises BadTokenError."""
+    if path is not None:
+        return read_token(path)
+    given = environment.get(TOKEN_VARIABLE)
+    return check_token(given, TOKEN_VARIABLE) if given is not None else None
 
 
 def check_token(token: str, where: str) -> str:

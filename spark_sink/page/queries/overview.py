@@ -1,13 +1,13 @@
 """The overview: the mesh in one sentence, what is missing over time, nodes, feeds, latest entries."""
 
 from collections import defaultdict
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
+from spark_sink.derive.health import Behind, Figures, Health, health
 from spark_sink.page import limits
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Scope, fetch, pieces
-
-Verdict = tuple[str, str]
 
 
 def overview(scope: Scope) -> Answer:
@@ -15,14 +15,13 @@ def overview(scope: Scope) -> Answer:
     standing = common.standing(scope)
     totals = headline(scope, standing)
     nodes, feeds = common.shown_nodes(scope, standing.behind), common.shown_feeds(scope, standing.lacked)
-    alerts = common.alert_rows(scope, most=limits.ALERTS_SHOWN_MAX)
-    level, sentence = health(totals, alerts)
+    how = condition(scope, standing)
     return {
-        "sentence": sentence,
-        "level": level,
+        "sentence": how.sentence,
+        "level": how.level,
         "totals": totals,
         "convergence": convergence(scope, totals),
-        "alerts": alerts,
+        "alerts": common.alert_rows(scope, most=limits.ALERTS_SHOWN_MAX),
         "nodes": common.node_rows(scope, nodes, standing.behind),
         "feeds": [
             {**common.feed_row(scope, number, standing.newest[number]), "behind": standing.lacked[number]}
@@ -35,9 +34,9 @@ def overview(scope: Scope) -> Answer:
 
 def summary(scope: Scope) -> Answer:
     """What every page is told of a change: totals, sentence, level. Raises DatabaseFailedError."""
-    totals = headline(scope, common.standing(scope))
-    level, sentence = health(totals, common.alert_rows(scope, most=limits.ALERTS_SHOWN_MAX))
-    return {"totals": totals, "sentence": sentence, "level": level}
+    standing = common.standing(scope)
+    how = condition(scope, standing)
+    return {"totals": headline(scope, standing), "sentence": how.sentence, "level": how.level}
 
 
 def headline(scope: Scope, standing: common.Standing) -> Answer:
@@ -64,23 +63,39 @@ def counted(scope: Scope, rows: str) -> int:
     return int(count)
 
 
-def health(totals: Answer, alerts: list[Answer]) -> Verdict:
-    """Level and sentence: the worst of the open alerts and of what is missing."""
-    still = [alert for alert in alerts if alert["until_us"] is None]
-    alarms = sum(alert["level"] == "alarm" for alert in still)
-    level = "alarm" if alarms else "warning" if still else "good"
-    if totals["behind"] == 0:
-        sentence = "Every node has every entry"
-    else:
-        lacking = f"{_count(totals['behind_nodes'], 'node')} of {totals['nodes']}"
-        sentence = f"{lacking} lack entries, {totals['behind']} in all"
-    if still:
-        sentence += f"; {_count(len(still), 'alert')} open"
-    return level, f"{sentence}."
+def condition(scope: Scope, standing: common.Standing) -> Health:
+    """The mesh in one sentence, from who lacks what and the alerts that are open."""
+    rows = fetch(
+        scope.db,
+        "SELECT rule, subject, since_us, level FROM alerts WHERE until_us IS NULL ORDER BY since_us, rule, subject"
+        " LIMIT ?",
+        (limits.COUNTED_MAX,),
+    )
+    names = {rule: [scope.subject(row[1])["label"] for row in rows if row[0] == rule] for rule in _TOLD}
+    return health(
+        Figures(
+            nodes=len(scope.nodes),
+            entries=sum(standing.newest.values()),
+            behind=[
+                Behind(scope.label(number), lacks) for number, lacks in standing.behind.items() if lacks > 0
+            ],
+            isolated=names["isolated"],
+            silent=names["silent"],
+            split_since_us=next((row[2] for row in rows if row[0] == "split"), None),
+            alarms=sum(row[3] == "alarm" for row in rows),
+            warnings=sum(row[3] != "alarm" and row[0] not in _TOLD for row in rows),
+        ),
+        _clock,
+    )
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+_TOLD: Final = ("isolated", "silent", "split")
+"""Alerts that the sentence has words of their own for."""
+
+
+def _clock(t_us: int) -> str:
+    """A time as the sentence says it; where its reader is, nobody here knows."""
+    return datetime.fromtimestamp(t_us / limits.SECOND_US, UTC).strftime("%-d %b %H:%M UTC")
 
 
 def convergence(scope: Scope, totals: Answer) -> list[tuple[int, int]]:

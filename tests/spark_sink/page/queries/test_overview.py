@@ -152,7 +152,9 @@ def test_alerts_open_ones_first_and_only_of_the_range(found: dict[str, Any]) -> 
         "The mesh is split into 2 parts.",
     ]
     assert found["level"] == "alarm"
-    assert "3 alerts" in found["sentence"]
+    assert found["sentence"].endswith(
+        f"{node_of(KEYS[ALONE])[:8]} is in contact with nobody; 1 alarm goes on."
+    )
     by_rule = {alert["rule"]: alert for alert in found["alerts"]}
     assert by_rule["isolated"]["node"] == node_of(KEYS[ALONE])
     assert by_rule["fork"]["feed"] == feed_of(PHONES[1])
@@ -189,7 +191,7 @@ def test_nobody_lacks_anything(tmp_path: Path) -> None:
         book.put("frontiers", node_no=number, feed_no=book.feed("ana"), seq=3)
     book.write(tmp_path / "db")
     found = ask(tmp_path / "db", "overview")
-    assert (found["sentence"], found["level"]) == ("Every node has every entry.", "good")
+    assert (found["sentence"], found["level"]) == ("Both nodes have everything.", "good")
     assert found["committed_us"] is None
     assert found["convergence"][-1][1] == 0
 
@@ -201,3 +203,26 @@ def test_a_clock_far_ahead_does_not_set_now(tmp_path: Path) -> None:
     book.put("batches", query="q", committed_us=100 * HOUR_US + 5, offsets="")
     book.write(tmp_path / "db")
     assert ask(tmp_path / "db", "overview")["as_of_us"] == 100 * HOUR_US
+
+
+def test_a_mesh_in_parts_is_told_with_the_time(tmp_path: Path) -> None:
+    book = Book()
+    book.put(
+        "boots", node_no=book.node("ana"), boot=1, name="ana", started_us=HOUR_US, first_us=1, last_us=END_US
+    )
+    book.put(
+        "alerts", rule="split", subject="mesh", since_us=HOUR_US * 14, level="warning", value=2.0, peak=2.0
+    )
+    book.put(
+        "alerts",
+        rule="stuck",
+        subject="node 0",
+        since_us=HOUR_US * 15,
+        level="warning",
+        value=12.0,
+        peak=12.0,
+    )
+    book.write(tmp_path / "db")
+    found = ask(tmp_path / "db", "overview")
+    assert "the mesh is split since 1 Jan 14:00 UTC; 1 warning goes on." in found["sentence"]
+    assert found["level"] == "warning"
