@@ -68,9 +68,6 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="most bytes read at a time (%(default)s)",
     )
-    parser.add_argument(
-        "--skip-lost", action="store_true", help="go on if records were deleted before they were read"
-    )
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="tasks at a time (%(default)s)")
     parser.add_argument("--memory-mb", type=int, default=1024, metavar="N", help="Java's heap (%(default)s)")
 
@@ -84,7 +81,6 @@ def _stream(options: argparse.Namespace) -> int:
         database=options.db,
         checkpoint=options.checkpoint or default_checkpoint(options.db),
         bytes_per_batch=options.batch_bytes,
-        skip_lost=options.skip_lost,
         threads=options.threads,
         memory_mb=options.memory_mb,
     )

@@ -1,7 +1,6 @@
 """What can go wrong in the sink: one class per cause, its message ready to be shown to a user."""
 
 from pathlib import Path
-from typing import Final
 
 from spark_sink import limits
 
@@ -73,43 +72,11 @@ class UnreachableDatabaseError(SinkError):
         )
 
 
-_LOSS_HELP: Final = (
-    "Nothing was counted beyond it. Bring the file back as it was, or go on without it: --skip-lost "
-    "(what is lost is then listed in the table bad_lines)."
-)
-
-
-class SegmentVanishedError(SinkError):
-    """A segment is gone that had not been read to its end."""
-
-    def __init__(self, node: str, segment: str) -> None:
-        self.short = "vanished before it was read to its end"
-        super().__init__(f"The log segment {node}/{segment} {self.short}. {_LOSS_HELP}")
-
-
-class SegmentShrunkError(SinkError):
-    """A segment is shorter than what was already read of it."""
-
-    def __init__(self, node: str, segment: str, read: int, size: int) -> None:
-        self.short = f"shrank to {size} bytes after {read} had been read"
-        super().__init__(f"The log segment {node}/{segment} {self.short}. {_LOSS_HELP}")
-
-
 class NoLogsFolderError(SinkError):
     """The folder of logs does not exist."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"There is no folder {path}. Name the folder that holds the nodes' event logs.")
-
-
-class TwoFoldersError(SinkError):
-    """One node's log is in two places: its records would be counted twice."""
-
-    def __init__(self, node: str, one: str, other: str) -> None:
-        super().__init__(
-            f"The log of node {node} is in two folders, {one} and {other}; nothing was counted. "
-            "Move one of them elsewhere, or name a narrower folder."
-        )
 
 
 class OptionError(SinkError):
@@ -119,6 +86,24 @@ class OptionError(SinkError):
 
     def __init__(self, option: str, value: str, allowed: str) -> None:
         super().__init__(f"{option} is {value!r}, but must be {allowed}.")
+
+
+class CheckpointVersionError(SinkError):
+    """The checkpoint was written by a program that kept its place in another way."""
+
+    exit_code = 78
+
+    def __init__(self, version: object) -> None:
+        cause = (
+            "the change that lets segments come late and in any order (version 1 knew one place in each log)"
+            if version == 1
+            else "a change this program does not know: the one that wrote it is newer, or something else wrote it"
+        )
+        super().__init__(
+            f"The checkpoint keeps its place by version {version}, this program by version {limits.OFFSET_VERSION}. "
+            f"What broke it is {cause}. Nothing was read. Delete the checkpoint and start again: the database knows "
+            "how far it was read, so nothing is counted twice or skipped."
+        )
 
 
 class BatchGapError(SinkError):

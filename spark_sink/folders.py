@@ -1,97 +1,117 @@
-"""The nodes' folders of logs on disk, as a listing that can be planned over."""
+"""Logs in folders of this machine, listed often and cheaply."""
 
 import os
-import re
+import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
+from dataclasses import dataclass
 
 from spark_sink import limits
-from spark_sink.blocks import record_before
-from spark_sink.errors import NoLogsFolderError, TwoFoldersError
+from spark_sink.errors import NoLogsFolderError
+from spark_sink.log_files import NETWORKS, NODE, SEGMENT
 from spark_sink.segments import Listing, Segment
 
-_NODE: Final = re.compile(r"[0-9a-f]{16}\Z")
-_NETWORKS: Final = "networks"
-"""Where a home has the logs of its further networks, one mesh each: not to be mixed with this one."""
-_SEGMENT: Final = re.compile(r"[0-9]{8}-[0-9]{12}\.jsonl\Z")
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A folder as it was when it was looked at."""
+
+    modified_ns: int
+    looked_ns: int
+    settled: bool
+    """It had not changed just before: its next change is sure to give it another time."""
+    inner: tuple[str, ...]
+    segments: tuple[Segment, ...]
 
 
 class Folders:
-    """All nodes' logs below one folder.
+    """All nodes' logs below one folder (`log_files.LogFiles`).
 
-    A node's folder is any folder named by 16 hexadecimal digits, so the folder given may be a node's own events
-    folder, a home with ``events/<node>`` in it, or a folder of many such. Further networks of a home are left out.
+    A folder whose time of change is as it was has the same files: then only its newest segment is asked for its size.
+    For what that misses (a segment that is not the newest and grows where it lies) every folder is looked at anew once
+    a minute.
     """
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._nodes: dict[str, str] = {}
-        self._tails: dict[str, tuple[int, Segment]] = {}
-
-    def path(self, node: str, segment: str) -> str:
-        """Where a segment lies; *node* was in the last listing."""
-        return str(Path(self._nodes[node]) / segment)
+        self._seen: dict[str, _Seen] = {}
 
     def listing(self) -> Listing:
-        """What is there now. Raises NoLogsFolderError, TwoFoldersError; OSError if a folder may not be read."""
-        if not Path(self._root).is_dir():
+        """What is there now. Raises NoLogsFolderError; OSError if a folder may not be read."""
+        if not os.path.isdir(self._root):  # noqa: PTH112 - called often
             raise NoLogsFolderError(self._root)
-        nodes: dict[str, str] = {}
-        for folder in _node_folders(self._root, 0):
-            node = Path(folder).name
-            if node in nodes:
-                raise TwoFoldersError(node, nodes[node], folder)
-            nodes[node] = folder
-        self._nodes = nodes
-        listings = {node: self._segments(folder) for node, folder in sorted(nodes.items())}
-        return {node: segments for node, segments in listings.items() if segments}
+        now_ns = time.time_ns()
+        before, self._seen = self._seen, {}
+        found: dict[str, list[tuple[Segment, ...]]] = {}
+        for node, segments in self._walk(self._root, 0, before, now_ns):
+            if segments:
+                found.setdefault(node, []).append(segments)
+        return {
+            node: lists[0] if len(lists) == 1 else tuple(sorted(segment for one in lists for segment in one))
+            for node, lists in sorted(found.items())
+        }
 
-    def _segments(self, folder: str) -> list[Segment]:
-        """Names first, sizes after: a segment that has a successor has its last size."""
-        names = sorted(path.name for path in Path(folder).iterdir() if _SEGMENT.match(path.name))
-        segments = []
-        for name in names:
-            path = Path(folder) / name
-            try:
-                size = path.stat().st_size
-            except FileNotFoundError:
-                continue  # deleted since: planning finds out whether it was needed
-            segments.append(
-                Segment(name, size) if name != names[-1] else self._growing(str(path), name, size)
-            )
-        return segments
+    def read(self, path: str, low: int, high: int) -> bytes:
+        """Bytes *low* to *high* of a file, fewer at its end. Raises FileNotFoundError; OSError."""
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(file, high - low, low)
+        finally:
+            os.close(file)
 
-    def _growing(self, path: str, name: str, size: int) -> Segment:
-        """The last segment of a node, up to its last line feed. Looked at again only when its size has changed."""
-        known = self._tails.get(path)
-        if known is None or known[0] != size:
-            known = (size, _readable(path, name, size))
-            self._tails[path] = known
-        return known[1]
-
-
-def _node_folders(folder: str, depth: int) -> Iterator[str]:
-    if _NODE.match(Path(folder).name):
-        yield folder
-    elif depth < limits.FOLDER_DEPTH_MAX:
-        with os.scandir(folder) as entries:
-            inner = [entry.path for entry in entries if entry.is_dir() and entry.name != _NETWORKS]
-            for path in sorted(inner):
-                yield from _node_folders(path, depth + 1)
+    def _walk(
+        self, folder: str, depth: int, before: dict[str, _Seen], now_ns: int
+    ) -> Iterator[tuple[str, tuple[Segment, ...]]]:
+        """Nodes' folders, each with its segments."""
+        node = os.path.basename(os.path.abspath(folder))  # noqa: PTH100, PTH119 - called often
+        is_node = NODE.match(node) is not None
+        try:
+            seen = _look(folder, before.get(folder), now_ns, is_node=is_node)
+        except FileNotFoundError:
+            return  # gone since its name was read
+        self._seen[folder] = seen
+        if is_node:
+            yield node, seen.segments
+        elif depth < limits.FOLDER_DEPTH_MAX:
+            for inner in seen.inner:
+                yield from self._walk(inner, depth + 1, before, now_ns)
 
 
-def _readable(path: str, name: str, size: int) -> Segment:
-    with Path(path).open("rb") as file:
-        end = size
-        while end > 0:
-            low = max(0, end - limits.TAIL_SIZE)
-            file.seek(low)
-            found = file.read(end - low).rfind(b"\n")
-            if found >= 0:
-                last = record_before(file, low + found + 1)
-                if last is None:
-                    return Segment(name, low + found + 1)
-                return Segment(name, low + found + 1, last["offset"] + 1, last.get("kind") == "stop")
-            end = low
-    return Segment(name, 0)
+def _look(folder: str, known: _Seen | None, now_ns: int, *, is_node: bool) -> _Seen:
+    modified_ns = os.stat(folder).st_mtime_ns  # noqa: PTH116 - called often
+    if (
+        known is not None
+        and known.settled
+        and known.modified_ns == modified_ns
+        and now_ns - known.looked_ns < limits.FOLDER_LOOK_NS
+    ):
+        return _grown(known)
+    inner, segments = [], []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if is_node:
+                if found := SEGMENT.match(entry.name):
+                    segment = _segment(entry, int(found[1]), int(found[2]), folder)
+                    segments += [segment] if segment else []
+            elif entry.name != NETWORKS and entry.is_dir():
+                inner.append(entry.path)
+    settled = now_ns - modified_ns > limits.FOLDER_SETTLED_NS
+    return _Seen(modified_ns, now_ns, settled, tuple(sorted(inner)), tuple(sorted(segments)))
+
+
+def _segment(entry: "os.DirEntry[str]", boot: int, first: int, folder: str) -> Segment | None:
+    try:
+        return Segment(boot, first, entry.stat().st_size, folder)
+    except FileNotFoundError:
+        return None  # deleted since its name was read
+
+
+def _grown(known: _Seen) -> _Seen:
+    """A folder with the same files: the newest may have grown."""
+    if not known.segments:
+        return known
+    last = known.segments[-1]
+    size = os.stat(last.path).st_size  # noqa: PTH116 - called often
+    if size == last.size:
+        return known
+    segments = (*known.segments[:-1], last._replace(size=size))
+    return _Seen(known.modified_ns, known.looked_ns, known.settled, known.inner, segments)

@@ -80,7 +80,6 @@ def start(
         session.readStream.format("tinyssb")
         .schema(schema.ddl(COLUMNS))
         .option("maxBytesPerBatch", settings.bytes_per_batch)
-        .option("failOnLoss", str(not settings.skip_lost).lower())
         .load(str(settings.logs))
     )
 

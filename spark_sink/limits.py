@@ -21,8 +21,8 @@ TASK_SIZE: Final = 16 * 2**20
 """Bytes per Spark task: a second's work, so that a core's start-up cost vanishes and cores share evenly."""
 BATCH_SIZE: Final = 32 * 2**20
 """Bytes per micro-batch unless told otherwise: 160,000 records, whose rows fit into the driver with ease."""
-SHARE_MIN: Final = 256 * 2**10
-"""Bytes of one log read at a time when there are many behind: ten segments of an hour, so that few have to be cut."""
+SHARE_MIN: Final = 2**20
+"""Bytes of one log read at a time when many are behind: forty segments of an hour, so that few have to be cut."""
 OFFSET_VERSION: Final = 2
 """Version of the stream's offset, as the checkpoint keeps it. 1 read each log once from its beginning to its end."""
 OFFSET_MAX: Final = 10**12

@@ -7,6 +7,7 @@ fails either is halved until its bad lines are found; what is left is read line 
 import io
 import json
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -56,46 +57,54 @@ class Shape:
 
 @dataclass(slots=True)
 class Place:
-    """Whose lines are read, and the offset of the last record before them."""
+    """Whose lines are read, and which of them are to be counted."""
 
     node: str
     boot: int
     last_offset: int
+    """Offset of the last record before them; moves on with reading."""
+    next_offset: int = limits.OFFSET_MAX
+    """They come before this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Where a part of a block comes from."""
+    """A part of a block, read off one file."""
 
     start: int
     """Where in the block it begins."""
     path: str
     byte: int
     """Where in the file it begins."""
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole lines, read off one or several files of one boot."""
+    """Whole lines, read off one or several files. The pieces have places of their own, each."""
 
     data: bytes
     pieces: tuple[Piece, ...]
+    """At least one; the first begins where the block does, or before."""
     skipped: int = 0
     """Bytes left out before ``data``; what the pieces' starts count from."""
 
     def cut(self, at: int) -> "tuple[Block, Block]":
         """The *at* bytes at the beginning, and the rest."""
+        start = self.skipped + at
+        later = bisect_left(self.pieces, start, key=lambda piece: piece.start)
+        split = later if later < len(self.pieces) and self.pieces[later].start == start else later - 1
         return (
-            Block(self.data[:at], self.pieces, self.skipped),
-            Block(self.data[at:], self.pieces, self.skipped + at),
+            Block(self.data[:at], self.pieces[:later], self.skipped),
+            Block(self.data[at:], self.pieces[split:], start),
         )
 
-    def lines(self) -> Iterator[tuple[str, int, bytes]]:
-        """Each line with the file and the place in it where it lies."""
+    def lines(self) -> Iterator[tuple[Piece, int, bytes]]:
+        """Each line with the piece and the place in its file where it lies."""
         at = self.skipped
         for line in io.BytesIO(self.data):
-            piece = max((piece for piece in self.pieces if piece.start <= at), key=lambda piece: piece.start)
-            yield piece.path, piece.byte + at - piece.start, line
+            piece = self.pieces[bisect_right(self.pieces, at, key=lambda piece: piece.start) - 1]
+            yield piece, piece.byte + at - piece.start, line
             at += len(line)
 
 
@@ -103,38 +112,39 @@ class _NoRecordError(Exception):
     """A line is no record; the message is what `bad_reason` says."""
 
 
-def parse_block(block: Block, place: Place, shape: Shape) -> Iterator[pa.RecordBatch]:
-    """Yield the lines of *block* in order. Moves ``place.last_offset`` on."""
+def parse_block(block: Block, shape: Shape) -> Iterator[pa.RecordBatch]:
+    """Yield the lines of *block* in order. Moves the ``last_offset`` of its places on."""
     feeds = np.flatnonzero(np.frombuffer(block.data, np.uint8) == _LINE_FEED)
-    batch = _parse_fast(block.data, feeds, place, shape)
+    batch = _parse_fast(block, feeds, shape)
     if batch is not None:
         yield batch
     elif len(feeds) > limits.SLOW_LINES:
         for half in block.cut(int(feeds[len(feeds) // 2]) + 1):
-            yield from parse_block(half, place, shape)
+            yield from parse_block(half, shape)
     else:
-        rows = [_parse_slow(path, byte, line, place, shape) for path, byte, line in block.lines()]
+        rows = [_parse_slow(piece, byte, line, shape) for piece, byte, line in block.lines()]
         yield pa.RecordBatch.from_pylist(rows, schema=shape.schema)
 
 
-def _parse_fast(block: bytes, feeds: _Places, place: Place, shape: Shape) -> pa.RecordBatch | None:
+def _parse_fast(block: Block, feeds: _Places, shape: Shape) -> pa.RecordBatch | None:
     """All lines at once, None if any of them needs a closer look."""
-    if not _looks_like_objects(block, feeds):
+    if not _looks_like_objects(block.data, feeds):
         return None
     try:
-        block.decode()
+        block.data.decode()
         table = pyarrow.json.read_json(
-            pa.BufferReader(block),
-            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            pa.BufferReader(block.data),
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
             parse_options=pyarrow.json.ParseOptions(
                 explicit_schema=shape.record_schema, unexpected_field_behavior="ignore"
             ),
         )
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
-    if table.num_rows != len(feeds) or not _is_true(table, place, shape):
+    if table.num_rows != len(feeds) or not _is_true(table, shape):
         return None
-    place.last_offset = table.column("offset")[-1].as_py()
+    if not _belong(table, block, feeds):
+        return None
     present = set(table.column_names)
     columns = [
         table.column(field.name).combine_chunks()
@@ -163,21 +173,47 @@ def _looks_like_objects(block: bytes, feeds: _Places) -> bool:
     )
 
 
-def _is_true(table: pa.Table, place: Place, shape: Shape) -> bool:
+def _is_true(table: pa.Table, shape: Shape) -> bool:
     """The rules of `_check`, for whole columns."""
     if any(table.column(name).null_count for name in shape.header):
         return False
-    offsets = table.column("offset").to_numpy()
     return bool(
         pc.max(table.column("v")).as_py() == pc.min(table.column("v")).as_py() == limits.EVENTS_VERSION
-        and pc.all(pc.equal(table.column("node"), place.node)).as_py()
-        and pc.all(pc.equal(table.column("boot"), place.boot)).as_py()
-        and offsets[0] > place.last_offset
-        and (np.diff(offsets) > 0).all()
         and all(_in_bounds(table.column(field.name), field) for field in shape.numbers)
         and all(_has_size(table.column(field.name), field) for field in shape.sized)
         and all(_has_fields(table, kind, names) for kind, names in shape.required.items())
     )
+
+
+def _belong(table: pa.Table, block: Block, feeds: _Places) -> bool:
+    """All lines are records of their pieces' places; then the places move on."""
+    places = [piece.place for piece in block.pieces]
+    starts = np.array([piece.start - block.skipped for piece in block.pieces])
+    firsts = np.searchsorted(feeds, starts)  # lines that end before a piece's beginning come before it
+    lasts = np.append(firsts[1:], len(feeds)) - 1
+    counts = lasts + 1 - firsts
+    offsets = table.column("offset").to_numpy()
+    grows = np.diff(offsets) > 0
+    grows[firsts[1:] - 1] = True  # another place
+    if not (
+        _are(table.column("node"), [place.node for place in places], counts)
+        and (table.column("boot").to_numpy() == np.repeat([place.boot for place in places], counts)).all()
+        and grows.all()
+        and (offsets[firsts] > [place.last_offset for place in places]).all()
+        and (offsets[lasts] < [place.next_offset for place in places]).all()
+    ):
+        return False
+    for place, offset in zip(places, offsets[lasts].tolist(), strict=True):
+        place.last_offset = offset
+    return True
+
+
+def _are(column: pa.ChunkedArray, values: Sequence[str], counts: _Places) -> bool:
+    """True if *column* has each of *values* so many times, in order."""
+    expected: Any = values[0]
+    if len(set(values)) > 1:
+        expected = pc.take(pa.array(values), pa.array(np.repeat(np.arange(len(values)), counts)))
+    return bool(pc.all(pc.equal(column, expected)).as_py())
 
 
 def _in_bounds(column: pa.ChunkedArray, field: Field) -> bool:
@@ -201,15 +237,15 @@ def _has_fields(table: pa.Table, kind: str, names: tuple[str, ...]) -> bool:
     return not any(column.null_count for column in of_kind.columns)
 
 
-def _parse_slow(path: str, byte: int, line: bytes, place: Place, shape: Shape) -> dict[str, Any]:
+def _parse_slow(piece: Piece, byte: int, line: bytes, shape: Shape) -> dict[str, Any]:
     """One line as a row of the source: a record, or where and why there is none."""
     try:
         record = _parse_object(line, shape)
-        _check(record, place, shape)
+        _check(record, piece.place, shape)
     except _NoRecordError as error:
         text = line[: limits.LINE_SIZE_MAX].decode(errors="replace").rstrip("\n")[: limits.BAD_TEXT_MAX]
-        return {"bad_path": path, "bad_byte": byte, "bad_reason": str(error), "bad_text": text}
-    place.last_offset = record["offset"]
+        return {"bad_path": piece.path, "bad_byte": byte, "bad_reason": str(error), "bad_text": text}
+    piece.place.last_offset = record["offset"]
     return record
 
 
@@ -266,6 +302,8 @@ def _check(record: dict[str, Any], place: Place, shape: Shape) -> None:
         raise _NoRecordError("belongs to another node or boot")
     if record["offset"] <= place.last_offset:
         raise _NoRecordError("counted before: its offset does not grow")
+    if record["offset"] >= place.next_offset:
+        raise _NoRecordError("its offset is that of a record in another segment, or not to be believed")
 
 
 def _check_value(field: Field, value: object) -> None:

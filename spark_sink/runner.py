@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from spark_sink import errors, session
 from spark_sink.folders import Folders
-from spark_sink.segments import parse_offset, size_before
+from spark_sink.intervals import parse_offset
+from spark_sink.planner import Planner
 from spark_sink.settings import Settings
 
 if TYPE_CHECKING:
@@ -91,9 +92,10 @@ def _tell_progress(
 
 def _bytes_read(settings: Settings, end: str) -> tuple[int, int]:
     """Bytes before the offset *end* among all that are there."""
-    listing = Folders(str(settings.logs)).listing()
-    total = sum(segment.size for segments in listing.values() for segment in segments)
-    return size_before(listing, parse_offset(json.loads(end))), total
+    planner = Planner(Folders(str(settings.logs)))
+    planner.refresh()
+    total = planner.bytes_listed()
+    return total - planner.bytes_behind(parse_offset(json.loads(end))), total
 
 
 def plain(text: str, settings: Settings) -> errors.SinkError:

@@ -98,6 +98,12 @@ FIELDS: Final = (
     _text("rule"),
     _text("network", 14),
     _text("network_name"),
+    Field("latitude", FieldType.FLOAT, -90, 90),
+    Field("longitude", FieldType.FLOAT, -180, 180),
+    _text("region"),
+    _text("sub_band"),
+    _count("limit_ppm", 1_000_000),
+    Field("window_us", FieldType.INT, 0, TIME_MAX_US),
 )
 
 BAD_FIELDS: Final = (
@@ -116,6 +122,7 @@ REQUIRED: Final = {
     "tx_more": ("face", "packet", "count", "size"),
     "set": ("feed", "count", "state"),
     "fork": ("feed", "seq", "held", "other"),
+    "spared": ("face", "count"),
 }
 """By kind, the fields without which a record cannot be counted. Records of other kinds are only counted by kind."""
 

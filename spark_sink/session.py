@@ -40,9 +40,10 @@ def make_session(*, threads: int, memory_mb: int) -> "SparkSession":
     for name, value in _config(threads, memory_mb).items():
         builder = builder.config(name, value)
     session = _start(builder)
-    from spark_sink.source import TinyssbDataSource  # noqa: PLC0415 - as above
+    from spark_sink.source import TinyssbDataSource, TinyssbPartialsDataSource  # noqa: PLC0415 - as above
 
     session.dataSource.register(TinyssbDataSource)
+    session.dataSource.register(TinyssbPartialsDataSource)
     return session
 
 

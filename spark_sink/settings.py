@@ -19,8 +19,6 @@ class Settings:
     """Folder where Spark keeps how far it has read; belongs to the database."""
     bytes_per_batch: int = limits.BATCH_SIZE
     """Most bytes of log in one micro-batch."""
-    skip_lost: bool = False
-    """Go on when records were deleted before they were read."""
     threads: int = 2
     """Spark's tasks at a time."""
     memory_mb: int = 1024

@@ -3,14 +3,19 @@
     spark.dataSource.register(TinyssbDataSource)
     spark.readStream.format("tinyssb").option("maxBytesPerBatch", 32 * 2**20).load("/var/log/tinyssb")
 
-Options: ``path`` (also the argument of ``load``), ``maxBytesPerBatch`` (bytes, 0 for no limit), ``maxBytesPerTask``
-(bytes), ``failOnLoss`` (``true`` or ``false``: what to do when unread records are gone). All columns are in
-``spark_sink.schema``; who gives ``schema(...)`` with fewer of them is served faster.
+Options: ``path`` (also the argument of ``load``; a folder, or ``s3://bucket/prefix``), ``endpoint`` (of an
+S3-compatible store), ``maxBytesPerBatch`` (bytes, 0 for no limit), ``maxBytesPerTask`` (bytes), ``startingOffset``
+(JSON of an offset: where a query without a checkpoint begins). All columns are in ``spark_sink.schema``; who gives
+``schema(...)`` with fewer of them is served faster.
+
+``tinyssb-partials`` reads the same with the same options, and hands out what `spark_sink.partials.reduce` makes of it
+in the tasks: rows of (``part``, the part's name; ``rows``, a table as an Arrow IPC stream).
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -25,18 +30,12 @@ from pyspark.sql.types import StructType
 from spark_sink import blocks, limits, lines, schema
 from spark_sink.errors import OptionError
 from spark_sink.folders import Folders
-from spark_sink.segments import (
-    ByteRange,
-    Listing,
-    Lost,
-    Offset,
-    advance,
-    locate,
-    pack,
-    parse_offset,
-    ranges,
-    serialize_offset,
-)
+from spark_sink.intervals import Offset, parse_offset, serialize_offset
+from spark_sink.log_files import LogFiles
+from spark_sink.planner import Planner
+from spark_sink.segments import Lost, Part, pack, segment_name
+
+_PARTIALS: Final = "part STRING, rows BINARY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +45,35 @@ class Options:
     path: str
     bytes_per_batch: int
     bytes_per_task: int
-    fail_on_loss: bool
+    starting_offset: Offset
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
-        """Read the options as Spark hands them over. Raises OptionError."""
+        """Read the options as Spark hands them over. Raises OptionError, CheckpointVersionError."""
         path = options.get("path", "")
         if not path:
             raise OptionError("path", path, "the folder that holds the nodes' event logs")
-        fail_on_loss = options.get("failOnLoss", "true").lower()
-        if fail_on_loss not in {"true", "false"}:
-            raise OptionError("failOnLoss", fail_on_loss, "true or false")
         return cls(
             path=path,
             bytes_per_batch=_size(options, "maxBytesPerBatch", limits.BATCH_SIZE, least=0),
             bytes_per_task=_size(options, "maxBytesPerTask", limits.TASK_SIZE, least=1),
-            fail_on_loss=fail_on_loss == "true",
+            starting_offset=_starting_offset(options.get("startingOffset", "")),
         )
+
+    def files(self) -> LogFiles:
+        """Where the logs lie."""
+        return Folders(self.path)
+
+
+def _starting_offset(text: str) -> Offset:
+    if not text:
+        return {}
+    try:
+        return parse_offset(json.loads(text))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise OptionError(
+            "startingOffset", text[: limits.BAD_TEXT_MAX], "an offset of this source"
+        ) from error
 
 
 def _size(options: Mapping[str, str], name: str, default: int, *, least: int) -> int:
@@ -84,16 +95,65 @@ def _names(wanted: StructType) -> list[str]:
 
 
 class Task(InputPartition):
-    """What one Spark task reads: ranges with the paths of their files, and losses to be written down."""
+    """What one Spark task reads: parts of segments, and losses to be written down."""
 
-    def __init__(self, parts: Sequence[tuple[ByteRange, str]], lost: Sequence[tuple[Lost, str]] = ()) -> None:
+    def __init__(self, parts: Sequence[Part], lost: Sequence[Lost] = ()) -> None:
         super().__init__(None)
         self.parts = parts
         self.lost = lost
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How tasks read: it travels to where they run."""
+
+    options: Options
+    names: tuple[str, ...]
+    partials: bool
+
+    def tasks(self, planner: Planner, start: Offset, end: Offset) -> list[Task]:
+        """Cut what lies between two offsets into tasks. Raises OSError."""
+        parts, lost = planner.parts(start, end)
+        tasks = [Task(task) for task in pack(parts, self.options.bytes_per_task)]
+        if lost:
+            tasks.append(Task((), lost))
+        return tasks
+
+    def read(self, task: Task) -> Iterator[pa.RecordBatch]:
+        """Read a task. Raises OSError."""
+        if not self.partials:
+            return self._rows(task, lines.Shape(self.names))
+        return _partials(self._rows(task, lines.Shape([field.name for field in schema.COLUMNS])))
+
+    def _rows(self, task: Task, shape: lines.Shape) -> Iterator[pa.RecordBatch]:
+        yield from blocks.read_parts(self.options.files(), task.parts, shape)
+        if task.lost:
+            yield lines.bad_rows([_lost_row(lost) for lost in task.lost], shape)
+
+
+def _lost_row(lost: Lost) -> tuple[str, int, str]:
+    path = f"{lost.node}/{segment_name(lost.boot, lost.first)}"
+    return path, 0, f"records {lost.first} to {lost.next - 1} vanished between planning and reading"
+
+
+def _partials(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What the analytics need of a task's rows, as small tables."""
+    from spark_sink.partials.reduce import reduce  # noqa: PLC0415 - who only wants rows does without it
+
+    for part, table in reduce(batches):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        yield pa.RecordBatch.from_pydict(
+            {"part": pa.array([part]), "rows": pa.array([sink.getvalue().to_pybytes()], pa.binary())}
+        )
+
+
 class TinyssbDataSource(DataSource):
     """Spark's way in; see the module's description."""
+
+    partials = False
+    """Hand out what the analytics need instead of rows."""
 
     @classmethod
     def name(cls) -> str:
@@ -106,93 +166,95 @@ class TinyssbDataSource(DataSource):
 
     def reader(self, schema: StructType) -> "TinyssbReader":
         """Read what there is now, once."""
-        return TinyssbReader(Options.parse(self.options), _names(schema))
+        return TinyssbReader(self._reading(schema))
 
     def streamReader(self, schema: StructType) -> "TinyssbStreamReader":  # noqa: N802 - Spark's name
         """Read on and on."""
-        return TinyssbStreamReader(Options.parse(self.options), _names(schema))
+        return TinyssbStreamReader(self._reading(schema))
+
+    def _reading(self, wanted: StructType) -> _Reading:
+        names = () if self.partials else tuple(_names(wanted))
+        return _Reading(Options.parse(self.options), names, self.partials)
 
 
-class _Planner:
-    """What both readers share: listing, planning, reading."""
+class TinyssbPartialsDataSource(TinyssbDataSource):
+    """The same logs, reduced in the tasks to what the analytics need."""
 
-    def __init__(self, options: Options, names: Sequence[str]) -> None:
-        self.options = options
-        self.folders = Folders(options.path)
-        self.shape = lines.Shape(names)
+    partials = True
 
-    def tasks(self, listing: Listing, start: Offset, end: Offset) -> list[Task]:
-        """Cut what lies between two offsets into tasks."""
-        places, lost = locate(listing, start, forgive=not self.options.fail_on_loss)
-        parts = ranges(listing, places, end)
-        tasks = [
-            Task([(part, self.folders.path(part.node, part.segment)) for part in task])
-            for task in pack(parts, self.options.bytes_per_task)
-        ]
-        if lost:
-            tasks.append(Task([], [(loss, f"{loss.node}/{loss.segment}") for loss in lost]))
-        return tasks
+    @classmethod
+    def name(cls) -> str:
+        """What ``format`` takes."""
+        return "tinyssb-partials"
 
-    def read(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """Read a task's lines. Raises SegmentVanishedError, SegmentShrunkError."""
-        yield from blocks.read_parts(task.parts, self.shape)
-        if task.lost:
-            yield lines.bad_rows([(path, loss.byte, loss.reason) for loss, path in task.lost], self.shape)
+    def schema(self) -> str:
+        """Tables by name."""
+        return _PARTIALS
 
 
 class TinyssbReader(DataSourceReader):
     """All records there are when the query is planned."""
 
-    def __init__(self, options: Options, names: Sequence[str]) -> None:
-        self._planner = _Planner(options, names)
+    def __init__(self, reading: _Reading) -> None:
+        self._reading = reading
 
     def partitions(self) -> Sequence[Task]:
-        """Plan over a listing made now."""
-        listing = self._planner.folders.listing()
-        places, _ = locate(listing, {})
-        return self._planner.tasks(listing, {}, advance(listing, places))
+        """Plan over a listing made now. Raises NoLogsFolderError; OSError."""
+        planner = Planner(self._reading.options.files())
+        planner.refresh()
+        start = self._reading.options.starting_offset
+        return self._reading.tasks(planner, start, planner.advance(start, None))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task."""
         assert isinstance(partition, Task)
-        return self._planner.read(partition)
+        return self._reading.read(partition)
 
 
 class TinyssbStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Records as they are written; the offset is the place reached in every node's log."""
+    """Records as they come; the offset says which records of every boot have been read."""
 
-    def __init__(self, options: Options, names: Sequence[str]) -> None:
-        self._planner = _Planner(options, names)
-        self._target: Listing | None = None
+    def __init__(self, reading: _Reading) -> None:
+        self._reading = reading
+        self._planner = Planner(reading.options.files())
+        self._fixed = False
+        self._planned: dict[str, Any] | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Begin with the oldest record kept of every node."""
-        return serialize_offset({})
+        """Begin with all there is, or where the option says."""
+        return serialize_offset(self._reading.options.starting_offset)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """Admission control: so many bytes a batch."""
-        if self._planner.options.bytes_per_batch == 0:
+        if self._reading.options.bytes_per_batch == 0:
             return ReadAllAvailable()
-        return ReadMaxBytes(self._planner.options.bytes_per_batch)
+        return ReadMaxBytes(self._reading.options.bytes_per_batch)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Fix what is to be read: what is written from now on is for another run."""
-        self._target = self._planner.folders.listing()
+        """Fix what is to be read: what comes from now on is for another run. Raises NoLogsFolderError; OSError."""
+        self._planner.refresh()
+        self._fixed = True
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Plan the next batch. Raises SegmentVanishedError, SegmentShrunkError."""
-        listing = self._planner.folders.listing() if self._target is None else self._target
+        """Plan the next batch. Raises CheckpointVersionError, NoLogsFolderError; OSError."""
         before = parse_offset(start)
-        places, _ = locate(listing, before, forgive=not self._planner.options.fail_on_loss)
+        if not self._fixed:
+            self._planner.refresh()
         bytes_max = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
-        end = advance(listing, places, bytes_max)
-        return serialize_offset({**before, **end})
+        self._planned = serialize_offset(self._planner.advance(before, bytes_max))
+        return self._planned
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Task]:
-        """Plan the tasks of a batch; after a restart also of one that was planned before it."""
-        return self._planner.tasks(self._planner.folders.listing(), parse_offset(start), parse_offset(end))
+        """Plan the tasks of a batch; after a restart also of one that was planned before it.
+
+        Raises CheckpointVersionError, NoLogsFolderError; OSError.
+        """
+        before, after = parse_offset(start), parse_offset(end)
+        if end != self._planned and not self._fixed:
+            self._planner.refresh()
+        return self._reading.tasks(self._planner, before, after)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task."""
         assert isinstance(partition, Task)
-        return self._planner.read(partition)
+        return self._reading.read(partition)

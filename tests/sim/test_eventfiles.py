@@ -48,8 +48,8 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Simulation, Path]:
 
 def rows(path: Path, node: str, boot: int) -> list[dict[str, object]]:
     """What the Spark sink makes of a segment."""
-    block = Block(path.read_bytes(), (Piece(0, path.name, 0),))
-    return [row for batch in parse_block(block, Place(node, boot, -1), ALL) for row in batch.to_pylist()]
+    block = Block(path.read_bytes(), (Piece(0, path.name, 0, Place(node, boot, -1)),))
+    return [row for batch in parse_block(block, ALL) for row in batch.to_pylist()]
 
 
 def test_the_sink_reads_every_line(logs: tuple[Simulation, Path]) -> None:

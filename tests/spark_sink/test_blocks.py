@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink import blocks, limits
-from spark_sink.errors import SegmentShrunkError, SegmentVanishedError
+from spark_sink.folders import Folders
 from spark_sink.lines import Shape
-from spark_sink.segments import ByteRange
+from spark_sink.segments import Part, Segment
 from tests.spark_sink.logs import T0_US, line, node_name
 
 NODE = node_name(0)
@@ -40,11 +40,13 @@ class Files:
 
     def read(self, *parts: tuple[str, bytes, int, int]) -> list[dict[str, Any]]:
         ranges = []
-        for segment, data, low, high in parts:
-            path = self.folder / segment
-            path.write_bytes(data)
-            ranges.append((ByteRange(NODE, segment, low, high), str(path)))
-        return [row for batch in blocks.read_parts(ranges, SHAPE) for row in batch.to_pylist()]
+        for name, data, low, high in parts:
+            (self.folder / name).write_bytes(data)
+            segment = Segment(int(name[:8]), int(name[9:21]), len(data), str(self.folder))
+            after = segment.first - 1 if low == 0 else None
+            ranges.append(Part(NODE, segment, low, high, after, limits.OFFSET_MAX))
+        files = Folders(str(self.folder))
+        return [row for batch in blocks.read_parts(files, ranges, SHAPE) for row in batch.to_pylist()]
 
 
 @pytest.fixture
@@ -95,9 +97,12 @@ def test_the_torn_end_of_a_final_segment_is_a_bad_line(files: Files) -> None:
     assert [row["bad_reason"] for row in rows] == [None, "torn: no line feed at its end"]
 
 
-def test_a_file_that_ends_before_its_range_is_named(files: Files) -> None:
-    with pytest.raises(SegmentShrunkError, match=SEGMENT):
-        files.read((SEGMENT, record(0), 0, 5_000))
+def test_a_file_that_ends_before_its_range_is_a_bad_line(files: Files) -> None:
+    rows = files.read((SEGMENT, record(0), 0, 5_000))
+    assert [row["offset"] for row in rows if row["offset"] is not None] == [0]
+    (bad,) = [row for row in rows if row["bad_path"]]
+    assert bad["bad_reason"] == "the file ends here, but had 5000 bytes when reading it was planned"
+    assert bad["bad_byte"] == len(record(0))
 
 
 @pytest.mark.parametrize("before", [b"nonsense\n", b"[]\n", b'{"offset":"x"}\n', b"[" * 4000 + b"\n"])
@@ -128,9 +133,3 @@ def test_a_torn_segment_does_not_spoil_the_next_one(files: Files) -> None:
         ("00000001-000000000001.jsonl", whole, 0, len(whole)),
     )
     assert [row["offset"] for row in rows] == [0, None, 1]
-
-
-def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
-    part = ByteRange(NODE, SEGMENT, 0, 10)
-    with pytest.raises(SegmentVanishedError, match=SEGMENT):
-        list(blocks.read_parts([(part, str(tmp_path / SEGMENT))], SHAPE))

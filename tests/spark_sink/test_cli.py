@@ -14,7 +14,7 @@ from spark_sink import cli, runner, session, tables, upserts
 from spark_sink.errors import DatabaseFailedError, JobFailedError
 from spark_sink.settings import Settings, default_checkpoint
 from tests.spark_sink import oracle
-from tests.spark_sink.logs import NodeLog, mesh, node_name
+from tests.spark_sink.logs import mesh, node_name
 from tests.spark_sink.test_upserts import batch_of
 
 
@@ -116,15 +116,6 @@ def test_what_is_wrong_is_said_before_java_starts(
     assert message in capsys.readouterr().err
 
 
-def test_one_node_in_two_folders_is_said_before_java_starts(
-    logs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for folder in ("one", "two"):
-        NodeLog(logs / folder, node_name(0))
-    assert cli.main(["run", str(logs), "--db", str(logs / "db")]) == 1
-    assert "is in two folders" in capsys.readouterr().err
-
-
 def test_missing_java_is_said_with_the_line_that_installs_it(
     logs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,8 +138,8 @@ def test_failures_inside_spark_become_one_sentence(tmp_path: Path) -> None:
     settings = Settings(
         logs=tmp_path, database=tmp_path / "db", checkpoint=default_checkpoint(tmp_path / "db")
     )
-    ours = "Traceback …\nspark_sink.errors.SegmentShrunkError: The log segment a/b shrank.\n at java…"
-    assert str(runner.plain(ours, settings)) == "The log segment a/b shrank."
+    ours = "Traceback …\nspark_sink.errors.NoLogsFolderError: There is no folder.\n at java…"
+    assert str(runner.plain(ours, settings)) == "There is no folder."
     disk = runner.plain("…\nsqlite3.OperationalError: database or disk is full\n at java…", settings)
     assert isinstance(disk, DatabaseFailedError)
     assert "database or disk is full" in str(disk)

@@ -1,15 +1,23 @@
-"""Listing: which folders are nodes', which segment may still grow, and how far it may be read."""
+"""Listing: which folders are nodes', and what is looked at again."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from spark_sink.errors import NoLogsFolderError, TwoFoldersError
+from spark_sink import limits
+from spark_sink.errors import NoLogsFolderError
 from spark_sink.folders import Folders
 from spark_sink.segments import Segment
-from tests.spark_sink.logs import NodeLog, line, node_name
+from tests.spark_sink.logs import NodeLog, node_name
 
 NODE = node_name(0)
+
+
+def settle(logs: Path) -> None:
+    """Let all folders have changed long ago."""
+    for folder in (logs, *(path for path in logs.rglob("*") if path.is_dir())):
+        os.utime(folder, (1_000_000_000, 1_000_000_000))
 
 
 @pytest.mark.parametrize("below", ["", "events", "homes/ana/.tinyssb/events"])
@@ -18,10 +26,9 @@ def test_nodes_are_found_by_the_names_of_their_folders(logs: Path, below: str) -
     log.add("stop", reason="signal")
     (logs / "notes").mkdir()
     log.path.with_suffix(".tmp").write_text("no segment")
-    folders = Folders(str(logs))
-    size = log.path.stat().st_size
-    assert folders.listing() == {NODE: [Segment(log.path.name, size, next_offset=1, stopped=True)]}
-    assert folders.path(NODE, log.path.name) == str(log.path)
+    (segment,) = Folders(str(logs)).listing()[NODE]
+    assert segment == Segment(1, 0, log.path.stat().st_size, str(log.path.parent))
+    assert segment.path == str(log.path)
 
 
 def test_a_nodes_own_folder_will_do(logs: Path) -> None:
@@ -29,43 +36,76 @@ def test_a_nodes_own_folder_will_do(logs: Path) -> None:
     assert set(Folders(str(log.path.parent)).listing()) == {NODE}
 
 
-def test_a_torn_line_waits_while_the_segment_is_the_last(logs: Path) -> None:
-    log = NodeLog(logs, NODE)
+def test_what_grows_comes_and_goes_is_seen_and_the_rest_is_the_same_object(logs: Path) -> None:
+    one, two = NodeLog(logs, NODE), NodeLog(logs, node_name(1))
+    settle(logs)
     folders = Folders(str(logs))
-    assert folders.listing() == {NODE: [Segment(log.path.name, 0)]}
-    first = line(log.stamp("face_down"))
-    second = line(log.stamp("face_down"))
-    log.raw(first + second[:-1])
-    assert folders.listing() == {NODE: [Segment(log.path.name, len(first), next_offset=1)]}
-    log.raw(second[-1:])
-    whole = len(first) + len(second)
-    assert folders.listing() == {NODE: [Segment(log.path.name, whole, next_offset=2)]}
-    log.raw(b'{"torn')
-    torn = log.path.name
-    log.rotate()
-    assert folders.listing() == {NODE: [Segment(torn, whole + 6), Segment(log.path.name, 0)]}
+    before = folders.listing()
+    one.raw(b"x" * 10)
+    after = folders.listing()
+    assert [segment.size for segment in after[NODE]] == [10]
+    assert after[two.node] is before[two.node]
+    one.offset = 7
+    one.rotate()
+    assert [(segment.first, segment.size) for segment in folders.listing()[NODE]] == [(0, 10), (7, 0)]
+    two.path.unlink()
+    assert set(folders.listing()) == {NODE}
 
 
-def test_far_too_long_a_tail_is_looked_through_for_its_last_line_feed(logs: Path) -> None:
+def test_a_segment_that_grows_where_it_lies_before_others_is_seen_in_a_minute(
+    logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = NodeLog(logs, NODE)
-    log.raw(b"garbage\n" + b"x" * 200_000)
-    assert Folders(str(logs)).listing() == {NODE: [Segment(log.path.name, 8)]}
+    early = log.path
+    log.offset = 7
+    log.rotate()
+    settle(logs)
+    folders = Folders(str(logs))
+    folders.listing()
+    early.write_bytes(b"x" * 10)
+    assert [segment.size for segment in folders.listing()[NODE]] == [0, 0]
+    monkeypatch.setattr(limits, "FOLDER_LOOK_NS", 0)
+    assert [segment.size for segment in folders.listing()[NODE]] == [10, 0]
+
+
+def test_a_folder_that_changed_just_now_is_looked_at_again(logs: Path) -> None:
+    log = NodeLog(logs, NODE)
+    log.offset = 7
+    log.rotate()
+    folders = Folders(str(logs))
+    folders.listing()
+    (log.path.parent / "00000001-000000000000.jsonl").write_bytes(b"x")
+    assert [segment.size for segment in folders.listing()[NODE]] == [1, 0]
 
 
 def test_further_networks_of_a_home_are_read_apart(logs: Path) -> None:
     default = NodeLog(logs / "home" / "events", NODE)
     village = NodeLog(logs / "home" / "networks" / "village" / "events", NODE)
     for place, log in (("home", default), ("home/networks/village", village)):
-        folders = Folders(str(logs / place))
-        assert set(folders.listing()) == {NODE}
-        assert folders.path(NODE, log.path.name) == str(log.path)
+        listing = Folders(str(logs / place)).listing()
+        assert [segment.path for segment in listing[NODE]] == [str(log.path)]
 
 
-def test_one_node_in_two_folders_is_refused(logs: Path) -> None:
+def test_one_node_in_two_folders_has_the_segments_of_both(logs: Path) -> None:
     for folder in ("one", "two"):
         NodeLog(logs / folder, NODE)
-    with pytest.raises(TwoFoldersError, match=f"{NODE} is in two folders"):
-        Folders(str(logs)).listing()
+    NodeLog(logs / "two", NODE, boot=2)
+    found = Folders(str(logs)).listing()[NODE]
+    assert [(segment.boot, Path(segment.folder).parent.name) for segment in found] == [
+        (1, "one"),
+        (1, "two"),
+        (2, "two"),
+    ]
+
+
+def test_bytes_are_read_as_far_as_there_are_any(logs: Path) -> None:
+    log = NodeLog(logs, NODE)
+    log.raw(b"0123456789")
+    folders = Folders(str(logs))
+    assert folders.read(str(log.path), 2, 5) == b"234"
+    assert folders.read(str(log.path), 8, 50) == b"89"
+    with pytest.raises(FileNotFoundError):
+        folders.read(str(log.path) + "x", 0, 1)
 
 
 def test_no_folder_is_an_error_but_an_empty_one_is_not(logs: Path) -> None:

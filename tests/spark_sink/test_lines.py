@@ -32,7 +32,7 @@ def heard(offset: int = 0, **fields: Any) -> dict[str, Any]:
 def parse(block: bytes, shape: Shape = ALL) -> list[dict[str, Any]]:
     rows = [
         row
-        for batch in parse_block(Block(block, (Piece(0, "log.jsonl", 100),)), place(), shape)
+        for batch in parse_block(Block(block, (Piece(0, "log.jsonl", 100, place()),)), shape)
         for row in batch.to_pylist()
     ]
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
@@ -122,6 +122,49 @@ def test_a_record_that_comes_again_is_not_counted_again(count: int) -> None:
     assert rows[count]["bad_reason"] == "counted before: its offset does not grow"
 
 
+@pytest.mark.parametrize("count", [3, 300])
+def test_a_record_of_a_later_part_is_not_counted(count: int) -> None:
+    text = b"".join(line(heard(offset)) for offset in range(count + 1))
+    pieces = (Piece(0, "log.jsonl", 0, Place(NODE, 1, -1, next_offset=count)),)
+    rows = [row for batch in parse_block(Block(text, pieces), ALL) for row in batch.to_pylist()]
+    assert [row["offset"] for row in rows] == [*range(count), None]
+    assert "another segment" in rows[count]["bad_reason"]
+
+
+def pieces_of(places: list[tuple[str, int, list[int]]]) -> Block:
+    """A block of several files' lines, each file of a node and a boot."""
+    data, pieces = b"", []
+    for number, (node, boot, offsets) in enumerate(places):
+        pieces.append(Piece(len(data), f"{number}.jsonl", 7 * number, Place(node, boot, -1)))
+        data += b"".join(line({**heard(offset), "node": node, "boot": boot}) for offset in offsets)
+    return Block(data, tuple(pieces))
+
+
+def test_lines_of_many_nodes_are_one_block() -> None:
+    block = pieces_of([(node_name(1), 1, [5, 6]), (node_name(2), 1, [0]), (node_name(1), 2, [0, 3])])
+    (batch,) = parse_block(block, ALL)
+    assert batch.column("offset").to_pylist() == [5, 6, 0, 0, 3]
+    assert [piece.place.last_offset for piece in block.pieces] == [6, 0, 3]
+
+
+@pytest.mark.parametrize("wrong", ["node", "boot", "offset"])
+@pytest.mark.parametrize("size", [1, 80])
+def test_a_line_of_another_piece_is_refused(wrong: str, size: int) -> None:
+    block = pieces_of([(node_name(1), 1, [*range(size)]), (node_name(2), 1, [*range(size)])])
+    other = {"node": node_name(2), "boot": 2, "offset": size - 1}
+    last = {**heard(size - 1), "node": node_name(1), wrong: other[wrong]}
+    if wrong == "offset":
+        block.pieces[0].place.last_offset = size - 1
+        last["offset"] = size - 1
+    data = block.data.replace(line({**heard(size - 1), "node": node_name(1)}), line(last))
+    rows = [row for batch in parse_block(Block(data, block.pieces), ALL) for row in batch.to_pylist()]
+    good = [(row["node"], row["offset"]) for row in rows if row["node"]]
+    kept = 0 if wrong == "offset" else size - 1
+    assert good == [*((node_name(1), n) for n in range(kept)), *((node_name(2), n) for n in range(size))]
+    (*_, bad_row) = [row for row in rows if row["bad_path"]]
+    assert (bad_row["bad_path"], bad_row["bad_byte"]) == ("0.jsonl", len(data[: data.index(line(last))]))
+
+
 def test_a_field_nobody_wants_is_not_looked_at() -> None:
     shape = Shape(["kind", "bad_reason"])
     assert parse(line(heard(snr_db="loud")), shape) == [{"kind": "rx"}]
@@ -164,8 +207,8 @@ def lines(draw: st.DrawFn) -> bytes:
 def test_the_fast_way_and_the_slow_way_agree(texts: list[bytes]) -> None:
     block = b"".join(texts)
     # A leading space is JSON, but nothing that the fast way takes.
-    spaced = Block(b"".join(b" " + text for text in texts), (Piece(0, "log.jsonl", 0),))
-    by_hand = [row for batch in parse_block(spaced, place(), ALL) for row in batch.to_pylist()]
+    spaced = Block(b"".join(b" " + text for text in texts), (Piece(0, "log.jsonl", 0, place()),))
+    by_hand = [row for batch in parse_block(spaced, ALL) for row in batch.to_pylist()]
     assert [_content(row) for row in parse(block)] == [_content(row) for row in by_hand]
 
 

@@ -1,5 +1,6 @@
 """The tinyssb source inside Spark: it grows, is cut, breaks and goes on."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,9 @@ import pytest
 
 from spark_sink import schema
 from spark_sink.errors import OptionError
+from spark_sink.folders import Folders
+from spark_sink.intervals import serialize_offset
+from spark_sink.planner import Planner
 from spark_sink.source import Options, TinyssbDataSource
 from tests.spark_sink.logs import NodeLog, mesh, node_name
 
@@ -96,26 +100,32 @@ def test_retention_of_what_was_read_is_fine(follower: Follower, logs: Path) -> N
     assert names(follower.read()) == [(log.node, 1, 1)]
 
 
-@pytest.mark.parametrize("loss", ["vanished", "shrank"])
-def test_unread_records_that_are_gone_stop_the_stream_until_told_to_skip_them(
-    follower: Follower, logs: Path, loss: str
+def test_segments_may_come_late_and_in_any_order(follower: Follower, logs: Path) -> None:
+    log = NodeLog(logs, node_name(1))
+    paths = []
+    for _ in range(3):
+        log.start(1) if log.offset == 0 else log.add("face_up", face="f", spec="s")
+        paths.append(log.path)
+        log.rotate()
+    hidden = [path.rename(path.with_suffix(".later")) for path in paths[:2]]
+    assert names(follower.read()) == [(log.node, 1, 2)]
+    for path, late in zip(paths[1::-1], hidden[::-1], strict=True):
+        late.rename(path)
+        assert names(follower.read()) == [(log.node, 1, int(path.stem[9:]))]
+
+
+def test_a_query_without_a_checkpoint_begins_where_it_is_told(
+    follower: Follower, spark: Any, logs: Path, tmp_path: Path
 ) -> None:
     log = NodeLog(logs, node_name(1))
-    for _ in range(3):
-        log.add("face_up", face="f", spec="s")
-    follower.read()
-    old = log.path
+    log.start(1)
+    planner = Planner(Folders(str(logs)))
+    planner.refresh()
+    offset = json.dumps(serialize_offset(planner.advance({}, None)))
     log.add("face_up", face="f", spec="s")
-    log.rotate()
-    log.add("face_up", face="f", spec="s")
-    old.unlink() if loss == "vanished" else old.write_bytes(b"")
-    with pytest.raises(Exception, match=rf"{log.node}/{old.name} {loss}"):
-        follower.read()
-    (rows,) = follower.read(failOnLoss=False)
-    assert [row.offset for row in rows if row.node] == [4]
-    (lost,) = [row for row in rows if row.bad_path]
-    assert lost.bad_path == f"{log.node}/{old.name}"
-    assert loss in lost.bad_reason
+    assert names(follower.read(startingOffset=offset)) == [(log.node, 1, 1)]
+    rows = spark.read.format("tinyssb").option("startingOffset", offset).load(str(logs)).collect()
+    assert [row.offset for row in rows] == [1]
 
 
 def test_a_batch_reader_reads_all_there_is(spark: Any, logs: Path) -> None:
@@ -134,7 +144,8 @@ def test_a_column_that_is_none_is_refused(spark: Any, logs: Path) -> None:
     ("options", "message"),
     [
         ({}, "path is ''"),
-        ({"path": "x", "failOnLoss": "perhaps"}, "failOnLoss is 'perhaps', but must be true or false"),
+        ({"path": "x", "startingOffset": "[1]"}, r"startingOffset is .\[1\]., but must be an offset"),
+        ({"path": "x", "startingOffset": '{"version": 2}'}, "must be an offset"),
         ({"path": "x", "maxBytesPerBatch": "-1"}, "maxBytesPerBatch is '-1'"),
         (
             {"path": "x", "maxBytesPerTask": "0"},

@@ -1,0 +1,322 @@
+"""What to read next: from what lies there and what was read of it, to parts for tasks.
+
+All that is known of a plan is its two offsets: what it reads is worked out from them and from the files, the same way
+when it is made and when Spark asks for it again after a crash.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spark_sink import ends, limits
+from spark_sink.intervals import (
+    Boot,
+    Boots,
+    Offset,
+    Run,
+    Step,
+    bound,
+    covers,
+    holes,
+    join_runs,
+    step_on,
+)
+from spark_sink.log_files import LogFiles
+from spark_sink.oddities import Choice, Memo, Oddity, choose
+from spark_sink.segments import Listing, Lost, Part, Segment, deal
+
+_NOTHING: Final = Boot()
+
+
+@dataclass(frozen=True, slots=True)
+class _Want:
+    """A segment of which something is to be read."""
+
+    segment: Segment
+    low: int
+
+    @property
+    def size(self) -> int:
+        """Bytes that are there."""
+        return self.segment.size - self.low
+
+
+class _Log:
+    """One node's log: what is to be read of it, worked out again only when it, or what was read of it, changes."""
+
+    def __init__(self, files: LogFiles, node: str) -> None:
+        self._files = files
+        self._node = node
+        self._memo = Memo()
+        self._segments: tuple[Segment, ...] | None = None
+        self._boots: Boots | None = None
+        self._choice = Choice({}, ())
+        self._wants: list[_Want] = []
+        self._waiting: set[_Want] = set()
+        self.backlog = 0
+        """Bytes to be read, as far as that is known without looking into files."""
+
+    def update(self, segments: tuple[Segment, ...], boots: Boots) -> None:
+        """See what there is now, and what was read of it. Raises OSError."""
+        if segments is self._segments and boots == self._boots:
+            return
+        self._memo.turn()
+        self._segments, self._boots = segments, boots
+        self._choice = choose(self._files, self._memo, self._node, segments, boots)
+        self._wants = [
+            want
+            for number, chosen in self._choice.segments.items()
+            for want in _wants(chosen, boots.get(number, _NOTHING))
+        ]
+        self._waiting.intersection_update(self._wants)
+        self.backlog = sum(want.size for want in self._wants) - sum(want.size for want in self._waiting)
+
+    def take(self, share: int) -> Boots:
+        """What will have been read after *share* more bytes, or one line where that is more. Raises OSError."""
+        assert self._boots is not None
+        boots = dict(self._boots)
+        room = share
+        for want in self._wants:
+            number = want.segment.boot
+            boot = boots.get(number, _NOTHING)
+            if want in self._waiting or (want.low == 0 and covers(boot, want.segment.first)):
+                continue  # it has no whole line, or another segment has just brought its records
+            high = want.segment.size
+            if want.size > room:
+                if room < share and room < limits.SHARE_MIN:
+                    break
+                high = want.low + room
+            step = self._step(want, boot, high)
+            if step is None:
+                self._waiting.add(want)
+                self.backlog -= want.size
+                continue
+            boots[number] = step_on(boot, step)
+            room -= step.high - want.low
+            if high < want.segment.size or room <= 0:
+                break
+        return {number: self._finished(number, boot) for number, boot in sorted(boots.items())}
+
+    def _finished(self, number: int, boot: Boot) -> Boot:
+        """A boot with its runs joined, and fingerprints of those segments that may grow."""
+        assert self._boots is not None
+        if boot is self._boots.get(number):
+            return boot
+        chosen = {segment.first: segment for segment in self._choice.segments.get(number, ())}
+        joined = join_runs(boot, {first: segment.size for first, segment in chosen.items()})
+        return replace(joined, runs=tuple(self._printed(run, chosen) for run in joined.runs))
+
+    def _printed(self, run: Run, chosen: Mapping[int, Segment]) -> Run:
+        if run.tail is None or run.tail.print:
+            return run
+        segment = chosen[run.tail.segment]
+        with suppress(FileNotFoundError):  # then it cannot have changed either
+            print_ = ends.tail_print(self._files, segment, run.tail.byte)
+            return replace(run, tail=replace(run.tail, print=print_))
+        return run
+
+    def _step(self, want: _Want, boot: Boot, high: int) -> Step | None:
+        """The whole lines up to *high*; one line where none is. None if there is not one."""
+        segment, low = want.segment, want.low
+        try:
+            end = self._end(segment, low, high)
+            if end is None and high < segment.size:
+                further = ends.line_end(self._files, segment, high)
+                end = None if further is None else self._end(segment, low, further)
+            if end is None:
+                return None
+            return Step(
+                segment.first,
+                low,
+                end.byte,
+                _next(boot, segment.first, end.next),
+                end.stopped,
+                self._start(segment) if (segment.first, low) == (0, 0) else None,
+            )
+        except FileNotFoundError:
+            return None  # deleted since it was listed
+
+    def _start(self, segment: Segment) -> tuple[str, bool | None]:
+        line = ends.first_line(self._files, segment) or b""
+        return ends.fingerprint(line), ends.says_clean(line)
+
+    def _end(self, segment: Segment, low: int, high: int) -> ends.End | None:
+        return self._memo.get(
+            ("end", segment.path, low, high),
+            lambda: ends.find_end(self._files, self._node, segment, low, high),
+        )
+
+    def parts(self, end: Boots) -> tuple[list[Part], list[Lost]]:
+        """What lies between what was read and *end*, and what of it is not there any more. Raises OSError."""
+        assert self._boots is not None
+        parts: list[Part] = []
+        lost: list[Lost] = []
+        for number, boot in end.items():
+            before = self._boots.get(number, _NOTHING)
+            if boot == before:
+                continue
+            chosen = self._choice.segments.get(number, ())
+            for run in boot.runs:
+                found = list(self._parts_of(run, chosen, before))
+                parts += [part for part, _, _ in found]
+                known = [(first, high) for _, first, high in found]
+                known += [(was.first, was.next) for was in before.runs]
+                lost += [Lost(self._node, number, *hole) for hole in holes(run.first, run.next, known)]
+        return parts, lost
+
+    def _parts_of(
+        self, run: Run, chosen: tuple[Segment, ...], before: Boot
+    ) -> Iterator[tuple[Part, int, int]]:
+        """The parts that make *run* of what was read *before*, each with its first record and the one after it."""
+        tails = {was.tail.segment: (was, was.tail) for was in before.runs if was.tail is not None}
+        reached = run.first
+        for segment in chosen:
+            is_tail = run.tail is not None and segment.first == run.tail.segment
+            if not (is_tail or reached <= segment.first < run.next or segment.first in tails):
+                continue
+            if segment.first < run.first or (run.tail is not None and segment.first > run.tail.segment):
+                continue
+            if segment.first in tails:
+                was, tail = tails[segment.first]
+                low, first = tail.byte, was.next
+            elif covers(before, segment.first):
+                continue
+            else:
+                low, first = 0, segment.first
+            if run.tail is not None and is_tail:
+                high, end = run.tail.byte, run.next
+            else:
+                found = self._end_or_none(segment, low)
+                if found is None:
+                    continue
+                high, end = found.byte, min(run.next, _next(before, segment.first, found.next))
+            reached = max(reached, end)
+            if low < high:
+                yield Part(self._node, segment, low, high, first - 1, end), first, end
+
+    def _end_or_none(self, segment: Segment, low: int) -> ends.End | None:
+        try:
+            return self._end(segment, low, segment.size)
+        except FileNotFoundError:
+            return None
+
+    def behind(self) -> int:
+        """Bytes to be read, without last lines that are not whole. Raises OSError."""
+        total = 0
+        for want in self._wants:
+            rest = want.size
+            if rest <= limits.LINE_SIZE_MAX:
+                end = self._end_or_none(want.segment, want.low)
+                rest = 0 if end is None else end.byte - want.low
+            total += rest
+        return total
+
+    def oddities(self) -> list[Oddity]:
+        """Files that are passed over, and last lines that will not be finished. Raises OSError."""
+        assert self._boots is not None
+        newest = max([*self._choice.segments, *self._boots], default=0)
+        found = list(self._choice.oddities)
+        for number, chosen in self._choice.segments.items():
+            boot = self._boots.get(number, _NOTHING)
+            found += [self._oddity(segment, why) for segment, why in _overlaps(chosen, boot)]
+            torn = chosen[-1:] if number < newest else ()
+            for want in _wants(torn, boot):
+                if self._end_or_none(want.segment, want.low) is None:
+                    why = f"its last line is torn, from byte {want.low} on, as after a crash: read if its rest comes"
+                    found.append(self._oddity(want.segment, why))
+        return found
+
+    def _oddity(self, segment: Segment, reason: str) -> Oddity:
+        return Oddity(self._node, segment.path, reason)
+
+
+def _overlaps(chosen: tuple[Segment, ...], boot: Boot) -> Iterator[tuple[Segment, str]]:
+    """Segments that begin with a record which the last segment of a run has brought."""
+    for run in boot.runs:
+        if run.tail is None:
+            continue
+        for segment in chosen[bisect_right(chosen, run.tail.segment, key=lambda segment: segment.first) :]:
+            if segment.first >= run.next:
+                break
+            yield (
+                segment,
+                f"record {segment.first}, with which it begins, came from another segment: not counted",
+            )
+
+
+def _wants(chosen: tuple[Segment, ...], boot: Boot) -> Iterator[_Want]:
+    """What is to be read of a boot."""
+    tails = {run.tail.segment: run.tail for run in boot.runs if run.tail is not None}
+    for segment in chosen:
+        tail = tails.get(segment.first)
+        if tail is not None:
+            if segment.size > tail.byte:
+                yield _Want(segment, tail.byte)
+        elif segment.size and not covers(boot, segment.first):
+            yield _Want(segment, 0)
+
+
+def _next(boot: Boot, first: int, found: int | None) -> int:
+    """The offset after the last record of a piece of the segment that begins with *first*."""
+    reached = max(
+        (run.next for run in boot.runs if run.tail is not None and run.tail.segment == first), default=first
+    )
+    return min(max(reached, found or 0), bound(boot, first))
+
+
+class Planner:
+    """Plans over the files of one place."""
+
+    def __init__(self, files: LogFiles) -> None:
+        self._files = files
+        self._listing: Listing = {}
+        self._logs: dict[str, _Log] = {}
+
+    def refresh(self) -> None:
+        """List what is there now. Raises NoLogsFolderError; OSError if something may not be read."""
+        self._listing = self._files.listing()
+        self._logs = {node: self._logs.get(node) or _Log(self._files, node) for node in self._listing}
+
+    def advance(self, start: Offset, bytes_max: int | None) -> Offset:
+        """How far everything will have been read after the batch that comes after *start*.
+
+        It has *bytes_max* bytes at most, but of each log that it reads at least one line. Raises OSError.
+        """
+        logs = {node: log for node, log in self._updated(start) if log.backlog}
+        wants = {node: log.backlog for node, log in logs.items()}
+        shares = wants if bytes_max is None else deal(wants, bytes_max, limits.SHARE_MIN)
+        taken = {node: logs[node].take(share) for node, share in shares.items() if share}
+        return {**start, **{node: boots for node, boots in taken.items() if boots}}
+
+    def parts(self, start: Offset, end: Offset) -> tuple[list[Part], list[Lost]]:
+        """What a batch reads, by node and in order; and what of it is not there any more. Raises OSError."""
+        parts: list[Part] = []
+        lost: list[Lost] = []
+        for node, boots in sorted(end.items()):
+            if boots == start.get(node):
+                continue
+            log = self._logs.get(node) or _Log(self._files, node)
+            log.update(self._listing.get(node, ()), start.get(node, {}))
+            found, missing = log.parts(boots)
+            parts += found
+            lost += missing
+        return parts, lost
+
+    def bytes_behind(self, offset: Offset) -> int:
+        """Bytes that are there and not read yet. Raises OSError."""
+        return sum(log.behind() for _, log in self._updated(offset))
+
+    def bytes_listed(self) -> int:
+        """Bytes that are there, each file counted."""
+        return sum(segment.size for segments in self._listing.values() for segment in segments)
+
+    def oddities(self, offset: Offset) -> list[Oddity]:
+        """Files that are passed over, by node, and why. Raises OSError."""
+        return [oddity for _, log in self._updated(offset) for oddity in log.oddities()]
+
+    def _updated(self, offset: Offset) -> Iterator[tuple[str, _Log]]:
+        for node, log in self._logs.items():
+            log.update(self._listing[node], offset.get(node, {}))
+            yield node, log
