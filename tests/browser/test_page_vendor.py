@@ -1,5 +1,11 @@
 """The libraries kept for the page are those that were pinned, and carry their licences."""
 
+import io
+import json
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from spark_sink.page import vendor
@@ -45,3 +51,21 @@ def test_what_the_scripts_load_is_there() -> None:
     for pin in vendor.PAGE:
         assert f'"{pin.folder}/' in charts
         assert list((vendor.STATIC / vendor.FOLDER / pin.folder).glob("*.js"))
+
+
+def test_a_package_that_is_not_the_pinned_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pack(*_command: str, cwd: Path) -> str:
+        with tarfile.open(cwd / "some.tgz", "w:gz") as archive:
+            archive.addfile(tarfile.TarInfo("package/index.js"), io.BytesIO())
+        return json.dumps([{"filename": "some.tgz"}])
+
+    monkeypatch.setattr(vendor, "_run", pack)
+    with pytest.raises(vendor.VendorError, match="nothing was changed"):
+        vendor.fetch(vendor.UPLOT, tmp_path)
+    assert not (tmp_path / "node_modules").exists()
+    found = vendor.integrity_of(tmp_path / "some.tgz")
+    monkeypatch.setattr(vendor, "_run", lambda *_command, **_where: json.dumps([{"filename": "some.tgz"}]))
+    placed = vendor.fetch(replace(vendor.UPLOT, integrity=found), tmp_path)
+    assert [one.name for one in placed.iterdir()] == ["index.js"]

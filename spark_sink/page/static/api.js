@@ -3,6 +3,7 @@
 
 const KEPT = 24;
 const kept = new Map();
+let ahead = null;
 
 /** The server did not give an answer that can be drawn. `kind`: lost, token, unknown, bad, busy. */
 export class ApiError extends Error {
@@ -25,9 +26,21 @@ export function address(path, params = {}) {
 /** The same figures as a CSV file. */
 export const csvAddress = (path, params = {}) => address(path, { ...params, format: "csv" });
 
+/** Asks before a view that will want the answer has been loaded; what goes wrong is said when it asks itself. */
+export function askAhead(path, params = {}) {
+  const url = address(path, params);
+  ahead = { url, answer: get(path, params).catch(() => null) };
+}
+
 /** The answer as an object. The same object as before if nothing changed. Throws ApiError, or AbortError. */
 export async function get(path, params = {}, { signal } = {}) {
   const url = address(path, params);
+  if (ahead?.url === url) {
+    const { answer } = ahead;
+    ahead = null;
+    const body = await answer;
+    if (body) return body;
+  }
   const before = kept.get(url);
   const headers = before?.tag ? { "If-None-Match": before.tag } : {};
   let response;

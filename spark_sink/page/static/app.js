@@ -5,7 +5,7 @@
 // `update({kind, change})` is called with kind `live` (something new was read), `query` (range or cursor changed) or
 // `theme`; calls never overlap, and what comes in between is put together. See `contextOf` for what a view is given.
 
-import { address, ApiError, csvAddress, get } from "./api.js";
+import { address, ApiError, askAhead, csvAddress, get } from "./api.js";
 import { byId, setText } from "./dom.js";
 import { age, moment, wholeSpan } from "./format.js";
 import { Live } from "./live.js";
@@ -17,6 +17,7 @@ const OLD_NEWS_US = 60e6;
 const BETWEEN_UPDATES_MS = 400;
 const RETRY_MS = 3_000;
 const AS_OF_WAIT_MS = 2_000;
+const SPOKEN = { connecting: "", live: "Connected, figures are live", lost: "Connection lost, trying again" };
 const RANGE_KEYS = ["last", "from", "to"];
 const HEX = "[0-9a-f]+";
 const ROUTES = [
@@ -223,7 +224,7 @@ class Shown {
   }
 
   again() {
-    if (this.stop.signal.aborted) return;
+    if (this.stop.signal.aborted || this.running || this.handle) return;
     this.root.replaceChildren();
     this.start(() => {});
   }
@@ -285,6 +286,7 @@ function tick() {
   }
   if (pill.dataset.state !== shown) pill.dataset.state = shown;
   setText(byId("connection-text"), text);
+  setText(byId("connection-state"), SPOKEN[state.link]);
   setText(byId("as-of"), state.asOfUs ? `Figures as of ${moment(state.asOfUs)}, the newest record of any node; times are mesh time, shown in this computer’s zone.` : "");
 }
 
@@ -328,5 +330,7 @@ const live = new Live(
   },
 );
 history.scrollRestoration = "manual";
+// The first figures are asked for while the view that draws them is still being loaded.
+if (route().name === "overview" && !needsAsOf(readRange(query()))) askAhead("/api/overview", apiRange(readRange(query()), null));
 setInterval(tick, 1_000);
 open({ focus: false });

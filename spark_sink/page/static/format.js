@@ -68,7 +68,8 @@ export function percent(share) {
   const value = share * 100;
   if (value === 0) return "0 %";
   if (value < 0.01) return "< 0.01 %";
-  return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0).replace(/\.0+$/, "")} %`;
+  if (value < 9.995) return `${value.toFixed(2).replace(/\.?0+$/, "")} %`;
+  return `${value.toFixed(value < 99.95 ? 1 : 0)} %`;
 }
 
 /** Parts per million (microseconds a second) as per cent: 10,000 is 1 %. */

@@ -25,7 +25,8 @@ export const linkColumns = (peer, peerLink) => [
 /** What the law says about a face, in words. */
 export function lawWords({ region, sub_band: band, limit_ppm: limit, window_us: window }) {
   if (limit === null || limit === undefined) return "no limit";
-  return [region, band, `${ppm(limit)} of any ${span(window)}`].filter(Boolean).join(", ");
+  const where = band?.startsWith(region ?? "") ? band : [region, band].filter(Boolean).join(", ");
+  return [where, `${ppm(limit)} of any ${span(window)}`].filter(Boolean).join(", ");
 }
 
 /** What kinds of incidents are called. */

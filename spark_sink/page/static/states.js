@@ -56,5 +56,16 @@ function tokenView(error, ontoken) {
   );
 }
 
+/** Draws a view for the first time; where that fails, it ends what it began before the shell says why. */
+export async function begin(view) {
+  try {
+    await view.update({ kind: "query" });
+  } catch (error) {
+    view.close();
+    throw error;
+  }
+  return view;
+}
+
 /** One quiet line in place of a figure that has nothing to show. */
 export const nothing = (text) => h("p", { class: "nothing", text });

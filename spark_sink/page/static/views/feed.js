@@ -4,23 +4,14 @@ import { card, facts, h, messageLink, nodeLink, setText } from "../dom.js";
 import { bytes, count, many, shortId, span, time } from "../format.js";
 import { extent, histogram } from "../histogram.js";
 import { ListCard, numberColumn, timeColumn } from "../lists.js";
-import { nothing } from "../states.js";
+import { begin, nothing } from "../states.js";
 
 const FIGURE_HEIGHT_MIN = 200;
 const FIGURE_HEIGHT_MAX = 380;
 
 export const title = ({ feed }) => `Feed ${shortId(feed)}`;
 
-export async function show(root, context) {
-  const view = new FeedPage(root, context);
-  try {
-    await view.update({ kind: "query" });
-  } catch (error) {
-    view.close();
-    throw error;
-  }
-  return view;
-}
+export const show = (root, context) => begin(new FeedPage(root, context));
 
 /** How much of the feed the node has, as a bar and in words. */
 function heldCell(row, newest) {

@@ -4,7 +4,7 @@ import { pngButton } from "../charts.js";
 import { card, choice, feedLink, h, nodeLink, setText, swatch } from "../dom.js";
 import { count, dayTime, many, moment } from "../format.js";
 import { CLASSES, Heat } from "../heat.js";
-import { nothing } from "../states.js";
+import { begin, nothing } from "../states.js";
 import { csvLink, Table } from "../table.js";
 
 const HOUR_US = 3_600e6;
@@ -13,16 +13,7 @@ const FRAME_MS = 350;
 
 export const title = () => "Feeds and nodes";
 
-export async function show(root, context) {
-  const view = new Feeds(root, context);
-  try {
-    await view.update({ kind: "query" });
-  } catch (error) {
-    view.close();
-    throw error;
-  }
-  return view;
-}
+export const show = (root, context) => begin(new Feeds(root, context));
 
 class Feeds {
   constructor(root, context) {

@@ -3,6 +3,7 @@
 import { LineChart, pngButton } from "../charts.js";
 import { card, facts, h, setText } from "../dom.js";
 import { bytes, count, dayClock, many, short, span, time } from "../format.js";
+import { begin } from "../states.js";
 import { csvLink, Table } from "../table.js";
 
 const SECOND_US = 1e6;
@@ -13,16 +14,7 @@ export const title = () => "The job";
 /** Shows the latest batches, whatever the range. */
 export const ranged = false;
 
-export async function show(root, context) {
-  const view = new Job(root, context);
-  try {
-    await view.update({ kind: "query" });
-  } catch (error) {
-    view.close();
-    throw error;
-  }
-  return view;
-}
+export const show = (root, context) => begin(new Job(root, context));
 
 class Job {
   constructor(root, context) {

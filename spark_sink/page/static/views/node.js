@@ -4,17 +4,14 @@ import { facts, feedLink, h, nodeLink } from "../dom.js";
 import { age, bytes, count, many, offset, percent, shortId, span, time } from "../format.js";
 import { incidentWords, lawWords, linkColumns, ListCard, numberColumn, textColumn, timeColumn } from "../lists.js";
 import { kindName, verdictName } from "../kinds.js";
+import { begin } from "../states.js";
 import { airtimeCell } from "./overview.js";
 
 const DIRECTIONS = { rx: "heard", tx: "sent" };
 
 export const title = ({ node }) => `Node ${shortId(node)}`;
 
-export async function show(root, context) {
-  const view = new NodePage(root, context);
-  await view.update({ kind: "query" });
-  return view;
-}
+export const show = (root, context) => begin(new NodePage(root, context));
 
 class NodePage {
   constructor(root, context) {
@@ -62,7 +59,7 @@ class NodePage {
         textColumn("up", "state", (row) => (row.up ? "up" : "down"), { className: (row) => (row.up ? "" : "warn") }),
         timeColumn("since", "since", "t_us"),
         textColumn("spec", "opened as", (row) => row.spec),
-        textColumn("law", "may send", lawWords),
+        textColumn("law", "may send", lawWords, { className: "wrap" }),
       ] }),
       incidents: list("incidents", { id: "incidents", title: "Incidents", sub: "Starts, stops, faces, clock jumps, forks and sending that was held back.", sort: "-when", empty: "Nothing happened in this range.", key: (row) => row.place, columns: [
         timeColumn("when", "when", "t_us", { head: true }),

@@ -3,6 +3,7 @@
 import { LineChart, pngButton } from "../charts.js";
 import { card, facts, h, messageLink, nodeLink, setText } from "../dom.js";
 import { age, bytes, clock, count, dayTime, many, moment, offset, percent, ppm, span, time } from "../format.js";
+import { begin } from "../states.js";
 import { csvLink, Table } from "../table.js";
 
 const HOUR_US = 3_600e6;
@@ -11,11 +12,7 @@ const LEVELS = { alarm: 0, warning: 1 };
 
 export const title = () => "Overview";
 
-export async function show(root, context) {
-  const view = new Overview(root, context);
-  await view.update({ kind: "query" });
-  return view;
-}
+export const show = (root, context) => begin(new Overview(root, context));
 
 /** Bar of how much of what the law allows was sent in the last full hour, with both as numbers. */
 export function airtimeCell(node) {
