@@ -114,3 +114,57 @@ def test_as_plain_python_finds_it_in_simulations(
     assert found.num_rows > 20
     assert oracle_a.same(found, oracle(oracle_a.Heard(world(name).facts)))
     assert oracle_a.same(by_the_hour(transform, world(name).hours), found.to_pylist())
+
+
+START_US = SINCE_US + HOUR_US
+AIR = {"mesh": MESH, "hash": 5, "face": 0, "airtime_us": 9, "feed_no": 7, "seq": 1}
+SENT = {**AIR, "node_no": 1, "kind": TX, "mesh_us": START_US, "verdict": 4}
+HEARD = {**AIR, "node_no": 2, "kind": RX, "mesh_us": START_US, "verdict": 0, "offset": 1}
+COMMITTED = {**AIR, "node_no": 2, "kind": ENTRY, "mesh_us": START_US, "verdict": 6, "offset": 2}
+THEIRS = {"feed_no": 7, "seq": 1, "node_no": 1, "own": 1, "mesh_us": START_US - 5_000, "mesh": MESH}
+OURS = {**THEIRS, "own": 0, "node_no": 2, "mesh_us": START_US}
+
+
+def counted(
+    transform: Callable[[Facts], pa.Table], *rows: dict[str, Any], **theirs: Any
+) -> list[dict[str, Any]]:
+    copies = copies_of([{**THEIRS, **theirs}, OURS])
+    rows_found: list[dict[str, Any]] = transform(facts_with(list(rows), copies=copies)).to_pylist()
+    return rows_found
+
+
+def test_a_hop_is_from_having_it_to_having_it() -> None:
+    row = {"hour_us": START_US, "scope": "hop", "a": 1, "b": 2, "bucket": 41, "n": 1}
+    assert counted(hops, SENT, HEARD, COMMITTED) == [row]
+    again = {**COMMITTED, "boot": 2, "offset": 0}
+    assert counted(hops, SENT, HEARD, COMMITTED, again) == [row]
+    assert counted(hops, SENT, HEARD, COMMITTED, mesh=MESH + 1) == []
+    assert counted(hops, SENT, HEARD, COMMITTED, node_no=3) == []
+
+
+def test_what_was_committed_before_does_not_arrive_again() -> None:
+    later = {**COMMITTED, "mesh_us": START_US + 9, "offset": 3}
+    assert counted(hops, SENT, HEARD, later) == []
+
+
+def test_a_packet_of_more_than_an_hour_ago_did_not_bring_it() -> None:
+    for early_us, number in ((HOUR_US, 1), (HOUR_US + 1, 0)):
+        rows = [{**row, "mesh_us": START_US - early_us} for row in (SENT, HEARD)]
+        assert len(counted(hops, *rows, COMMITTED)) == number
+
+
+def test_of_two_packets_at_once_the_later_record_brought_it() -> None:
+    other = {**SENT, "node_no": 3, "hash": 6}, {**HEARD, "hash": 6, "offset": 0}
+    assert [row["a"] for row in counted(hops, SENT, HEARD, *other, COMMITTED)] == [1]
+    assert [row["a"] for row in counted(hops, *other, SENT, HEARD, COMMITTED)] == [1]
+
+
+def test_what_its_sender_had_for_more_than_an_hour_is_a_repair() -> None:
+    for held_us, use in ((HOUR_US, "news"), (HOUR_US + 1, "repair")):
+        found = counted(uses, SENT, HEARD, COMMITTED, mesh_us=START_US - held_us)
+        assert [(row["use"], row["airtime_us"]) for row in found] == [(use, 9)]
+
+
+def test_one_sending_heard_on_two_faces_is_heard_once() -> None:
+    found = counted(links, SENT, HEARD, {**HEARD, "face": 1, "offset": 4})
+    assert [(row["heard"], row["sent"]) for row in found] == [(1, 1)]

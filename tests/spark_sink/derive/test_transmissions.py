@@ -34,7 +34,7 @@ PACKET = st.fixed_dictionaries(
         "airtime_us": st.sampled_from([0, 100, 100]),
         "mesh": st.sampled_from([MESH, MESH, MESH + 1, 0]),
         "mesh_us": st.one_of(
-            st.integers(0, 8).map(lambda s: SINCE_US + s * SECOND_US),
+            st.integers(0, 4).map(lambda s: SINCE_US + s * SECOND_US),
             st.integers(SINCE_US, SINCE_US + 99 * SECOND_US),
         ),
     }
@@ -104,3 +104,21 @@ def test_by_clocks_hours_wrong_all_is_put_down_to_who_truly_sent_it(
     right_ones = sum(names[number] == node for number, node in zip(found.sender[heard], wanted, strict=True))
     assert len(heard) > 1_000
     assert right_ones >= 0.99 * len(heard)
+
+
+@pytest.mark.parametrize(("before_us", "after_us", "sender"), [(500, 400, 3), (400, 500, 2), (400, 400, 2)])
+def test_the_nearest_sending_is_taken(before_us: int, after_us: int, sender: int) -> None:
+    times = {1: 0, 2: -before_us, 3: after_us}
+    rows = [
+        {
+            "node_no": node,
+            "kind": RX if node == 1 else TX,
+            "hash": 5,
+            "mesh": MESH,
+            "mesh_us": SINCE_US + t_us,
+        }
+        for node, t_us in times.items()
+    ]
+    assert sender in transmissions(sights_of(rows)).sender
+    alone = [{**row, "mesh": row["node_no"]} for row in rows]
+    assert 2 in transmissions(sights_of(alone)).sender
