@@ -116,29 +116,46 @@ def _edges(contacts: _Contacts, up: Ints, nodes: int, slots: int) -> tuple[Ints,
 
 def _lasting(what: Ints, slot: Ints, life: Ints, slots: int) -> tuple[Ints, Ints]:
     """The slots in which something counts that was so in *slot*; each may come several times."""
-    what, slot, life = (np.asarray(one) for one in np.unique(np.stack([what, slot, life]), axis=1))
+    what, slot, life = _told_apart(np.unique(_key(what, slot, life, slots)), slots)
     return _spread(what, np.clip(slot, 0, slots), np.clip(slot + life + 1, 0, slots))
+
+
+_LIVES: Final = limits.MOST_SLOTS + 1
+
+
+def _key(what: Ints, slot: Ints, life: Ints, slots: int) -> Ints:
+    """One number for what was so in a slot, and for how long that counts; earlier slots than can matter are one."""
+    width = slots + _LIVES + 1
+    return (what * width + np.clip(slot + _LIVES, 0, width - 1)) * _LIVES + life
+
+
+def _told_apart(key: Ints, slots: int) -> tuple[Ints, Ints, Ints]:
+    """What, slot and life of keys."""
+    place, life = np.divmod(key, _LIVES)
+    what, slot = np.divmod(place, slots + _LIVES + 1)
+    return what, slot - _LIVES, life
 
 
 def _last(contacts: _Contacts, nodes: int, slots: int) -> tuple[Ints, Ints]:
     """By key (slot times number of nodes plus node), the time of the last contact that counts."""
     known = contacts.sender >= 0
     node = np.concatenate([contacts.receiver, contacts.sender[known]])
-    begin = np.concatenate([contacts.slot, contacts.slot[known]])
+    slot = np.concatenate([contacts.slot, contacts.slot[known]])
     life = np.concatenate([contacts.life, contacts.life[known]])
     t_us = np.concatenate([contacts.t_us, contacts.t_us[known]])
-    order = np.lexsort((t_us, life, begin, node))
-    node, begin, life, t_us = node[order], begin[order], life[order], t_us[order]
-    newest = np.ones(len(node), np.bool_)
-    newest[:-1] = (node[1:] != node[:-1]) | (begin[1:] != begin[:-1]) | (life[1:] != life[:-1])
-    node, begin, life, t_us = node[newest], begin[newest], life[newest], t_us[newest]
-    place, slot = _spread(np.arange(len(node)), np.clip(begin, 0, slots), np.clip(begin + life + 1, 0, slots))
-    key, t_us = slot * nodes + node[place], t_us[place]
-    order = np.lexsort((t_us, key))
-    key, t_us = key[order], t_us[order]
-    newest = np.ones(len(key), np.bool_)
-    newest[:-1] = key[1:] != key[:-1]
-    return key[newest], t_us[newest]
+    key, t_us = _newest(_key(node, slot, life, slots), t_us)
+    node, slot, life = _told_apart(key, slots)
+    place, slot = _spread(np.arange(len(node)), np.clip(slot, 0, slots), np.clip(slot + life + 1, 0, slots))
+    return _newest(slot * nodes + node[place], t_us[place])
+
+
+def _newest(key: Ints, t_us: Ints) -> tuple[Ints, Ints]:
+    """Each key once, in order, with its latest time."""
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    begins = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
+    latest = np.maximum.reduceat(t_us[order], begins) if len(begins) else t_us
+    return key[begins], latest
 
 
 def components(count: int, left: Ints, right: Ints) -> Ints:
