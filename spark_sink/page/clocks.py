@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any, cast
 
+from spark_sink.limits import CLOCK_JUMP_US
 from spark_sink.page import limits
 from spark_sink.serving.port import Reader
 
@@ -68,3 +69,19 @@ def clock_at(clocks: Sequence[Clock], boot: int, mono_us: int) -> Clock | None:
     if earlier:
         return earlier[-1]
     return of_boot[0] if of_boot else None
+
+
+def clock_of_record(clocks: Sequence[Clock], boot: int, mono_us: int, t_us: int) -> Clock | None:
+    """The clock that a record's ``t_us`` was read off; None if it is not known.
+
+    A record that was written again after a crash (its ``mono_us`` is 0, while its boot's clock showed another time) is
+    by the last clock of the boots before, if that had begun: as spark_sink/derive/mesh_time.py has it.
+    """
+    clock = clock_at(clocks, boot, mono_us)
+    again = mono_us == 0 and (clock is None or abs(t_us - clock.base_us) > CLOCK_JUMP_US)
+    if not again:
+        return clock
+    before = [known for known in clocks if known.boot < boot]
+    if not before or t_us < before[-1].base_us + before[-1].from_mono_us - limits.HOUR_US:
+        return None
+    return before[-1]

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from spark_sink.errors import SinkError
 from spark_sink.page import limits
-from spark_sink.page.clocks import Clock, clock_at, load_clocks
+from spark_sink.page.clocks import Clock, clock_of_record, load_clocks
 from spark_sink.serving.port import Reader, Value
 
 Answer: TypeAlias = dict[str, Any]
@@ -141,11 +141,8 @@ class Scope:
 
     def mesh_us(self, node_no: int, boot: int, mono_us: int, t_us: int) -> int:
         """A moment of a node's log by the clock of the mesh; as the node has it where its clock is not known."""
-        clock = clock_at(self.clocks.get(node_no, ()), boot, mono_us)
-        if clock is None:
-            return t_us
-        # Records made again from the store have no moment of the boot, only the time that the store knew.
-        return clock.mesh_us(clock.base_us + mono_us if mono_us else t_us)
+        clock = clock_of_record(self.clocks.get(node_no, ()), boot, mono_us, t_us)
+        return clock.mesh_us(t_us) if clock else t_us
 
     def clock(self, node_no: int) -> Clock | None:
         """The newest clock of a node."""
