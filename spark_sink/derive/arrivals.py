@@ -27,6 +27,10 @@ class Arrivals:
     tx: Ints
     """and of its sending."""
 
+    def take(self, rows: Ints) -> "Arrivals":
+        """Some of them."""
+        return Arrivals(self.commit[rows], self.rx[rows], self.tx[rows])
+
 
 def arrivals(facts: Facts, heard: Transmissions) -> Arrivals:
     """All of which it is known. An entry that a node commits again, after its store was lost, arrives only once.

@@ -23,9 +23,8 @@ def hops(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
     sights = facts.sights
     found = arrivals(facts, heard or transmissions(sights))
     came_us = sights.mesh_us[found.commit]
-    within = (came_us >= facts.since_us) & (came_us < facts.until_us)
-    found = Arrivals(found.commit[within], found.rx[within], found.tx[within])
-    found, delay_us = hop_delays(facts, found)
+    within = np.flatnonzero((came_us >= facts.since_us) & (came_us < facts.until_us))
+    found, delay_us = hop_delays(facts, found.take(within))
     commit = found.commit
     hour = (sights.mesh_us[commit] - facts.since_us) // HOUR_US
     rows, place = grouped(hour, sights.node_no[found.tx], sights.node_no[commit], bucket_of(delay_us))
@@ -55,10 +54,7 @@ def hop_delays(facts: Facts, found: Arrivals) -> tuple[Arrivals, Ints]:
     size = len(commit)
     theirs = last_before(key[:size], np.full(size, _EVER_US), key[size:], copies.mesh_us)
     known = np.flatnonzero(theirs >= 0)
-    commit, theirs, sender = commit[known], theirs[known], sender[known]
-    alike = comparable(sights.node_no[commit], sights.mesh[commit], sender, copies.mesh[theirs])
-    commit, theirs, known = commit[alike], theirs[alike], known[alike]
-    return (
-        Arrivals(commit, found.rx[known], found.tx[known]),
-        sights.mesh_us[commit] - copies.mesh_us[theirs],
-    )
+    theirs, commit = theirs[known], commit[known]
+    alike = comparable(sights.node_no[commit], sights.mesh[commit], sender[known], copies.mesh[theirs])
+    delay_us = sights.mesh_us[commit[alike]] - copies.mesh_us[theirs[alike]]
+    return found.take(known[alike]), delay_us
