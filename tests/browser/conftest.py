@@ -1,6 +1,7 @@
 """One browser for all tests of pages: starting one costs more than most of the tests."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -32,9 +33,15 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of the page over the made-up mesh."""
+def story_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The made-up mesh; not to be changed."""
     database = tmp_path_factory.mktemp("story") / "story.sqlite"
     Story().write(database)
-    with serving(str(database)) as address:
+    return database
+
+
+@pytest.fixture(scope="package")
+def story(story_database: Path) -> Iterator[str]:
+    """Address of the page over the made-up mesh."""
+    with serving(str(story_database)) as address:
         yield address

@@ -185,7 +185,7 @@ def test_a_node_page_tells_what_the_server_knows(visit: Visit, story: str) -> No
     path = path_of(story, "node")
     known = ask(story, f"/api{path}")
     page = visit.go(path)
-    expect(page.locator("h1")).to_have_text(known["label"])
+    expect(page.locator("h1")).to_have_text(f"Node {known['label']}")
     expect(page.locator(".summary")).to_contain_text(f"{known['behind']} entries behind")
     expect(page.locator("#lacks tbody tr")).to_have_count(len(known["feeds_behind"]))
     for name, rows in (
@@ -203,7 +203,7 @@ def test_a_feed_page_tells_who_has_what(visit: Visit, story: str) -> None:
     path = path_of(story, "feed")
     known = ask(story, f"/api{path}")
     page = visit.go(path)
-    expect(page.locator("h1")).to_have_text(known["label"])
+    expect(page.locator("h1")).to_have_text(f"Feed {known['label']}")
     held = dict(zip(column(page, "#holders", 1), column(page, "#holders", 2), strict=True))
     assert held == {node["label"]: f"{node['seq']} of {known['newest']}" for node in known["nodes"]}
     expect(page.locator("#entries tbody tr")).to_have_count(len(known["entries"]))

@@ -1,12 +1,17 @@
 """The page around its views: routes, time range, theme, states, trouble, and names that mean harm."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import answers
 from tests.browser.visits import PHONE_WIDTH, Visit
+from tests.spark_sink.page.serve_story import serving
 
 pytestmark = pytest.mark.browser
 
@@ -177,6 +182,52 @@ def update_cost(page: Page, api: str, body: answers.Answer) -> float:
     cost = spent() - before
     session.detach()
     return cost
+
+
+def test_a_change_in_the_database_is_on_the_page_without_a_reload(
+    browser: Browser, story_database: Path, tmp_path: Path
+) -> None:
+    database = tmp_path / "copy.sqlite"
+    with closing(sqlite3.connect(story_database)) as told:
+        told.execute("VACUUM INTO ?", (str(database),))
+    with serving(str(database)) as address, Visit(browser, address) as visit:
+        page = visit.go("/")
+        page.evaluate("window.untouched = true")
+        entries = page.locator(".summary dd").nth(2)
+        before = int(entries.text_content() or "0")
+        with closing(sqlite3.connect(database)) as told, told:
+            told.execute(
+                "UPDATE frontiers SET seq = seq + 1 WHERE feed_no = (SELECT min(feed_no) FROM frontiers)"
+            )
+            told.execute("UPDATE meta SET value = value + 1 WHERE name = 'changes'")
+        expect(entries).to_have_text(str(before + 1))
+        assert page.evaluate("window.untouched") is True
+        assert visit.complaints == []
+
+
+def test_a_lost_connection_is_said_and_mended(browser: Browser, story_database: Path) -> None:
+    with serving(str(story_database)) as address:
+        visit = Visit(browser, address)
+        page = visit.go("/job")
+        expect(page.locator("#connection-state")).to_have_text("Connected, figures are live")
+    expect(page.locator("#connection")).to_have_attribute("data-state", "lost")
+    expect(page.locator("#batches tbody tr").first).to_be_visible()
+    with serving(str(story_database), port=urlsplit(address).port or 0):
+        expect(page.locator("#connection-state")).to_have_text("Connected, figures are live", timeout=15_000)
+        visit.context.close()
+
+
+def test_a_token_opens_the_page_and_is_not_left_in_the_address(
+    browser: Browser, story_database: Path
+) -> None:
+    token = "0123456789abcdef-only-for-tests"
+    with serving(str(story_database), token=token) as address, Visit(browser, address) as visit:
+        page = visit.go("/job")
+        expect(page.locator("#view")).to_contain_text("asks for a token")
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Open").click()
+        expect(page.locator("#batches tbody tr").first).to_be_visible()
+        assert "token" not in page.url
 
 
 def test_a_change_is_drawn_in_place(browser: Browser, story: str) -> None:

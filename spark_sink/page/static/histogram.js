@@ -98,7 +98,7 @@ export function histogram(width, height, data, axis, what) {
     ...ticks(axis, inner).map(([us, at]) => s("text", { x: round(ROOM.left + at), y: height - 6, "text-anchor": "middle", text: tickWords(us) })),
     ...marks.map(([name, us], index) => s("g", { class: `mark-line ${name}` },
       s("line", { x1: x(us), x2: x(us), y1: ROOM.top - 6, y2: base }),
-      s("text", { x: x(us) + (index === 0 && near ? -4 : 4), y: ROOM.top - 12, "text-anchor": index === 0 && near ? "end" : x(us) > width - 110 ? "end" : "start", text: `${name} ${span(us)}` }))));
+      s("text", { x: x(us) + (x(us) > width - 110 ? -4 : 4), y: near ? ROOM.top - 20 + 14 * index : ROOM.top - 12, "text-anchor": x(us) > width - 110 ? "end" : "start", text: `${name} ${span(us)}` }))));
 }
 
 /** One row of a table: bars on the axis all rows share, median and p95 as ticks. Its words stand beside it. */

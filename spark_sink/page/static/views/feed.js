@@ -65,7 +65,7 @@ class FeedPage {
       return;
     }
     this.drawn = data;
-    this.context.heading(data.label, { windowTitle: `Feed ${data.label}` });
+    this.context.heading(`Feed ${data.label}`);
     const lacking = data.nodes.filter((one) => one.behind).length;
     this.facts.replaceChildren(facts([
       ["entries", count(data.newest)],

@@ -82,7 +82,7 @@ class NodePage {
     }
     this.drawn = data;
     topology?.nodes.forEach((one) => this.labels.set(one.node, one.label));
-    this.context.heading(data.label, { windowTitle: `Node ${data.label}` });
+    this.context.heading(`Node ${data.label}`);
     this.head(data);
     for (const [name, list] of Object.entries(this.lists)) list.set(name === "incidents" ? numbered(data.incidents) : data[name]);
     this.asked(data.gossip);
