@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from spark_sink import limits
 from spark_sink.derive.arrivals import Arrivals, arrivals
 from spark_sink.derive.buckets import bucket_of
 from spark_sink.derive.facts import HOUR_US, Facts, Ints
@@ -12,6 +13,8 @@ from spark_sink.derive.keys import grouped, keys, last_before
 from spark_sink.derive.mesh_time import comparable
 from spark_sink.derive.transmissions import Transmissions, transmissions
 
+MARGIN_US: Final = limits.LOOK_BACK_US + limits.LINK_WINDOW_US
+"""How far before `Facts.since_us` sights must reach."""
 _EVER_US: Final = 2**62
 
 

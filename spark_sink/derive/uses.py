@@ -30,6 +30,8 @@ PACKETS: Final = (
 """Kinds of packets by their codes in packed rows; the last one is for all others."""
 USES: Final = ("news", "repair", "redundant", "unheard", "overhead")
 NEWS, REPAIR, REDUNDANT, UNHEARD, OVERHEAD = range(len(USES))
+MARGIN_US: Final = limits.LOOK_BACK_US + limits.LINK_WINDOW_US
+"""How far before `Facts.since_us`, and after `Facts.until_us`, sights must reach."""
 _NEW: Final = 0
 _CONTENT: Final = 1
 """Highest code of packets that carry content: entries and chunks."""
