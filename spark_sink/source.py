@@ -27,7 +27,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from spark_sink import blocks, limits, lines, schema
+from spark_sink import blocks, limits, lines, object_files, schema
 from spark_sink.errors import OptionError
 from spark_sink.folders import Folders
 from spark_sink.intervals import Offset, parse_offset, serialize_offset
@@ -43,6 +43,7 @@ class Options:
     """What the source was told."""
 
     path: str
+    endpoint: str
     bytes_per_batch: int
     bytes_per_task: int
     starting_offset: Offset
@@ -55,6 +56,7 @@ class Options:
             raise OptionError("path", path, "the folder that holds the nodes' event logs")
         return cls(
             path=path,
+            endpoint=options.get("endpoint", ""),
             bytes_per_batch=_size(options, "maxBytesPerBatch", limits.BATCH_SIZE, least=0),
             bytes_per_task=_size(options, "maxBytesPerTask", limits.TASK_SIZE, least=1),
             starting_offset=_starting_offset(options.get("startingOffset", "")),
@@ -62,6 +64,8 @@ class Options:
 
     def files(self) -> LogFiles:
         """Where the logs lie."""
+        if self.path.startswith(object_files.SCHEME):
+            return object_files.connect(self.path, self.endpoint)
         return Folders(self.path)
 
 
@@ -121,11 +125,10 @@ class _Reading:
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Read a task. Raises OSError."""
-        if not self.partials:
-            return self._rows(task, lines.Shape(self.names))
-        return _partials(self._rows(task, lines.Shape([field.name for field in schema.COLUMNS])))
+        return _partials(self._rows(task)) if self.partials else self._rows(task)
 
-    def _rows(self, task: Task, shape: lines.Shape) -> Iterator[pa.RecordBatch]:
+    def _rows(self, task: Task) -> Iterator[pa.RecordBatch]:
+        shape = lines.Shape(self.names)
         yield from blocks.read_parts(self.options.files(), task.parts, shape)
         if task.lost:
             yield lines.bad_rows([_lost_row(lost) for lost in task.lost], shape)
@@ -136,9 +139,16 @@ def _lost_row(lost: Lost) -> tuple[str, int, str]:
     return path, 0, f"records {lost.first} to {lost.next - 1} vanished between planning and reading"
 
 
+def _needed() -> tuple[str, ...]:
+    """The columns that are reduced."""
+    from spark_sink.partials.reduce import NEEDED  # noqa: PLC0415 - who only wants rows does without it
+
+    return tuple(NEEDED)
+
+
 def _partials(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What the analytics need of a task's rows, as small tables."""
-    from spark_sink.partials.reduce import reduce  # noqa: PLC0415 - who only wants rows does without it
+    from spark_sink.partials.reduce import reduce  # noqa: PLC0415 - as above
 
     for part, table in reduce(batches):
         sink = pa.BufferOutputStream()
@@ -173,7 +183,7 @@ class TinyssbDataSource(DataSource):
         return TinyssbStreamReader(self._reading(schema))
 
     def _reading(self, wanted: StructType) -> _Reading:
-        names = () if self.partials else tuple(_names(wanted))
+        names = _needed() if self.partials else tuple(_names(wanted))
         return _Reading(Options.parse(self.options), names, self.partials)
 
 

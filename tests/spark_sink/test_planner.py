@@ -310,6 +310,20 @@ def test_a_segment_within_another_one_is_not_counted() -> None:
     assert [where for where, _ in reader.reasons()] == [path(A, 1, 2)]
 
 
+def test_a_segment_within_one_that_has_a_successor_is_not_counted() -> None:
+    files = MemoryFiles({path(A, 1, 0): records(A, 1, 0, 6), path(A, 1, 2): records(A, 1, 2, 4)})
+    files.data[path(A, 1, 6)] = records(A, 1, 6, 8)
+    assert sorted(Reader(files).all().read()) == [(1, offset) for offset in range(8)]
+
+
+def test_a_record_that_is_written_again_after_it_was_read_is_a_bad_line() -> None:
+    reader = Reader(MemoryFiles({path(A, 1, 0): records(A, 1, 0, 3)})).all()
+    reader.files.data[path(A, 1, 0)] += records(A, 1, 1, 5)
+    reader.all()
+    assert sorted(reader.read()) == [(1, offset) for offset in range(5)]
+    assert reader.bad() == ["counted before: its offset does not grow"] * 2
+
+
 def test_records_that_belong_to_what_was_read_are_bad_lines() -> None:
     reader = Reader(MemoryFiles({path(A, 1, 4): records(A, 1, 4, 6)})).all()
     reader.files.data[path(A, 1, 0)] = records(A, 1, 0, 6)

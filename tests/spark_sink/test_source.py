@@ -4,12 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from spark_sink import schema
+from spark_sink import blocks, schema
 from spark_sink.errors import OptionError
 from spark_sink.folders import Folders
 from spark_sink.intervals import serialize_offset
+from spark_sink.lines import Shape
+from spark_sink.partials.reduce import reduce
 from spark_sink.planner import Planner
 from spark_sink.source import Options, TinyssbDataSource
 from tests.spark_sink.logs import NodeLog, mesh, node_name
@@ -161,3 +164,19 @@ def test_options_are_checked(options: dict[str, str], message: str) -> None:
 def test_the_source_has_one_schema() -> None:
     assert TinyssbDataSource.name() == "tinyssb"
     assert TinyssbDataSource({}).schema().count(",") == len(schema.COLUMNS) - 1
+
+
+def test_partials_are_reduced_in_the_tasks_and_come_as_tables(spark: Any, logs: Path) -> None:
+    log, *_ = mesh(logs, nodes=2, posts=4)
+    log.raw(b"null\n")
+    frame = spark.read.format("tinyssb-partials").load(str(logs))
+    assert frame.schema.simpleString() == "struct<part:string,rows:binary>"
+    found = [(row.part, pa.ipc.open_stream(bytes(row.rows)).read_all()) for row in frame.collect()]
+    shape = Shape([field.name for field in schema.COLUMNS])
+    planner = Planner(Folders(str(logs)))
+    planner.refresh()
+    parts, _ = planner.parts({}, planner.advance({}, None))
+    expected = list(reduce(blocks.read_parts(Folders(str(logs)), parts, shape)))
+    assert [part for part, _ in found] == [part for part, _ in expected]
+    assert all(table.equals(other) for (_, table), (_, other) in zip(found, expected, strict=True))
+    assert "bad_lines" in dict(found)
