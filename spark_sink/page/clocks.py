@@ -19,7 +19,7 @@ class Clock:
     from_mono_us: int
     base_us: int
     mesh: int
-    """Clocks with the same number are related, directly or through others."""
+    """Clocks with the same number are related; one that met nobody has its node's number, and no others have."""
     at_us: int
     offset_us: int
     drift_ppm: float

@@ -49,6 +49,8 @@ VALUES_PER_QUERY: Final = 500
 """Values in one list of a statement: SQLite takes 999 at least, and PostgreSQL more."""
 NODES_PER_QUERY: Final = 100
 """Nodes in one statement that asks for each one's own range: three values a node, within the above."""
+JOURNEY_HOURS_MAX: Final = 400
+"""Hours of logs that are searched for one message's packets: 2 ms each, so a second at most; a mesh of 200 nodes."""
 SHORT_ID_LENGTH: Final = 8
 """Hexadecimal digits that stand for an id on the page; the full one is in the hover text."""
 CSV_TEXT_MAX: Final = 1_000

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from spark_sink.derive.journeys import Hop
+from spark_sink.page import limits
+from spark_sink.page.journeys import journey_of
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, NotKnownError, Scope, fetch
 
@@ -29,6 +32,8 @@ def message(scope: Scope) -> Answer:
             (feed.number, seq),
         )
     )
+    way = journey_of(scope, feed, seq)
+    hops = {hop.node_no: hop for hop in way.hops}
     return {
         "entry": {
             **feed.named(),
@@ -40,14 +45,27 @@ def message(scope: Scope) -> Answer:
             "publisher": scope.node_id(publisher),
             "t_us": published_us,
         },
-        "arrivals": [_arrival(scope, copy, published_us, whole) for copy in copies],
-        "transmissions": [],
+        "arrivals": [_arrival(scope, copy, published_us, whole, hops.get(copy[1])) for copy in copies],
+        "transmissions": [
+            {
+                "t_us": sending.t_us,
+                "node": scope.node_id(sending.node_no),
+                "face": sending.face,
+                "heard_by": [scope.node_id(number) for number in sending.heard_by],
+                "new_at": [scope.node_id(number) for number in sending.new_at],
+            }
+            for sending in way.sendings[: limits.ROWS_MAX]
+        ],
         "missing": missing(scope, feed.number, seq),
     }
 
 
 def _arrival(
-    scope: Scope, copy: tuple[Any, ...], published_us: int | None, whole: dict[int, int | None]
+    scope: Scope,
+    copy: tuple[Any, ...],
+    published_us: int | None,
+    whole: dict[int, int | None],
+    hop: Hop | None,
 ) -> Answer:
     _seq, number, t_us, origin, face = copy
     complete_us = whole.get(number)
@@ -57,9 +75,9 @@ def _arrival(
         "label": scope.label(number),
         "t_us": t_us,
         "delay_us": t_us - published_us if published_us is not None else None,
-        "from": None,
-        "from_label": None,
-        "hop_us": None,
+        "from": scope.node_id(hop.sender) if hop else None,
+        "from_label": scope.label(hop.sender) if hop else None,
+        "hop_us": hop.hop_us if hop else None,
         "face": face,
         "origin": origin,
         "whole_us": clock.mesh_us(complete_us) if clock and complete_us is not None else complete_us,

@@ -65,7 +65,7 @@ def clocks(scope: Scope, number: int) -> list[Answer]:
             "drift_ppm": clock.drift_ppm,
             "drift_error_ppm": clock.drift_error_ppm,
             "matches": clock.matches,
-            "mesh": scope.node_id(clock.mesh),
+            "mesh": clock.mesh,
         }
         for clock in reversed(scope.clocks.get(number, ()))
     ][: limits.ROWS_MAX]

@@ -1,6 +1,7 @@
 """Serving databases written row by row, for tests of what reads them."""
 
 import hashlib
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +25,11 @@ def feed_of(name: str) -> str:
 def node_of(name: str) -> str:
     """Its node id: the first 16 digits of the feed's."""
     return feed_of(name)[:16]
+
+
+def bucket_of(delay_us: int) -> int:
+    """The bucket of a delay (docs/reference/analytics.md)."""
+    return -1 if delay_us < 0 else math.floor(16 * math.log2(1 + delay_us / 1_000))
 
 
 class Book:

@@ -6,12 +6,12 @@ names mean harm. Whatever is counted is kept in plain lists as well, so that tes
 
 import hashlib
 import json
-import math
 import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.spark_sink.page.book import Book, feed_of, node_of
+from tests.spark_sink.page.book import Book, bucket_of, feed_of, node_of
+from tests.spark_sink.page.story_sights import put_sights
 
 T0_US = 1_770_000_000_000_000 - 1_770_000_000_000_000 % 3_600_000_000
 """Where it begins: a full hour."""
@@ -163,6 +163,7 @@ class Story:
             node_no=node_no,
             boot=boot,
             base_us=began_us,
+            mesh=1_000_000,
             at_us=at_us,
             offset_us=at_us - (T0_US + HOURS * HOUR_US // 2),
             drift_ppm=WRONG_PPM if wrong else 0.0,
@@ -185,12 +186,12 @@ class Story:
         for entry in self.entries:
             self.spread(entry)
         self.copies.sort(key=lambda copy: copy.t_us)
-        # A node takes a feed's entries in order only: later ones wait for the one before.
         for copy in sorted(self.copies, key=lambda copy: copy.seq):
             if self.frontiers.get((copy.node_no, copy.feed_no), 0) == copy.seq - 1:
                 self.frontiers[copy.node_no, copy.feed_no] = copy.seq
         self.copies = [c for c in self.copies if c.seq <= self.frontiers.get((c.node_no, c.feed_no), 0)]
         self.tell_copies()
+        put_sights(self, tuple(feed_of(key) for key in (*KEYS, *PHONES)))
         self.tell_progress()
 
     def spread(self, entry: Entry) -> None:
@@ -492,8 +493,3 @@ _USES = {
     "claim": ("overhead",),
     "sketch": ("repair", "overhead"),
 }
-
-
-def bucket_of(delay_us: int) -> int:
-    """The bucket of a delay (docs/reference/analytics.md)."""
-    return -1 if delay_us < 0 else math.floor(16 * math.log2(1 + delay_us / 1_000))

@@ -9,7 +9,7 @@ from spark_sink.page import limits
 from spark_sink.page.queries.airtime import fullest_ppm, window_ppm
 from spark_sink.page.scope import BadQuestionError, NotKnownError
 from tests.spark_sink.page.asking import ask
-from tests.spark_sink.page.book import feed_of, node_of
+from tests.spark_sink.page.book import bucket_of, feed_of, node_of
 from tests.spark_sink.page.story import (
     ALONE,
     ALONE_SINCE,
@@ -22,7 +22,6 @@ from tests.spark_sink.page.story import (
     T0_US,
     WRONG,
     Story,
-    bucket_of,
 )
 
 NAMES = (*KEYS, *PHONES)
@@ -149,6 +148,25 @@ def test_a_message_arrives_in_order_of_mesh_time(database: Path, story: Story) -
         node_of(key) for place, key in enumerate(KEYS) if place not in {copy.node_no for copy in copies}
     }
     assert {row["node"] for row in found["missing"]} == lacking
+
+
+def test_a_message_is_told_by_whom_it_came(database: Path, story: Story) -> None:
+    chosen = [story.entries[place] for place in (3, 40, 150, 260, 330)]
+    chosen += [entry for entry in story.entries if entry.owner == WRONG][:2]
+    for entry in chosen:
+        found = ask(database, "message", name=feed_of(NAMES[entry.feed_no]), seq=entry.seq)
+        copies = [copy for copy in story.copies if (copy.feed_no, copy.seq) == (entry.feed_no, entry.seq)]
+        had = {copy.node_no: copy.t_us for copy in copies}
+        arrivals = {row["node"]: row for row in found["arrivals"]}
+        came = [copy for copy in copies if copy.sender >= 0]
+        for copy in came:
+            row = arrivals[node_of(KEYS[copy.node_no])]
+            assert row["from"] == node_of(KEYS[copy.sender])
+            if copy.sender in had:
+                assert row["hop_us"] == pytest.approx(copy.t_us - had[copy.sender], abs=10)
+        sent = [(row["node"], row["new_at"]) for row in found["transmissions"]]
+        assert sorted(sent) == sorted((node_of(KEYS[c.sender]), [node_of(KEYS[c.node_no])]) for c in came)
+        assert {row["face"] for row in found["transmissions"]} <= {"lora"}
 
 
 def test_what_no_log_tells_of(database: Path) -> None:
