@@ -30,7 +30,7 @@ class Feeds {
     this.legend = h("div", { class: "legend" }, h("span", { text: "entries behind" }), ...CLASSES.map(([, text], index) => swatch(`b${index}`, text)), swatch("own", "the node’s own feed"));
     this.hidden = h("span", { class: "note" });
     this.legend.append(this.hidden);
-    this.card.body.append(this.slider(), this.heat.element, this.heat.readout, this.table.element, this.none);
+    this.card.body.append(this.slider(), this.heat.readout, this.heat.element, this.table.element, this.none);
     this.card.footer.append(this.legend);
     root.append(this.card.element);
   }
