@@ -53,7 +53,8 @@ class Corrections:
         """Mesh time and mesh of records with these columns.
 
         A record written again after a crash (its `mono_us` is 0 while its boot's clock showed something else) is by the
-        last clock of the newest boot before, if that had begun. A record whose clock is not known stays as it is, by a mesh of its own.
+        last clock of the newest boot before, if that had begun. A record whose clock is not known stays as it is, by a
+        mesh of its own.
         """
         clock = self.clock(node_no, boot, mono_us)
         again = np.flatnonzero(mono_us == 0)
