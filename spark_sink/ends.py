@@ -31,7 +31,7 @@ def find_end(files: LogFiles, node: str, segment: Segment, low: int, high: int) 
     Raises FileNotFoundError; OSError.
     """
     path = segment.path
-    window = 2 * limits.LINE_SIZE_MAX
+    window = limits.LINE_SIZE_MAX
     end = 0
     while True:
         begin = max(low, high - window)

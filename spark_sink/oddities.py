@@ -114,7 +114,7 @@ class _Chooser:
         for segment in same:
             if segment not in alike:
                 self._note(segment, f"other records than {best.path} has for the same places: not counted")
-        return max((segment for segment in alike if segment in fitting), key=lambda segment: segment.size)
+        return max(alike, key=lambda segment: segment.size)
 
     def _fits(self, segment: Segment, tail: Tail) -> bool:
         """True if it can be the file that was read up to *tail*, which grew since."""

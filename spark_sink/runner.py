@@ -9,8 +9,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from spark_sink import errors, session
-from spark_sink.folders import Folders
 from spark_sink.intervals import parse_offset
+from spark_sink.places import open_files
 from spark_sink.planner import Planner
 from spark_sink.settings import Settings
 
@@ -28,7 +28,9 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
     Raises SinkError.
     """
     settings.check()
-    Folders(str(settings.logs)).listing()  # what is wrong with the folders is better said before Java starts
+    open_files(
+        str(settings.logs)
+    ).listing()  # what is wrong with the folders is better said before Java starts
     if session.java() is None:
         raise errors.NoJavaError
     tell(f"Starting Spark to read {settings.logs} into {settings.database} …")
@@ -92,7 +94,7 @@ def _tell_progress(
 
 def _bytes_read(settings: Settings, end: str) -> tuple[int, int]:
     """Bytes before the offset *end* among all that are there."""
-    planner = Planner(Folders(str(settings.logs)))
+    planner = Planner(open_files(str(settings.logs)))
     planner.refresh()
     total = planner.bytes_listed()
     return total - planner.bytes_behind(parse_offset(json.loads(end))), total

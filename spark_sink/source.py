@@ -27,11 +27,11 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from spark_sink import blocks, limits, lines, object_files, schema
+from spark_sink import blocks, limits, lines, schema
 from spark_sink.errors import OptionError
-from spark_sink.folders import Folders
 from spark_sink.intervals import Offset, parse_offset, serialize_offset
 from spark_sink.log_files import LogFiles
+from spark_sink.places import open_files
 from spark_sink.planner import Planner
 from spark_sink.segments import Lost, Part, pack, segment_name
 
@@ -64,9 +64,7 @@ class Options:
 
     def files(self) -> LogFiles:
         """Where the logs lie."""
-        if self.path.startswith(object_files.SCHEME):
-            return object_files.connect(self.path, self.endpoint)
-        return Folders(self.path)
+        return open_files(self.path, self.endpoint)
 
 
 def _starting_offset(text: str) -> Offset:
