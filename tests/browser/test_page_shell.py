@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser import answers
 from tests.browser.visits import PHONE_WIDTH, Visit
@@ -243,3 +243,21 @@ def test_a_change_is_drawn_in_place(browser: Browser, story: str) -> None:
         assert row is not None
         assert row.is_visible()
         assert (row.query_selector("td") or row).text_content() == str(fresh)
+
+
+def test_what_is_pressed_before_figures_came_does_no_harm(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        held: list[Route] = []
+        visit.page.route("**/api/heatmap*", lambda route: held.append(route))  # noqa: PLW0108 - no builtin
+        visit.page.goto(f"{story}/feeds")
+        canvas = visit.page.locator(".heat canvas")
+        for key in ("ArrowDown", "Enter", "Home"):
+            canvas.press(key)
+        canvas.dispatch_event("click")
+        visit.page.get_by_role("button", name="PNG").click()
+        expect(visit.page.get_by_role("button", name="Play")).to_be_disabled()
+        held[0].continue_()
+        visit.settle()
+        canvas.press("ArrowDown")
+        expect(visit.page.locator("#heat-cell")).not_to_be_empty()
+        assert visit.complaints == []

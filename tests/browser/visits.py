@@ -89,7 +89,7 @@ class Visit:
 
     def settle(self) -> None:
         """Wait until the view stands there, and what it draws with has been loaded."""
-        self.page.locator("#view > .view > *").first.wait_for()
+        self.page.locator("#view > .view:not([aria-busy=true]) > *").first.wait_for()
         self.page.wait_for_function(
             "() => [...document.querySelectorAll('.chart[role=img]:not(.without)')]"
             ".every((one) => !one.checkVisibility() || one.querySelector('canvas, svg'))"

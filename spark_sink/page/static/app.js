@@ -144,6 +144,7 @@ async function open({ focus = true, scroll = 0 } = {}) {
   const { name, params } = route();
   const root = document.createElement("div");
   root.className = `view view-${name ?? "none"}`;
+  root.ariaBusy = "true";
   const stop = new AbortController();
   const context = contextOf(params, stop.signal);
   const view = new Shown(name, root, context, stop);
@@ -185,6 +186,7 @@ class Shown {
     }
     this.running = false;
     this.lastMs = performance.now();
+    this.root.ariaBusy = null;
     onready();
     if (this.due) this.soon();
   }

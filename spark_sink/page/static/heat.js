@@ -35,7 +35,7 @@ export class Heat {
     this.unwatch = onTheme(() => this.redraw());
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
     this.canvas.addEventListener("pointerleave", hideTip);
-    this.canvas.addEventListener("click", (event) => this.choose(this.at(event)));
+    this.canvas.addEventListener("click", (event) => this.choose(this.model && this.at(event)));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("focus", () => this.canvas.matches(":focus-visible") && this.choose(this.cell ?? [0, 0]));
   }
@@ -186,7 +186,7 @@ export class Heat {
       event.preventDefault();
       this.readout.querySelector("a")?.focus();
     }
-    if (!step || !this.model.feeds.length) return;
+    if (!step || !this.model?.feeds.length) return;
     event.preventDefault();
     const [column, row] = this.cell ?? [0, 0];
     const inside = (n, size) => Math.max(0, Math.min(size - 1, n));
@@ -194,7 +194,7 @@ export class Heat {
   }
 
   choose(cell) {
-    this.cell = cell && this.model.nodes.length && this.model.feeds.length ? cell : null;
+    this.cell = cell && this.model?.nodes.length && this.model.feeds.length ? cell : null;
     this.mark.hidden = this.cell === null;
     if (this.cell === null) {
       this.readout.replaceChildren();

@@ -36,10 +36,10 @@ class Feeds {
   }
 
   slider() {
-    this.when = h("input", { type: "range", "aria-label": "Moment that is shown", min: 0, max: 0, step: 1 });
+    this.when = h("input", { type: "range", "aria-label": "Moment that is shown", min: 0, max: 0, step: 1, disabled: true });
     this.when.addEventListener("input", () => this.moved());
-    this.play = h("button", { type: "button", class: "tool", text: "▶ Play", onclick: () => this.toggle() });
-    this.now = h("button", { type: "button", class: "tool", text: "Now", onclick: () => this.goTo(null) });
+    this.play = h("button", { type: "button", class: "tool", text: "▶ Play", disabled: true, onclick: () => this.toggle() });
+    this.now = h("button", { type: "button", class: "tool", text: "Now", disabled: true, onclick: () => this.goTo(null) });
     this.words = h("output", { class: "moment" });
     return h("div", { class: "timeline" }, this.play, this.when, this.words, this.now);
   }
