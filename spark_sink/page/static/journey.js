@@ -51,6 +51,9 @@ function linearTicks(x, most, width) {
   return Array.from({ length: Math.floor(most / step) + 1 }, (_one, at) => at * step);
 }
 
+/** When the axis begins: publication; where nobody's log tells of it, the first arrival. */
+export const startOf = ({ entry, arrivals }) => entry.t_us ?? arrivals.reduce((first, one) => Math.min(first, one.t_us), Infinity);
+
 /** Who has a line: the publisher first, the others as it came to them, then those it did not come to. */
 export function lines(journey) {
   const came = [...journey.arrivals].sort((a, b) => a.t_us - b.t_us || (a.node < b.node ? -1 : 1));
@@ -63,9 +66,9 @@ export function lines(journey) {
 function describe(one, journey) {
   if (one.missing) return `${one.label} does not have it yet`;
   if (one.origin === "own") return `${one.label} published it at ${clock(one.t_us)}`;
-  const whole = journey.entry.chunks && one.whole_us ? `, whole ${span(one.whole_us - journey.entry.t_us)} after publication` : journey.entry.chunks ? ", side chain not whole yet" : "";
+  const whole = journey.entry.chunks && one.whole_us ? `, whole ${span(one.whole_us - startOf(journey))} after publication` : journey.entry.chunks ? ", side chain not whole yet" : "";
   const from = one.from_label ? ` from ${one.from_label}${one.hop_us === null ? "" : `, ${span(one.hop_us)} after ${one.from_label} had it`}` : "";
-  return `${one.label} got it ${span(one.delay_us)} after publication${from}${one.face ? `, by ${one.face}` : ""}${whole}`;
+  return `${one.label} got it ${span(one.t_us - startOf(journey))} after publication${from}${one.face ? `, by ${one.face}` : ""}${whole}`;
 }
 
 function axis(drawn, height, right) {
@@ -78,9 +81,9 @@ function axis(drawn, height, right) {
 }
 
 function rowOf(one, y, drawn, journey, left, right, letters) {
-  const { entry } = journey;
-  const at = one.missing ? null : round(drawn.x(one.t_us - entry.t_us));
-  const whole = !one.missing && entry.chunks && one.whole_us ? round(drawn.x(one.whole_us - entry.t_us)) : null;
+  const t0 = startOf(journey);
+  const at = one.missing ? null : round(drawn.x(one.t_us - t0));
+  const whole = !one.missing && journey.entry.chunks && one.whole_us ? round(drawn.x(one.whole_us - t0)) : null;
   const words = describe(one, journey);
   return s("g", { class: `row${one.missing ? " missing" : ""}`, "data-tip": words },
     s("text", { class: "name", x: left - 12, y: y + 4, "text-anchor": "end", text: shorten(one.label, letters) }),
@@ -117,7 +120,7 @@ export function draw(journey, width, log) {
   const left = 20 + letters * NAME_PX;
   const right = width - 12;
   const height = TOP_PX + rows.length * ROW_PX + BOTTOM_PX;
-  const t0 = journey.entry.t_us;
+  const t0 = startOf(journey);
   const drawn = scale(journey.arrivals, journey.transmissions, t0, left + 8, right - 8, log);
   const places = new Map(rows.map((one, at) => [one.node, TOP_PX + (at + 0.5) * ROW_PX]));
   const label = new Map(rows.map((one) => [one.node, one.label]));

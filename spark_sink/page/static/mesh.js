@@ -126,10 +126,12 @@ export class Mesh {
     put(element, "tabindex", node.node === stop ? 0 : -1);
     put(element, "aria-pressed", node.node === this.chosen);
     const text = this.describe(node);
-    put(element, "aria-label", text);
     element.dataset.tip = text;
     const name = element.querySelector("text");
-    if (name.textContent !== short(node.label)) name.textContent = short(node.label);
+    const seen = short(node.label);
+    if (name.textContent !== seen) name.textContent = seen;
+    // What can be read there comes first: who speaks to the browser says what they see.
+    put(element, "aria-label", seen === node.label ? text : `${seen}: ${text}`);
   }
 
   place() {

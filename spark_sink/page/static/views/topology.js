@@ -3,6 +3,7 @@
 import { card, h, nodeLink, setText, swatch, tool } from "../dom.js";
 import { age, count, dayTime, decibels, many, percent, time } from "../format.js";
 import { isStale, Mesh, NODES_MAX, parts, RATIOS, ratioClass } from "../mesh.js";
+import { savePicture } from "../picture.js";
 import { nothing } from "../states.js";
 import { csvLink, Table } from "../table.js";
 import { TimeSlider } from "../timeslider.js";
@@ -25,12 +26,11 @@ export async function show(root, context) {
 class Topology {
   constructor(root, context) {
     this.context = context;
-    const { pictures } = context;
     this.graph = h("div", { class: "mesh-box" });
     this.about = h("div", { class: "picked", "aria-live": "polite" });
     this.slider = new TimeSlider((at) => context.set({ at }, { replace: true }));
     this.all = tool("All links", () => context.set({ node: null }));
-    this.card = card({ id: "mesh", title: "Who hears whom", wide: true, tools: [] });
+    this.card = card({ id: "mesh", title: "Who hears whom", wide: true, tools: [tool("PNG", () => savePicture(this.graph.querySelector("svg"), "topology"), "Save the graph as a picture")] });
     this.card.body.append(this.slider.element, this.graph, this.about);
     this.card.footer.className = "legend";
     this.links = card({ id: "links", title: "Links", tools: [this.all, csvLink(() => context.csv(PATH, this.moment()))] });
@@ -45,7 +45,6 @@ class Topology {
       picked: (node) => context.set({ node: node === context.get("node") ? null : node }),
       tip: { show: showTip, hide: hideTip },
     });
-    this.pictures = pictures;
   }
 
   makeTable() {
@@ -110,18 +109,11 @@ class Topology {
     return `${this.name(one.receiver)} hears ${this.name(one.sender)}: ${count(one.heard)} of ${many(one.sent, "packet")}${share}${strength ? `, ${strength}` : ""}, last ${age(this.atUs - one.last_us)}`;
   }
 
-  who(change) {
-    const name = (id) => (typeof id === "string" ? this.byId.get(id)?.label ?? id.slice(0, 16) : String(id));
-    const list = (some) => (Array.isArray(some[0]) ? some.map((part) => part.map(name).join(", ")).join(" | ") : some.map(name).join(", "));
-    let detail = change.detail;
-    try {
-      detail = typeof detail === "string" ? JSON.parse(detail) : detail;
-    } catch {
-      return detail; // words already
-    }
-    if (Array.isArray(detail) && detail.length) return list(detail);
-    if (detail && typeof detail === "object") return list(Object.values(detail).filter((some) => Array.isArray(some) && some.length));
-    return change.label ?? name(change.subject);
+  /** The parts of a split or a join, or whom it is about. */
+  who({ detail, label }) {
+    const names = (some) => some.map((id) => this.name(id)).join(", ");
+    if (detail?.parts) return detail.parts.map(names).join(" | ");
+    return detail?.nodes ? names(detail.nodes) : label;
   }
 
   async update({ kind }) {
@@ -131,7 +123,7 @@ class Topology {
     this.byId = new Map(body.nodes.map((one) => [one.node, one]));
     this.pairs = new Map(body.links.map((link) => [`${link.sender}>${link.receiver}`, link]));
     this.body = body;
-    this.atUs = at ?? body.to_us ?? body.as_of_us;
+    this.atUs = at ?? body.to_us;
     this.slider.update(this.context.range, this.latest(body), body.links.reduce((first, link) => Math.min(first, link.first_us), Infinity));
     this.say(body);
     this.draw(body, this.byId.has(node) ? node : null);
@@ -150,7 +142,7 @@ class Topology {
     const words = pieces.length === 0 ? "" : whole.length > 1 ? `The mesh is in ${whole.length} parts` : "The mesh is in one piece";
     const apart = alone && pieces.length > 1 ? `, ${many(alone, "node")} on ${alone === 1 ? "its" : "their"} own` : "";
     const hidden = body.nodes.length > NODES_MAX ? ` The ${NODES_MAX} nodes with the most links are drawn.` : "";
-    setText(this.card.sub, `${words}${apart ? apart : ""}${words ? ". " : ""}${many(body.nodes.length, "node")}, ${many(body.links.length, "link")}.${hidden}`);
+    setText(this.card.sub, `${words}${apart}${words ? ". " : ""}${many(body.nodes.length, "node")}, ${many(body.links.length, "link")}.${hidden}`);
   }
 
   draw(body, chosen) {
@@ -177,6 +169,7 @@ class Topology {
   }
 
   close() {
+    this.slider.close();
     this.mesh.close();
   }
 }

@@ -1,0 +1,205 @@
+// Nodes where they stand: links between them, a grid of latitude and longitude, a scale. No picture of the ground is
+// fetched from anywhere, so that it works where there is no internet.
+
+import { card, h, nodeLink, setText, swatch, tool } from "../dom.js";
+import { leaflet } from "../charts.js";
+import { age, count, decibels, many, percent, time } from "../format.js";
+import { fade, isStale, RATIOS, ratioClass } from "../mesh.js";
+import { nothing } from "../states.js";
+import { csvLink, Table } from "../table.js";
+
+const PATH = "/api/topology";
+const EDGE_PX = 48;
+const ZOOM_MAX = 18;
+const ZOOM_ALONE = 14;
+const LINES_ABOUT = 6;
+const GRID_STEPS = [30, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005];
+
+export const title = () => "Map";
+
+const isPlaced = (node) => Number.isFinite(node.latitude) && Number.isFinite(node.longitude);
+const degrees = (value, step, [plus, minus]) => `${Math.abs(value).toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)))}° ${value < 0 ? minus : plus}`;
+
+export async function show(root, context) {
+  const view = new MapView(root, context);
+  await view.update({ kind: "query" });
+  return view;
+}
+
+class MapView {
+  constructor(root, context) {
+    this.context = context;
+    this.box = h("div", { class: "map-box", role: "group", "aria-label": "Map of the nodes; plus and minus zoom, arrow keys move it, Tab goes from node to node" });
+    this.none = h("div", { class: "map-none", hidden: true });
+    this.fit = tool("Show all", () => this.showAll());
+    this.map = card({ id: "map", title: "Where the nodes are", wide: true, tools: [this.fit] });
+    this.map.footer.className = "legend";
+    this.map.body.append(this.box, this.none);
+    this.placed = card({ id: "placed", title: "Positions", tools: [csvLink(() => context.csv(PATH, { table: "nodes" }))] });
+    this.table = this.makeTable("Positions", "No node has a position.", [
+      { key: "where", label: "position", num: true, value: (node) => node.latitude, text: (node) => `${node.latitude.toFixed(4)}, ${node.longitude.toFixed(4)}` },
+    ]);
+    this.placed.body.append(this.table.element);
+    this.unplaced = card({ id: "unplaced", title: "Without a position", sub: "A node tells where it stands if its configuration has latitude and longitude." });
+    this.unplacedTable = this.makeTable("Nodes without a position", "Every node has a position.", []);
+    this.unplaced.body.append(this.unplacedTable.element);
+    root.append(h("div", { class: "grid" }, this.map.element, this.placed.element, this.unplaced.element));
+    this.markers = new Map();
+    this.lines = new Map();
+  }
+
+  makeTable(caption, empty, more) {
+    const columns = [
+      { key: "node", label: "node", head: true, value: (node) => node.label, cell: nodeLink },
+      ...more,
+      { key: "hears", label: "hears", num: true, value: (node) => this.hears(node), text: (node) => many(this.hears(node), "node") },
+      { key: "behind", label: "behind", num: true, value: (node) => node.behind, text: (node) => count(node.behind), className: (node) => (node.behind ? "warn" : "") },
+    ];
+    return new Table({ caption, columns, key: (node) => node.node, sort: "node", empty });
+  }
+
+  hears(node) {
+    return this.body.links.filter((link) => link.receiver === node.node).length;
+  }
+
+  async update({ kind }) {
+    if (kind === "theme") return;
+    this.body = await this.context.load(PATH);
+    const placed = this.body.nodes.filter(isPlaced);
+    const rest = this.body.nodes.filter((node) => !isPlaced(node));
+    this.table.set(placed);
+    this.unplacedTable.set(rest);
+    const far = placed.length ? this.longest(placed) : "";
+    setText(this.map.sub, `${count(placed.length)} of ${many(this.body.nodes.length, "node")} with a position.${far}`);
+    this.box.hidden = this.fit.hidden = placed.length === 0;
+    this.none.hidden = placed.length > 0;
+    if (placed.length === 0) {
+      this.none.replaceChildren(nothing("No node has told where it stands. Give one its place with “latitude” and “longitude” in its configuration; who hears whom is on the page Topology all the same."));
+      return;
+    }
+    this.library ??= await leaflet();
+    if (!this.closed) this.draw(placed);
+  }
+
+  longest(placed) {
+    const where = new Map(placed.map((node) => [node.node, node]));
+    const best = this.body.links.filter((link) => where.has(link.sender) && where.has(link.receiver))
+      .map((link) => ({ link, km: kilometres(where.get(link.sender), where.get(link.receiver)) })).sort((a, b) => b.km - a.km)[0];
+    return best ? ` Longest link: ${best.km.toFixed(best.km < 10 ? 1 : 0)} km, ${where.get(best.link.receiver).label} hears ${where.get(best.link.sender).label}.` : "";
+  }
+
+  draw(placed) {
+    const L = this.library;
+    const first = !this.chart;
+    if (first) {
+      this.chart = L.map(this.box, { attributionControl: false, maxZoom: ZOOM_MAX, zoomSnap: 0.25, zoomAnimation: false, fadeAnimation: false, markerZoomAnimation: false, worldCopyJump: true });
+      L.control.scale({ imperial: false }).addTo(this.chart);
+      this.ground = L.layerGroup().addTo(this.chart);
+      this.sizes = new ResizeObserver(() => this.chart.invalidateSize({ pan: false }));
+      this.sizes.observe(this.box);
+      this.bounds = L.latLngBounds(placed.map((node) => [node.latitude, node.longitude]));
+      this.showAll();
+      this.chart.on("moveend", () => this.grid());
+    }
+    this.bounds = L.latLngBounds(placed.map((node) => [node.latitude, node.longitude]));
+    this.nodes(placed);
+    this.links(new Map(placed.map((node) => [node.node, node])));
+    if (first) this.grid();
+    this.legend();
+  }
+
+  showAll() {
+    if (this.bounds.getSouthWest().equals(this.bounds.getNorthEast())) this.chart.setView(this.bounds.getCenter(), ZOOM_ALONE);
+    else this.chart.fitBounds(this.bounds, { padding: [EDGE_PX, EDGE_PX], animate: false });
+  }
+
+  nodes(placed) {
+    const L = this.library;
+    const wanted = new Set(placed.map((node) => node.node));
+    for (const [id, marker] of this.markers) {
+      if (!wanted.has(id)) {
+        marker.remove();
+        this.markers.delete(id);
+      }
+    }
+    for (const node of placed) {
+      const look = JSON.stringify([node.label, node.running, node.behind > 0, node.latitude, node.longitude]);
+      const before = this.markers.get(node.node);
+      if (before?.look === look) continue;
+      before?.remove();
+      const face = h("span", { class: `pin${node.running ? "" : " stopped"}${node.behind ? " behind" : ""}` }, h("i"), h("span", { text: node.label }));
+      const marker = L.marker([node.latitude, node.longitude], { icon: L.divIcon({ html: face, className: "pin-box", iconSize: [16, 16] }), keyboard: true, title: `${node.label}: everything about it` });
+      marker.on("click", () => this.context.go(`/node/${node.node}`));
+      marker.on("keypress", (event) => event.originalEvent.key === "Enter" && this.context.go(`/node/${node.node}`));
+      marker.look = look;
+      marker.addTo(this.chart);
+      this.markers.set(node.node, marker);
+    }
+  }
+
+  /** One line for both directions of a pair: the better one's colour, with both in the label. */
+  links(where) {
+    const L = this.library;
+    const pairs = new Map();
+    for (const link of this.body.links) {
+      if (!where.has(link.sender) || !where.has(link.receiver)) continue;
+      const key = [link.sender, link.receiver].sort().join(" ");
+      pairs.set(key, [...(pairs.get(key) ?? []), link]);
+    }
+    for (const line of this.lines.values()) line.remove();
+    this.lines.clear();
+    for (const [key, both] of pairs) {
+      const best = both.reduce((a, b) => ((b.ratio ?? 0) > (a.ratio ?? 0) ? b : a));
+      const ageUs = this.body.to_us - Math.max(...both.map((link) => link.last_us));
+      const ends = [best.sender, best.receiver].map((id) => [where.get(id).latitude, where.get(id).longitude]);
+      const line = L.polyline(ends, { className: `map-link ${ratioClass(best.ratio)}${isStale(ageUs) ? " stale" : ""}`, weight: 2.5, opacity: fade(ageUs) });
+      line.bindTooltip(h("div", {}, ...both.map((link) => h("div", { text: this.words(link, where) }))), { sticky: true });
+      line.addTo(this.chart);
+      this.lines.set(key, line);
+    }
+  }
+
+  words(link, where) {
+    const strength = link.snr_db === null ? "" : `, SNR ${decibels(link.snr_db)}`;
+    return `${where.get(link.receiver).label} hears ${where.get(link.sender).label}: ${percent(link.ratio)}${strength}, last ${age(this.body.to_us - link.last_us)}`;
+  }
+
+  grid() {
+    const L = this.library;
+    const bounds = this.chart.getBounds();
+    const [south, north, west, east] = [bounds.getSouth(), bounds.getNorth(), bounds.getWest(), bounds.getEast()];
+    const step = GRID_STEPS.findLast((size) => Math.max(east - west, north - south) / size <= LINES_ABOUT * 2) ?? GRID_STEPS[0];
+    this.ground.clearLayers();
+    const label = (at, text, name) => L.marker(at, { icon: L.divIcon({ html: h("span", { text }), className: `grid-label ${name}`, iconSize: [0, 0] }), interactive: false, keyboard: false, zIndexOffset: -1000 });
+    for (let at = Math.ceil(south / step) * step; at < north; at += step) {
+      this.ground.addLayer(L.polyline([[at, west], [at, east]], { className: "grid-line", weight: 1, interactive: false })).addLayer(label([at, west], degrees(at, step, ["N", "S"]), "along"));
+    }
+    for (let at = Math.ceil(west / step) * step; at < east; at += step) {
+      this.ground.addLayer(L.polyline([[south, at], [north, at]], { className: "grid-line", weight: 1, interactive: false })).addLayer(label([north, at], degrees(at, step, ["E", "W"]), "up"));
+    }
+    this.ground.eachLayer((layer) => layer.bringToBack?.());
+  }
+
+  legend() {
+    const some = new Set(this.body.links.map((link) => ratioClass(link.ratio)));
+    this.map.footer.replaceChildren(
+      h("span", { text: "Delivered, the better way:" }),
+      ...RATIOS.filter(([, name]) => some.has(name)).map(([, name, words]) => swatch(`line ${name}`, words)),
+      h("span", { class: "note" }, "paler: longer ago · up to ", time(this.body.to_us)),
+    );
+  }
+
+  close() {
+    this.closed = true;
+    this.sizes?.disconnect();
+    this.chart?.remove();
+  }
+}
+
+/** Great-circle distance, on a sphere of 6,371 km. */
+function kilometres(a, b) {
+  const radians = (value) => (value * Math.PI) / 180;
+  const half = Math.sin(radians(b.latitude - a.latitude) / 2) ** 2
+    + Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) * Math.sin(radians(b.longitude - a.longitude) / 2) ** 2;
+  return 2 * 6_371 * Math.asin(Math.sqrt(half));
+}
