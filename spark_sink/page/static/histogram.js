@@ -1,14 +1,13 @@
 // Delays as a histogram on a logarithmic axis, drawn as SVG. The same scale serves the large figure and small rows.
 
 import { s } from "./dom.js";
-import { many, percent, span } from "./format.js";
+import { count, many, percent, span } from "./format.js";
 
 const MILLISECOND_US = 1e3;
 const TICKS_US = [10e3, 100e3, 1e6, 10e6, 60e6, 600e6, 3_600e6, 6 * 3_600e6, 86_400e6, 604_800e6];
 const TICK_ROOM_PX = 62;
 const BIN_PX = 9;
-const ROOM = { left: 46, right: 12, top: 30, bottom: 26 };
-const GRID_LINES = 3;
+const ROOM = { left: 46, right: 12, top: 42, bottom: 26 };
 
 const round = (n) => Math.round(n * 10) / 10;
 
@@ -71,34 +70,37 @@ function ticks(axis, width) {
 
 const tickWords = (us) => span(us).replace(".0 s", " s");
 
-/** A whole number of steps of 1, 2 or 5 that is not below `most`. */
+/** A round number that is not below `most`, and into how many whole parts its axis falls. */
 function ceiling(most) {
   const unit = 10 ** Math.floor(Math.log10(Math.max(1, most)));
-  return [1, 2, 3, 5, 10].map((n) => n * unit).find((n) => n >= most);
+  const [digit, pieces] = [[1, unit > 1 ? 2 : 1], [2, 2], [3, 3], [4, 4], [5, 5], [6, 3], [8, 4], [10, 2]].find(([n]) => n * unit >= most);
+  return { top: digit * unit, pieces };
 }
 
 /** The large figure: bars, axis, median and 95th percentile marked. `data`: {n, median_us, p95_us, buckets}. */
 export function histogram(width, height, data, axis, what) {
   const [inner, tall] = [width - ROOM.left - ROOM.right, height - ROOM.top - ROOM.bottom];
   const counts = rebin(data.buckets, axis, Math.max(10, Math.floor(inner / BIN_PX)));
-  const top = ceiling(Math.max(...counts, 1));
+  const { top, pieces } = ceiling(Math.max(...counts, 1));
   const x = (us) => round(ROOM.left + ((place(us) - axis[0]) / (axis[1] - axis[0])) * inner);
   const base = ROOM.top + tall;
-  const lines = Array.from({ length: GRID_LINES + 1 }, (_one, at) => {
-    const y = round(base - (at / GRID_LINES) * tall);
+  const lines = Array.from({ length: pieces + 1 }, (_one, at) => {
+    const y = round(base - (at / pieces) * tall);
     return s("g", {}, s("line", { class: at ? "grid" : "grid base", x1: ROOM.left, x2: width - ROOM.right, y1: y, y2: y }),
-      s("text", { x: ROOM.left - 8, y: y + 4, "text-anchor": "end", text: String(Math.round((at / GRID_LINES) * top * 10) / 10) }));
+      s("text", { x: ROOM.left - 8, y: y + 4, "text-anchor": "end", text: count((at / pieces) * top) }));
   });
   const marks = [["median", data.median_us], ["p95", data.p95_us]].filter(([, us]) => us !== null);
-  const near = marks.length === 2 && Math.abs(x(marks[0][1]) - x(marks[1][1])) < 120;
   const label = `${what}: ${many(data.n, "copy", "copies")}${marks.map(([name, us]) => `, ${name} ${span(us)}`).join("")}`;
   return s("svg", { class: "histogram", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
     ...lines,
     bars(counts, top, inner, tall, ROOM.left, ROOM.top),
     ...ticks(axis, inner).map(([us, at]) => s("text", { x: round(ROOM.left + at), y: height - 6, "text-anchor": "middle", text: tickWords(us) })),
-    ...marks.map(([name, us], index) => s("g", { class: `mark-line ${name}` },
-      s("line", { x1: x(us), x2: x(us), y1: ROOM.top - 6, y2: base }),
-      s("text", { x: x(us) + (x(us) > width - 110 ? -4 : 4), y: near ? ROOM.top - 20 + 14 * index : ROOM.top - 12, "text-anchor": x(us) > width - 110 ? "end" : "start", text: `${name} ${span(us)}` }))));
+    ...marks.map(([name, us], index) => {
+      const side = x(us) > width - 110;
+      return s("g", { class: `mark-line ${name}` },
+        s("line", { x1: x(us), x2: x(us), y1: ROOM.top - (index ? 12 : 28), y2: base }),
+        s("text", { x: x(us) + (side ? -5 : 5), y: ROOM.top - (index ? 5 : 21), "text-anchor": side ? "end" : "start", text: `${name} ${span(us)}` }));
+    }));
 }
 
 /** One row of a table: bars on the axis all rows share, median and p95 as ticks. Its words stand beside it. */

@@ -8,7 +8,7 @@ const ROW_PX = 30;
 const TOP_PX = 30;
 const BOTTOM_PX = 12;
 const TICK_ROOM_PX = 66;
-const NAME_PX = 7.2; // a letter, about
+const NAME_PX = 8.4; // a letter, about
 const STEPS_US = [1e3, 10e3, 100e3, 1e6, 5e6, 10e6, 30e6, 60e6, 300e6, 600e6, 1800e6, 3_600e6, 3 * 3_600e6, 6 * 3_600e6, 12 * 3_600e6, 86_400e6, 2 * 86_400e6, 7 * 86_400e6, 30 * 86_400e6];
 const TWO_SCALES = 40; // the longest delay is so many times the shortest: a logarithmic axis shows both
 
@@ -71,12 +71,12 @@ function describe(one, journey) {
   return `${one.label} got it ${span(one.t_us - startOf(journey))} after publication${from}${one.face ? `, by ${one.face}` : ""}${whole}`;
 }
 
-function axis(drawn, height, right) {
+function axis(drawn, height, right, beginning) {
   return drawn.ticks.map((us) => {
     const x = round(drawn.x(us));
     const anchor = x > right - 24 ? "end" : us === 0 ? "start" : "middle";
     return s("g", { class: "grid" }, s("line", { x1: x, x2: x, y1: TOP_PX - 8, y2: height - BOTTOM_PX }),
-      s("text", { x, y: 12, "text-anchor": anchor, text: us === 0 ? "published" : `+${span(us).replace(".0 s", " s")}` }));
+      s("text", { x, y: 12, "text-anchor": anchor, text: us === 0 ? beginning : `+${span(us).replace(".0 s", " s")}` }));
   });
 }
 
@@ -127,7 +127,7 @@ export function draw(journey, width, log) {
   const words = rows.slice(0, ROWS_MAX).map((one) => describe(one, journey)).join(". ");
   return s("svg", { class: "journey", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": words },
     s("defs", {}, s("marker", { id: "hop-head", viewBox: "0 0 8 8", refX: 4, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, s("path", { d: "M0 .5 7.5 4 0 7.5z" }))),
-    ...axis(drawn, height, right),
+    ...axis(drawn, height, right, journey.entry.t_us === null ? "first seen" : "published"),
     ...rows.map((one) => rowOf(one, places.get(one.node), drawn, journey, left, right, letters)),
     ...journey.transmissions.filter((one) => places.has(one.node)).map((one) => tick(one, places.get(one.node), drawn, t0, label.get(one.node))),
     ...journey.arrivals.filter((one) => one.from).map((one) => hop(one, places, drawn, t0)));

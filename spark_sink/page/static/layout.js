@@ -4,6 +4,7 @@
 const ROUNDS = 60;
 const STEP_LAST = 0.02;
 const APART = 1.6; // between parts of the mesh that share no link, beyond the longest way within any
+const STRETCH_MAX = 2.2;
 const RESTLESS = 0.2; // how far new nodes push each other, against a first layout
 
 /** Numbers below 1 that look random and are the same each time (Lehmer, 1951). */
@@ -119,8 +120,8 @@ export function fit(places, width, height, margin) {
   const scaleX = right > left ? roomX / (right - left) : 0;
   const scaleY = bottom > top ? roomY / (bottom - top) : 0;
   const even = Math.min(scaleX || scaleY, scaleY || scaleX);
-  // A graph has no true shape: stretching it by half, to fill the box, does no harm.
-  const [x, y] = [Math.min(scaleX, even * 1.5), Math.min(scaleY, even * 1.5)];
+  // A graph has no true shape: stretching it to fill the box, up to a bound, does no harm.
+  const [x, y] = [Math.min(scaleX, even * STRETCH_MAX), Math.min(scaleY, even * STRETCH_MAX)];
   return new Map([...places.keys()].map((name, index) => [
     name,
     [width / 2 + (points[index][0] - (left + right) / 2) * x, height / 2 + (points[index][1] - (top + bottom) / 2) * y],

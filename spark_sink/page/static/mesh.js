@@ -10,6 +10,7 @@ const FRESH_US = 10 * MINUTE_US;
 const STALE_US = HOUR_US;
 const FADED_US = 24 * HOUR_US;
 const FADED = 0.3;
+const LOST = 0.4; // links that lose more than they carry do not hide the others
 const NAMED_MAX = 60; // beyond so many nodes only those pointed at have names
 const NAME_LENGTH_MAX = 14;
 const HULL_PX = 26;
@@ -112,9 +113,9 @@ export class Mesh {
   dressEdge(element, link, most) {
     const ageUs = this.atUs - link.last_us;
     put(element, "class", `edge ${ratioClass(link.ratio)}${isStale(ageUs) ? " stale" : ""}`);
-    put(element, "opacity", round(fade(ageUs)));
+    put(element, "opacity", round(fade(ageUs) * ((link.ratio ?? 1) < LOST ? 0.55 : 1)));
     const line = element.firstElementChild;
-    put(line, "stroke-width", round(1.2 + 3.2 * (Math.log1p(link.heard) / Math.log1p(most))));
+    put(line, "stroke-width", round(1 + 3.4 * Math.sqrt(link.heard / most)));
     put(line, "marker-end", `url(#head-${ratioClass(link.ratio)})`);
     element.dataset.tip = this.describe(link);
   }

@@ -10,7 +10,7 @@ import { nothing } from "../states.js";
 import { csvLink, Table } from "../table.js";
 
 const PATH = "/api/airtime";
-const LINES_MAX = 7;
+const LINES_MAX = 6;
 const HOUR_US = 3_600e6;
 const COLOURS = { news: "s1", repair: "s2", redundant: "s3", unheard: "s5", overhead: "s6" };
 
@@ -76,7 +76,7 @@ class Airtime {
       this.gauge(row).update({ now: row.now_ppm, most: row.fullest_ppm, limit: row.limit_ppm, label: `${named(row)}: last window ${ppm(row.now_ppm)}, fullest ${ppm(row.fullest_ppm)}, allowed ${row.limit_ppm === null ? "without limit" : ppm(row.limit_ppm)}` });
     }
     this.table.set(body.nodes);
-    this.talkers.footer.replaceChildren(...(body.nodes.length ? [glyph("gauge-key-now", "last window"), glyph("gauge-key-most", "fullest window"), glyph("gauge-key-limit", "legal limit"), ...useKeys(body)] : []));
+    this.talkers.footer.replaceChildren(...(body.nodes.length ? [glyph("gauge-key-now", "last window"), glyph("gauge-key-most", "fullest window"), glyph("gauge-key-limit", "legal limit"), h("span", { class: "then", text: "Good for:" }), ...useKeys(body)] : []));
     this.drawUses(body);
     this.drawKinds(body);
     await this.drawHistory(body);

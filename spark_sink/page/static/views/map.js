@@ -7,12 +7,13 @@ import { age, count, decibels, many, percent, time } from "../format.js";
 import { fade, isStale, RATIOS, ratioClass } from "../mesh.js";
 import { nothing } from "../states.js";
 import { csvLink, Table } from "../table.js";
+import { dotKeys } from "./topology.js";
 
 const PATH = "/api/topology";
 const EDGE_PX = 48;
 const ZOOM_MAX = 18;
 const ZOOM_ALONE = 14;
-const LINES_ABOUT = 6;
+const LABEL_PX = 90; // from one line of the grid to the next, at least
 const GRID_STEPS = [30, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005];
 
 export const title = () => "Map";
@@ -92,7 +93,8 @@ class MapView {
     const L = this.library;
     const first = !this.chart;
     if (first) {
-      this.chart = L.map(this.box, { attributionControl: false, maxZoom: ZOOM_MAX, zoomSnap: 0.25, zoomAnimation: false, fadeAnimation: false, markerZoomAnimation: false, worldCopyJump: true });
+      this.chart = L.map(this.box, { attributionControl: false, zoomControl: false, maxZoom: ZOOM_MAX, zoomSnap: 0.25, zoomAnimation: false, fadeAnimation: false, markerZoomAnimation: false, worldCopyJump: true });
+      L.control.zoom({ position: "topright" }).addTo(this.chart);
       L.control.scale({ imperial: false }).addTo(this.chart);
       this.ground = L.layerGroup().addTo(this.chart);
       this.sizes = new ResizeObserver(() => this.chart.invalidateSize({ pan: false }));
@@ -168,14 +170,16 @@ class MapView {
     const L = this.library;
     const bounds = this.chart.getBounds();
     const [south, north, west, east] = [bounds.getSouth(), bounds.getNorth(), bounds.getWest(), bounds.getEast()];
-    const step = GRID_STEPS.findLast((size) => Math.max(east - west, north - south) / size <= LINES_ABOUT * 2) ?? GRID_STEPS[0];
+    const size = this.chart.getSize();
+    const stepOf = (degrees_, pixels) => GRID_STEPS.findLast((step) => degrees_ / step <= Math.max(2, pixels / LABEL_PX)) ?? GRID_STEPS[0];
+    const [stepX, stepY] = [stepOf(east - west, size.x), stepOf(north - south, size.y)];
     this.ground.clearLayers();
     const label = (at, text, name) => L.marker(at, { icon: L.divIcon({ html: h("span", { text }), className: `grid-label ${name}`, iconSize: [0, 0] }), interactive: false, keyboard: false, zIndexOffset: -1000 });
-    for (let at = Math.ceil(south / step) * step; at < north; at += step) {
-      this.ground.addLayer(L.polyline([[at, west], [at, east]], { className: "grid-line", weight: 1, interactive: false })).addLayer(label([at, west], degrees(at, step, ["N", "S"]), "along"));
+    for (let at = Math.ceil(south / stepY) * stepY; at < north; at += stepY) {
+      this.ground.addLayer(L.polyline([[at, west], [at, east]], { className: "grid-line", weight: 1, interactive: false })).addLayer(label([at, west], degrees(at, stepY, ["N", "S"]), "along"));
     }
-    for (let at = Math.ceil(west / step) * step; at < east; at += step) {
-      this.ground.addLayer(L.polyline([[south, at], [north, at]], { className: "grid-line", weight: 1, interactive: false })).addLayer(label([north, at], degrees(at, step, ["E", "W"]), "up"));
+    for (let at = Math.ceil(west / stepX) * stepX; at < east; at += stepX) {
+      this.ground.addLayer(L.polyline([[south, at], [north, at]], { className: "grid-line", weight: 1, interactive: false })).addLayer(label([north, at], degrees(at, stepX, ["E", "W"]), "up"));
     }
     this.ground.eachLayer((layer) => layer.bringToBack?.());
   }
@@ -185,6 +189,7 @@ class MapView {
     this.map.footer.replaceChildren(
       h("span", { text: "Delivered, the better way:" }),
       ...RATIOS.filter(([, name]) => some.has(name)).map(([, name, words]) => swatch(`line ${name}`, words)),
+      ...dotKeys(this.body.nodes.filter(isPlaced)),
       h("span", { class: "note" }, "paler: longer ago · up to ", time(this.body.to_us)),
     );
   }

@@ -44,7 +44,7 @@ class Message {
     const whole = (row) => (row.whole_us === null ? null : row.whole_us - this.sinceUs);
     const columns = [
       { key: "node", label: "node", head: true, value: (row) => row.label, cell: nodeLink },
-      { key: "delay", label: "after", num: true, title: "since publication", value: (row) => row.delay_us, text: (row) => (row.origin === "own" ? "published" : span(row.delay_us)), className: (row) => (row.delay_us < 0 ? "warn" : ""), tip: (row) => (row.delay_us < 0 ? "Below zero: the clocks could not be put right this far." : "") },
+      { key: "delay", label: "after", num: true, title: "since publication, or since it was first seen where that is not known", value: (row) => row.t_us - this.sinceUs, text: (row) => (row.origin === "own" ? "published" : span(row.t_us - this.sinceUs)), className: (row) => (row.t_us < this.sinceUs ? "warn" : ""), tip: (row) => (row.t_us < this.sinceUs ? "Below zero: the clocks could not be put right this far." : "") },
       { key: "from", label: "from", value: (row) => row.from_label, text: (row) => `${row.from ?? row.origin}`, cell: (row) => (row.from ? nodeLink({ node: row.from, label: row.from_label }) : h("span", { class: "soft", text: row.origin === "import" ? "a file" : row.origin === "own" ? "–" : "not known" })) },
       { key: "hop", label: "hop", num: true, title: "since the one it came from had it", value: (row) => row.hop_us, text: (row) => span(row.hop_us) },
       { key: "face", label: "face", value: (row) => row.face, text: (row) => row.face || "–" },

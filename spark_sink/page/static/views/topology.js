@@ -33,10 +33,10 @@ class Topology {
     this.card = card({ id: "mesh", title: "Who hears whom", wide: true, tools: [tool("PNG", () => savePicture(this.graph.querySelector("svg"), "topology"), "Save the graph as a picture")] });
     this.card.body.append(this.slider.element, this.graph, this.about);
     this.card.footer.className = "legend";
-    this.links = card({ id: "links", title: "Links", tools: [this.all, csvLink(() => context.csv(PATH, this.moment()))] });
+    this.links = card({ id: "links", title: "Links", wide: true, tools: [this.all, csvLink(() => context.csv(PATH, this.moment()))] });
     this.table = this.makeTable();
     this.links.body.append(this.table.element);
-    this.changes = card({ id: "changes", title: "Splits and joins", sub: "When the mesh fell apart and came together again." });
+    this.changes = card({ id: "changes", title: "Splits and joins", wide: true, sub: "When the mesh fell apart and came together again." });
     this.changeTable = this.makeChanges();
     this.changes.body.append(this.changeTable.element);
     root.append(h("div", { class: "grid" }, this.card.element, this.links.element, this.changes.element));
@@ -164,7 +164,7 @@ class Topology {
     const keys = RATIOS.filter(([, name]) => some.has(name)).map(([, name, words]) => swatch(`line ${name}`, words));
     const stale = links.some((link) => isStale(this.atUs - link.last_us));
     this.card.footer.replaceChildren(
-      ...(links.length ? [h("span", { text: "Delivered:" }), ...keys, stale ? swatch("line ratio-unknown stale", "not heard for an hour") : null, h("span", { class: "note", text: "thicker: more packets · paler: longer ago" })].filter(Boolean) : []),
+      ...(links.length ? [h("span", { text: "Delivered:" }), ...keys, ...dotKeys(this.body.nodes), stale ? swatch("line ratio-unknown stale", "not heard for an hour") : null, h("span", { class: "note", text: "thicker: more packets · paler: longer ago" })].filter(Boolean) : []),
     );
   }
 
@@ -173,6 +173,13 @@ class Topology {
     this.mesh.close();
   }
 }
+
+/** What the dots of nodes mean, of those that are there. */
+export const dotKeys = (nodes) => [
+  [nodes.some((node) => !node.behind && node.running), "dot-whole", "has everything"],
+  [nodes.some((node) => node.behind), "dot-behind", "behind"],
+  [nodes.some((node) => !node.running), "dot-stopped", "stopped"],
+].filter(([some]) => some).map(([, name, words]) => swatch(`round ${name}`, words));
 
 /** As many nodes as can be drawn, those with the most links. */
 function mostLinked({ nodes, links }) {

@@ -1,0 +1,341 @@
+"""Topology, map, airtime, delays, packets, message, gossip and faults: what a reader sees is what the server says."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser import answers
+from tests.browser.visits import HEIGHT, PHONE_WIDTH, Visit
+
+pytestmark = pytest.mark.browser
+
+VIEWS = ("topology", "map", "airtime", "delays", "packets", "message", "gossip", "faults")
+HOUR_US = 3_600_000_000
+
+
+def ask(story: str, path: str) -> answers.Answer:
+    """What the server answers."""
+    with urlopen(story + path) as response:
+        found: answers.Answer = json.load(response)
+    return found
+
+
+def message_of(story: str) -> str:
+    """Feed and number of a recent entry that has a side chain and came to others."""
+    recent = ask(story, "/api/overview")["recent"]
+    best = max(
+        recent, key=lambda entry: (entry["publisher"] is not None, entry["chunks"] or 0, entry["t_us"] or 0)
+    )
+    return f"{best['feed']}/{best['seq']}"
+
+
+def path_of(story: str, view: str) -> str:
+    """Address of a view."""
+    return f"/message/{message_of(story)}" if view == "message" else f"/{view}"
+
+
+@pytest.fixture
+def visit(browser: Browser, story: str) -> Iterator[Visit]:
+    with Visit(browser, story) as visit:
+        yield visit
+        assert visit.complaints == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_everybody_can_use_the_view_on_any_screen(visit: Visit, story: str, view: str) -> None:
+    page = visit.go(path_of(story, view))
+    assert visit.picture_differs(view) == ""
+    assert visit.barriers() == []
+    page.locator("#theme").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert visit.barriers() == []
+    page.set_viewport_size({"width": PHONE_WIDTH, "height": HEIGHT})
+    assert not visit.wide()
+    page.set_viewport_size({"width": 3_840, "height": 2_160})
+    assert not visit.wide()
+    assert {story.split("//")[1]} == visit.places
+
+
+def column(page: Page, table: str, number: int) -> list[str]:
+    """The texts of a column, 1 being the first."""
+    found = page.locator(f"{table} tbody tr > :nth-child({number})").all_text_contents()
+    return [text.strip() for text in found]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_names_are_text_and_never_markup(visit: Visit, story: str, view: str) -> None:
+    page = visit.go(path_of(story, view))
+    expect(page.locator("#view")).to_contain_text("<img src=x")
+    assert page.locator("#view img, #view script, #view b:not(.used b)").count() == 0
+
+
+def test_the_graph_has_a_dot_for_each_node_and_an_arrow_for_each_direction(visit: Visit, story: str) -> None:
+    known = ask(story, "/api/topology")
+    page = visit.go("/topology")
+    drawn = page.locator(".vertex").evaluate_all("all => all.map(one => one.dataset.vertex)")
+    assert sorted(drawn) == sorted(node["node"] for node in known["nodes"])
+    links = page.locator(".edge").evaluate_all("all => all.map(one => one.dataset.key)")
+    assert sorted(links) == sorted(f"{link['sender']}>{link['receiver']}" for link in known["links"])
+    assert len(column(page, "#links", 1)) == len(known["links"])
+    assert [text.split()[0] for text in column(page, "#changes", 2)] == [
+        {"join": "joined"}.get(change["kind"], change["kind"]) for change in known["changes"]
+    ]
+
+
+def test_links_that_were_not_heard_for_an_hour_are_dashed_and_paler(visit: Visit, story: str) -> None:
+    known = ask(story, "/api/topology")
+    page = visit.go("/topology")
+    stale = {
+        f"{link['sender']}>{link['receiver']}"
+        for link in known["links"]
+        if known["to_us"] - link["last_us"] > HOUR_US
+    }
+    assert stale
+    dashed = page.locator(".edge.stale").evaluate_all("all => all.map(one => one.dataset.key)")
+    assert set(dashed) == stale
+    assert page.locator(".edge.stale").first.evaluate("one => Number(one.getAttribute('opacity')) < 1")
+
+
+def test_a_node_of_the_graph_is_chosen_with_the_keyboard_and_kept_in_the_address(
+    visit: Visit, story: str
+) -> None:
+    known = ask(story, "/api/topology")
+    page = visit.go("/topology")
+    first = page.locator('.vertex[tabindex="0"]')
+    expect(first).to_have_count(1)
+    first.focus()
+    expect(page.locator("#tip")).to_be_visible()
+    before = first.get_attribute("data-vertex")
+    for key in ("ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"):
+        page.keyboard.press(key)
+        node = page.locator(".vertex:focus").get_attribute("data-vertex")
+        if node != before:
+            break
+    assert node != before
+    page.keyboard.press("Enter")
+    expect(page.locator('.vertex[aria-pressed="true"]')).to_have_attribute("data-vertex", node or "")
+    assert f"node={node}" in page.url
+    mine = [link for link in known["links"] if node in (link["sender"], link["receiver"])]
+    expect(page.locator("#links tbody tr")).to_have_count(len(mine))
+    visit.settle()
+    page.reload()
+    visit.settle()
+    expect(page.locator("#links tbody tr")).to_have_count(len(mine))
+
+
+def test_the_graph_looks_the_same_on_every_load_and_nodes_stay_in_time(visit: Visit) -> None:
+    page = visit.go("/topology")
+    places = "all => Object.fromEntries(all.map(one => [one.dataset.vertex, one.getAttribute('transform')]))"
+    before = page.locator(".vertex").evaluate_all(places)
+    page.reload()
+    visit.settle()
+    assert page.locator(".vertex").evaluate_all(places) == before
+    page.locator(".time-slider input").focus()
+    page.keyboard.press("Home")
+    expect(page).to_have_url(re.compile(r"[?&]at="))
+    expect(page.get_by_role("button", name="Latest")).to_be_visible()
+    after = page.locator(".vertex").evaluate_all(places)
+    assert {node: before[node] for node in after} == after
+
+
+def test_the_slider_shows_the_parts_of_a_split(visit: Visit, story: str) -> None:
+    (split,) = [change for change in ask(story, "/api/topology")["changes"] if change["kind"] == "split"]
+    page = visit.go(f"/topology?at={split['t_us'] + HOUR_US}")
+    expect(page.locator("#mesh header p")).to_contain_text("The mesh is in 2 parts")
+    expect(page.locator(".hull")).to_have_count(2)
+    page.get_by_role("button", name="Latest").click()
+    expect(page.locator(".hull")).to_have_count(1)
+
+
+def test_the_layout_puts_neighbours_near_and_a_new_node_beside_them(visit: Visit) -> None:
+    page = visit.go("/topology")
+    distances, kept = page.evaluate(
+        """async () => {
+          const { arrange, hull } = await import('/static/layout.js');
+          const link = (a, b) => ({ sender: a, receiver: b, ratio: 1 });
+          const line = [link('a', 'b'), link('b', 'c'), link('c', 'd')];
+          const places = arrange(['a', 'b', 'c', 'd'], line);
+          const far = (one, two) => Math.hypot(...places.get(one).map((n, axis) => n - places.get(two)[axis]));
+          const more = arrange(['a', 'b', 'c', 'd', 'e'], [...line, link('d', 'e')], places);
+          const corners = hull([[0, 0], [2, 0], [1, 1], [2, 2], [0, 2]]).length;
+          return [[far('a', 'b'), far('b', 'c'), far('a', 'd'), corners],
+            ['a', 'b', 'c', 'd'].every((node) => more.get(node) === places.get(node)) && more.has('e')];
+        }"""
+    )
+    assert distances == pytest.approx([1, 1, 3, 4], abs=0.1)
+    assert kept is True
+
+
+def test_nodes_with_a_position_are_on_the_map_and_the_others_in_a_list(visit: Visit, story: str) -> None:
+    nodes = ask(story, "/api/topology")["nodes"]
+    page = visit.go("/map")
+    placed = {node["label"] for node in nodes if node["latitude"] is not None}
+    assert set(page.locator(".pin > span").all_text_contents()) == placed
+    assert set(column(page, "#placed", 1)) == placed
+    assert set(column(page, "#unplaced", 1)) == {node["label"] for node in nodes} - placed
+    expect(page.locator(".leaflet-control-scale")).to_contain_text("km")
+    assert page.locator("path.grid-line").count() > 4
+    page.locator(".leaflet-marker-icon.pin-box").first.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/node/"))
+
+
+def test_worst_talkers_stand_first_and_whoever_is_over_the_limit_is_told(visit: Visit, story: str) -> None:
+    known = ask(story, "/api/airtime")
+    page = visit.go("/airtime")
+    assert column(page, "#talkers", 1) == [f"{row['label']} {row['face']}" for row in known["nodes"]]
+    over = [row for row in known["nodes"] if row["fullest_ppm"] > row["limit_ppm"]]
+    assert over
+    expect(page.locator('#talkers .gauge[data-level="over"]')).to_have_count(len(over))
+    expect(page.locator("#talkers .gauge-limit")).to_have_count(len(known["nodes"]))
+    expect(page.locator("#talkers header p")).to_contain_text(f"{known['delivered']:,} copies")
+    uses: dict[str, int] = {}
+    for row in known["nodes"]:
+        for use, airtime_us in row["uses"].items():
+            uses[use] = uses.get(use, 0) + airtime_us
+    shares = {
+        name.split()[0][:4]: share
+        for name, share in zip(*(column(page, "#uses", n) for n in (1, 3)), strict=True)
+    }
+    assert shares["news"] == f"{100 * uses['news'] / sum(uses.values()):.1f} %"
+
+
+def test_the_histogram_has_all_copies_and_a_row_shows_its_own(visit: Visit, story: str) -> None:
+    known = ask(story, "/api/delays?scope=hop")
+    page = visit.go("/delays")
+    page.get_by_role("button", name="by hop").click()
+    expect(page.locator("#rows tbody tr")).to_have_count(len(known["rows"]))
+    expect(page.locator(".histogram:not(.small) .mark-line")).to_have_count(2)
+    row = known["rows"][0]
+    page.get_by_role("button", name=row["label"], exact=True).click()
+    expect(page.locator("#distribution h2")).to_have_text(row["label"])
+    expect(page.locator("#distribution header p")).to_contain_text(f"{row['n']:,} cop")
+    assert "by=hop" in page.url
+    counts = page.evaluate(
+        "async () => { const { rebin, place } = await import('/static/histogram.js');"
+        " return [...rebin([[0, 0, 2], [1000, 3000, 8]], [0, place(3000)], 4)]; }"
+    )
+    assert counts == pytest.approx([2, 0, 4, 4])
+
+
+def test_packets_are_filtered_and_held_still(visit: Visit, story: str) -> None:
+    known = ask(story, "/api/packets?limit=2000")["rows"]
+    page = visit.go("/packets")
+    expect(page.locator("#packets tbody tr")).to_have_count(150)
+    page.get_by_label("Kind").select_option("want")
+    page.get_by_label("Verdict").select_option("duplicate")
+    wanted = [row for row in known if row["packet"] == "want" and row["verdict"] == "duplicate"]
+    expect(page.locator("#packets header p")).to_contain_text(f"{len(wanted)}")
+    assert set(column(page, "#packets", 4)) == {"WANT"}
+    assert "kind=want" in page.url
+    page.get_by_role("button", name="Hold still").click()
+    expect(page.locator("#packets header p")).to_contain_text("held still")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator("#packets header p")).to_contain_text("as they are logged")
+
+
+def test_new_packets_come_on_top_without_reload(browser: Browser, story: str) -> None:
+    packet: dict[str, Any] = {
+        "place": 1, "t_us": 1_770_000_000_000_000, "node": "0" * 16, "label": "ana", "direction": "tx", "face": "lora",
+        "packet": "want", "verdict": "sent", "reason": "", "length": 20, "rssi_dbm": None, "snr_db": None,
+        "airtime_us": 82_000, "feed": None, "feed_label": None, "seq": None, "chunk": None,
+    }  # fmt: skip
+    ready = {
+        "v": 2,
+        "state": "ready",
+        "as_of_us": packet["t_us"],
+        "committed_us": packet["t_us"],
+        "changes": 1,
+    }
+    with Visit(browser, story) as visit:
+        page = visit.page
+        page.route(
+            "**/api/packets*",
+            lambda route: route.fulfill(
+                json={
+                    **ready,
+                    "rows": [{**packet, "place": 2, "label": "ben"}]
+                    if "after=1" in route.request.url
+                    else [packet],
+                }
+            ),
+        )
+        visit.go("/packets")
+        expect(page.locator("#packets tbody tr")).to_have_count(1)
+        page.locator("#packets tbody tr").evaluate("row => { row.dataset.mark = 'kept'; }")
+        page.get_by_role("button", name="Hold still").click()
+        page.get_by_role("button", name="Go on").click()
+        expect(page.locator("#packets tbody tr")).to_have_count(2)
+        assert column(page, "#packets", 2) == ["ben", "ana"]
+        expect(page.locator("#packets tbody tr").nth(1)).to_have_attribute("data-mark", "kept")
+
+
+def test_a_journey_shows_every_arrival_hop_and_who_lacks_it(visit: Visit, story: str) -> None:
+    known = ask(story, f"/api/message/{message_of(story)}")
+    page = visit.go(f"/message/{message_of(story)}")
+    expect(page.locator("h1")).to_have_text(f"{known['entry']['label']} #{known['entry']['seq']}")
+    expect(page.locator(".journey .came")).to_have_count(len(known["arrivals"]))
+    expect(page.locator(".journey .hop")).to_have_count(
+        sum(one["from"] is not None for one in known["arrivals"])
+    )
+    expect(page.locator(".journey .not-yet")).to_have_count(len(known["missing"]))
+    expect(page.locator(".journey .sent")).to_have_count(len(known["transmissions"]))
+    assert column(page, "#missing", 1) == [one["label"] for one in known["missing"]]
+    page.get_by_role("button", name="Logarithmic").click()
+    expect(page.locator("#way header p")).to_contain_text("logarithmic")
+    assert "axis=log" in page.url
+
+
+def test_gossip_tells_the_sums_and_every_node(visit: Visit, story: str) -> None:
+    known = ask(story, "/api/gossip")
+    page = visit.go("/gossip")
+    rows = dict(zip(column(page, "#nodes", 1), column(page, "#nodes", 7), strict=True))
+    assert rows == {row["label"]: f"{row['answers_sent']:,}" for row in known["nodes"]}
+    expect(page.locator("#all")).to_contain_text(f"{known['all']['answers_sent']:,}")
+    expect(page.locator("#all")).to_contain_text(f"{known['all']['spared']:,}")
+
+
+def test_the_fault_wall_tells_alerts_incidents_and_what_was_not_counted(visit: Visit, story: str) -> None:
+    known = ask(story, "/api/faults")
+    page = visit.go("/faults")
+    expect(page.locator(".spells li")).to_have_count(len(known["alerts"]))
+    expect(page.locator(".spells li.open")).to_have_count(
+        sum(one["until_us"] is None for one in known["alerts"])
+    )
+    for alert in known["alerts"]:
+        expect(page.locator(".spells")).to_contain_text(alert["text"])
+    for name in ("forks", "invalid", "flapping", "refused", "gaps", "oddities", "bad_lines"):
+        expect(page.locator(f"#list-{name} tbody tr")).to_have_count(len(known[name]))
+    page.locator("#incidents").get_by_label("Kind").select_option("clock")
+    jumps = sum(one["kind"] == "clock" for one in known["incidents"])
+    expect(page.locator("#incidents tbody tr")).to_have_count(jumps)
+    assert "kind=clock" in page.url
+
+
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        ("topology", "No packet of one node was heard"),
+        ("delays", "No copy came"),
+        ("airtime", "Nobody was on the air"),
+        ("faults", "No incident is like this"),
+    ],
+)
+def test_a_time_without_anything_says_so(visit: Visit, view: str, words: str) -> None:
+    page = visit.go(f"/{view}?from=1000000&to=2000000")
+    expect(page.locator("#view")).to_contain_text(words)
+    assert visit.barriers() == []
+
+
+@pytest.mark.parametrize("view", ["topology", "delays", "message"])
+def test_drawings_are_saved_as_png(visit: Visit, story: str, view: str) -> None:
+    page = visit.go(path_of(story, view))
+    with page.expect_download() as download:
+        page.get_by_role("button", name="PNG").click()
+    assert download.value.suggested_filename.endswith(".png")
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
