@@ -201,6 +201,38 @@ def test_the_curve_of_a_run_is_read_off_in_even_steps() -> None:
     assert (line[0], line[30], line[45], line[-1]) == ("▁", "▅", "█", "█")
 
 
+def test_bulk_writes_logs_into_a_new_folder(screen: Screen, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    code, out, err = screen.run("--seed", "3", "bulk", str(folder), "--nodes", "5", "--hours", "2")
+    assert (code, err) == (0, "")
+    records = sum(len(path.read_bytes().splitlines()) for path in folder.glob("*/*.jsonl"))
+    assert out == f"{records:,} records of 5 nodes and 2 hours are in {folder}.\n"
+    assert len(list(folder.iterdir())) == 5
+    kept = [path.read_bytes() for path in sorted(folder.glob("*/*.jsonl"))]
+    code, _, err = screen.run("bulk", str(folder), "--nodes", "5", "--hours", "2", "--seed", "3")
+    assert code == Exit.CONFIG
+    assert f"Folder: {folder} cannot be made as a new folder" in err
+    screen.run("bulk", str(tmp_path / "again"), "--nodes", "5", "--hours", "2", "--seed", "3")
+    assert [path.read_bytes() for path in sorted((tmp_path / "again").glob("*/*.jsonl"))] == kept
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--nodes", "1"), "Nodes: it takes 2 to"),
+        (("--hours", "1.5"), "Hours: bulk logs take whole hours"),
+        (("--hours", "inf"), "Hours: bulk logs take whole hours"),
+    ],
+)
+def test_bulk_refuses_what_it_cannot_make(
+    screen: Screen, tmp_path: Path, words: tuple[str, str], why: str
+) -> None:
+    code, _, err = screen.run("bulk", str(tmp_path / "logs"), *words)
+    assert code == Exit.CONFIG
+    assert why in err
+    assert not (tmp_path / "logs").exists()
+
+
 def test_help_does_not_load_the_simulator() -> None:
     program = (
         "import sys; from tinyssb_node.cli.main import build_parser; build_parser();"

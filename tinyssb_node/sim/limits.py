@@ -161,3 +161,16 @@ FLOOD_QUEUE_MAX: Final = 16
 """Packets that wait (MAX_TX_QUEUE)."""
 FLOOD_UTILISATION_US: Final = 60_000_000
 """Time over which the channel's use is looked at (its airtime module, channelUtilizationPercent)."""
+
+BULK_NODES_MAX: Final = 20_000
+"""Most nodes of bulk logs: all that happens in an hour is in memory."""
+BULK_HOURS_MAX: Final = 24 * 366
+"""Longest that bulk logs go on."""
+BULK_REACH_M: Final = 1_500.0
+"""How far nodes of bulk logs hear each other."""
+BULK_ENOUGH: Final = 3
+"""Copies heard after which a node of bulk logs does not relay: what suppression comes to in dense meshes."""
+BULK_WAIT_US: Final = 8_000_000
+"""How long a node of bulk logs waits on average before it relays: what answers on shared media wait in a busy mesh."""
+BULK_JUNK_SIZE: Final = 61
+"""Bytes of a packet in bulk logs that is of somebody else; none of ours is so long."""

@@ -58,12 +58,25 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"end after so many failures (default: {_FAILURES})",
     )
+    bulk = actions.add_parser("bulk", help="write logs of a large mesh, drawn by chance, for analytics")
+    bulk.add_argument("folder", metavar="FOLDER", help="a new folder, one in it for each node")
+    for name, type_, text in (
+        ("nodes", positive, "how many nodes (default: 1000)"),
+        ("hours", _hours, "how many hours (default: 168)"),
+        ("seed", _seed, "all chance comes from it (default: 1)"),
+    ):
+        # What stands before `bulk` has the same name, and must not be forgotten.
+        bulk.add_argument(
+            f"--{name}", type=type_, metavar=name[0].upper(), help=text, default=argparse.SUPPRESS
+        )
 
 
 def sim(arguments: argparse.Namespace) -> int:
     """Play one scenario, or many."""
     if arguments.list:
         return _list()
+    if arguments.action == "bulk":
+        return _bulk(arguments)
     return _search(arguments) if arguments.action == "search" else _play(arguments)
 
 
@@ -144,6 +157,31 @@ def _search(arguments: argparse.Namespace) -> int:
     without = f", {left_out} made no mesh" if left_out else ""
     print(f"{played} seeds played, {failed} failed{without}.")
     return 1 if failed else 0
+
+
+def _bulk(arguments: argparse.Namespace) -> int:
+    """Raises OptionError, OSError."""
+    from dataclasses import replace
+    from pathlib import Path
+
+    from tinyssb_node.errors import OptionError
+    from tinyssb_node.sim.bulk import Bulk, BulkOptions
+
+    if arguments.hours is not None and not arguments.hours.is_integer():
+        raise OptionError("hours", "bulk logs take whole hours")
+    given = {key: getattr(arguments, key) for key in ("nodes", "hours", "seed")}
+    chosen = {key: int(value) for key, value in given.items() if value is not None}
+    options = replace(BulkOptions(), **chosen)
+    bulk = Bulk(options, Path(arguments.folder))
+    bar = _Bar()
+    try:
+        records = bulk.run(lambda gone, so_far: bar.show(gone / options.hours, f"{so_far:,} records"))
+    finally:
+        bar.end()
+    print(
+        f"{records:,} records of {options.nodes} nodes and {options.hours} hours are in {arguments.folder}."
+    )
+    return 0
 
 
 def _list() -> int:
