@@ -2,13 +2,15 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from spark_sink import limits
-from spark_sink.dashboard.limits import PORT
-from spark_sink.errors import SinkError
+from spark_sink.errors import OptionError, SinkError
+from spark_sink.page.limits import PORT
+from spark_sink.settings import LOCAL
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,31 +37,43 @@ def _parser() -> argparse.ArgumentParser:
         _add_job_options(command)
         command.set_defaults(command=_stream, once=once)
     report = commands.add_parser("report", help="show the database as tables")
-    report.add_argument("--db", type=Path, required=True, metavar="FILE", help="the database to show")
+    _add_database(report, "the database to show")
     report.add_argument("--json", action="store_true", help="one JSON object, in microseconds and full ids")
     report.set_defaults(command=_report)
     serve = commands.add_parser("serve", help="show the database as a live page")
-    serve.add_argument(
-        "--db", type=Path, required=True, metavar="FILE", help="the database; it may come later"
-    )
+    _add_database(serve, "the database; it may come later")
     serve.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)"
     )
     serve.add_argument(
         "--port", type=int, default=PORT, help="port to listen on, 0 for a free one (%(default)s)"
     )
+    serve.add_argument(
+        "--token",
+        type=Path,
+        metavar="FILE",
+        help="who knows what is in this file may look; needed where others than this machine can ask "
+        "(or TINYSSB_PAGE_TOKEN in the environment)",
+    )
+    serve.add_argument("--no-token", action="store_true", help="let everybody look who can reach it")
+    serve.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate (PEM), for https")
+    serve.add_argument("--tls-key", type=Path, metavar="FILE", help="its key (PEM)")
     serve.set_defaults(command=_serve)
     return parser
 
 
+def _add_database(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--db", required=True, metavar="DB", help=f"{what}: a file, or a postgresql:// URL")
+
+
 def _add_job_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("logs", type=Path, metavar="LOGS", help="folder with the logs of one or many nodes")
-    parser.add_argument("--db", type=Path, required=True, metavar="FILE", help="the database to fill")
     parser.add_argument(
-        "--checkpoint",
-        type=Path,
-        metavar="DIR",
-        help="where Spark keeps its place (default: FILE.checkpoint)",
+        "logs", metavar="LOGS", help="folder with the logs of one or many nodes, or s3://bucket/prefix"
+    )
+    parser.add_argument("--endpoint", default="", metavar="URL", help="of an S3-compatible store")
+    _add_database(parser, "the database to fill")
+    parser.add_argument(
+        "--checkpoint", metavar="DIR", help="where Spark keeps its place (default: beside the file)"
     )
     parser.add_argument(
         "--batch-bytes",
@@ -67,6 +81,12 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
         default=limits.BATCH_SIZE,
         metavar="N",
         help="most bytes read at a time (%(default)s)",
+    )
+    parser.add_argument(
+        "--master",
+        default=LOCAL,
+        metavar="URL",
+        help="a Spark cluster, as spark://host:7077 (default: this machine)",
     )
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="tasks at a time (%(default)s)")
     parser.add_argument("--memory-mb", type=int, default=1024, metavar="N", help="Java's heap (%(default)s)")
@@ -80,6 +100,8 @@ def _stream(options: argparse.Namespace) -> int:
         logs=options.logs,
         database=options.db,
         checkpoint=options.checkpoint or default_checkpoint(options.db),
+        endpoint=options.endpoint,
+        master=options.master,
         bytes_per_batch=options.batch_bytes,
         threads=options.threads,
         memory_mb=options.memory_mb,
@@ -92,13 +114,14 @@ def _tell(text: str) -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from spark_sink import report, tables
+    from spark_sink import report
+    from spark_sink.serving.opening import open_for_reading
 
-    connection = tables.open_for_reading(options.db)
+    reader = open_for_reading(options.db)
     try:
-        found = report.make(connection)
+        found = report.make(reader)
     finally:
-        connection.close()
+        reader.close()
     if options.json:
         print(json.dumps({name: table.records() for name, table in found.items()}, indent=2))
     else:
@@ -107,12 +130,17 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from spark_sink.dashboard import app
+    from spark_sink.page import access, server
 
-    app.serve(
+    if (options.tls_cert is None) != (options.tls_key is None):
+        raise OptionError("--tls-cert", str(options.tls_cert), "given together with --tls-key")
+    server.serve(
         options.db,
         host=options.host,
         port=options.port,
+        token=access.find_token(options.token, os.environ),
+        open_to_all=options.no_token,
+        tls=None if options.tls_cert is None else server.Tls(options.tls_cert, options.tls_key),
         announce=lambda page: _tell(f"The page is at {page}"),
     )
     return 0

@@ -112,18 +112,19 @@ class BatchGapError(SinkError):
     def __init__(self, expected: int, found: int) -> None:
         super().__init__(
             f"The database waits for batch {expected} of the stream, but the checkpoint is at batch {found} already; "
-            "nothing was added. The database is older than the checkpoint: delete both, or name new ones with --db "
-            "and --checkpoint, and everything is counted again from the logs."
+            "nothing was added. The database is older than the checkpoint: delete the checkpoint and start again; the "
+            "database knows how far it was read, so nothing is counted twice or skipped."
         )
 
 
 class ForeignCheckpointError(SinkError):
     """The database was filled by another stream: counting again would double it."""
 
-    def __init__(self, database: Path, checkpoint: Path) -> None:
+    def __init__(self, database: str, checkpoint: str) -> None:
         super().__init__(
             f"{database} was not filled from the checkpoint {checkpoint}; both were left as they are. Name the "
-            "checkpoint that belongs to it with --checkpoint, or a new database with --db."
+            "checkpoint that belongs to it, or a folder that does not exist yet, with --checkpoint, or a new database "
+            "with --db."
         )
 
 

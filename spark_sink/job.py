@@ -1,126 +1,200 @@
-"""The stream: wires source, transforms and serving database together, and nothing else."""
+"""The stream: wires source, merge and refresh together, and nothing else."""
 
-import fcntl
 import json
-import sqlite3
+import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as f
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from spark_sink import limits, schema, tables, upserts
-from spark_sink.errors import BusyError, ForeignCheckpointError
+from spark_sink import limits
+from spark_sink.errors import ForeignCheckpointError, SinkError
+from spark_sink.intervals import Offset, gaps, parse_offset
+from spark_sink.partials.combine import combine
+from spark_sink.places import open_files
+from spark_sink.planner import Planner
+from spark_sink.refresh import Refresh
+from spark_sink.serving.merge import Batch, merge
+from spark_sink.serving.names import Names
+from spark_sink.serving.port import Database
 from spark_sink.settings import Settings
-from spark_sink.transforms import air, nodes, replication
+from spark_sink.source import READ
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-COLUMNS: Final = (
-    "node", "boot", "offset", "t_us", "kind", "name", "feed", "face", "seq", "id", "size", "chunks", "origin",
-    "packet", "length", "hash", "verdict", "rssi_dbm", "snr_db", "airtime_us", "count", "state", "held", "other",
-    "bad_path", "bad_byte", "bad_reason", "bad_text",
-)  # fmt: skip
-"""What the transforms look at."""
-
-_TRANSFORMS: Final[dict[str, tuple[frozenset[str], Callable[["DataFrame"], "DataFrame"]]]] = {
-    "nodes": (frozenset(), nodes.nodes),
-    "frontier": (frozenset({"entry"}), replication.frontier),
-    "appended": (frozenset({"entry"}), replication.appended),
-    "traffic": (frozenset(air.TRAFFIC_KINDS), air.traffic),
-    "sightings": (frozenset(air.PACKET_KINDS), air.sightings),
-    "sets": (frozenset({"set"}), nodes.sets),
-    "forks": (frozenset({"fork"}), nodes.forks),
-}
-"""By table: the kinds of records that it is made of (none: of any), and how."""
+_TEXT: Final = pa.string()
+_INT: Final = pa.int64()
+_GAPS: Final = pa.schema([("node", _TEXT), ("boot", _INT), ("first_offset", _INT), ("next_offset", _INT)])
+_ODDITIES: Final = pa.schema([("node", _TEXT), ("path", _TEXT), ("reason", _TEXT)])
 
 
-@contextmanager
-def open_database(settings: Settings) -> Iterator[sqlite3.Connection]:
-    """Open the database for the one job that may write it. Raises BusyError, ForeignCheckpointError, and as tables."""
-    lock_path = settings.database.with_name(settings.database.name + ".lock")
-    with lock_path.open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BusyError(settings.database) from error
-        connection = tables.open_for_writing(settings.database)
-        try:
-            _check_checkpoint(connection, settings)
-            yield connection
-        finally:
-            connection.close()
+class Job:
+    """One stream into one database."""
+
+    def __init__(self, session: "SparkSession", settings: Settings, database: Database) -> None:
+        """Raises DatabaseFailedError, ForeignCheckpointError, NoLogsFolderError."""
+        self.lock = threading.Lock()
+        """Held while the database is used."""
+        self.refresh = Refresh(database, self.lock)
+        self._session = session
+        self._settings = settings
+        self._database = database
+        self._names = Names(database)
+        self._sides = _Sides(Planner(open_files(settings.logs, settings.endpoint)))
+        self._check_checkpoint()
+
+    def _check_checkpoint(self) -> None:
+        """A database is filled from one checkpoint: by another, records would be counted again, or never."""
+        rows = self._database.rows("SELECT query FROM batches")
+        known = self.query_id()
+        if rows and known is not None and rows[0][0] != known:
+            raise ForeignCheckpointError(self._settings.database, self._settings.checkpoint)
+
+    def query_id(self) -> str | None:
+        """Spark's id of the query that the checkpoint belongs to, None if there is none yet."""
+        text = self._kept("metadata")
+        return None if text is None else str(json.loads(text)["id"])
+
+    def _kept(self, name: str) -> str | None:
+        """A file of the checkpoint, which may lie wherever Spark can read; None if there is none."""
+        if "://" not in self._settings.checkpoint:
+            path = Path(self._settings.checkpoint, name)
+            return path.read_text() if path.exists() else None
+        java = self._session._jvm  # noqa: SLF001 - Spark has no other way to its file systems
+        assert java is not None
+        path = java.org.apache.hadoop.fs.Path(f"{self._settings.checkpoint}/{name}")
+        files = path.getFileSystem(self._session._jsc.hadoopConfiguration())  # noqa: SLF001 - as above
+        if not files.exists(path):
+            return None
+        with files.open(path) as stream:
+            return str(java.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+
+    def start(self, *, once: bool) -> "StreamingQuery":
+        """Start the stream: all there is (*once*), or on and on."""
+        reader = (
+            self._session.readStream.format("tinyssb-partials")
+            .option("maxBytesPerBatch", self._settings.bytes_per_batch)
+            .option("endpoint", self._settings.endpoint)
+        )
+        rows = self._database.rows("SELECT offsets FROM batches")
+        if rows and self.query_id() is None:
+            # The checkpoint was deleted, or could not be understood any more: the database knows how far it is.
+            reader = reader.option("startingOffset", str(rows[0][0]))
+        writer = (
+            reader.load(self._settings.logs)
+            .writeStream.foreachBatch(self._add)
+            .option("checkpointLocation", self._settings.checkpoint)
+        )
+        return (
+            writer.trigger(availableNow=True) if once else writer.trigger(processingTime="0 seconds")
+        ).start()
+
+    def _add(self, rows: "DataFrame", batch_id: int) -> None:
+        """Merge what the tasks of a batch made of it."""
+        begin_ns = time.perf_counter_ns()
+        found = rows.toArrow()
+        parts = [
+            (str(part), _unpacked(packed))
+            for part, packed in zip(found["part"].to_pylist(), found["rows"], strict=True)
+        ]
+        tables = combine((part, table) for part, table in parts if part != READ)
+        query, offsets = self.query_id(), self._kept(f"offsets/{batch_id}")
+        assert query is not None
+        assert offsets is not None  # Spark writes both before a batch
+        place = offsets.splitlines()[-1]
+        read_us = (time.perf_counter_ns() - begin_ns) // 1_000
+        self._sides.look(parse_offset(json.loads(place)))
+        batch = Batch(
+            query=query,
+            batch_id=batch_id,
+            parts={name: table for name, table in tables.items() if name != "bad_lines"},
+            bad_lines=tables.get("bad_lines"),
+            gaps=self._sides.gaps,
+            oddities=self._sides.oddities,
+            offsets=place,
+            now_us=time.time_ns() // 1_000,
+            read_us=read_us,
+            bytes=sum(_total(table) for part, table in parts if part == READ),
+            behind_bytes=self._sides.behind_bytes,
+        )
+        with self.lock:
+            merge(self._database, self._names, batch)
 
 
-def _check_checkpoint(connection: sqlite3.Connection, settings: Settings) -> None:
-    """A database is filled from one checkpoint only: from another, everything would be counted again."""
-    queries = {row[0] for row in connection.execute("SELECT query FROM batches")}
-    if queries and queries != {query_id(settings.checkpoint)}:
-        raise ForeignCheckpointError(settings.database, settings.checkpoint)
+class _Sides:
+    """What is not counted, and how much is still to be read; looked at every few seconds."""
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+        self._due_ns = 0
+        self._place: Offset = {}
+        self.gaps: pa.Table | None = None
+        self.oddities: pa.Table | None = None
+        self.behind_bytes = 0
+
+    def look(self, place: Offset) -> None:
+        """Look at what there is after *place*. Raises OSError."""
+        self.gaps = _table(
+            _GAPS, [(gap.node, gap.boot, gap.first_offset, gap.next_offset) for gap in gaps(place)]
+        )
+        self.oddities = None
+        if time.monotonic_ns() < self._due_ns:
+            return
+        self._planner.refresh()
+        self.oddities = _table(
+            _ODDITIES, [(odd.node, odd.path, odd.reason) for odd in self._planner.oddities(place)]
+        )
+        self.behind_bytes = self._planner.bytes_behind(place)
+        self._due_ns = time.monotonic_ns() + limits.SIDES_EVERY_NS
 
 
-def query_id(checkpoint: Path) -> str | None:
-    """Spark's id of the query that a checkpoint belongs to, None if there is none yet."""
-    path = checkpoint / "metadata"
-    if not path.exists():
-        return None
-    return str(json.loads(path.read_text())["id"])
-
-
-def start(
-    session: "SparkSession", settings: Settings, connection: sqlite3.Connection, *, once: bool
-) -> "StreamingQuery":
-    """Start the stream: all there is (*once*), or on and on."""
-    stream = (
-        session.readStream.format("tinyssb")
-        .schema(schema.ddl(COLUMNS))
-        .option("maxBytesPerBatch", settings.bytes_per_batch)
-        .load(str(settings.logs))
+def _table(schema: pa.Schema, rows: Iterable[tuple[object, ...]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [() for _ in schema]
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema
     )
 
-    threads = ThreadPoolExecutor(limits.JOBS_AT_A_TIME)
 
-    def add(batch: "DataFrame", batch_id: int) -> None:
-        query = query_id(settings.checkpoint)
-        assert query is not None  # Spark writes it before the first batch
-        last = upserts.last_batch(connection, query)
-        if last is None or batch_id > last:
-            # One partition needs no shuffles, which is what a small batch spends its time on.
-            found = collect(batch if once else batch.coalesce(1), threads)
-            upserts.add(connection, upserts.Batch(query, batch_id, found, time.time_ns() // 1000))
-
-    writer = stream.writeStream.foreachBatch(add).option("checkpointLocation", str(settings.checkpoint))
-    return (writer.trigger(availableNow=True) if once else writer.trigger(processingTime="0 seconds")).start()
+def _unpacked(packed: pa.Scalar) -> pa.Table:
+    with pa.ipc.open_stream(packed.as_buffer()) as reader:
+        return reader.read_all()
 
 
-def collect(rows: "DataFrame", threads: ThreadPoolExecutor) -> dict[str, upserts.Rows]:
-    """Run the transforms over one micro-batch, which is read once.
-
-    First which kinds of records there are, then side by side what those kinds need: each is a short job of its own,
-    and most batches have nothing for half of them.
-    """
-    cached = rows.persist()
-    try:
-        counted = _rows(nodes.events_count(cached))
-        kinds = {kind for kind, _, _ in counted}
-        records = cached.where(f.col("bad_path").isNull())
-        frames = {
-            name: transform(records)
-            for name, (needed, transform) in _TRANSFORMS.items()
-            if not needed or needed & kinds
-        }
-        if None in kinds:
-            frames["bad_lines"] = nodes.bad_lines(cached)
-        found = dict(zip(frames, threads.map(_rows, frames.values()), strict=True))
-        return {**found, "events_count": [row for row in counted if row[0] is not None]}
-    finally:
-        cached.unpersist()
+def _total(table: pa.Table) -> int:
+    return int(pc.sum(table["bytes"]).as_py())
 
 
-def _rows(frame: "DataFrame") -> upserts.Rows:
-    return list(zip(*(column.to_pylist() for column in frame.toArrow().columns), strict=True))
+class Refresher(threading.Thread):
+    """Keeps derived tables fresh while logs are written."""
+
+    def __init__(self, refresh: Refresh, failed: Callable[[], object]) -> None:
+        """*failed* is called if it has to end."""
+        super().__init__(name="refresh", daemon=True)
+        self._refresh = refresh
+        self._failed = failed
+        self._stopped = threading.Event()
+        self.error: SinkError | None = None
+        """Why it ended, if it did."""
+
+    def run(self) -> None:
+        """Pass after pass, with rests between that leave most of the time to reading."""
+        try:
+            rest_s = 0.0
+            while not self._stopped.wait(rest_s):
+                begin_s = time.monotonic()
+                self._refresh.pass_()
+                spent_s = time.monotonic() - begin_s
+                rest_s = max(limits.REFRESH_EVERY_US / 1_000_000, spent_s / limits.REFRESH_SHARE - spent_s)
+        except SinkError as error:
+            self.error = error
+            self._failed()
+
+    def stop(self) -> None:
+        """End after the pass that is under way."""
+        self._stopped.set()
+        self.join()

@@ -19,7 +19,7 @@ FOLDER_DEPTH_MAX: Final = 5
 """How deep under the logs folder a node's folder may lie: <home>/<somebody>/.tinyssb/events/<node>."""
 TASK_SIZE: Final = 16 * 2**20
 """Bytes per Spark task: a second's work, so that a core's start-up cost vanishes and cores share evenly."""
-BATCH_SIZE: Final = 32 * 2**20
+BATCH_SIZE: Final = 128 * 2**20
 """Bytes per micro-batch unless told otherwise: 160,000 records, whose rows fit into the driver with ease."""
 SHARE_MIN: Final = 2**20
 """Bytes of one log read at a time when many are behind: forty segments of an hour, so that few have to be cut."""
@@ -119,8 +119,8 @@ SLOPES_MAX: Final = 4_000
 LINE_ROUNDS: Final = 3
 """Times a line is fitted to the points near it; after two they hardly change."""
 SOLVE_CLOCKS: Final = 32
-"""Clocks solved for at once, the nearest to the reference first: the work grows with the cube of it, and libraries share
-larger matrices out over threads, which takes thirty times as long where other programs want the cores, too."""
+"""Clocks solved for at once, the nearest to the reference first: the work grows with the cube of it, and libraries
+share larger matrices out over threads, which takes thirty times as long where other programs want the cores, too."""
 CLOCKS_AGREE_US: Final = 5_000_000
 """Clocks no farther apart than this agree on what time it is: some are set by hand, by looking at another."""
 REFERENCE_SHARE: Final = 0.25
@@ -153,3 +153,28 @@ JOBS_AT_A_TIME: Final = 4
 """Transforms that run side by side: planning one overlaps with running another; more do not help two cores."""
 JAVA_WORDS_MAX: Final = 500
 """Characters shown of what Java says when it does not start: its last lines name the reason."""
+
+# --- The refresh (docs/reference/sink.md)
+
+DIRTY_AT_A_TIME: Final = 500_000
+"""Marks looked at in one pass: a thousand nodes' logs of three weeks."""
+SIGHTS_AT_A_TIME: Final = 400_000
+"""Single packets and arrivals that are joined at a time: about 150 MB, and half a second."""
+NODES_AT_A_TIME: Final = 16
+"""Nodes whose sights are unpacked at a time when clocks are estimated: a week of them has about 250,000."""
+HOURS_BEFORE_US: Final = 2 * 60_000_000
+"""How far before a record derived figures may change because of it: a packet and its sending are told apart by less."""
+HOURS_AFTER_US: Final = 62 * 60_000_000
+"""How far after it: an hour and a minute in which a sending or a contact counts, and some."""
+CLOCKS_EVERY_US: Final = 60_000_000
+"""Least time between two estimates of all clocks while logs are written: they hardly change."""
+CLOCKS_SHARE: Final = 0.05
+"""Most of the time that estimating clocks may take."""
+CHANGES_EVERY_US: Final = 5_000_000
+"""Least time between two looks for splits, joins and alerts while logs are written."""
+REFRESH_EVERY_US: Final = 1_000_000
+"""Least time between two refreshes while logs are written."""
+REFRESH_SHARE: Final = 0.25
+"""Most of the time that refreshing may take, so that reading goes on."""
+SIDES_EVERY_NS: Final = 5_000_000_000
+"""Least time between two looks for files that are passed over: all files are listed for that."""

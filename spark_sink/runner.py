@@ -5,6 +5,7 @@ import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
@@ -12,14 +13,17 @@ from spark_sink import errors, session
 from spark_sink.intervals import parse_offset
 from spark_sink.places import open_files
 from spark_sink.planner import Planner
+from spark_sink.serving.address import is_address, shown
+from spark_sink.serving.opening import open_for_writing
 from spark_sink.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from spark_sink.job import Job
+
 _POLL_S: Final = 0.5
 _OURS: Final = re.compile(r"spark_sink\.errors\.[A-Za-z]+Error: ([^\n]+)")
-_DISK: Final = re.compile(r"sqlite3\.[A-Za-z]+Error: ([^\n]+)")
 
 
 def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
@@ -28,27 +32,50 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
     Raises SinkError.
     """
     settings.check()
-    open_files(
-        str(settings.logs)
-    ).listing()  # what is wrong with the folders is better said before Java starts
+    # What is wrong with the folders is better said before Java starts.
+    open_files(settings.logs, settings.endpoint).listing()
     if session.java() is None:
         raise errors.NoJavaError
-    tell(f"Starting Spark to read {settings.logs} into {settings.database} …")
-    spark = session.make_session(threads=settings.threads, memory_mb=settings.memory_mb)
+    tell(f"Starting Spark to read {settings.logs} into {shown(settings.database)} …")
+    spark = session.make_session(
+        master=settings.master, threads=settings.threads, memory_mb=settings.memory_mb
+    )
     try:
         from spark_sink import job  # noqa: PLC0415 - needs pyspark, which may be missing
 
-        with job.open_database(settings) as connection:
-            query = job.start(spark, settings, connection, once=once)
+        with open_for_writing(settings.database) as database:
+            work = job.Job(spark, settings, database)
+            query = work.start(once=once)
             tell("Reading what there is." if once else "Reading. Stop with Ctrl-C.")
-            _watch(query, settings, tell)
+            if not once:
+                return _follow(work, query, settings, tell)
+            if _watch(query, settings, tell):
+                return 0
+            tell("All read. Working out what takes all logs together.")
+            work.refresh.settle(lambda done, todo: tell(f"{done:8d} of {todo} hours"))
+            tell("Done.")
             return 0
     finally:
         spark.stop()
 
 
-def _watch(query: "StreamingQuery", settings: Settings, tell: Callable[[str], None]) -> None:
-    """Wait until the query ends or a signal asks to end it. Raises SinkError."""
+def _follow(work: "Job", query: "StreamingQuery", settings: Settings, tell: Callable[[str], None]) -> int:
+    """Read on and on, and keep derived tables fresh beside it. Raises SinkError."""
+    from spark_sink import job  # noqa: PLC0415 - as above
+
+    refresher = job.Refresher(work.refresh, query.stop)
+    refresher.start()
+    try:
+        _watch(query, settings, tell)
+    finally:
+        refresher.stop()
+    if refresher.error is not None:
+        raise refresher.error
+    return 0
+
+
+def _watch(query: "StreamingQuery", settings: Settings, tell: Callable[[str], None]) -> bool:
+    """Wait until the query ends or a signal asks to end it, which is what is returned. Raises SinkError."""
     from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
 
     told = -1
@@ -61,7 +88,9 @@ def _watch(query: "StreamingQuery", settings: Settings, tell: Callable[[str], No
             _tell_progress(query, settings, told, tell)
         except StreamingQueryException as error:
             raise plain(str(error), settings) from error
-    tell("Stopped. What was counted is kept; the next run goes on from there." if stopped else "All read.")
+    if stopped:
+        tell("Stopped. What was counted is kept; the next run goes on from there.")
+    return bool(stopped)
 
 
 @contextmanager
@@ -94,7 +123,7 @@ def _tell_progress(
 
 def _bytes_read(settings: Settings, end: str) -> tuple[int, int]:
     """Bytes before the offset *end* among all that are there."""
-    planner = Planner(open_files(str(settings.logs)))
+    planner = Planner(open_files(settings.logs, settings.endpoint))
     planner.refresh()
     total = planner.bytes_listed()
     return total - planner.bytes_behind(parse_offset(json.loads(end))), total
@@ -104,8 +133,10 @@ def plain(text: str, settings: Settings) -> errors.SinkError:
     """What stopped the stream, in one sentence; Spark's own report of it goes into a file."""
     if ours := _OURS.search(text):
         return errors.SinkError(ours.group(1))
-    if refused := _DISK.search(text):
-        return errors.DatabaseFailedError(settings.database, refused.group(1))
-    details = settings.database.with_name(settings.database.name + ".failure.txt")
+    details = Path(
+        f"{settings.checkpoint}.failure.txt"
+        if is_address(settings.database)
+        else f"{settings.database}.failure.txt"
+    )
     details.write_text(text)
     return errors.JobFailedError(details)

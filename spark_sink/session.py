@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from spark_sink import limits
 from spark_sink.errors import JavaFailedError, NoJavaError, NoSparkError
+from spark_sink.settings import LOCAL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_LOOPBACK: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 
 
@@ -24,8 +26,8 @@ def java() -> str | None:
     return shutil.which("java")
 
 
-def make_session(*, threads: int, memory_mb: int) -> "SparkSession":
-    """Start Java and Spark in this process, or give what already runs.
+def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "SparkSession":
+    """Start Java and Spark in this process, or give what already runs; *master* may name a cluster.
 
     Raises NoJavaError, JavaFailedError, NoSparkError.
     """
@@ -36,8 +38,9 @@ def make_session(*, threads: int, memory_mb: int) -> "SparkSession":
     except ImportError as error:
         raise NoSparkError from error
     os.environ["PYSPARK_PYTHON"] = sys.executable  # the tasks' Python must have the packages this one has
-    builder = SparkSession.builder.master(f"local[{threads}]").appName("tinyssb-sink")
-    for name, value in _config(threads, memory_mb).items():
+    local = master == LOCAL
+    builder = SparkSession.builder.master(f"local[{threads}]" if local else master).appName("tinyssb-sink")
+    for name, value in {**_config(threads, memory_mb), **(_LOOPBACK if local else {})}.items():
         builder = builder.config(name, value)
     session = _start(builder)
     from spark_sink.source import TinyssbDataSource, TinyssbPartialsDataSource  # noqa: PLC0415 - as above
@@ -70,8 +73,6 @@ def _start(builder: "SparkSession.Builder") -> "SparkSession":
 def _config(threads: int, memory_mb: int) -> dict[str, str]:
     return {
         "spark.driver.memory": f"{memory_mb}m",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": (
             f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dio.netty.tryReflectionSetAccessible=true "
             "-XX:+UseSerialGC"  # for a small heap on few cores: a third less delay than the default, measured

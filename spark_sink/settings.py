@@ -5,31 +5,39 @@ from pathlib import Path
 
 from spark_sink import limits
 from spark_sink.errors import NoLogsFolderError, OptionError
+from spark_sink.serving.address import is_address
+
+LOCAL = "local"
+"""Spark in this process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """A job: from which logs into which database."""
 
-    logs: Path
-    """Folder with the nodes' event logs, at any depth that ``folders`` looks into."""
-    database: Path
-    """The serving database; made if there is none."""
-    checkpoint: Path
-    """Folder where Spark keeps how far it has read; belongs to the database."""
+    logs: str
+    """Folder with the nodes' event logs, at any depth that ``folders`` looks into; or ``s3://bucket/prefix``."""
+    database: str
+    """The serving database, made if there is none: the path of a file, or a ``postgresql://`` URL."""
+    checkpoint: str
+    """Where Spark keeps how far it has read: a folder, or on a cluster a URL that all machines reach."""
+    endpoint: str = ""
+    """Of an S3-compatible store."""
     bytes_per_batch: int = limits.BATCH_SIZE
     """Most bytes of log in one micro-batch."""
+    master: str = LOCAL
+    """Where Spark runs: in this process, or the URL of a cluster, as ``spark://host:7077``."""
     threads: int = 2
-    """Spark's tasks at a time."""
+    """Spark's tasks at a time, where it runs in this process."""
     memory_mb: int = 1024
     """Java's heap."""
 
     def check(self) -> None:
         """Raises NoLogsFolderError, OptionError."""
-        if not self.logs.is_dir():
-            raise NoLogsFolderError(str(self.logs))
-        if not self.database.absolute().parent.is_dir():
-            raise OptionError("--db", str(self.database), "a file in a folder that exists")
+        if "://" not in self.logs and not Path(self.logs).is_dir():
+            raise NoLogsFolderError(self.logs)
+        if not is_address(self.database) and not Path(self.database).absolute().parent.is_dir():
+            raise OptionError("--db", self.database, "a file in a folder that exists, or a postgresql:// URL")
         if self.bytes_per_batch < 1:
             raise OptionError("--batch-bytes", str(self.bytes_per_batch), "1 or more")
         if self.threads < 1:
@@ -38,6 +46,11 @@ class Settings:
             raise OptionError("--memory-mb", str(self.memory_mb), f"{limits.MEMORY_MIN_MB} or more")
 
 
-def default_checkpoint(database: Path) -> Path:
-    """Beside the database, so that the two are moved and deleted together."""
-    return database.with_name(database.name + ".checkpoint")
+def default_checkpoint(database: str) -> str:
+    """Beside the database, so that the two are moved and deleted together.
+
+    Raises OptionError where the database is no file.
+    """
+    if is_address(database):
+        raise OptionError("--checkpoint", "", "given, since the database is no file beside which it could be")
+    return f"{database}.checkpoint"

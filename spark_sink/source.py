@@ -36,6 +36,8 @@ from spark_sink.planner import Planner
 from spark_sink.segments import Lost, Part, pack, segment_name
 
 _PARTIALS: Final = "part STRING, rows BINARY"
+READ: Final = "read"
+"""The part that says in a column ``bytes`` how much a task read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,12 @@ class _Reading:
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Read a task. Raises OSError."""
-        return _partials(self._rows(task)) if self.partials else self._rows(task)
+        if not self.partials:
+            yield from self._rows(task)
+            return
+        yield from _partials(self._rows(task))
+        size = sum(part.size for part in task.parts)
+        yield _packed(READ, pa.table({"bytes": pa.array([size], pa.int64())}))
 
     def _rows(self, task: Task) -> Iterator[pa.RecordBatch]:
         shape = lines.Shape(self.names)
@@ -149,12 +156,16 @@ def _partials(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     from spark_sink.partials.reduce import reduce  # noqa: PLC0415 - as above
 
     for part, table in reduce(batches):
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
-        yield pa.RecordBatch.from_pydict(
-            {"part": pa.array([part]), "rows": pa.array([sink.getvalue().to_pybytes()], pa.binary())}
-        )
+        yield _packed(part, table)
+
+
+def _packed(part: str, table: pa.Table) -> pa.RecordBatch:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return pa.RecordBatch.from_pydict(
+        {"part": pa.array([part]), "rows": pa.array([sink.getvalue().to_pybytes()], pa.binary())}
+    )
 
 
 class TinyssbDataSource(DataSource):

@@ -168,21 +168,26 @@ class Moved:
     """The newest that the boot may have written; far in the future where its last clock goes on."""
 
 
-def moved(old: Corrections, new: Corrections, newest_us: Mapping[tuple[int, int], int]) -> list[Moved]:
-    """Records whose clock is new, or whose mesh time moved by more than `limits.CLOCK_MOVED_US` in some hour.
+def moved(
+    old: Corrections,
+    new: Corrections,
+    newest_us: Mapping[tuple[int, int], int],
+    least_us: int = limits.CLOCK_MOVED_US,
+) -> list[Moved]:
+    """Records whose clock is new, or whose mesh time moved by more than *least_us* in some hour.
 
     *newest_us* is the newest time that each boot (node_no, boot) wrote. Records that the next boot wrote again after a
     crash go by the same clock; that boot is named likewise.
     """
     return [
         where
-        for clock in np.flatnonzero(_differ(old, new, newest_us)).tolist()
+        for clock in np.flatnonzero(_differ(old, new, newest_us, least_us)).tolist()
         for where in _written(new, clock)
     ]
 
 
 def _differ(
-    old: Corrections, new: Corrections, newest_us: Mapping[tuple[int, int], int]
+    old: Corrections, new: Corrections, newest_us: Mapping[tuple[int, int], int], least_us: int
 ) -> "np.ndarray[Any, np.dtype[np.bool_]]":
     clock = np.arange(len(new.node_no))
     since = new.from_mono_us
@@ -197,7 +202,7 @@ def _differ(
     for mono_us in (since[both], until[both]):
         t_us = new.base_us[both] + mono_us
         apart_us = np.abs(new.put_right(both, t_us) - old.put_right(was[both], t_us))
-        differs[both] |= apart_us > limits.CLOCK_MOVED_US
+        differs[both] |= apart_us > least_us
     return np.asarray(differs)
 
 

@@ -40,6 +40,11 @@ def is_address(name: str) -> bool:
     return name.startswith(_SCHEMES)
 
 
+def shown(name: str) -> str:
+    """A database's name as users may see it: without its password. Raises OptionError."""
+    return parse_address(name).shown if is_address(name) else name
+
+
 def parse_address(name: str) -> Address:
     """Take a URL apart. Raises OptionError."""
     try:

@@ -1,6 +1,7 @@
-"""The job: whatever kills it and whenever, each record is counted once."""
+"""The job: whatever kills it and whenever, each record is counted once, and derived rows are those of all records."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -11,11 +12,14 @@ from typing import Any
 
 import pytest
 
-from spark_sink import job, tables, upserts
+from spark_sink import job
 from spark_sink.errors import BusyError, ForeignCheckpointError
+from spark_sink.serving.merge import merge
+from spark_sink.serving.opening import open_for_writing
 from spark_sink.settings import Settings, default_checkpoint
-from tests.spark_sink import oracle
+from tests.spark_sink import contents
 from tests.spark_sink.logs import NodeLog, Record, feed_name, mesh
+from tests.spark_sink.partials import oracle
 
 pytestmark = pytest.mark.spark
 
@@ -25,34 +29,29 @@ class PowerCutError(Exception):
 
 
 def settings_for(logs: Path, **more: Any) -> Settings:
-    database = logs.parent / "serving.sqlite"
-    return Settings(logs=logs, database=database, checkpoint=default_checkpoint(database), **more)
+    database = str(logs.parent / "serving.sqlite")
+    return Settings(logs=str(logs), database=database, checkpoint=default_checkpoint(database), **more)
 
 
 def read_all(spark: Any, settings: Settings) -> None:
-    with job.open_database(settings) as connection:
-        job.start(spark, settings, connection, once=True).awaitTermination()
+    with open_for_writing(settings.database) as database:
+        work = job.Job(spark, settings, database)
+        work.start(once=True).awaitTermination()
+        work.refresh.settle()
 
 
 def records_of(logs: list[NodeLog]) -> list[Record]:
     return [record for log in logs for record in log.records]
 
 
-def check(database: Path, records: list[Record]) -> None:
-    """Every table against the plain count."""
-    connection = tables.open_for_reading(database)
-
-    def rows(sql: str) -> set[tuple[Any, ...]]:
-        return set(connection.execute(sql).fetchall())
-
-    assert rows("SELECT * FROM events_count") == oracle.events_count(records)
-    assert rows("SELECT * FROM traffic") == oracle.traffic(records)
-    assert rows("SELECT * FROM frontier") == oracle.frontier(records)
-    assert rows("SELECT node, feed, behind FROM behind") == oracle.behind(records)
-    assert rows("SELECT node, feed, seq, delay_us FROM delays") == oracle.delays(records)
-    assert rows("SELECT * FROM links") == oracle.links(records)
-    assert rows("SELECT rows FROM batches") == {(len(records),)}
-    connection.close()
+def check(settings: Settings, records: list[Record]) -> None:
+    """Every fact against the plain count, and nothing left to do."""
+    facts, derived = contents.read(settings.database)
+    assert facts == oracle.facts(records)
+    assert contents.rows(settings.database, "SELECT records FROM batches") == [(len(records),)]
+    assert contents.rows(settings.database, "SELECT count(*) FROM dirty") == [(0,)]
+    entries = [record for record in records if record["kind"] == "entry"]
+    assert sum(row[3] for row in derived["progress"]) == len(entries)
 
 
 def test_all_logs_are_counted_and_later_growth_is_added(spark: Any, logs: Path) -> None:
@@ -62,17 +61,38 @@ def test_all_logs_are_counted_and_later_growth_is_added(spark: Any, logs: Path) 
     written[1].raw(b"nonsense\n")
     settings = settings_for(logs, bytes_per_batch=6_000)
     read_all(spark, settings)
-    check(settings.database, records_of(written))
+    check(settings, records_of(written))
     written[2].add("stop", reason="signal")
     read_all(spark, settings)
-    check(settings.database, records_of(written))
-    connection = tables.open_for_reading(settings.database)
-    assert connection.execute("SELECT count(*) FROM sets").fetchone() == (1,)
-    assert connection.execute("SELECT count(*) FROM forks").fetchone() == (1,)
-    assert connection.execute("SELECT reason, text FROM bad_lines").fetchall() == [("not JSON", "nonsense")]
-    running = connection.execute("SELECT running FROM nodes WHERE node = ?", (written[2].node,)).fetchone()
-    assert running == (0,)
-    connection.close()
+    check(settings, records_of(written))
+    found = contents.rows(settings.database, "SELECT reason, text FROM bad_lines")
+    assert found == [("not JSON", "nonsense")]
+
+
+def test_what_comes_later_and_in_another_order_makes_the_same_tables(spark: Any, tmp_path: Path) -> None:
+    whole, late = tmp_path / "whole" / "logs", tmp_path / "late" / "logs"
+    written = mesh(whole, nodes=3, posts=30)
+    read_all(spark, settings_for(whole))
+    segments = sorted(path.relative_to(whole) for path in whole.rglob("*.jsonl"))
+    assert len(segments) > 6
+    for some in (segments[1::2], segments[::2]):
+        for segment in some:
+            (late / segment).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(whole / segment, late / segment)
+        read_all(spark, settings_for(late))
+    check(settings_for(late), records_of(written))
+    assert contents.read(settings_for(late).database) == contents.read(settings_for(whole).database)
+    assert contents.rows(settings_for(late).database, "SELECT * FROM gaps") == []
+
+
+def test_a_deleted_checkpoint_neither_doubles_nor_skips(spark: Any, logs: Path) -> None:
+    written = mesh(logs, nodes=2, posts=8)
+    settings = settings_for(logs)
+    read_all(spark, settings)
+    shutil.rmtree(settings.checkpoint)
+    written[1].add("stop", reason="signal")
+    read_all(spark, settings)
+    check(settings, records_of(written))
 
 
 @pytest.mark.parametrize("after_commit", [False, True])
@@ -81,25 +101,24 @@ def test_a_failure_on_either_side_of_the_commit_counts_nothing_twice(
 ) -> None:
     written = mesh(logs, nodes=2, posts=8)
     settings = settings_for(logs, bytes_per_batch=4_000)
-    add = upserts.add
 
-    def break_batch_one(connection: sqlite3.Connection, batch: upserts.Batch) -> bool:
+    def break_batch_one(database: Any, names: Any, batch: Any) -> bool:
         if batch.batch_id == 1 and not after_commit:
             raise PowerCutError
-        added = add(connection, batch)
+        merged = merge(database, names, batch)
         if batch.batch_id == 1:
             raise PowerCutError
-        return added
+        return merged
 
-    monkeypatch.setattr(upserts, "add", break_batch_one)
+    monkeypatch.setattr(job, "merge", break_batch_one)
     with pytest.raises(Exception, match="PowerCutError"):
         read_all(spark, settings)
     monkeypatch.undo()
     read_all(spark, settings)
-    check(settings.database, records_of(written))
+    check(settings, records_of(written))
 
 
-def _killed(arguments: list[str], database: Path, batches: int) -> bool:
+def _killed(arguments: list[str], database: str, batches: int) -> bool:
     """Start the command; kill it and its Java once *batches* are in the database. False if it ended before."""
     with subprocess.Popen(
         arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
@@ -114,28 +133,25 @@ def _killed(arguments: list[str], database: Path, batches: int) -> bool:
         return False
 
 
-def _batches(database: Path) -> int:
-    if not database.exists():
+def _batches(database: str) -> int:
+    if not Path(database).exists():
         return 0
-    connection = sqlite3.connect(database, timeout=5)
     try:
-        row = connection.execute("SELECT max(batch_id) FROM batches").fetchone()
+        found = contents.rows(database, "SELECT max(batch_id) FROM batches")
     except sqlite3.OperationalError:
         return 0  # its tables are being made
-    finally:
-        connection.close()
-    return 0 if row[0] is None else int(row[0]) + 1
+    return 0 if found[0][0] is None else int(found[0][0]) + 1
 
 
 def test_killed_and_restarted_each_event_is_counted_once(logs: Path) -> None:
     written = mesh(logs, nodes=3, posts=20)
     settings = settings_for(logs)
-    command = [sys.executable, "-m", "spark_sink.cli", "backfill", str(logs), "--db", str(settings.database)]
+    command = [sys.executable, "-m", "spark_sink.cli", "backfill", str(logs), "--db", settings.database]
     command += ["--batch-bytes", "8000", "--memory-mb", "512"]
     assert _killed(command, settings.database, 1)
     assert _killed(command, settings.database, 2)
     assert not _killed(command, settings.database, 10**6)
-    check(settings.database, records_of(written))
+    check(settings, records_of(written))
 
 
 @pytest.fixture
@@ -145,18 +161,20 @@ def settings(logs: Path) -> Settings:
 
 def test_a_second_job_is_turned_away(settings: Settings) -> None:
     with (
-        job.open_database(settings),
+        open_for_writing(settings.database),
         pytest.raises(BusyError, match="Another tinyssb-sink is filling"),
-        job.open_database(settings),
+        open_for_writing(settings.database),
     ):
         pass
 
 
-def test_a_database_of_another_checkpoint_is_left_alone(settings: Settings) -> None:
-    with job.open_database(settings) as connection:
-        upserts.add(connection, upserts.Batch("somebody's", 0, {}, 1))
-    with (
-        pytest.raises(ForeignCheckpointError, match="was not filled from the checkpoint"),
-        job.open_database(settings),
-    ):
-        pass
+def test_a_checkpoint_of_another_database_is_left_alone(spark: Any, logs: Path, settings: Settings) -> None:
+    mesh(logs, nodes=1, posts=2)
+    read_all(spark, settings)
+    other = settings_for(logs.parent / "other" / "logs")
+    Path(other.logs).mkdir(parents=True)
+    mesh(Path(other.logs), nodes=1, posts=2)
+    read_all(spark, other)
+    crossed = Settings(logs=settings.logs, database=settings.database, checkpoint=other.checkpoint)
+    with pytest.raises(ForeignCheckpointError, match="was not filled from the checkpoint"):
+        read_all(spark, crossed)

@@ -7,19 +7,12 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_sink.partials.merging import KEYS, SCHEMAS
 from spark_sink.serving.merge import Batch, merge
 from spark_sink.serving.names import Names
 from spark_sink.serving.opening import open_for_writing
-from spark_sink.serving.port import Database
+from tests.spark_sink import contents
 from tests.spark_sink.partials import odd, oracle
 from tests.spark_sink.partials.blocks import block, reduced
-
-NAMED = {
-    "node": "(SELECT node FROM nodes WHERE nodes.node_no = t.node_no)",
-    "feed": "(SELECT feed FROM feeds WHERE feeds.feed_no = t.feed_no)",
-    "publisher": "(SELECT node FROM nodes WHERE nodes.node_no = t.publisher)",
-}
 
 
 def batch(number: int, parts: dict[str, pa.Table]) -> Batch:
@@ -39,19 +32,6 @@ def batch(number: int, parts: dict[str, pa.Table]) -> Batch:
     )
 
 
-def facts(database: Database) -> dict[str, oracle.Facts]:
-    """All tables that have rows, as the oracle has them."""
-    found = {name: _table(database, name) for name in oracle.TABLES}
-    return {name: table for name, table in found.items() if table}
-
-
-def _table(database: Database, name: str) -> oracle.Facts:
-    columns = SCHEMAS[name].names
-    terms = ", ".join(NAMED.get(column, f't."{column}"') for column in columns)
-    rows = (dict(zip(columns, row, strict=True)) for row in database.rows(f"SELECT {terms} FROM {name} t"))
-    return {tuple(row.pop(key) for key in KEYS[name]): row for row in rows}
-
-
 @settings(deadline=None, max_examples=30)
 @given(st.data())
 def test_facts_are_what_the_oracle_counts(data: st.DataObject) -> None:
@@ -61,4 +41,4 @@ def test_facts_are_what_the_oracle_counts(data: st.DataObject) -> None:
         names = Names(database)
         for number, blocks in enumerate(batches):
             assert merge(database, names, batch(number, reduced([[block(rows)] for rows in blocks])))
-        assert facts(database) == oracle.facts(some)
+        assert contents.facts(database) == oracle.facts(some)

@@ -1,0 +1,272 @@
+"""Makes derived tables anew where something new is known: what takes all nodes' logs together.
+
+A pass looks up which hours of logs were marked, puts clocks right, and replaces the derived rows of the hours of mesh
+time that depend on them, a few hours at a time, each in a transaction. A mark goes with the last of its hours, so
+whatever kills the job and whenever, the next pass does what is left.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from spark_sink import hours, limits
+from spark_sink.derive import changes, delays, groups, hops, links, progress, steps, uses
+from spark_sink.derive.alert_inputs import QUERIES, SCHEMAS, AlertInputs
+from spark_sink.derive.alerts import alerts
+from spark_sink.derive.clocks import Records, clock_rows
+from spark_sink.derive.facts import HOUR_US, Facts, Ints
+from spark_sink.derive.mesh_time import Corrections, corrections, moved
+from spark_sink.derive.transmissions import transmissions
+from spark_sink.hours import Loader, Reach
+from spark_sink.serving import derived, marks
+from spark_sink.serving import facts as stored
+from spark_sink.serving.port import Database, Row
+from spark_sink.serving.tables import TABLES
+from spark_sink.serving.values import table_of
+
+_KEY: Final = ("node_no", "boot", "hour_us")
+_CLOCK_COLUMNS: Final = tuple(column.name for column in TABLES["clocks"].columns)
+_GROUP_COLUMNS: Final = tuple(column.name for column in TABLES["groups"].columns)
+
+
+def derive(facts: Facts) -> dict[str, pa.Table]:
+    """All derived rows of full hours, by table. Pure."""
+    heard = transmissions(facts.sights)
+    return {
+        "links": links.links(facts, heard),
+        "uses": uses.uses(facts, heard),
+        "delays": pa.concat_tables([delays.delays(facts), hops.hops(facts, heard)]),
+        "steps": steps.steps(facts),
+        "progress": progress.progress(facts),
+        "groups": groups.groups(facts),
+    }
+
+
+@dataclass(slots=True)
+class _Pace:
+    """How often something costly may be done."""
+
+    every_us: int
+    share: float
+    due_us: int = 0
+
+    def done(self, begin_us: int, end_us: int) -> None:
+        self.due_us = end_us + max(self.every_us, int((end_us - begin_us) / self.share))
+
+
+class Refresh:
+    """The derived tables of one database. Passes must not overlap."""
+
+    def __init__(
+        self,
+        database: Database,
+        lock: threading.Lock,
+        wall_us: Callable[[], int] = lambda: time.time_ns() // 1000,
+    ) -> None:
+        """*lock* is held while *database* is used. Raises DatabaseFailedError."""
+        self._database = database
+        self._lock = lock
+        self._wall_us = wall_us
+        self._clocks_pace = _Pace(limits.CLOCKS_EVERY_US, limits.CLOCKS_SHARE)
+        self._looks_pace = _Pace(limits.CHANGES_EVERY_US, limits.REFRESH_SHARE)
+        self._looked_at = False
+        with lock:
+            self._clocks = self._stored_clocks()
+            self._keys = hours.keys_of(database)
+
+    def pass_(self) -> bool:
+        """Bring derived tables up to date, as far as clocks allow that were estimated some time ago.
+
+        Returns False if there was nothing to do. Raises DatabaseFailedError.
+        """
+        now_us = self._wall_us()
+        dirty = self._dirty()
+        if dirty.num_rows == 0:
+            return self._look_if_due(now_us)
+        if now_us >= self._clocks_pace.due_us or self._has_unknown_boots(dirty):
+            self._estimate(limits.CLOCK_MOVED_US)
+            self._clocks_pace.done(now_us, self._wall_us())
+            dirty = self._dirty()
+        self._derive(dirty)
+        self._looked_at = True
+        self._look_if_due(now_us)
+        return True
+
+    def settle(self, tell: Callable[[int, int], None] = lambda _done, _all: None) -> None:
+        """Bring derived tables to what they are by all logs there are, whatever order those came in.
+
+        *tell* is called with hours done and to do. Raises DatabaseFailedError.
+        """
+        self._dirty()
+        self._estimate(0)
+        while (dirty := self._dirty()).num_rows:
+            self._derive(dirty, tell)
+        self._look()
+
+    # --- what is to be done
+
+    def _dirty(self) -> pa.Table:
+        with self._lock:
+            if self._database.rows("SELECT 1 FROM touched LIMIT 1"):
+                with self._database.transaction():
+                    marks.spread(
+                        self._database,
+                        self._wall_us(),
+                        lambda copies: hours.mesh_times(self._clocks, copies)[0],
+                    )
+            dirty = stored.dirty(self._database, limits.DIRTY_AT_A_TIME)
+        self._keys.update(
+            zip(*(dirty[name].to_pylist() for name in ("node_no", "boot", "hour_us")), strict=True)
+        )
+        return dirty
+
+    def _has_unknown_boots(self, dirty: pa.Table) -> bool:
+        node_no, boot = dirty["node_no"].to_numpy(), dirty["boot"].to_numpy()
+        known = self._clocks.clock(node_no, boot, np.zeros(len(boot), np.int64)) >= 0
+        return not known.all() and self._wall_us() >= self._clocks_pace.due_us - self._clocks_pace.every_us
+
+    def _estimate(self, least_us: int) -> None:
+        """Estimate all clocks anew; where that moves times by more than *least_us*, hours are marked."""
+        with self._lock:
+            named = self._database.rows("SELECT node_no, node FROM nodes")
+            newest = self._database.rows("SELECT node_no, boot, last_us FROM boots")
+        names = {int(number): str(name) for number, name in named}  # type: ignore[arg-type]
+        newest_us = {(int(node), int(boot)): int(last_us) for node, boot, last_us in newest}  # type: ignore[arg-type]
+        if not self._keys:
+            return
+        rows = clock_rows(self._records, names)
+        clocks = corrections(rows)
+        shifted = {(each.node_no, each.boot) for each in moved(self._clocks, clocks, newest_us, least_us)}
+        if least_us and not shifted:
+            return
+        again = [key for key in sorted(self._keys) if key[:2] in shifted]
+        with self._lock, self._database.transaction():
+            derived.replace(self._database, (), {"clocks": rows})
+            marks.mark(self._database, _key_table(again), self._wall_us())
+        self._clocks = clocks
+
+    def _records(self) -> Iterator[Records]:
+        parts = hours.records_by_node(self._database, self._keys)
+        while True:
+            with self._lock:
+                part = next(parts, None)
+            if part is None:
+                return
+            yield part
+
+    def _stored_clocks(self) -> Corrections:
+        columns = ", ".join(_CLOCK_COLUMNS)
+        rows = self._database.rows(f"SELECT {columns} FROM clocks")  # noqa: S608 - names of ours
+        return corrections(table_of("clocks", _CLOCK_COLUMNS, rows))
+
+    # --- hours
+
+    def _derive(self, dirty: pa.Table, tell: Callable[[int, int], None] = lambda _done, _all: None) -> None:
+        """Make all hours anew that depend on marked ones, and take the marks away."""
+        marked = hours.reach(self._clocks, *(dirty[name].to_numpy() for name in _KEY))
+        known = hours.reach(self._clocks, *np.array(sorted(self._keys), np.int64).T)
+        todo = hours.hours_between(marked.low_us, marked.high_us)
+        with self._lock:
+            loader = Loader(self._database, self._clocks, known)
+        cleared = np.zeros(dirty.num_rows, bool)
+        done = 0
+        for some in self._chunks(todo, known):
+            begin_us = self._wall_us()
+            since_us, until_us = int(some[0]), int(some[-1]) + HOUR_US
+            with self._lock:
+                facts = loader.load(since_us, until_us)
+            tables = derive(facts)
+            over = ~cleared & (marked.high_us < until_us)
+            cleared |= over
+            done += len(some)
+            with self._lock, self._database.transaction():
+                derived.replace(self._database, some.tolist(), tables)
+                marks.clear(self._database, dirty.filter(pa.array(over)))
+                self._note(begin_us, len(some), len(facts.sights), len(todo) - done)
+            tell(done, len(todo))
+
+    def _chunks(self, todo: Ints, known: Reach) -> Iterator[Ints]:
+        """Hours in a row, so many that their sights are joined in one go."""
+        with self._lock:
+            ((sights,),) = self._database.rows("SELECT coalesce(sum(n), 0) FROM sights")
+        assert isinstance(sights, int)
+        per_key = sights / max(1, len(known.hour_us))
+        starts = np.sort(known.low_us)
+        begin = 0
+        for end in range(1, len(todo) + 1):
+            held = np.searchsorted(starts, todo[end - 1], "right") - np.searchsorted(starts, todo[begin])
+            if (
+                end == len(todo)
+                or todo[end] - todo[end - 1] > HOUR_US
+                or held * per_key >= limits.SIGHTS_AT_A_TIME
+            ):
+                yield todo[begin:end]
+                begin = end
+
+    def _note(self, begin_us: int, count: int, sights: int, waiting: int) -> None:
+        now_us = self._wall_us()
+        self._database.execute(
+            "INSERT INTO refresh_log (committed_us, hours, sights, wall_us, waiting) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (committed_us) DO UPDATE SET hours = excluded.hours, sights = excluded.sights",
+            (now_us, count, sights, now_us - begin_us, waiting),
+        )
+        self._database.execute(
+            "DELETE FROM refresh_log WHERE committed_us < "
+            "(SELECT committed_us FROM refresh_log ORDER BY committed_us DESC LIMIT 1 OFFSET ?)",
+            (limits.LOG_KEPT - 1,),
+        )
+
+    # --- the mesh as a whole
+
+    def _look_if_due(self, now_us: int) -> bool:
+        if not self._looked_at or now_us < self._looks_pace.due_us:
+            return False
+        self._look()
+        self._looks_pace.done(now_us, self._wall_us())
+        return True
+
+    def _look(self) -> None:
+        """Tell splits, joins and alerts anew from all that was derived."""
+        self._looked_at = False
+        with self._lock:
+            columns = ", ".join(_GROUP_COLUMNS)
+            rows = self._database.rows(f"SELECT {columns} FROM groups")  # noqa: S608 - names of ours
+        told = changes.changes(table_of("groups", _GROUP_COLUMNS, rows))
+        with self._lock:
+            inputs = self._inputs(told)
+        found = alerts(inputs)
+        with self._lock, self._database.transaction():
+            derived.replace(self._database, (), {"changes": told, "alerts": found})
+
+    def _inputs(self, told: pa.Table) -> AlertInputs:
+        found = {
+            name: _table(self._database.rows(sql), SCHEMAS[name])
+            for name, sql in QUERIES.items()
+            if name != "changes"
+        }
+        return AlertInputs(now_us=self._newest_us(), changes=told.select(SCHEMAS["changes"].names), **found)
+
+    def _newest_us(self) -> int:
+        """The newest mesh time of any record."""
+        table = stored.boots(self._database)
+        if not table.num_rows:
+            return 0
+        columns = (table[name].to_numpy() for name in ("node_no", "boot", "last_us", "last_mono_us"))
+        return int(self._clocks.mesh_us(*columns)[0].max())
+
+
+def _key_table(keys: Sequence[hours.Key]) -> pa.Table:
+    columns = zip(*keys, strict=True) if keys else ([], [], [])
+    return pa.table({name: pa.array(column, pa.int64()) for name, column in zip(_KEY, columns, strict=True)})
+
+
+def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else [[] for _ in schema]
+    return pa.table(
+        [pa.array(list(column), field.type) for column, field in zip(columns, schema, strict=True)], schema
+    )
