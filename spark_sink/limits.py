@@ -178,3 +178,12 @@ REFRESH_SHARE: Final = 0.25
 """Most of the time that refreshing may take, so that reading goes on."""
 SIDES_EVERY_NS: Final = 5_000_000_000
 """Least time between two looks for files that are passed over: all files are listed for that."""
+
+# --- The report (docs/reference/sink.md)
+
+REPORT_ROWS_MAX: Final = 100
+"""Rows of alerts, files passed over and bad lines: more than anybody reads in a terminal; the database has them all."""
+REPORT_NAME_MAX: Final = 20
+"""Letters of a node's name in tables; the table of nodes has all of them."""
+REPORT_NODES_MAX: Final = 12
+"""Nodes that the table of entries behind has a column for: so many names fit side by side."""

@@ -1,9 +1,18 @@
 """The serving database as tables in a terminal, or as one JSON object."""
 
-import sqlite3
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeAlias, cast
+
+from spark_sink import limits
+from spark_sink.derive.buckets import percentiles_us
+from spark_sink.page.clocks import load_clocks
+from spark_sink.serving.port import Reader
+
+Rows: TypeAlias = list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,117 +29,239 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class _Query:
-    name: str
-    title: str
-    columns: tuple[str, ...]
-    sql: str
+class _Book:
+    """A database, and the long names of its numbers."""
+
+    db: Reader
+    nodes: Mapping[int, str]
+    feeds: Mapping[int, str]
+
+    def rows(self, sql: str, *parameters: int) -> Rows:
+        """What a query finds, nodes' and feeds' numbers included."""
+        return cast("Rows", self.db.rows(sql, parameters))
+
+    def named(self, sql: str, *, nodes: int = 0, feed: int | None = None) -> Rows:
+        """What a query finds, its first *nodes* columns and the column *feed* by their long names."""
+        found = []
+        for row in self.rows(sql):
+            cells = list(row)
+            cells[:nodes] = [self.nodes[number] for number in cells[:nodes]]
+            if feed is not None:
+                cells[feed] = self.feeds.get(cells[feed])
+            found.append(tuple(cells))
+        return found
+
+    def subject(self, text: str) -> str:
+        """What an alert is about (spark_sink/derive/alert_rules.py), by long names."""
+        kind, *rest = text.split(" ", 2)
+        names = [self.feeds if kind == "feed" else self.nodes, self.nodes if kind == "link" else {}]
+        words = [
+            known.get(int(word), word) if word.isdecimal() else word
+            for word, known in zip(rest, names, strict=False)
+        ]
+        return " ".join([kind, *words])
 
 
-_QUERIES: Final = (
-    _Query(
-        "nodes",
-        "Nodes",
-        ("node", "name", "boot", "running", "last_t_us", "events"),
-        """
-        SELECT n.node, coalesce(n.name, ''), n.boot, n.running, n.last_t_us,
-               (SELECT sum(c.n) FROM events_count c WHERE c.node = n.node)
-        FROM nodes n ORDER BY n.name, n.node
-        """,
-    ),
-    _Query(
+def make(reader: Reader) -> dict[str, Table]:
+    """All tables of the report, as they were at one moment. Raises DatabaseFailedError."""
+    with reader.snapshot():
+        book = _Book(
+            reader,
+            dict(cast("Rows", reader.rows("SELECT node_no, node FROM nodes"))),
+            dict(cast("Rows", reader.rows("SELECT feed_no, feed FROM feeds"))),
+        )
+        return {name: Table(title, columns, rows(book)) for name, title, columns, rows in _TABLES}
+
+
+def _nodes(book: _Book) -> Rows:
+    return book.rows(
+        "SELECT n.node, coalesce(n.name, '') AS name, n.boot, n.running, n.last_us,"
+        " (SELECT CAST(sum(b.records) AS BIGINT) FROM boots b WHERE b.node_no = n.node_no)"
+        " FROM node_names n ORDER BY name, n.node"
+    )
+
+
+def _behind(book: _Book) -> Rows:
+    found = book.named("SELECT node_no, feed_no, seq, newest, behind FROM behind", nodes=1, feed=1)
+    return sorted(found, key=lambda row: (row[1], row[0]))
+
+
+def _delays(book: _Book) -> Rows:
+    counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for node, bucket, n in book.named(
+        "SELECT a, bucket, CAST(sum(n) AS BIGINT) FROM delays WHERE scope = 'node' GROUP BY a, bucket",
+        nodes=1,
+    ):
+        counts[node].append((bucket, n))
+    found = []
+    for node, pairs in sorted(counts.items()):
+        numbers = [n for _bucket, n in pairs]
+        delays_us = percentiles_us([bucket for bucket, _n in pairs], numbers, (0.5, 0.95))
+        found.append((node, sum(numbers), *(round(delay_us) for delay_us in delays_us)))
+    return found
+
+
+def _packets(book: _Book) -> Rows:
+    return book.rows(
+        "SELECT direction, packet, verdict, CAST(sum(packets) AS BIGINT) AS n, CAST(sum(bytes) AS BIGINT)"
+        " FROM traffic GROUP BY direction, packet, verdict ORDER BY direction DESC, n DESC, packet, verdict"
+    )
+
+
+def _airtime(book: _Book) -> Rows:
+    found = book.named(
+        "SELECT node_no, face, CAST(sum(packets) AS BIGINT), CAST(sum(airtime_us) AS BIGINT) FROM airtime"
+        " GROUP BY node_no, face",
+        nodes=1,
+    )
+    return sorted(found)
+
+
+def _links(book: _Book) -> Rows:
+    found = book.named(
+        "SELECT sender, receiver, CAST(sum(heard) AS BIGINT), CAST(sum(sent) AS BIGINT),"
+        " CAST(sum(rssi_sum) AS BIGINT), CAST(sum(rssi_n) AS BIGINT), sum(snr_sum), CAST(sum(snr_n) AS BIGINT)"
+        " FROM links GROUP BY sender, receiver",
+        nodes=2,
+    )
+    return sorted(
+        (sender, receiver, heard, sent, _mean(heard, sent, 3), _mean(rssi, rssi_n, 1), _mean(snr, snr_n, 1))
+        for sender, receiver, heard, sent, rssi, rssi_n, snr, snr_n in found
+    )
+
+
+def _mean(total: float, count: int, digits: int) -> float | None:
+    return round(total / count, digits) if count else None
+
+
+def _clocks(book: _Book) -> Rows:
+    """The newest clock of each node at its newest record, where others tell how wrong it is."""
+    newest: dict[int, int] = dict(book.rows("SELECT node_no, last_us FROM node_names"))
+    found = []
+    for node_no, clocks in load_clocks(book.db).items():
+        clock, own_us = clocks[-1], newest.get(node_no)
+        if clock.matches and own_us is not None:
+            offset_us = own_us - clock.mesh_us(own_us)
+            error_us = round(clock.error_us(own_us))
+            found.append((book.nodes[node_no], offset_us, error_us, round(clock.drift_ppm, 3), clock.matches))
+    return sorted(found)
+
+
+def _alerts(book: _Book) -> Rows:
+    found = book.rows(
+        "SELECT level, rule, subject, since_us, until_us, value, peak FROM alerts"
+        " ORDER BY CASE WHEN until_us IS NULL THEN 0 ELSE 1 END, since_us DESC, rule, subject LIMIT ?",
+        limits.REPORT_ROWS_MAX,
+    )
+    return [(level, rule, book.subject(subject), *rest) for level, rule, subject, *rest in found]
+
+
+def _forks(book: _Book) -> Rows:
+    found = book.named(
+        "SELECT node_no, feed_no, seq, held, other FROM incidents WHERE kind = 'fork'", nodes=1, feed=1
+    )
+    return sorted(set(found), key=lambda row: (row[1] or "", row[2] or 0, row[0]))
+
+
+def _gaps(book: _Book) -> Rows:
+    found = book.named("SELECT node_no, boot, first_offset, next_offset FROM gaps", nodes=1)
+    return sorted(found, key=lambda row: row[:3])
+
+
+def _oddities(book: _Book) -> Rows:
+    return book.rows(
+        "SELECT node, path, reason FROM oddities ORDER BY node, path LIMIT ?", limits.REPORT_ROWS_MAX
+    )
+
+
+def _bad_lines(book: _Book) -> Rows:
+    return book.rows(
+        "SELECT path, byte, reason FROM bad_lines ORDER BY path, byte LIMIT ?", limits.REPORT_ROWS_MAX
+    )
+
+
+_TABLES: Final[tuple[tuple[str, str, tuple[str, ...], Callable[[_Book], Rows]], ...]] = (
+    ("nodes", "Nodes", ("node", "name", "boot", "running", "last_us", "records"), _nodes),
+    (
         "behind",
         "Entries behind (0: holds all that anyone holds)",
         ("node", "feed", "held", "newest", "behind"),
-        "SELECT node, feed, seq, newest, behind FROM behind ORDER BY feed, node",
+        _behind,
     ),
-    _Query(
+    (
         "delays",
-        "Replication delay, by the nodes' clocks",
+        "Replication delay, from publication, by clocks put right",
         ("node", "copies", "median_us", "p95_us"),
-        """
-        WITH ranked AS (
-            SELECT node, delay_us, row_number() OVER (PARTITION BY node ORDER BY delay_us) AS place,
-                   count(*) OVER (PARTITION BY node) AS copies
-            FROM delays
-        )
-        SELECT node, copies, max(iif(place = (copies + 1) / 2, delay_us, NULL)),
-               max(iif(place = (copies * 95 + 99) / 100, delay_us, NULL))
-        FROM ranked GROUP BY node, copies ORDER BY node
-        """,
+        _delays,
     ),
-    _Query(
+    (
         "packets",
         "Packets by kind and verdict",
         ("direction", "packet", "verdict", "packets", "bytes"),
-        """
-        SELECT direction, packet, verdict, sum(packets), sum(bytes) FROM traffic
-        GROUP BY direction, packet, verdict ORDER BY direction DESC, sum(packets) DESC
-        """,
+        _packets,
     ),
-    _Query(
-        "airtime",
-        "Airtime sent",
-        ("node", "face", "packets", "airtime_us"),
-        """
-        SELECT node, face, sum(packets), sum(airtime_us) FROM traffic WHERE direction = 'tx'
-        GROUP BY node, face ORDER BY node, face
-        """,
-    ),
-    _Query(
+    ("airtime", "Airtime sent", ("node", "face", "packets", "airtime_us"), _airtime),
+    (
         "links",
         "Who hears whom",
-        ("sender", "receiver", "packets", "rssi_dbm", "snr_db"),
-        """
-        SELECT sender, receiver, packets, round(1.0 * rssi_sum / rssi_n, 1), round(snr_sum / snr_n, 1)
-        FROM links ORDER BY sender, receiver
-        """,
+        ("sender", "receiver", "heard", "sent", "ratio", "rssi_dbm", "snr_db"),
+        _links,
     ),
-    _Query(
-        "forks",
-        "Forks (two signed entries for one place)",
-        ("node", "feed", "seq", "held", "other"),
-        "SELECT node, feed, seq, held, other FROM forks ORDER BY feed, seq, node",
+    (
+        "clocks",
+        "Clocks (how far ahead, with standard error)",
+        ("node", "offset_us", "error_us", "drift_ppm", "matches"),
+        _clocks,
     ),
-    _Query(
-        "bad_lines",
-        "Lines that are no records",
-        ("path", "byte", "reason"),
-        "SELECT path, byte, reason FROM bad_lines ORDER BY path, byte LIMIT 100",
+    (
+        "alerts",
+        "Alerts (those without an end go on)",
+        ("level", "rule", "subject", "since_us", "until_us", "value", "peak"),
+        _alerts,
     ),
+    ("forks", "Forks (two signed entries for one place)", ("node", "feed", "seq", "held", "other"), _forks),
+    ("gaps", "Records that have not come", ("node", "boot", "first_offset", "next_offset"), _gaps),
+    ("oddities", "Files that were passed over", ("node", "path", "reason"), _oddities),
+    ("bad_lines", "Lines that are no records", ("path", "byte", "reason"), _bad_lines),
 )
+"""Every table: its name, its title, its columns, and what finds its rows."""
 
-
-def make(connection: sqlite3.Connection) -> dict[str, Table]:
-    """All tables of the report, as they were at one moment."""
-    connection.execute("BEGIN")
-    try:
-        return {
-            query.name: Table(query.title, query.columns, connection.execute(query.sql).fetchall())
-            for query in _QUERIES
-        }
-    finally:
-        connection.execute("COMMIT")
+_MOMENTS: Final = {"last_us": "last", "since_us": "since", "until_us": "until"}
+"""Columns that are points in time, and how they are headed."""
+_NODE_DIGITS: Final = 16
+"""Digits of a node's id, which are the first of its feed's (docs/formats/events.md)."""
+_NUMBER: Final = re.compile(r"-|-?[0-9]{1,15}(\.[0-9]+)?")
+"""Cells that are set to the right."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def render(report: Mapping[str, Table]) -> str:
     """The report for people: names for nodes and feeds where they are known, seconds for microseconds."""
-    names = {row["node"]: row["name"] or row["node"] for row in report["nodes"].records()}
-    parts = [_matrix(report["behind"], names)]
+    names = _names(report["nodes"])
+    parts = [_table(report["nodes"], {}), _behind_text(report["behind"], names)]
     parts += [
         _table(table, names)
         for name, table in report.items()
-        if name != "behind" and (table.rows or name == "nodes")
+        if name not in {"nodes", "behind"} and table.rows
     ]
-    return "\n\n".join(part for part in [parts[1], parts[0], *parts[2:]] if part)
+    return "\n\n".join(part for part in parts if part)
 
 
-def _matrix(table: Table, names: Mapping[str, str]) -> str:
-    """Entries behind: a line for each feed, a column for each node."""
+def _names(nodes: Table) -> dict[str, str]:
+    """Nodes by their ids; long names are cut, and two of one name have some digits, too."""
+    known = [(row["node"], row["name"][: limits.REPORT_NAME_MAX]) for row in nodes.records() if row["name"]]
+    namesakes = Counter(name for _node, name in known)
+    return {node: f"{name} {node[:4]}" if namesakes[name] > 1 else name for node, name in known}
+
+
+def _behind_text(table: Table, names: Mapping[str, str]) -> str:
+    """Entries behind: a line for each feed, a column for each node; a line a node where that would be too wide."""
     records = table.records()
+    nodes = sorted({record["node"] for record in records}, key=lambda node: names.get(node, node))
     if not records:
         return ""
-    nodes = sorted({record["node"] for record in records}, key=lambda node: names.get(node, node))
+    if len(nodes) > limits.REPORT_NODES_MAX:
+        return f"{table.title}\n" + _columns(("node", "feeds", "behind"), _sums(records, names))
     cells = {(record["feed"], record["node"]): record["behind"] for record in records}
     newest = {record["feed"]: record["newest"] for record in records}
     rows = [
@@ -139,8 +270,23 @@ def _matrix(table: Table, names: Mapping[str, str]) -> str:
     return f"{table.title}\n" + _columns(("feed", "newest", *(names.get(node, node) for node in nodes)), rows)
 
 
+def _sums(records: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Rows:
+    """Of each node, in how many feeds it is behind, and by how many entries; who is farthest behind comes first."""
+    feeds: Counter[str] = Counter()
+    entries: Counter[str] = Counter()
+    for record in records:
+        feeds[record["node"]] += record["behind"] > 0
+        entries[record["node"]] += record["behind"]
+    return [
+        (names.get(node, node), feeds[node], entries[node])
+        for node in sorted(entries, key=lambda node: (-entries[node], names.get(node, node)))
+    ]
+
+
 def _table(table: Table, names: Mapping[str, str]) -> str:
-    headings = tuple(column.replace("_us", " s").replace("_", " ") for column in table.columns)
+    headings = tuple(
+        _MOMENTS.get(column, column.replace("_us", " s").replace("_", " ")) for column in table.columns
+    )
     rows = [
         tuple(_cell(column, value, names) for column, value in zip(table.columns, row, strict=True))
         for row in table.rows
@@ -151,24 +297,38 @@ def _table(table: Table, names: Mapping[str, str]) -> str:
 def _cell(column: str, value: object, names: Mapping[str, str]) -> object:
     if value is None:
         return "-"
-    if column in {"sender", "receiver"} or (column == "node" and "node" in names):
+    if column in {"node", "sender", "receiver"}:
         return names.get(str(value), value)
+    if column == "subject":
+        return " ".join(
+            _feed(word, names) if len(word) >= _NODE_DIGITS else word for word in str(value).split(" ")
+        )
     if column == "feed":
         return _feed(str(value), names)
+    if column in _MOMENTS and isinstance(value, int):
+        return _moment(value)
     if column.endswith("_us") and isinstance(value, int):
         return f"{value / 1_000_000:.3f}"
-    return value
+    return f"{value:g}" if isinstance(value, float) else value
+
+
+def _moment(t_us: int) -> str:
+    """A point in time to the second, UTC; as it is where no calendar has it."""
+    try:
+        return (_EPOCH + timedelta(microseconds=t_us)).strftime("%Y-%m-%d %H:%M:%S")
+    except OverflowError:
+        return str(t_us)
 
 
 def _feed(feed: str, names: Mapping[str, str]) -> str:
     """A feed by the name of the node whose it is, else by its first digits: a node is named by its own feed's."""
-    return names.get(feed[:16], feed[:16])
+    return names.get(feed[:_NODE_DIGITS], feed[:_NODE_DIGITS])
 
 
 def _columns(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    texts = [list(headings)] + [[str(cell) for cell in row] for row in rows]
+    texts = [[_plain(str(cell)) for cell in line] for line in (headings, *rows)]
     widths = [max(len(line[index]) for line in texts) for index in range(len(headings))]
-    numeric = [all(isinstance(row[index], int | float) for row in rows) for index in range(len(headings))]
+    numeric = [all(_NUMBER.fullmatch(line[index]) for line in texts[1:]) for index in range(len(headings))]
     return "\n".join(
         "  "
         + "  ".join(
@@ -177,3 +337,8 @@ def _columns(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         ).rstrip()
         for line in texts
     )
+
+
+def _plain(text: str) -> str:
+    """*text* without what would move a terminal's cursor: names and paths are anybody's."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -36,7 +36,12 @@ def marked(request: pytest.FixtureRequest, marker: str) -> pytest.Item:
 
 @pytest.mark.parametrize(
     ("marker", "package"),
-    [("spark", "openjdk-17-jre-headless"), ("browser", "chromium"), ("dbus", "dbus"), ("postgres", "postgresql")],
+    [
+        ("spark", "openjdk-17-jre-headless"),
+        ("browser", "chromium"),
+        ("dbus", "dbus"),
+        ("postgres", "postgresql"),
+    ],
 )
 def test_what_is_missing_is_said_as_the_line_to_type(
     bare: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, marker: str, package: str

@@ -75,7 +75,7 @@ class Book:
             self.put(table, **{f"{column}_no": self._numbers[value], column: value})
         return self._numbers[value]
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | str) -> None:
         """Write all rows as one transaction, in place of what the database has of these tables."""
         with open_for_writing(str(path)) as db, db.transaction():
             for name, rows in self.rows.items():
