@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from tests.spark_sink.page.book import Book, feed_of
 from tinyssb_node.cli.demo.summary import Summary, read_tables
 
 ANA, BEN = "aa" * 32, "bb" * 32
@@ -49,14 +50,18 @@ def test_tables_that_count_an_entry_twice_or_never_are_seen() -> None:
 def test_tables_are_read_by_node_name(tmp_path: Path) -> None:
     path = tmp_path / "tables.sqlite"
     assert read_tables(path) == {}
-    with closing(sqlite3.connect(path)) as tables:
+    with closing(sqlite3.connect(path)):
         assert read_tables(path) == {}
-        tables.executescript(
-            f"""
-            CREATE TABLE nodes (node TEXT, name TEXT);
-            CREATE TABLE copies (node TEXT, feed TEXT, seq INT);
-            INSERT INTO nodes VALUES ('01', 'ana'), ('02', 'ben');
-            INSERT INTO copies VALUES ('01', '{ANA}', 1), ('01', '{ANA}', 2), ('02', '{ANA}', 1);
-            """
-        )
-    assert read_tables(path) == {"ana": {ANA: 2}, "ben": {ANA: 1}}
+    path.unlink()
+    book = Book()
+    for node_no, name in enumerate(("ana", "ben")):
+        book.put("boots", node_no=book.node(name), boot=1, name=name, started_us=5)
+        for seq in range(1, 4 - node_no):
+            book.put("copies", feed_no=book.feed("ana"), seq=seq, node_no=node_no)
+    for seq in range(1, 4):
+        book.put("entries", feed_no=0, seq=seq, chunks=seq - 1)
+    book.put("side_chains", feed_no=0, seq=2, node_no=0, held=1, complete_us=7)
+    book.put("side_chains", feed_no=0, seq=3, node_no=0, held=1)
+    book.write(path)
+    # Side chains that lack a packet, or of which nothing came, are not whole.
+    assert read_tables(path) == {"ana": {feed_of("ana"): 2}, "ben": {feed_of("ana"): 1}}

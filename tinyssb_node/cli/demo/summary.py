@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tinyssb_node.cli.demo.mesh import Mesh
 from tinyssb_node.cli.render import table
@@ -104,15 +105,25 @@ def _open(entries: Iterable[EntryRow]) -> int:
     return sum(row["chunks_held"] < row["chunks"] for row in entries)
 
 
+_WHOLE_COPIES: Final = """
+    SELECT n.name, f.feed, count(*)
+    FROM copies c
+    JOIN node_names n ON n.node_no = c.node_no
+    JOIN feeds f ON f.feed_no = c.feed_no
+    JOIN entries e ON e.feed_no = c.feed_no AND e.seq = c.seq
+    LEFT JOIN side_chains s ON s.feed_no = c.feed_no AND s.seq = c.seq AND s.node_no = c.node_no
+    WHERE n.name IS NOT NULL AND (e.chunks = 0 OR s.complete_us IS NOT NULL)
+    GROUP BY n.name, f.feed
+"""
+
+
 def read_tables(path: Path) -> dict[str, View]:
     """What the serving database (docs/formats/serving.md) says that each node holds; nothing while it is not there."""
     if not path.exists():
         return {}
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as tables:
         try:
-            rows = tables.execute(
-                "SELECT nodes.name, copies.feed, count(*) FROM copies JOIN nodes USING (node) GROUP BY 1, 2"
-            ).fetchall()
+            rows = tables.execute(_WHOLE_COPIES).fetchall()
         except sqlite3.OperationalError:
             return {}  # Spark has not made its tables yet.
     found: dict[str, dict[str, int]] = {}
