@@ -73,8 +73,8 @@ def clear(database: Database, marked: pa.Table) -> None:
     """Take marks away, as they were read by facts.dirty; one that was made again since stays. Within a transaction."""
     database.stage("dirty", marked)
     database.execute(
-        "DELETE FROM dirty WHERE EXISTS (SELECT 1 FROM new_dirty n WHERE n.node_no = dirty.node_no "
-        "AND n.boot = dirty.boot AND n.hour_us = dirty.hour_us AND n.marked_us = dirty.marked_us)"
+        "DELETE FROM dirty WHERE (node_no, boot, hour_us, marked_us) IN "
+        "(SELECT node_no, boot, hour_us, marked_us FROM new_dirty)"
     )
     database.execute("DROP TABLE new_dirty")
 
