@@ -32,10 +32,10 @@ class NotServingDatabaseError(SinkError):
 class NewerDatabaseError(SinkError):
     """The database was written by a newer program."""
 
-    def __init__(self, path: Path | str, version: int, known: int = limits.SERVING_VERSION) -> None:
+    def __init__(self, path: Path | str, version: int) -> None:
         super().__init__(
             f"{path} has version {version} of the serving database, this program knows up to "
-            f"{known}; it was left as it is. Update tinyssb-sink, or name another file: --db."
+            f"{limits.STORE_VERSION}; it was left as it is. Update tinyssb-sink, or name another file: --db."
         )
 
 

@@ -44,7 +44,7 @@ LISTING_SHARE: Final = 4
 
 # --- The serving database (docs/formats/serving.md)
 
-SERVING_VERSION: Final = 1
+STORE_VERSION: Final = 2
 """Version of the serving database that is written."""
 APPLICATION_ID: Final = 0x74535342
 """What marks the file as ours: "tSSB"."""
@@ -52,15 +52,8 @@ BAD_TEXT_MAX: Final = 200
 """Characters of a bad line that are kept: enough to see what it is."""
 LINK_WINDOW_US: Final = 60_000_000
 """Farthest apart sending and hearing of one packet may be: the longest takes 7 s of air, and clocks differ."""
-SIGHTINGS_MAX: Final = 500_000
-"""Most single packets kept: about 150 MB, a day of ten busy LoRa nodes."""
 BUSY_TIMEOUT_S: Final = 10.0
 """How long a statement waits for another connection's lock; a batch's transaction takes under one second."""
-
-# --- The serving database, version 2 (docs/formats/serving-2.md)
-
-STORE_VERSION: Final = 2
-"""Version of the serving database that is written."""
 POSTGRES_SCHEMA: Final = "tinyssb"
 """Schema of the tables in PostgreSQL unless the URL names another."""
 WRITER_CACHE_KIB: Final = 64 * 1024
@@ -149,8 +142,6 @@ REDUCE_ROWS: Final = 100_000
 
 MEMORY_MIN_MB: Final = 512
 """Least heap: Spark itself refuses less than 450 MiB."""
-JOBS_AT_A_TIME: Final = 4
-"""Transforms that run side by side: planning one overlaps with running another; more do not help two cores."""
 JAVA_WORDS_MAX: Final = 500
 """Characters shown of what Java says when it does not start: its last lines name the reason."""
 

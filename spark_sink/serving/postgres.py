@@ -237,7 +237,7 @@ def _check(connection: "psycopg.Connection[Any]", address: Address, *, may_be_ne
     if version < limits.STORE_VERSION:
         raise errors.OlderDatabaseError(address.shown, version)
     if version > limits.STORE_VERSION:
-        raise errors.NewerDatabaseError(address.shown, version, limits.STORE_VERSION)
+        raise errors.NewerDatabaseError(address.shown, version)
 
 
 def _columns(connection: "psycopg.Connection[Any]", address: Address) -> dict[str, set[str]]:

@@ -151,7 +151,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if version < limits.STORE_VERSION:
         raise errors.OlderDatabaseError(path, version)
     if version > limits.STORE_VERSION:
-        raise errors.NewerDatabaseError(path, version, limits.STORE_VERSION)
+        raise errors.NewerDatabaseError(path, version)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

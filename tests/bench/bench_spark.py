@@ -1,7 +1,8 @@
-"""How fast the sink is: ``python -m tests.bench.bench_spark`` prints its figures as one JSON object.
+"""How fast the sink's source is: ``python -m tests.bench.bench_spark`` prints its figures as one JSON object.
 
 The source is measured against Spark's own JSON file source over the same files, same columns, same session, rounds in
-turn. Delay is from appending a record to its batch being visible to another connection to the serving database.
+turn; both hand out rows. Delay is from appending a record to its batch being visible to another connection to the
+serving database, refreshes going on beside it.
 """
 
 import argparse
@@ -15,7 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spark_sink import job, schema, tables
+from spark_sink import job, schema
+from spark_sink.serving.opening import open_for_reading, open_for_writing
+from spark_sink.serving.port import Reader
 from spark_sink.session import make_session
 from spark_sink.settings import Settings
 from tests.bench.figure import Figure
@@ -24,6 +27,11 @@ from tests.spark_sink.logs import NodeLog, bulk_records, line, node_name, write_
 ROUNDS = 4
 """Rounds per source; the first one warms up and is not counted."""
 LIVE_NODES = 10
+COLUMNS = (
+    "node", "boot", "offset", "t_us", "kind", "name", "feed", "face", "seq", "id", "size", "chunks", "origin",
+    "packet", "length", "hash", "verdict", "rssi_dbm", "snr_db", "airtime_us", "count", "state", "held", "other",
+)  # fmt: skip
+"""What somebody asks for who looks at everything that the air carried."""
 HOURLY_BYTES = 100_000
 """What a node on a LoRa channel writes in the hour after which it closes a segment: a record each ten seconds."""
 BUSY_BYTES = 4 * 2**20
@@ -47,15 +55,15 @@ def source_rates(spark: Any, folder: Path, events: int, segment_bytes: int) -> d
     """Records per second of our source and of the built-in one."""
     logs = folder / f"segments-{segment_bytes}"
     size = write_bulk(logs, events=events, nodes=10, segment_bytes=segment_bytes)
-    columns = [name for name in job.COLUMNS if not name.startswith("bad_")]
+    bad = [field.name for field in schema.BAD_FIELDS]
 
     def ours() -> Any:
-        stream = spark.readStream.format("tinyssb").schema(schema.ddl(job.COLUMNS))
+        stream = spark.readStream.format("tinyssb").schema(schema.ddl((*COLUMNS, *bad)))
         return stream.option("maxBytesPerBatch", 0).load(str(logs))
 
     def builtin() -> Any:
         return (
-            spark.readStream.schema(schema.ddl(columns)).option("recursiveFileLookup", True).json(str(logs))
+            spark.readStream.schema(schema.ddl(COLUMNS)).option("recursiveFileLookup", True).json(str(logs))
         )
 
     seconds: dict[str, list[float]] = {"tinyssb": [], "json": []}
@@ -102,17 +110,22 @@ def delays_ms(spark: Any, folder: Path, rate: int, seconds: int) -> dict[str, An
     """Append to visible to another connection, in milliseconds; the first third warms up and is not counted."""
     logs = folder / "live"
     writer = _Writer(logs, rate, time.time() + seconds)
-    settings = Settings(logs=logs, database=folder / "live.sqlite", checkpoint=folder / "live.checkpoint")
+    database = str(folder / "live.sqlite")
+    settings = Settings(logs=str(logs), database=database, checkpoint=str(folder / "live.checkpoint"))
     found: list[float] = []
-    with job.open_database(settings) as connection:
-        query = job.start(spark, settings, connection, once=False)
+    with open_for_writing(database) as written:
+        work = job.Job(spark, settings, written)
+        query = work.start(once=False)
+        refresher = job.Refresher(work.refresh, query.stop)
+        refresher.start()
         writer.start()
-        reader = tables.open_for_reading(settings.database)
+        reader = open_for_reading(database)
         warm_until = time.time() + seconds / 3
         try:
             _watch(reader, writer, rate, warm_until, found)
         finally:
             query.stop()
+            refresher.stop()
             reader.close()
             writer.join()
     found.sort()
@@ -125,16 +138,18 @@ def delays_ms(spark: Any, folder: Path, rate: int, seconds: int) -> dict[str, An
     }
 
 
-def _watch(reader: Any, writer: threading.Thread, rate: int, warm_until: float, found: list[float]) -> None:
+def _watch(
+    reader: Reader, writer: threading.Thread, rate: int, warm_until: float, found: list[float]
+) -> None:
     """Look each 20 ms. What was appended since the newest record seen before has become visible since.
 
     Records come at a steady rate, so one is taken for every 1/rate seconds between the two.
     """
     seen_us = 0
     while writer.is_alive():
-        row = reader.execute("SELECT max(last_t_us) FROM nodes").fetchone()
+        ((last_us,),) = reader.rows("SELECT max(last_us) FROM boots")
         now_us = time.time_ns() // 1000
-        newest_us = row[0] or 0
+        newest_us = last_us if isinstance(last_us, int) else 0
         if newest_us > seen_us > 0 and time.time() > warm_until:
             found += [(now_us - t_us) / 1000 for t_us in range(seen_us, newest_us, 1_000_000 // rate)]
         seen_us = max(seen_us, newest_us)

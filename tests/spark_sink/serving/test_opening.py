@@ -1,12 +1,14 @@
 """A database is opened by its name, by one writer, and never taken for what it is not."""
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from spark_sink import errors, limits, tables
+from spark_sink import errors, limits
 from spark_sink.serving import opening
 from spark_sink.serving.address import is_address
 from spark_sink.serving.opening import open_for_reading, open_for_writing
@@ -96,7 +98,10 @@ def _lower_version(name: str) -> None:
             connection.execute(f"UPDATE {schema}.meta SET value = '1' WHERE name = 'version'")
     else:
         Path(name).unlink()
-        tables.open_for_writing(Path(name)).close()
+        with closing(sqlite3.connect(name)) as connection:
+            connection.execute(f"PRAGMA application_id = {limits.APPLICATION_ID}")
+            connection.execute("PRAGMA user_version = 1")
+            connection.execute("CREATE TABLE nodes (node TEXT)")
 
 
 def test_there_is_nothing_to_read_before_the_first_writer(name: str) -> None:

@@ -1,1 +1,0 @@
-"""The page that shows the mesh: reads the serving database, never the stream."""

@@ -1,1 +1,0 @@
-"""Pure transforms: each takes records of the ``tinyssb`` source and begins and ends in a select, its contract."""
