@@ -9,7 +9,7 @@ DEMO_SECONDS ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-gossip deb clean
+.PHONY: help demo test lint format bench bench-gossip bench-sink deb clean
 
 help:  ## list these targets
 	@echo "tinySSB node: what you can type here"
@@ -42,6 +42,10 @@ bench:  ## measure, and write docs/reference/benchmarks.md (ARGS="--only name" f
 bench-gossip:  ## what gossip costs on the air, beside deployed rules and flooding (ARGS="--seeds 2 --print" to try)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.bench --only gossip $(ARGS)
+
+bench-sink:  ## analytics beside plain reading, event to pixel, kills; an hour (ARGS="--parts paint --print" to try)
+	@$(SETUP) dev java chromium
+	@$(PYTHON) -m tests.bench --only sink $(ARGS)
 
 deb:  ## a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine than this)
 	@DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh

@@ -4,8 +4,9 @@ import argparse
 import importlib
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.bench import machine, tables
 from tests.bench.figure import Figure, Findings
@@ -14,10 +15,17 @@ FOLDER = Path(__file__).parent
 PAGE = machine.ROOT / "docs/reference/benchmarks.md"
 SEEDS = 10
 """Runs for each figure that depends on luck."""
+KILLS = 50
+"""How often the sink's job is killed."""
+LONG = frozenset({"sink"})
+"""Measurements that take so long that they are run by name only."""
+SINK_PARTS = ("rates", "large", "pixels", "paint", "kills")
+"""What is measured of the sink (bench_sink tells what each is)."""
 INTRODUCTION = """\
 # Benchmarks
 
-Written by `make bench`, never by hand; `make bench-gossip` writes the section on gossip anew and leaves the others.
+Written by `make bench`, never by hand. `make bench-gossip` and `make bench-sink` write their sections anew and leave
+the others as they are; the latter takes an hour, and `make bench` leaves it out.
 Each figure is of the machine named above it; other machines, and busier ones, give others. Ratios are of two things
 measured in the same run.
 """
@@ -28,10 +36,11 @@ def names() -> list[str]:
     return sorted(path.stem.removeprefix("bench_") for path in FOLDER.glob("bench_*.py"))
 
 
-def measure(name: str, seeds: int) -> Findings:
-    """Run one of them. One that depends on luck takes ``seeds``."""
+def measure(name: str, options: Mapping[str, Any]) -> Findings:
+    """Run one of them with those of the options that it takes."""
     run = importlib.import_module(f"tests.bench.bench_{name}").run
-    found: Findings | list[Figure] = run(seeds) if "seeds" in inspect.signature(run).parameters else run()
+    taken = inspect.signature(run).parameters
+    found: Findings | list[Figure] = run(**{key: value for key, value in options.items() if key in taken})
     return found if isinstance(found, Findings) else Findings(found, tables.figures_table(found))
 
 
@@ -49,14 +58,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", choices=names(), help="run this one, and write its section only")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"runs for each figure of luck ({SEEDS})")
     parser.add_argument("--print", dest="keep", action="store_true", help="leave the page as it is")
+    parser.add_argument("--kills", type=int, default=KILLS, help=f"of the sink's job ({KILLS})")
+    parser.add_argument(
+        "--parts", nargs="+", default=SINK_PARTS, choices=SINK_PARTS, help="of the sink's section"
+    )
     arguments = parser.parse_args(argv)
-    if arguments.seeds < 1:
-        parser.error("--seeds takes 1 or more")
+    for name in ("seeds", "kills"):
+        if getattr(arguments, name) < 1:
+            parser.error(f"--{name} takes 1 or more")
     described = machine.describe()
     ok = True
-    for name in [arguments.only] if arguments.only else names():
+    for name in [arguments.only] if arguments.only else sorted(set(names()) - LONG):
         print(f"· Measuring: {name}", flush=True)
-        found = measure(name, arguments.seeds)
+        found = measure(name, vars(arguments))
         print(tables.figures_table(found.figures), flush=True)
         ok = ok and all(figure.ok for figure in found.figures)
         if not arguments.keep:

@@ -1,0 +1,91 @@
+"""Whether the analytics keep up: rates beside plain reading, event to pixel, the page, and what a kill leaves."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests import needs
+from tests.bench import machine, sink_kills, sink_paint, sink_pixels, sink_rates, tables
+from tests.bench.figure import Figure, Findings
+from tests.browser.conftest import ARGUMENTS
+
+TITLES = {
+    "rates": "Backfill of two million events",
+    "large": "Backfill of twenty million",
+    "pixels": "From event to pixel",
+    "paint": "The page",
+    "kills": "Kills",
+}
+"""By part. ``large`` takes some ten minutes and 10 GB of disk, ``kills`` half an hour."""
+NOTES = {
+    "rates": """\
+Logs are bulk logs ([how](sim.md#logs-in-bulk)). `tinyssb-sink backfill` runs as anybody would run it, with 2 tasks and
+1 GiB for Java, into SQLite, and ends when no hour is left to be derived; the better of two runs counts. Spark's own
+JSON source reads the same files with all fields of the schema into nothing, with the same settings; the best of three
+rounds in a warm session counts, by batch and by stream, and ours is held to the faster. Spark's start is left out of
+both there; *whole processes* has it in both.""",
+    "large": """\
+The rate is that of one run. Most memory is what the kernel says of the process (`VmHWM`); Java has a heap of 1 GiB.""",
+    "pixels": """\
+Ten nodes append to their logs, a tenth of the records publications; `run`, `serve`, Chromium and the writer share the
+cores. Looked at is the number of entries on the overview: an entry is seen when the frame has been drawn in which that
+number has come to count it in. All entries of 60 s, after 30 s to get going.""",
+    "paint": """\
+A made-up mesh of 50 nodes and 200 feeds over a day, all 10,000 cells of the heat map, the real server on loopback, an
+empty browser cache; medians of five. *First paint* is Chromium's own; *figures drawn* is when the first numbers of the
+mesh stand there. *Main thread* is all that the page's main thread does from a change in the database to the next
+frames.""",
+    "kills": """\
+Each time `tinyssb-sink backfill` starts on an empty database, is killed with all its processes (SIGKILL) at a random
+moment of its work, and is run again to the end. Facts must then equal what a plain program counts, record by record,
+and derived tables those of a run that nobody disturbed.""",
+}
+"""How each is measured."""
+
+
+def run(kills: int, parts: Sequence[str]) -> Findings:
+    """Measure these parts."""
+    folder = machine.ROOT / ".bench"
+    folder.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="sink-") as name:
+        found = measure(Path(name), kills, parts)
+    return Findings([figure for some in found.values() for figure in some], body(found))
+
+
+def measure(folder: Path, kills: int, parts: Sequence[str]) -> dict[str, list[Figure]]:
+    """The figures of each part."""
+    found: dict[str, list[Figure]] = {}
+    small_rate = None
+    if "rates" in parts:
+        found["rates"], small_rate = sink_rates.figures(_made(folder, "rates"))
+    if "large" in parts:
+        found["large"] = sink_rates.large_figures(_made(folder, "large"), small_rate)
+    looks: dict[str, Callable[[Browser, Path], list[Figure]]] = {
+        "pixels": sink_pixels.figures,
+        "paint": sink_paint.figures,
+    }
+    for part, look in looks.items():
+        if part in parts:
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=needs.chromium(), args=list(ARGUMENTS))
+                found[part] = look(browser, _made(folder, part))
+                browser.close()
+    if "kills" in parts:
+        found["kills"] = sink_kills.figures(_made(folder, "kills"), kills)
+    return found
+
+
+def body(found: dict[str, list[Figure]]) -> str:
+    """The section: a table for each part."""
+    return "\n".join(
+        f"### {TITLES[part]}\n\n{NOTES[part]}\n\n{tables.figures_table(figures)}"
+        for part, figures in found.items()
+    )
+
+
+def _made(folder: Path, name: str) -> Path:
+    made = folder / name
+    made.mkdir()
+    return made

@@ -1,0 +1,242 @@
+"""How soon the page is painted, what it weighs, and what a change costs it: 50 nodes and 200 feeds, on loopback."""
+
+import sqlite3
+import statistics
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.sync_api import Browser, CDPSession, Page
+
+from tests.bench.figure import Figure
+from tests.spark_sink.page.book import Book, bucket_of
+from tests.spark_sink.page.serve_story import serving
+
+NODES: Final = 50
+FEEDS: Final = 200
+ENTRIES: Final = 40
+"""Of each feed."""
+HOURS: Final = 24
+NEIGHBOURS: Final = 8
+"""Of each node."""
+T0_US: Final = 1_770_001_200_000_000
+"""A full hour."""
+HOUR_US: Final = 3_600_000_000
+MINUTE_US: Final = 60_000_000
+ROUNDS: Final = 5
+PAINT_MAX_MS: Final = 300.0
+WEIGHT_MAX_MB: Final = 1.5
+UPDATE_MAX_MS: Final = 50.0
+VIEWS: Final = (
+    "/",
+    "/feeds",
+    "/topology",
+    "/airtime",
+    "/delays",
+    "/gossip",
+    "/packets",
+    "/faults",
+    "/job",
+    "/map",
+)
+"""All that the tabs lead to."""
+SETTLED: Final = "() => document.querySelector('#view > .view:not([aria-busy=true]) > *')"
+NOTE_FIGURES: Final = """
+  const told = new MutationObserver(() => {
+    if (window.figuresAt || !document.querySelector('.summary dd, .heat canvas')) return;
+    window.figuresAt = -1;
+    requestAnimationFrame(() => setTimeout(() => { window.figuresAt = performance.now(); }));
+  });
+  told.observe(document, { childList: true, subtree: true });
+"""
+"""Notes when the first figures have been drawn."""
+WEIGHT: Final = """() => performance.getEntriesByType('resource')
+  .concat(performance.getEntriesByType('navigation'))
+  .reduce((sum, one) => sum + one.transferSize, 0)"""
+
+
+def make_database(path: Path) -> None:
+    """A mesh in which some lag behind."""
+    book = Book()
+    for node in range(NODES):
+        book.node(f"n{node}")
+    for feed in range(FEEDS):
+        book.feed(f"n{feed}")
+    for node in range(NODES):
+        _put_node(book, node)
+    for feed in range(FEEDS):
+        _put_feed(book, feed)
+    for minute in range(HOURS * 60):
+        at = T0_US + minute * MINUTE_US
+        book.put(
+            "progress",
+            minute_us=at,
+            hour_us=at - at % HOUR_US,
+            published=minute % 7,
+            copied=minute % 7 * NODES,
+        )
+    now_us = T0_US + HOURS * HOUR_US
+    book.put(
+        "batches",
+        query="q",
+        batch_id=1,
+        records=2_000_000,
+        committed_us=now_us,
+        newest_us=now_us,
+        offsets="{}",
+    )
+    book.write(path)
+
+
+def _put_node(book: Book, node: int) -> None:
+    end_us = T0_US + HOURS * HOUR_US - node * 1_000_000
+    place = {"node_no": node, "boot": 1}
+    book.put(
+        "boots", **place, name=f"n{node}", feed_no=node, version="0.1.0", clean=1, latitude=46.5 + node % 7 / 50,
+        longitude=7.9 + node % 5 / 50, started_us=T0_US, records=40_000, first_us=T0_US, last_offset=39_999,
+        last_us=end_us, last_mono_us=end_us - T0_US,
+    )  # fmt: skip
+    book.put(
+        "clocks", **place, base_us=T0_US, mesh=1_000_000, at_us=end_us, offset_us=node * 1_000, matches=400
+    )
+    book.put(
+        "faces", **place, face="lora", t_us=T0_US, up=1, spec="lora:rak4631", sub_band="EU868 868.0-868.6",
+        limit_ppm=10_000, window_us=HOUR_US,
+    )  # fmt: skip
+    for feed in range(FEEDS):
+        behind = feed * 7 % 5 if node % 5 == 0 else 0
+        book.put("frontiers", node_no=node, feed_no=feed, seq=ENTRIES - behind, boot=1, t_us=end_us)
+    for hour in range(HOURS):
+        hour_us = T0_US + hour * HOUR_US
+        for bucket in range(4):
+            delay = bucket_of(10 ** (bucket + 4))
+            book.put("delays", hour_us=hour_us, scope="node", a=node, b=0, bucket=delay, n=9 + hour)
+        for step in range(1, NEIGHBOURS + 1):
+            book.put(
+                "links", hour_us=hour_us, sender=node, receiver=(node + step) % NODES, heard=20 + step, sent=30,
+                rssi_sum=-90 * 20, rssi_n=20, snr_sum=100.0, snr_n=20, first_us=hour_us, last_us=hour_us + MINUTE_US,
+            )  # fmt: skip
+        book.put(
+            "traffic", node_no=node, hour_us=hour_us, direction="tx", face="lora", packet="entry", verdict="sent",
+            packets=40, bytes=4_800, airtime_us=8_000_000,
+        )  # fmt: skip
+        book.put(
+            "uses", hour_us=hour_us, node_no=node, face="lora", packet="entry", use="news", packets=40,
+            airtime_us=8_000_000,
+        )  # fmt: skip
+        for slot in range(6):
+            at = {"node_no": node, "slot_us": hour_us + slot * 10 * MINUTE_US}
+            book.put("airtime", **at, face="lora", packets=7, airtime_us=1_300_000)
+            book.put("groups", **at, hour_us=hour_us, contacts=NEIGHBOURS, last_us=at["slot_us"])
+
+
+def _put_feed(book: Book, feed: int) -> None:
+    publisher = feed if feed < NODES else None
+    for seq in range(1, ENTRIES + 1):
+        at_us = T0_US + (seq * FEEDS + feed) * (HOURS * HOUR_US // (FEEDS * (ENTRIES + 2)))
+        book.put(
+            "entries", feed_no=feed, seq=seq, id="ab" * 20, size=38, publisher=publisher, boot=1, t_us=at_us,
+            mono_us=at_us - T0_US,
+        )  # fmt: skip
+
+
+def change(path: Path) -> None:
+    """What a second brings to a busy mesh: an entry in one feed of eight, and its copies."""
+    with closing(sqlite3.connect(path)) as told, told:
+        told.execute("UPDATE frontiers SET seq = seq + 1 WHERE feed_no % 8 = 0")
+        told.execute("UPDATE meta SET value = value + 1 WHERE name = 'changes'")
+
+
+def figures(browser: Browser, folder: Path) -> list[Figure]:
+    """Measure."""
+    path = folder / "wide.sqlite"
+    make_database(path)
+    with serving(str(path)) as address:
+        first, drawn, weights = zip(*(_open(browser, address) for _ in range(ROUNDS)), strict=True)
+        whole = _weight_of_all(browser, address)
+        costs = {
+            view: _update_ms(browser, f"{address}{view}", lambda: change(path)) for view in ("/", "/feeds")
+        }
+    paint, filled, weight = statistics.median(first), statistics.median(drawn), max(weights) / 1e6
+    name = f"{NODES} nodes × {FEEDS} feeds"
+    found = [
+        Figure(f"{name}, first paint", paint, "ms", f"at most {PAINT_MAX_MS:g} ms", paint <= PAINT_MAX_MS),
+        Figure(
+            f"{name}, figures drawn", filled, "ms", f"at most {PAINT_MAX_MS:g} ms", filled <= PAINT_MAX_MS
+        ),
+        Figure(
+            f"{name}, the page as opened",
+            weight,
+            "MB",
+            f"at most {WEIGHT_MAX_MB} MB",
+            weight <= WEIGHT_MAX_MB,
+        ),
+        Figure(f"{name}, after a look at every view", whole / 1e6, "MB"),
+    ]
+    target = f"at most {UPDATE_MAX_MS:g} ms"
+    for view, cost in costs.items():
+        what = {"/": "overview", "/feeds": "feeds × nodes"}[view]
+        found.append(
+            Figure(f"{name}, main thread per live update, {what}", cost, "ms", target, cost <= UPDATE_MAX_MS)
+        )
+    return found
+
+
+def _open(browser: Browser, address: str) -> tuple[float, float, float]:
+    """(first paint, figures drawn, bytes): ms from the start of the navigation, nothing in the browser's cache."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    page = context.new_page()
+    page.add_init_script(NOTE_FIGURES)
+    page.goto(f"{address}/")
+    page.wait_for_function("() => window.figuresAt > 0")
+    page.wait_for_function("() => performance.getEntriesByType('paint').length > 0")
+    paints: list[Any] = page.evaluate("performance.getEntriesByType('paint').map((one) => one.startTime)")
+    found = min(paints), float(page.evaluate("window.figuresAt")), float(page.evaluate(WEIGHT))
+    context.close()
+    return found
+
+
+def _weight_of_all(browser: Browser, address: str) -> float:
+    """Bytes of a page on which every view has been looked at."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    page = context.new_page()
+    session = context.new_cdp_session(page)
+    session.send("Network.enable")
+    sizes: list[float] = []
+    session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    for view in VIEWS:
+        page.goto(f"{address}{view}")
+        page.wait_for_function(SETTLED)
+        page.wait_for_timeout(300)
+    context.close()
+    return sum(sizes)
+
+
+def _update_ms(browser: Browser, address: str, change_: Callable[[], None]) -> float:
+    """Main-thread time of one change until it is drawn, median."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_function(SETTLED)
+    session = context.new_cdp_session(page)
+    session.send("Performance.enable")
+    costs = []
+    for _ in range(ROUNDS):
+        before = _busy_s(session)
+        with page.expect_response("**/api/*"):
+            change_()
+        _wait_for_frames(page)
+        costs.append((_busy_s(session) - before) * 1_000)
+    context.close()
+    return statistics.median(costs)
+
+
+def _wait_for_frames(page: Page) -> None:
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def _busy_s(session: CDPSession) -> float:
+    """Seconds that the main thread has worked so far."""
+    found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    return float(found["TaskDuration"])

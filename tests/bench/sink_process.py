@@ -1,0 +1,204 @@
+"""`tinyssb-sink` as a process of its own: how long it takes, how much memory, and how it is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+SAMPLE_S: Final = 0.5
+"""Between two looks at memory."""
+END_S: Final = 30.0
+"""What a process that was asked to end is given for it."""
+READING: Final = "Reading"
+"""How the line begins that says that Spark has started."""
+ALL_READ: Final = "All read."
+"""How the line begins that says that facts are in the database, and derived tables are to come."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """The most that was resident, MiB."""
+
+    driver: float = 0.0
+    java: float = 0.0
+    workers: float = 0.0
+    """Spark's Python workers together; what they share counts for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A backfill that came to its end."""
+
+    seconds: float
+    """From start to end of the process."""
+    reading_s: float
+    """Of that until all was read, Spark's start not counted."""
+    deriving_s: float
+    """And from then on until the end."""
+    memory: Memory
+
+    @property
+    def working_s(self) -> float:
+        """Without Spark's start."""
+        return self.reading_s + self.deriving_s
+
+
+class SinkFailedError(Exception):
+    """The command ended otherwise than it should."""
+
+
+@dataclass(slots=True)
+class Sink:
+    """A running command; ends with its ``with``."""
+
+    words: Sequence[str]
+    lines: list[tuple[float, str]] = field(default_factory=list)
+    """What it printed, and after how many seconds."""
+    memory: Memory = field(default_factory=Memory)
+    _process: "subprocess.Popen[str]" = field(init=False)
+    _began: float = field(init=False)
+    _news: threading.Condition = field(init=False, default_factory=threading.Condition)
+    _threads: list[threading.Thread] = field(init=False, default_factory=list)
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "spark_sink.cli", *self.words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        for work in (self._listen, self._look):
+            self._threads.append(threading.Thread(target=work))
+            self._threads[-1].start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self._join()
+
+    def _join(self) -> None:
+        self._process.wait()
+        for thread in self._threads:
+            thread.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for text in self._process.stdout:
+            with self._news:
+                self.lines.append((time.perf_counter() - self._began, text.rstrip()))
+                self._news.notify_all()
+        with self._news:
+            self._news.notify_all()
+
+    def _look(self) -> None:
+        while self._process.poll() is None:
+            workers = 0.0
+            for pid in self.pids():
+                resident, peak, name = _memory(pid)
+                if pid == self._process.pid:
+                    self.memory.driver = max(self.memory.driver, peak)
+                elif name == "java":
+                    self.memory.java = max(self.memory.java, peak)
+                else:
+                    workers += resident
+            self.memory.workers = max(self.memory.workers, workers)
+            time.sleep(SAMPLE_S)
+
+    def pids(self) -> list[int]:
+        """The command's processes: they are of one session."""
+        return [pid for pid in _pids() if _session(pid) == self._process.pid]
+
+    def wait_for(self, beginning: str, timeout_s: float) -> str:
+        """The first line that begins so. Raises SinkFailedError if it does not come."""
+        end = time.perf_counter() + timeout_s
+        with self._news:
+            while True:
+                for _, text in self.lines:
+                    if text.startswith(beginning):
+                        return text
+                left = end - time.perf_counter()
+                if left <= 0 or self._process.poll() is not None:
+                    raise SinkFailedError(self.text())
+                self._news.wait(min(left, SAMPLE_S))
+
+    def text(self) -> str:
+        """All it printed."""
+        return "\n".join(text for _, text in self.lines)
+
+    def said_s(self, beginning: str) -> float | None:
+        """After how many seconds a line came that begins so."""
+        return next((at for at, text in self.lines if text.startswith(beginning)), None)
+
+    def ended(self, timeout_s: float) -> bool:
+        """Wait for the end, so long."""
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """End it as a power cut does, with all that it started."""
+        while pids := self.pids():
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            self._process.poll()
+            time.sleep(0.01)
+
+    def finish(self) -> Run:
+        """Wait for the end of a backfill. Raises SinkFailedError."""
+        code = self._process.wait()
+        seconds = time.perf_counter() - self._began
+        self._join()
+        reading, read = self.said_s(READING), self.said_s(ALL_READ)
+        if code or reading is None or read is None:
+            raise SinkFailedError(f"exit code {code}:\n{self.text()}")
+        return Run(seconds, read - reading, seconds - read, self.memory)
+
+
+def backfill(logs: Path, database: Path, *more: str) -> Run:
+    """Read all logs into a new database, until nothing is left to be derived. Raises SinkFailedError."""
+    with Sink(["backfill", str(logs), "--db", str(database), *more]) as sink:
+        return sink.finish()
+
+
+def _pids() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _session(pid: int) -> int:
+    """The session of a process that is alive, 0 if it is not."""
+    try:
+        state, _, _, session = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[:4]
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return 0 if state == "Z" else int(session)
+
+
+def _memory(pid: int) -> tuple[float, float, str]:
+    """(resident, most that ever was, name); MiB."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0, 0.0, ""
+    found = dict(line.split(":", 1) for line in lines)
+    resident, peak = (float(found.get(name, "0").split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
+    return resident, peak, found["Name"].strip()

@@ -1,0 +1,156 @@
+"""What the sink's measurements rest on: the same records in other segments, delays, comparisons, processes."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.bench import __main__ as bench
+from tests.bench import bench_sink, sink_json, sink_kills, sink_logs, sink_pixels, sink_rates
+from tests.bench.figure import Figure
+from tests.bench.sink_process import Memory, Run, Sink, SinkFailedError
+from tests.spark_sink.partials import oracle
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    folder = tmp_path / "logs"
+    assert sink_logs.write(folder, nodes=3, hours=30) == len(sink_kills.records(folder))
+    return folder
+
+
+@pytest.mark.parametrize("size_max", [1, 30_000, 10**9])
+def test_larger_segments_have_the_same_records(logs: Path, tmp_path: Path, size_max: int) -> None:
+    joined = tmp_path / "joined"
+    count = sink_logs.join_segments(logs, joined, size_max)
+    assert count == sink_logs.segments(joined) <= sink_logs.segments(logs)
+    assert (size_max > 1) == (count < sink_logs.segments(logs))
+    for node in logs.iterdir():
+        before, after = (
+            b"".join(path.read_bytes() for path in sorted((root / node.name).iterdir()))
+            for root in (logs, joined)
+        )
+        assert before == after
+    for path in joined.glob("*/*.jsonl"):
+        lines = path.read_bytes().splitlines()
+        boot, first = path.stem.split("-")
+        assert {json.loads(line)["boot"] for line in lines} == {int(boot)}
+        assert json.loads(lines[0])["offset"] == int(first)
+        assert len(lines) == 1 or path.stat().st_size <= max(size_max, _largest(logs))
+
+
+def _largest(logs: Path) -> int:
+    return max(path.stat().st_size for path in logs.glob("*/*.jsonl"))
+
+
+def test_a_live_mesh_says_when_each_entry_was_published(tmp_path: Path) -> None:
+    mesh = sink_logs.LiveMesh(tmp_path, rate=5_000)
+    mesh.start()
+    while len(mesh.published_s) < 25:
+        pass
+    mesh.end()
+    records = sink_kills.records(tmp_path)
+    own = [one for one in records if one["kind"] == "entry" and one["origin"] == "own"]
+    assert len(own) == len(mesh.published_s)
+    times = sorted(one["t_us"] / 1e6 for one in own)
+    assert all(0 <= said - at < 0.1 for said, at in zip(sorted(mesh.published_s), times, strict=True))
+    frontiers = oracle.frontiers(records)
+    newest = {feed: row["seq"] for (node, feed), row in frontiers.items() if feed.startswith(node)}
+    assert sum(newest.values()) == len(own)
+    assert len(records) - len(own) * sink_logs.RECORDS_AN_ENTRY == sink_logs.LIVE_NODES
+
+
+def test_an_entry_is_seen_when_the_page_first_counts_it_in() -> None:
+    seen = [(10.0, 2), (11.0, 3), (12.5, 7)]
+    published_s = [8.0, 9.0, 9.5, 10.0, 12.0, 12.1, 12.2, 12.3]
+    assert sink_pixels.delays_s(seen, published_s, 9.0, 12.2) == pytest.approx([0.4, 0.5, 1.0, 1.5, 2.5])
+    assert sink_pixels.delays_s(seen, published_s, 12.3, 13.0) == [math.inf]
+
+
+@given(st.lists(st.floats(0, 100), min_size=1), st.floats(0.01, 1))
+def test_a_percentile_is_not_exceeded_by_so_large_a_share(values: list[float], share: float) -> None:
+    values.sort()
+    found = sink_pixels.percentile(values, share)
+    assert found in values
+    assert sum(value <= found for value in values) >= share * len(values) - 1e-9
+    assert sum(value < found for value in values) < share * len(values) + 1e-9
+
+
+def test_nothing_seen_took_for_ever() -> None:
+    assert sink_pixels.percentile([], 0.95) == math.inf
+
+
+def test_tables_that_differ_are_named() -> None:
+    same: tuple[dict[str, Any], dict[str, Any]] = {"boots": {1: 2}}, {"links": [(1,)], "steps": []}
+    other = {"boots": {1: 3}, "copies": {}}, {"links": [(1,)], "steps": [(2,)]}
+    assert sink_kills.differing(same, same) == []
+    assert sink_kills.differing(same, other) == ["boots", "copies", "steps"]
+
+
+def test_ratios_are_to_the_faster_way_of_reading() -> None:
+    plain = sink_rates.Json(process=20.0, batch=9.0, stream=6.0)
+    runs = [Run(30.0, 8.0, 4.0, Memory()), Run(25.0, 20.0, 4.0, Memory())]
+    found = sink_rates._compared("m", 1_200, runs, plain, must=True)
+    values = {figure.name: figure.value for figure in found}
+    assert values["m: backfill, without Spark's start"] == 100
+    assert values["ratio, without start, to the faster of the two"] == 0.5
+    assert values["ratio of whole processes"] == 0.8
+    assert all(figure.ok for figure in found)
+    slower = sink_rates._compared("m", 1_200, runs, sink_rates.Json(20.0, 5.0, 6.0), must=True)
+    assert [figure.name for figure in slower if not figure.ok] == [
+        "ratio, without start, to the faster of the two"
+    ]
+    free = sink_rates._compared("m", 1_200, runs, sink_rates.Json(2.0, 5.0, 6.0), must=False)
+    assert all(figure.ok for figure in free)
+
+
+def test_a_command_that_fails_says_what_it_said(tmp_path: Path) -> None:
+    words = ["backfill", str(tmp_path / "none"), "--db", str(tmp_path / "db.sqlite")]
+    with Sink(words) as sink, pytest.raises(SinkFailedError, match="none"):
+        sink.finish()
+
+
+def test_a_command_is_killed_with_all_it_started(tmp_path: Path) -> None:
+    with Sink(["serve", "--db", str(tmp_path / "db.sqlite"), "--port", "0"]) as sink:
+        assert sink.wait_for("The page is at", 60).startswith("The page is at http://")
+        assert not sink.ended(0.0)
+        pids = sink.pids()
+        assert len(pids) == 1
+        sink.kill()
+        assert sink.ended(10.0)
+        assert sink.pids() == []
+    with pytest.raises(SinkFailedError):
+        sink.wait_for("never said", 1)
+
+
+def test_all_fields_are_read_in_comparison() -> None:
+    assert {"t_us", "seqs", "hash", "window_us"} <= {
+        word.strip("` ").partition("`")[0].split()[0]
+        for word in sink_json.columns().replace("`", "").split(", ")
+    }
+
+
+def test_the_section_has_a_table_for_each_part_measured() -> None:
+    body = bench_sink.body({"paint": [Figure("x", 1, "ms")], "kills": [Figure("y", 2, "times")]})
+    assert body.index("### The page") < body.index("| x ") < body.index("### Kills") < body.index("| y ")
+    assert set(bench_sink.TITLES) == set(bench_sink.NOTES) == set(bench.SINK_PARTS)
+
+
+def test_it_is_run_by_name_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    def note(name: str, _options: object) -> object:
+        ran.append(name)
+        raise InterruptedError
+
+    monkeypatch.setattr(bench, "measure", note)
+    monkeypatch.setattr(bench, "names", lambda: ["sink"])
+    monkeypatch.setattr(bench, "PAGE", tmp_path / "page.md")
+    assert bench.main([]) == 0
+    with pytest.raises(InterruptedError):
+        bench.main(["--only", "sink"])
+    assert ran == ["sink"]
