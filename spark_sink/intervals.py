@@ -71,7 +71,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Records of which later ones are known, but not they themselves (docs/formats/serving-2.md, `gaps`)."""
+    """Records of which later ones are known, but not they themselves (docs/formats/serving.md, `gaps`)."""
 
     node: str
     boot: int

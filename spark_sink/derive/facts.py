@@ -22,7 +22,7 @@ WHOLE: Final = 3
 class Sights:
     """One row a record, columns of the same length, in order of `mesh_us`.
 
-    Codes and unknown values are those of packed rows (docs/formats/serving-2.md), but for names: ``face`` is an index
+    Codes and unknown values are those of packed rows (docs/formats/serving.md), but for names: ``face`` is an index
     into ``faces``, −1 for none, and ``feed_no`` is the feed's number in the database, −1 for none.
     """
 
@@ -38,7 +38,7 @@ class Sights:
     mesh_us: Ints
     """By the clock of the mesh."""
     mesh: Ints
-    """Which clocks may be compared: those with the same number (docs/formats/serving-2.md, `clocks`)."""
+    """Which clocks may be compared: those with the same number (docs/formats/serving.md, `clocks`)."""
     hash: Ints
     length: Ints
     airtime_us: Ints

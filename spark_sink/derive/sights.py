@@ -1,4 +1,4 @@
-"""Rows of single packets and arrivals, packed for the serving database (docs/formats/serving-2.md, "Packed rows")."""
+"""Rows of single packets and arrivals, packed for the serving database (docs/formats/serving.md, "Packed rows")."""
 
 import struct
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ _COUNTS: Final = struct.Struct("<IB")
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Columns of the same length, a value a row; the meaning of each is in docs/formats/serving-2.md."""
+    """Columns of the same length, a value a row; the meaning of each is in docs/formats/serving.md."""
 
     kind: Numbers
     face: Numbers

@@ -1,1 +1,1 @@
-"""The page: what the serving database says about a mesh, for people (docs/reference/dashboard-2.md). It only reads."""
+"""The page: what the serving database says about a mesh, for people (docs/reference/dashboard.md). It only reads."""

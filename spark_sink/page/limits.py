@@ -9,7 +9,7 @@ SECOND_US: Final = 1_000_000
 MINUTE_US: Final = 60 * SECOND_US
 """Microseconds."""
 SLOT_US: Final = 10 * MINUTE_US
-"""Length of a slot of airtime and groups (docs/formats/serving-2.md)."""
+"""Length of a slot of airtime and groups (docs/formats/serving.md)."""
 HOUR_US: Final = 60 * MINUTE_US
 """Microseconds."""
 RANGE_US: Final = 24 * HOUR_US
@@ -59,7 +59,7 @@ CSV_TEXT_MAX: Final = 1_000
 # --- The server -------------------------------------------------------------------------------------------------------
 
 API_VERSION: Final = 2
-"""`v` in every answer (docs/reference/dashboard-2.md)."""
+"""`v` in every answer (docs/reference/dashboard.md)."""
 TICK_S: Final = 0.25
 """Between two looks at the database: below what an eye calls delayed, and an unchanged one costs microseconds."""
 HEARTBEAT_S: Final = 5.0

@@ -1,4 +1,4 @@
-"""How partial rows of the fact tables are merged: any order and any grouping give the same (docs/formats/serving-2.md).
+"""How partial rows of the fact tables are merged: any order and any grouping give the same (docs/formats/serving.md).
 
 Partial rows have the columns of the fact tables, but name nodes and feeds (`node`, `feed`) instead of numbering them.
 """

@@ -1,1 +1,1 @@
-"""The serving database: what the analytics have found, in SQLite or PostgreSQL (docs/formats/serving-2.md)."""
+"""The serving database: what the analytics have found, in SQLite or PostgreSQL (docs/formats/serving.md)."""

@@ -1,4 +1,4 @@
-"""Nodes and feeds by numbers: long names are in the database once (docs/formats/serving-2.md)."""
+"""Nodes and feeds by numbers: long names are in the database once (docs/formats/serving.md)."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The serving database in a schema of PostgreSQL, by psycopg (docs/formats/serving-2.md).
+"""The serving database in a schema of PostgreSQL, by psycopg (docs/formats/serving.md).
 
 This module needs the extra ``postgres``; serving/opening.py loads it when a URL asks for it.
 """

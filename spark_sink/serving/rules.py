@@ -1,6 +1,6 @@
 """How what a batch brought is merged with what is there: one statement a table, the same for both databases.
 
-What has been merged is the same in whatever order and portions it came (docs/formats/serving-2.md). The rows are in
+What has been merged is the same in whatever order and portions it came (docs/formats/serving.md). The rows are in
 the temporary table ``new_<table>``, one a key.
 """
 

@@ -1,4 +1,4 @@
-"""The serving database in one SQLite file, WAL mode (docs/formats/serving-2.md)."""
+"""The serving database in one SQLite file, WAL mode (docs/formats/serving.md)."""
 
 import contextlib
 import sqlite3

@@ -1,4 +1,4 @@
-"""The tables of the serving database, said once for SQLite and PostgreSQL (docs/formats/serving-2.md)."""
+"""The tables of the serving database, said once for SQLite and PostgreSQL (docs/formats/serving.md)."""
 
 from dataclasses import dataclass
 from enum import Enum

@@ -1,4 +1,4 @@
-"""Views for whoever reads the database with SQL; the same in SQLite and PostgreSQL (docs/formats/serving-2.md)."""
+"""Views for whoever reads the database with SQL; the same in SQLite and PostgreSQL (docs/formats/serving.md)."""
 
 from typing import Final
 

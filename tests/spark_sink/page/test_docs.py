@@ -14,7 +14,7 @@ from tests.spark_sink.page.asking import ask
 from tests.spark_sink.page.book import feed_of, node_of
 from tests.spark_sink.page.story import KEYS, T0_US
 
-DOC = (Path(__file__).parents[3] / "docs/reference/dashboard-2.md").read_text()
+DOC = (Path(__file__).parents[3] / "docs/reference/dashboard.md").read_text()
 FREE = {"meta", "uses", "packets"}
 """Objects whose fields have names out of the data."""
 

@@ -1,7 +1,7 @@
 """The fact tables made the plain way, record by record: what partial tables, and all that becomes of them, must equal.
 
 Every function takes the records of whole logs, each once and in any order, and gives a table as a dictionary: from
-the key, with nodes and feeds by name, to the other columns. Columns are those of docs/formats/serving-2.md. A field
+the key, with nodes and feeds by name, to the other columns. Columns are those of docs/formats/serving.md. A field
 that a record does not have may be missing or None.
 """
 

@@ -1,4 +1,4 @@
-"""The rules of merging, row by row in plain Python (docs/formats/serving-2.md)."""
+"""The rules of merging, row by row in plain Python (docs/formats/serving.md)."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
