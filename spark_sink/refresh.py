@@ -144,11 +144,28 @@ class Refresh:
         shifted = {(each.node_no, each.boot) for each in moved(self._clocks, clocks, newest_us, least_us)}
         if least_us and not shifted:
             return
-        again = [key for key in sorted(self._keys) if key[:2] in shifted]
+        again, emptied = self._affected(clocks, shifted)
         with self._lock, self._database.transaction():
-            derived.replace(self._database, (), {"clocks": rows})
-            marks.mark(self._database, _key_table(again), self._wall_us())
+            derived.replace(self._database, emptied.tolist(), {"clocks": rows})
+            marks.mark(self._database, again, self._wall_us())
         self._clocks = clocks
+
+    def _affected(self, clocks: Corrections, shifted: set[tuple[int, int]]) -> tuple[pa.Table, Ints]:
+        """What has to be made anew once *clocks* are taken, which shift these boots.
+
+        Their hours of logs, and those of others that meet them where they were until now; and the hours of mesh time
+        in which nothing is left.
+        """
+        keys = np.array(sorted(self._keys), np.int64)
+        own = np.array([(node_no, boot) in shifted for node_no, boot in keys[:, :2].tolist()], bool)
+        before = hours.reach(self._clocks, *keys[own].T)
+        left = hours.hours_between(before.low_us, before.high_us)
+        after = hours.reach(clocks, *keys.T)
+        meets = np.searchsorted(left, after.low_us) < np.searchsorted(left, after.high_us, "right")
+        covered = hours.hours_between(after.low_us[meets], after.high_us[meets])
+        marked = keys[own | meets]
+        columns = {name: pa.array(marked[:, place]) for place, name in enumerate(_KEY)}
+        return pa.table(columns), np.setdiff1d(left, covered)
 
     def _records(self) -> Iterator[Records]:
         parts = hours.records_by_node(self._database, self._keys)
@@ -258,11 +275,6 @@ class Refresh:
             return 0
         columns = (table[name].to_numpy() for name in ("node_no", "boot", "last_us", "last_mono_us"))
         return int(self._clocks.mesh_us(*columns)[0].max())
-
-
-def _key_table(keys: Sequence[hours.Key]) -> pa.Table:
-    columns = zip(*keys, strict=True) if keys else ([], [], [])
-    return pa.table({name: pa.array(column, pa.int64()) for name, column in zip(_KEY, columns, strict=True)})
 
 
 def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:

@@ -50,6 +50,29 @@ def derived(reader: Reader) -> dict[str, list[tuple[Any, ...]]]:
     }
 
 
+def told(reader: Reader) -> dict[str, list[tuple[Any, ...]]]:
+    """Changes of the mesh and alerts, in order, with names in the place of numbers."""
+    names = {
+        ("node", str(number)): str(node) for number, node in reader.rows("SELECT node_no, node FROM nodes")
+    }
+    names |= {
+        ("feed", str(number)): str(feed) for number, feed in reader.rows("SELECT feed_no, feed FROM feeds")
+    }
+
+    def named(subject: str) -> tuple[str, ...]:
+        kind, *numbers = subject.split()
+        kinds = {"boot": ["node", ""], "face": ["node", ""], "link": ["node", "node"]}.get(kind, [kind])
+        return (kind, *(names.get(key, key[1]) for key in zip(kinds, numbers, strict=False)))
+
+    alerts = reader.rows("SELECT subject, rule, since_us, until_us, level FROM alerts")
+    changes = reader.rows("SELECT subject, kind, t_us FROM changes WHERE kind NOT IN ('split', 'join')")
+    groups = reader.rows("SELECT 'mesh', kind, t_us FROM changes WHERE kind IN ('split', 'join')")
+    return {
+        name: sorted(((named(str(row[0])), *row[1:]) for row in rows), key=repr)
+        for name, rows in (("alerts", alerts), ("changes", changes), ("groups", groups))
+    }
+
+
 def read(database: Path | str) -> tuple[dict[str, oracle.Facts], dict[str, list[tuple[Any, ...]]]]:
     """Facts and derived rows of a database."""
     reader = open_for_reading(str(database))
