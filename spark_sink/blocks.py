@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from spark_sink import limits
+from spark_sink.archive.rows import read_archived
 from spark_sink.lines import Block, Piece, Place, Shape, bad_rows, parse_block
 from spark_sink.log_files import LogFiles
-from spark_sink.segments import Part
+from spark_sink.segments import Part, Segment
 
 
 class _ShortError(Exception):
@@ -49,8 +51,13 @@ class _Gatherer:
 def read_parts(files: LogFiles, parts: Iterable[Part], shape: Shape) -> Iterator[pa.RecordBatch]:
     """Yield the records of parts of segments. What is not there any more is a row that says so. Raises OSError."""
     gatherer = _Gatherer(shape)
+    archived: list[Part] = []
     for part in parts:
+        if part.segment.pieces:
+            archived.append(part)
+            continue
         path = part.segment.path
+        place = None
         try:
             first = _first_line(files, path, part.low)
             place = Place(part.node, part.segment.boot, _offset_before(files, first, part), part.before)
@@ -60,9 +67,24 @@ def read_parts(files: LogFiles, parts: Iterable[Part], shape: Shape) -> Iterator
             reason = f"the file ends here, but had {part.high} bytes when reading it was planned"
             yield bad_rows([(path, error.byte, reason)], shape)
         except FileNotFoundError:
+            yield from gatherer.flush()
+            kept = _archived_since(files, part)
+            if kept is not None:
+                after = part.after if place is None else place.last_offset
+                archived.append(replace(part, segment=kept, after=after))
+                continue
             reason = f"the file vanished before bytes {part.low} to {part.high} of it were read"
             yield bad_rows([(path, part.low, reason)], shape)
     yield from gatherer.flush()
+    yield from read_archived(files, archived, shape)
+
+
+def _archived_since(files: LogFiles, part: Part) -> Segment | None:
+    """What an archive has of a segment whose file is not there any more. Raises OSError."""
+    for segment in files.listing().get(part.node, ()):
+        if segment.pieces and (segment.boot, segment.first) == (part.segment.boot, part.segment.first):
+            return segment if segment.size >= part.high else None
+    return None
 
 
 def _offset_before(files: LogFiles, first: int, part: Part) -> int:

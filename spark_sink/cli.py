@@ -4,11 +4,12 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from spark_sink import limits
-from spark_sink.errors import OptionError, SinkError
+from spark_sink.errors import NoSparkError, OptionError, SinkError
 from spark_sink.page.limits import PORT
 from spark_sink.settings import LOCAL
 
@@ -59,7 +60,27 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate (PEM), for https")
     serve.add_argument("--tls-key", type=Path, metavar="FILE", help="its key (PEM)")
     serve.set_defaults(command=_serve)
+    _add_compact(commands.add_parser("compact", help="turn segments that will not grow into an archive"))
     return parser
+
+
+def _add_compact(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("logs", type=Path, metavar="LOGS", help="folder with the logs of one or many nodes")
+    parser.add_argument(
+        "archive", type=Path, metavar="ARCHIVE", help="folder for the archive; made if there is none"
+    )
+    parser.add_argument(
+        "--older-than",
+        type=float,
+        default=24.0,
+        metavar="HOURS",
+        help="leave alone what changed later than this (%(default)s)",
+    )
+    parser.add_argument("--delete", action="store_true", help="then delete the segments that are archived")
+    parser.add_argument(
+        "--forget-days", type=int, metavar="N", help="delete the archive's days longer ago than N days"
+    )
+    parser.set_defaults(command=_compact)
 
 
 def _add_database(parser: argparse.ArgumentParser, what: str) -> None:
@@ -143,6 +164,38 @@ def _serve(options: argparse.Namespace) -> int:
         tls=None if options.tls_cert is None else server.Tls(options.tls_cert, options.tls_key),
         announce=lambda page: _tell(f"The page is at {page}"),
     )
+    return 0
+
+
+def _compact(options: argparse.Namespace) -> int:
+    try:
+        from spark_sink.archive.compact import Order, compact
+    except ImportError as error:
+        raise NoSparkError from error
+
+    if not options.older_than >= 0:
+        raise OptionError("--older-than", str(options.older_than), "a number of hours, 0 or more")
+    if options.forget_days is not None and options.forget_days < 1:
+        raise OptionError("--forget-days", str(options.forget_days), "a number of days, 1 or more")
+    done = compact(
+        Order(
+            logs=options.logs,
+            archive=options.archive,
+            now_s=time.time(),
+            older_than_h=options.older_than,
+            delete=options.delete,
+            forget_days=options.forget_days,
+        )
+    )
+    _tell(
+        f"Archived {done.segments} segments: {done.records} records, {done.log_bytes} bytes, in {done.files} files of "
+        f"{done.file_bytes} bytes. Deleted {done.deleted} segments and {done.forgotten} days of the archive."
+    )
+    if done.kept:
+        _tell(
+            f"Left {done.kept} as they are: they have other records than the archive or another file for the same "
+            "places, or changed meanwhile."
+        )
     return 0
 
 

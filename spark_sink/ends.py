@@ -28,8 +28,10 @@ class End:
 def find_end(files: LogFiles, node: str, segment: Segment, low: int, high: int) -> End | None:
     """Where the whole lines between bytes *low* and *high* end, None if there are none. A line begins at *low*.
 
-    Raises FileNotFoundError; OSError.
+    What is archived ends where one of its pieces does. Raises FileNotFoundError; OSError.
     """
+    if segment.pieces:
+        return _end_of_pieces(segment, low, high)
     path = segment.path
     window = limits.LINE_SIZE_MAX
     end = 0
@@ -49,6 +51,14 @@ def find_end(files: LogFiles, node: str, segment: Segment, low: int, high: int) 
         window *= 8
 
 
+def _end_of_pieces(segment: Segment, low: int, high: int) -> End | None:
+    base = segment.pieces[0].low
+    for piece in reversed(segment.pieces):
+        if low < piece.high - base <= high:
+            return End(piece.high - base, piece.next, piece.stopped)
+    return None
+
+
 def _record(line: bytes, node: str, segment: Segment) -> dict[str, Any] | None:
     """A line that tells its offset. One that no segment of that size can have is not believed."""
     if len(line) >= limits.LINE_SIZE_MAX:
@@ -66,7 +76,13 @@ def _record(line: bytes, node: str, segment: Segment) -> dict[str, Any] | None:
 
 
 def line_end(files: LogFiles, segment: Segment, byte: int) -> int | None:
-    """The place behind the first line feed at *byte* or later, None if there is none. Raises as `find_end`."""
+    """The place behind the first line feed at *byte* or later, None if there is none. Raises as `find_end`.
+
+    Of what is archived, the first end of a piece behind *byte*.
+    """
+    if segment.pieces:
+        ends = (piece.high - segment.pieces[0].low for piece in segment.pieces)
+        return next((end for end in ends if end > byte), None)
     while byte < segment.size:
         data = files.read(segment.path, byte, min(segment.size, byte + limits.TAIL_SIZE))
         feed = data.find(b"\n")
@@ -81,8 +97,10 @@ def line_end(files: LogFiles, segment: Segment, byte: int) -> int | None:
 def first_line(files: LogFiles, segment: Segment) -> bytes | None:
     """The first line, at most as much of it as a record may have; None if it is not whole yet.
 
-    Raises FileNotFoundError; OSError.
+    Of what is archived only the beginnings of boots are known, else it is None. Raises FileNotFoundError; OSError.
     """
+    if segment.pieces:
+        return segment.pieces[0].line.encode("latin-1") or None
     data = files.read(segment.path, 0, limits.LINE_SIZE_MAX)
     feed = data.find(b"\n")
     if feed < 0:
@@ -98,8 +116,11 @@ def fingerprint(data: bytes) -> str:
 def tail_print(files: LogFiles, segment: Segment, byte: int) -> str:
     """Fingerprint of the first line and of the last bytes before *byte*, up to which the segment is read.
 
-    Raises FileNotFoundError; OSError.
+    Empty for what is archived if no piece ends there. Raises FileNotFoundError; OSError.
     """
+    if segment.pieces:
+        base = segment.pieces[0].low
+        return next((piece.print for piece in segment.pieces if piece.high - base == byte), "")
     low = max(0, byte - limits.PRINT_SIZE)
     return fingerprint((first_line(files, segment) or b"") + files.read(segment.path, low, byte))
 
@@ -117,8 +138,12 @@ def says_clean(line: bytes) -> bool | None:
 def begins_alike(files: LogFiles, one: Segment, other: Segment) -> bool:
     """True if the shorter of two files is the beginning of the other, as far as first and last lines of it tell.
 
-    Raises FileNotFoundError; OSError.
+    Where one is archived, only the end of a piece can tell. Raises FileNotFoundError; OSError.
     """
+    if one.pieces or other.pieces:
+        byte = min(one.size, other.size)
+        prints = {tail_print(files, one, byte), tail_print(files, other, byte)}
+        return len(prints - {""}) < 2
     size = min(one.size, other.size)
     ranges = ((0, min(size, limits.LINE_SIZE_MAX)), (max(0, size - limits.LINE_SIZE_MAX), size))
     return all(files.read(one.path, *part) == files.read(other.path, *part) for part in ranges)

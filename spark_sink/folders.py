@@ -2,12 +2,15 @@
 
 import os
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
 
 from spark_sink import limits
+from spark_sink.archive.index import ArchiveFile, ArchiveIndex
 from spark_sink.errors import NoLogsFolderError
-from spark_sink.log_files import NETWORKS, NODE, SEGMENT
+from spark_sink.log_files import ARCHIVED, DAY, NETWORKS, NODE, SEGMENT
 from spark_sink.segments import Listing, Segment
 
 
@@ -19,8 +22,9 @@ class _Seen:
     looked_ns: int
     settled: bool
     """It had not changed just before: its next change is sure to give it another time."""
-    inner: tuple[str, ...]
-    segments: tuple[Segment, ...]
+    inner: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    archived: tuple[ArchiveFile, ...] = ()
 
 
 class Folders:
@@ -34,6 +38,8 @@ class Folders:
     def __init__(self, root: str) -> None:
         self._root = root
         self._seen: dict[str, _Seen] = {}
+        self._index = ArchiveIndex(self.read)
+        self._joined: dict[str, tuple[list[tuple[Segment, ...]], tuple[Segment, ...]]] = {}
 
     def listing(self) -> Listing:
         """What is there now. Raises NoLogsFolderError; OSError if a folder may not be read."""
@@ -42,13 +48,24 @@ class Folders:
         now_ns = time.time_ns()
         before, self._seen = self._seen, {}
         found: dict[str, list[tuple[Segment, ...]]] = {}
-        for node, segments in self._walk(self._root, 0, before, now_ns):
-            if segments:
-                found.setdefault(node, []).append(segments)
-        return {
-            node: lists[0] if len(lists) == 1 else tuple(sorted(segment for one in lists for segment in one))
-            for node, lists in sorted(found.items())
-        }
+        archived: list[ArchiveFile] = []
+        for node, seen in self._walk(self._root, 0, before, now_ns):
+            archived += seen.archived
+            if seen.segments:
+                found.setdefault(node, []).append(seen.segments)
+        for node, segments in self._index.update(archived).items():
+            found.setdefault(node, []).append(segments)
+        self._joined = {node: (lists, self._join(node, lists)) for node, lists in sorted(found.items())}
+        return {node: joined for node, (_, joined) in self._joined.items()}
+
+    def _join(self, node: str, lists: list[tuple[Segment, ...]]) -> tuple[Segment, ...]:
+        """The segments of several folders; the same object while none of them changes."""
+        if len(lists) == 1:
+            return lists[0]
+        before, joined = self._joined.get(node, ([], ()))
+        if len(before) == len(lists) and all(one is other for one, other in zip(before, lists, strict=True)):
+            return joined
+        return tuple(sorted(segment for one in lists for segment in one))
 
     def read(self, path: str, low: int, high: int) -> bytes:
         """Bytes *low* to *high* of a file, fewer at its end. Raises FileNotFoundError; OSError."""
@@ -58,10 +75,18 @@ class Folders:
         finally:
             os.close(file)
 
+    def open(self, path: str) -> "pa.NativeFile":
+        """A file for reading here and there. Raises FileNotFoundError; OSError."""
+        return pa.memory_map(path)
+
+    def passed_over(self) -> Sequence[tuple[str, str]]:
+        """Files of archives that could not be listed, and why, as of the last listing."""
+        return self._index.passed_over()
+
     def _walk(
         self, folder: str, depth: int, before: dict[str, _Seen], now_ns: int
-    ) -> Iterator[tuple[str, tuple[Segment, ...]]]:
-        """Nodes' folders, each with its segments."""
+    ) -> Iterator[tuple[str, _Seen]]:
+        """Nodes' folders and archives' days, each by its name and with its files."""
         node = os.path.basename(os.path.abspath(folder))  # noqa: PTH100, PTH119 - called often
         is_node = NODE.match(node) is not None
         try:
@@ -69,8 +94,8 @@ class Folders:
         except FileNotFoundError:
             return  # gone since its name was read
         self._seen[folder] = seen
-        if is_node:
-            yield node, seen.segments
+        if is_node or DAY.match(node):
+            yield node, seen
         elif depth < limits.FOLDER_DEPTH_MAX:
             for inner in seen.inner:
                 yield from self._walk(inner, depth + 1, before, now_ns)
@@ -85,17 +110,31 @@ def _look(folder: str, known: _Seen | None, now_ns: int, *, is_node: bool) -> _S
         and now_ns - known.looked_ns < limits.FOLDER_LOOK_NS
     ):
         return _grown(known)
-    inner, segments = [], []
+    inner, segments, archived = [], [], []
+    is_day = DAY.match(os.path.basename(os.path.abspath(folder))) is not None  # noqa: PTH100, PTH119 - called often
     with os.scandir(folder) as entries:
         for entry in entries:
             if is_node:
                 if found := SEGMENT.match(entry.name):
                     segment = _segment(entry, int(found[1]), int(found[2]), folder)
                     segments += [segment] if segment else []
+            elif is_day:
+                archived += _archived(entry)
             elif entry.name != NETWORKS and entry.is_dir():
                 inner.append(entry.path)
     settled = now_ns - modified_ns > limits.FOLDER_SETTLED_NS
-    return _Seen(modified_ns, now_ns, settled, tuple(sorted(inner)), tuple(sorted(segments)))
+    return _Seen(
+        modified_ns, now_ns, settled, tuple(sorted(inner)), tuple(sorted(segments)), tuple(sorted(archived))
+    )
+
+
+def _archived(entry: "os.DirEntry[str]") -> list[ArchiveFile]:
+    if not ARCHIVED.match(entry.name):
+        return []
+    try:
+        return [ArchiveFile(entry.path, entry.stat().st_size, entry.stat().st_mtime_ns)]
+    except FileNotFoundError:
+        return []  # deleted since its name was read
 
 
 def _segment(entry: "os.DirEntry[str]", boot: int, first: int, folder: str) -> Segment | None:
@@ -114,4 +153,4 @@ def _grown(known: _Seen) -> _Seen:
     if size == last.size:
         return known
     segments = (*known.segments[:-1], last._replace(size=size))
-    return _Seen(known.modified_ns, known.looked_ns, known.settled, known.inner, segments)
+    return replace(known, segments=segments)

@@ -2,14 +2,16 @@
 
 import os
 import time
+from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.fs
 
 from spark_sink import limits
+from spark_sink.archive.index import ArchiveFile, ArchiveIndex
 from spark_sink.errors import NoLogsFolderError
-from spark_sink.log_files import NETWORKS, NODE, SEGMENT
+from spark_sink.log_files import ARCHIVED, DAY, NETWORKS, NODE, SEGMENT
 from spark_sink.segments import Listing, Segment
 
 SCHEME: Final = "s3://"
@@ -43,6 +45,7 @@ class ObjectFiles:
         self._root = root.rstrip("/")
         self._scheme = scheme
         self._listing: Listing = {}
+        self._index = ArchiveIndex(self.read)
         self._again_s = 0.0
 
     def listing(self) -> Listing:
@@ -59,17 +62,33 @@ class ObjectFiles:
         with self._store.open_input_file(path.removeprefix(self._scheme)) as file:
             return bytes(file.read_at(max(0, min(high, file.size()) - low), low))
 
+    def open(self, path: str) -> "pa.NativeFile":
+        """An object for reading here and there. Raises FileNotFoundError; OSError."""
+        return self._store.open_input_file(path.removeprefix(self._scheme))
+
+    def passed_over(self) -> Sequence[tuple[str, str]]:
+        """Objects of archives that could not be listed, and why, as of the last listing."""
+        return self._index.passed_over()
+
     def _list(self) -> Listing:
         try:
             infos = self._store.get_file_info(pa.fs.FileSelector(self._root, recursive=True))
         except FileNotFoundError as error:
             raise NoLogsFolderError(self._scheme + self._root) from error
         found: dict[str, list[Segment]] = {}
+        archived = []
         for info in infos:
-            if info.type == pa.fs.FileType.File:
+            folder, _, name = info.path.rpartition("/")
+            if info.type != pa.fs.FileType.File:
+                continue
+            if DAY.match(folder.rpartition("/")[2]) and ARCHIVED.match(name):
+                archived.append(ArchiveFile(self._scheme + info.path, info.size, info.mtime_ns))
+            else:
                 node, segment = self._segment(info.path, info.size)
                 if segment is not None:
                     found.setdefault(node, []).append(segment)
+        for node, segments in self._index.update(archived).items():
+            found.setdefault(node, []).extend(segments)
         return {node: self._known(node, tuple(sorted(segments))) for node, segments in sorted(found.items())}
 
     def _segment(self, path: str, size: int) -> tuple[str, Segment | None]:

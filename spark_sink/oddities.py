@@ -16,7 +16,7 @@ _NOTHING: Final = Boot()
 
 @dataclass(frozen=True, slots=True)
 class Oddity:
-    """A file of which not all is counted (docs/formats/serving-2.md, `oddities`)."""
+    """A file of which not all is counted (docs/formats/serving.md, `oddities`)."""
 
     node: str
     path: str
@@ -55,7 +55,8 @@ def choose(files: LogFiles, memo: Memo, node: str, segments: Iterable[Segment], 
 
     A folder that has another first line for a boot than the one that was counted, or than another folder has, tells of
     another boot of the same number, as after a node was set up anew with the same key: none of that boot is taken from
-    it. Of two files of one name the longer is taken if it goes on where the other ends, else one of them.
+    it. Of two files of one name the longer is taken if it goes on where the other ends, else one of them. What
+    an archive has is taken rather than a file of the same size, which may be deleted any time.
     """
     chosen: dict[int, tuple[Segment, ...]] = {}
     chooser = _Chooser(files, memo, node)
@@ -114,16 +115,17 @@ class _Chooser:
         for segment in same:
             if segment not in alike:
                 self._note(segment, f"other records than {best.path} has for the same places: not counted")
-        return max(alike, key=lambda segment: segment.size)
+        return max(alike, key=lambda segment: (segment.size, bool(segment.pieces)))
 
     def _fits(self, segment: Segment, tail: Tail) -> bool:
         """True if it can be the file that was read up to *tail*, which grew since."""
         if segment.size <= tail.byte:
-            return segment.size == tail.byte
+            return segment.size == tail.byte or bool(segment.pieces)
         if not tail.print:
             return True
         key = ("tail", segment.path, segment.size, tail.byte)
-        return self._memo.get(key, lambda: ends.tail_print(self._files, segment, tail.byte)) == tail.print
+        found = self._memo.get(key, lambda: ends.tail_print(self._files, segment, tail.byte))
+        return found in {tail.print, ""}
 
     def _say_why(self, same: list[Segment], tail: Tail | None) -> None:
         for segment in same:

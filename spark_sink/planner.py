@@ -240,10 +240,14 @@ def _overlaps(chosen: tuple[Segment, ...], boot: Boot) -> Iterator[tuple[Segment
         for segment in chosen[bisect_right(chosen, run.tail.segment, key=lambda segment: segment.first) :]:
             if segment.first >= run.next:
                 break
-            yield (
-                segment,
-                f"record {segment.first}, with which it begins, came from another segment: not counted",
-            )
+            if not segment.pieces:  # an archive that has lost a day begins anywhere
+                why = f"record {segment.first}, with which it begins, came from another segment: not counted"
+                yield segment, why
+
+
+def _archived_place(part: Part) -> tuple[str, int]:
+    pieces = part.segment.pieces
+    return (pieces[0].path, pieces[0].row) if pieces else ("", 0)
 
 
 def _wants(chosen: tuple[Segment, ...], boot: Boot) -> Iterator[_Want]:
@@ -291,7 +295,10 @@ class Planner:
         return {**start, **{node: boots for node, boots in taken.items() if boots}}
 
     def parts(self, start: Offset, end: Offset) -> tuple[list[Part], list[Lost]]:
-        """What a batch reads, by node and in order; and what of it is not there any more. Raises OSError."""
+        """What a batch reads, and what of it is not there any more. Raises OSError.
+
+        Segments are by node and in order, then what is archived, as it lies there: rows side by side are read together.
+        """
         parts: list[Part] = []
         lost: list[Lost] = []
         for node, boots in sorted(end.items()):
@@ -302,7 +309,7 @@ class Planner:
             found, missing = log.parts(boots)
             parts += found
             lost += missing
-        return parts, lost
+        return sorted(parts, key=_archived_place), lost
 
     def bytes_behind(self, offset: Offset) -> int:
         """Bytes that are there and not read yet. Raises OSError."""
@@ -313,8 +320,9 @@ class Planner:
         return sum(segment.size for segments in self._listing.values() for segment in segments)
 
     def oddities(self, offset: Offset) -> list[Oddity]:
-        """Files that are passed over, by node, and why. Raises OSError."""
-        return [oddity for _, log in self._updated(offset) for oddity in log.oddities()]
+        """Files that are passed over, by node, and why; archives' files are of no node. Raises OSError."""
+        found = [oddity for _, log in self._updated(offset) for oddity in log.oddities()]
+        return found + [Oddity("", path, reason) for path, reason in self._files.passed_over()]
 
     def _updated(self, offset: Offset) -> Iterator[tuple[str, _Log]]:
         for node, log in self._logs.items():

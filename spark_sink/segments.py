@@ -9,19 +9,48 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 
+class Piece(NamedTuple):
+    """Lines of a segment in an archive: rows of a Parquet file (docs/formats/archive.md)."""
+
+    segment: int
+    """The offset in the segment's name."""
+    low: int
+    high: int
+    """Bytes of the segment: whole lines between."""
+    first: int
+    next: int
+    """Offsets it stands for: from ``first`` up to before ``next``."""
+    stopped: bool
+    """Its last record says that the boot ended in order."""
+    print: str
+    """Fingerprint of the segment up to ``high``, as `ends.tail_print` makes it."""
+    line: str
+    """The segment's first line, byte by byte (Latin-1), for the beginning of a boot; else empty."""
+    path: str
+    """The Parquet file."""
+    row: int
+    """Its first row there."""
+    rows: int
+
+
 class Segment(NamedTuple):
-    """A file of a node's log, as it was when its folder was listed. A tuple, for there are hundreds of thousands."""
+    """A file of a node's log, as it was when its folder was listed. A tuple, for there are hundreds of thousands.
+
+    Or what an archive has of it: ``pieces`` without a hole between them. Bytes then count from where those begin.
+    """
 
     boot: int
     first: int
     """The offset of its first record."""
     size: int
     folder: str
+    pieces: tuple[Piece, ...] = ()
 
     @property
     def path(self) -> str:
         """Where it lies."""
-        return f"{self.folder}/{segment_name(self.boot, self.first)}"
+        place = f"{self.pieces[0].path}#" if self.pieces else f"{self.folder}/"
+        return place + segment_name(self.boot, self.first)
 
 
 def segment_name(boot: int, first: int) -> str:

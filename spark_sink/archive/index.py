@@ -1,0 +1,81 @@
+"""Which segments lie in archives: the footers of Parquet files, each read once."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spark_sink.archive import limits
+from spark_sink.archive.footer import KEY, Archived, Chains, FooterError, PassedOver, chain, parse_footer
+
+Read: TypeAlias = Callable[[str, int, int], bytes]
+"""Path, and from which byte up to before which; as `log_files.LogFiles.read`."""
+_MAGIC = b"PAR1"
+_END_SIZE = 8
+
+
+class ArchiveFile(NamedTuple):
+    """A Parquet file as it was when its folder was listed."""
+
+    path: str
+    size: int
+    stamp: int
+    """Time of its last change: with path and size it tells whether this is the file whose footer is known."""
+
+
+class ArchiveIndex:
+    """What is known of archives' files."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._known: dict[ArchiveFile, list[Archived] | PassedOver] = {}
+        self._chains: Chains = {}
+        self._overlaps: list[PassedOver] = []
+
+    def update(self, files: Iterable[ArchiveFile]) -> Chains:
+        """The archived segments by node, the same objects while nothing changes. Raises OSError."""
+        there = set(files)
+        if there != self._known.keys():
+            self._known = {file: self._known.get(file) or self._look(file) for file in sorted(there)}
+            pieces = [
+                archived for known in self._known.values() if isinstance(known, list) for archived in known
+            ]
+            roots = {file.path: file.path.rsplit("/", 2)[0] for file in there}
+            chains, self._overlaps = chain(pieces, roots)
+            self._chains = {
+                node: self._chains[node] if self._chains.get(node) == found else found
+                for node, found in chains.items()
+            }
+        return self._chains
+
+    def passed_over(self) -> Sequence[tuple[str, str]]:
+        """Files of which nothing, or not all, is read, and why."""
+        files = [known for known in self._known.values() if isinstance(known, PassedOver)]
+        overlaps = {passed.path: passed.reason for passed in self._overlaps}
+        return [*((passed.path, passed.reason) for passed in files), *overlaps.items()]
+
+    def _look(self, file: ArchiveFile) -> list[Archived] | PassedOver:
+        try:
+            return parse_footer(*_footer(self._read, file))
+        except FileNotFoundError:
+            return []  # forgotten since it was listed
+        except FooterError as error:
+            return PassedOver(file.path, f"no file of an archive that can be read: {error}")
+
+
+def _footer(read: Read, file: ArchiveFile) -> tuple[bytes, str, int]:
+    """Our text in the footer of a Parquet file, its path and the rows it has. Raises FooterError; OSError."""
+    end = read(file.path, max(0, file.size - _END_SIZE), file.size)
+    size = int.from_bytes(end[:4], "little") + _END_SIZE
+    if len(end) != _END_SIZE or end[4:] != _MAGIC or size > min(file.size, limits.FOOTER_SIZE_MAX):
+        raise FooterError("it is not Parquet, or not whole")
+    data = read(file.path, file.size - size, file.size)
+    try:
+        found = pq.read_metadata(pa.BufferReader(_MAGIC + data))
+    except (pa.ArrowException, OSError) as error:
+        raise FooterError("its footer is damaged") from error
+    text = (found.metadata or {}).get(KEY)
+    if text is None:
+        raise FooterError("something else wrote it")
+    return text, file.path, found.num_rows

@@ -1,0 +1,172 @@
+"""Segments to pieces: the rows of a segment, cut where their day changes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_sink import blocks, ends
+from spark_sink import limits as log_limits
+from spark_sink.archive import limits
+from spark_sink.archive.footer import Archived
+from spark_sink.archive.rows import BYTE
+from spark_sink.lines import Shape
+from spark_sink.log_files import LogFiles
+from spark_sink.schema import COLUMNS
+from spark_sink.segments import Part, Piece, Segment
+
+_DAY_US: Final = 24 * 3_600_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LINE_FEED: Final = 10
+Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+
+SHAPE: Final = Shape([field.name for field in COLUMNS])
+"""All there is in a record."""
+SCHEMA: Final = SHAPE.schema.append(pa.field(BYTE, pa.int64()))
+"""The columns of an archive's files."""
+
+
+class ChangedError(Exception):
+    """A segment is not the one that it was when it was looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What of a segment is not archived yet."""
+
+    node: str
+    segment: Segment
+    low: int
+    """Bytes archived before."""
+    first: int
+    """The offset that comes next."""
+    end: ends.End
+    """Behind its last whole line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A piece that is not in any file yet: its path and its place there are empty."""
+
+    day: str
+    archived: Archived
+    rows: pa.Table
+
+
+def day_name(t_us: int) -> str:
+    """The day of a time in microseconds since 1970-01-01 UTC, as in names of folders."""
+    return (_EPOCH + timedelta(microseconds=t_us)).strftime("%Y-%m-%d")
+
+
+def cut_segment(files: LogFiles, rest: Rest) -> Iterator[Cut]:
+    """The pieces of what of a segment is not archived, in order. Raises ChangedError, FileNotFoundError; OSError.
+
+    The same bytes make the same pieces.
+    """
+    starts = _line_starts(files, rest)
+    cutter = _Cutter(files, rest)
+    segment, high = rest.segment, rest.end.byte
+    before = max(rest.first, rest.end.next or 0)
+    part = Part(rest.node, segment, rest.low, high, rest.first - 1, before)
+    count = 0
+    for batch in blocks.read_parts(files, [part], SHAPE):
+        bytes_ = starts[count : count + len(batch)]
+        count += len(batch)
+        if count > len(starts):
+            raise ChangedError(segment.path)
+        rows = pa.Table.from_batches([batch]).append_column(SCHEMA.field(BYTE), pa.array(bytes_))
+        yield from cutter.add(rows)
+    if count != len(starts) or files.read(segment.path, high - 1, high) != b"\n":
+        raise ChangedError(segment.path)
+    yield cutter.piece(high, before, stopped=rest.end.stopped)
+
+
+def _line_starts(files: LogFiles, rest: Rest) -> Ints:
+    """Where lines begin. Raises ChangedError, FileNotFoundError; OSError."""
+    found = []
+    byte = rest.low
+    while byte < rest.end.byte:
+        data = files.read(rest.segment.path, byte, min(byte + log_limits.BLOCK_SIZE, rest.end.byte))
+        if not data:
+            raise ChangedError(rest.segment.path)
+        found.append(np.flatnonzero(np.frombuffer(data, np.uint8) == _LINE_FEED) + byte + 1)
+        byte += len(data)
+    feeds = np.concatenate(found)
+    if not len(feeds) or feeds[-1] != rest.end.byte:
+        raise ChangedError(rest.segment.path)
+    return np.concatenate(([rest.low], feeds[:-1]))
+
+
+class _Cutter:
+    """Cuts rows of a segment as they come."""
+
+    def __init__(self, files: LogFiles, rest: Rest) -> None:
+        self._files = files
+        self._rest = rest
+        self._low = rest.low
+        self._first = rest.first
+        self._gathered: list[pa.Table] = []
+        self._day: int | None = None
+        self._cuts = 0
+
+    def add(self, rows: pa.Table) -> Iterator[Cut]:
+        """Yield the pieces that end in these rows, or before them."""
+        begin = 0
+        if sum(len(table) for table in self._gathered) >= limits.PIECE_ROWS:
+            yield self._cut(rows, 0)
+        for at, day in self._new_days(rows):
+            if self._day is not None and (at > begin or self._gathered):
+                if self._cuts == limits.PIECES_MAX:
+                    break
+                self._gathered.append(rows.slice(begin, at - begin))
+                yield self._cut(rows, at)
+                self._cuts += 1
+                begin = at
+            self._day = day
+        self._gathered.append(rows.slice(begin))
+
+    def _new_days(self, rows: pa.Table) -> Iterator[tuple[int, int]]:
+        """Places where the day is another one than before; a line that is no record is of the day before it."""
+        t_us = rows.column("t_us")
+        known = np.flatnonzero(np.asarray(t_us.is_valid()))
+        days = t_us.drop_null().to_numpy() // _DAY_US
+        changed = np.flatnonzero(np.diff(days, prepend=-1 if self._day is None else self._day))
+        for place in changed.tolist():
+            yield int(known[place]), int(days[place])
+
+    def _cut(self, rows: pa.Table, at: int) -> Cut:
+        """The piece before row *at*, which begins the next one."""
+        end = self._first
+        for table in reversed(self._gathered):
+            last = pc.max(table.column("offset")).as_py()
+            if last is not None:
+                end = last + 1
+                break
+        return self.piece(rows.column(BYTE)[at].as_py(), end, stopped=False)
+
+    def piece(self, high: int, end: int, *, stopped: bool) -> Cut:
+        """The piece that ends before byte *high* and record *end*; the next one begins there."""
+        rest, low = self._rest, self._low
+        rows = pa.concat_tables(self._gathered)
+        is_start = (rest.segment.first, low) == (0, 0)
+        line = (ends.first_line(self._files, rest.segment) or b"") if is_start else b""
+        found = Piece(
+            segment=rest.segment.first,
+            low=low,
+            high=high,
+            first=self._first,
+            next=end,
+            stopped=stopped,
+            print=ends.tail_print(self._files, rest.segment, high),
+            line=line.decode("latin-1"),
+            path="",
+            row=0,
+            rows=len(rows),
+        )
+        self._low, self._first, self._gathered = high, end, []
+        day = day_name((self._day or 0) * _DAY_US)
+        return Cut(day, Archived(rest.node, rest.segment.boot, found), rows)

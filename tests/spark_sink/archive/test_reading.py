@@ -1,0 +1,282 @@
+"""Whatever lies in an archive, in segments, or in both: each record is read once, and none is missed."""
+
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_sink import blocks
+from spark_sink.archive import limits
+from spark_sink.archive.compact import Done, Order, compact
+from spark_sink.folders import Folders
+from spark_sink.intervals import Gap, gaps
+from spark_sink.lines import Shape
+from spark_sink.planner import Planner
+from spark_sink.segments import segment_name
+from tests.spark_sink.logs import T0_US, line
+from tests.spark_sink.memory_files import MemoryFiles
+from tests.spark_sink.test_planner import A, B, Reader
+
+HOUR_US = 3_600_000_000
+NOW_S = 4e9
+"""Later than anything was written."""
+
+
+def text(
+    node: str, boot: int, first: int, end: int, *, step_us: int = 5 * HOUR_US, last: str = "mark"
+) -> bytes:
+    """Records *first* to *end* - 1: five a day."""
+    found = b""
+    for offset in range(first, end):
+        kind = "start" if offset == 0 else last if offset == end - 1 else "mark"
+        fields: dict[str, Any] = {"name": "n", "feed": node * 4, "clean": True} if kind == "start" else {}
+        fields |= {"reason": "x"} if kind == "stop" else {}
+        times = {"t_us": T0_US + offset * step_us, "mono_us": offset}
+        found += line({"v": 1, "node": node, "boot": boot, "offset": offset, **times, "kind": kind, **fields})
+    return found
+
+
+def write(root: Path, node: str, boot: int, first: int, data: bytes) -> Path:
+    path = root / node / segment_name(boot, first)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def compacted(
+    root: Path, *, delete: bool = True, forget_days: int | None = None, archive: str = "archive"
+) -> Done:
+    return compact(
+        Order(root / "logs", root / archive, NOW_S, older_than_h=0, delete=delete, forget_days=forget_days)
+    )
+
+
+def reader(root: Path) -> Reader:
+    return Reader(Folders(str(root)))  # type: ignore[arg-type]
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> dict[tuple[str, int, int], bytes]:
+    """Segments by node, boot and first offset."""
+    found = {}
+    for node in (A, B):
+        for boot in range(1, draw(st.integers(1, 2)) + 1):
+            first = 0
+            sizes = [draw(st.integers(2, 9)), *draw(st.lists(st.integers(1, 9), max_size=3))]
+            for place, size in enumerate(sizes):
+                is_last = place == len(sizes) - 1
+                step_us = draw(st.sampled_from([0, HOUR_US, 9 * HOUR_US, -200 * HOUR_US]))
+                end = first + size
+                found[node, boot, first] = text(
+                    node, boot, first, end, step_us=step_us, last="stop" if is_last else "mark"
+                )
+                first = end
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(logs(), st.data())
+def test_archived_or_not_each_record_is_read_once(
+    segments: dict[tuple[str, int, int], bytes], data: st.DataObject
+) -> None:
+    root = Path(tempfile.mkdtemp())
+    try:
+        (root / "logs").mkdir()
+        stream = reader(root)
+        arrivals = [
+            (place, cut)
+            for place, whole in segments.items()
+            for cut in [*data.draw(st.lists(st.integers(0, len(whole)), max_size=1)), len(whole)]
+        ]
+        for place, cut in data.draw(st.permutations(arrivals)):
+            path = root / "logs" / place[0] / segment_name(*place[1:])
+            if not path.exists() or path.stat().st_size <= cut:
+                write(root / "logs", *place, segments[place][:cut])
+            if data.draw(st.booleans()):
+                compacted(root, delete=data.draw(st.booleans()))
+            for _ in range(data.draw(st.integers(0, 2))):
+                bytes_max = data.draw(st.one_of(st.none(), st.integers(1, 3000)))
+                task_size = data.draw(st.sampled_from([100, 999, 10**6]))
+                stream.batch(bytes_max, task_size=task_size, crash=data.draw(st.booleans()))
+            if data.draw(st.integers(0, 4)) == 0:
+                stream.restart()
+        compacted(root)
+        stream.all()
+        read = Counter((row["node"], row["boot"], row["offset"]) for row in stream.rows if row["node"])
+        written = sum(whole.count(b"\n") for whole in segments.values())
+        assert set(read.values()) <= {1}
+        assert len(read) == written
+        assert stream.bad() == []
+        assert gaps(stream.offset) == []
+        assert stream.reasons() == []
+        assert stream.planner.bytes_behind(stream.offset) == 0
+        again = reader(root).all()
+        assert Counter((row["node"], row["boot"], row["offset"]) for row in again.rows) == read
+    finally:
+        shutil.rmtree(root)
+
+
+def test_what_was_read_in_part_before_it_was_archived_goes_on_there(tmp_path: Path) -> None:
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 9))
+    write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 11))
+    stream = reader(tmp_path)
+    stream.batch(400)
+    assert 0 < len(stream.read()) < 9
+    assert compacted(tmp_path).deleted == 1
+    stream.restart()
+    assert sorted(stream.all().read()) == [(1, offset) for offset in range(11)]
+    assert stream.bad() == []
+
+
+def test_bad_lines_are_told_of_the_archive_as_of_the_segment(tmp_path: Path) -> None:
+    junk = b"null\n" + b"x" * 9000 + b"\n\n"
+    data = junk + text(A, 1, 0, 6) + junk + text(A, 1, 4, 9) + junk
+    write(tmp_path / "logs", A, 1, 0, data)
+    write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
+    write(tmp_path / "logs", B, 1, 0, junk)
+    write(tmp_path / "logs", B, 1, 7, text(B, 1, 7, 8))
+    before = reader(tmp_path).all()
+    assert compacted(tmp_path).deleted == 2
+    after = reader(tmp_path).all()
+    key = sorted
+    assert key(map(repr, after.rows)) == key(map(repr, before.rows))
+    assert len(before.bad()) == 14
+
+
+@pytest.mark.parametrize("damage", ["foreign", "cut", "empty", "newer", "rows"])
+def test_a_file_that_is_none_of_an_archive_is_an_oddity_and_the_rest_is_read(
+    tmp_path: Path, damage: str
+) -> None:
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 4, step_us=1))
+    write(tmp_path / "logs", A, 1, 4, text(A, 1, 4, 6))
+    compacted(tmp_path)
+    (good,) = (tmp_path / "archive").glob("day=*/*.parquet")
+    strange = good.with_name("strange.parquet")
+    match damage:
+        case "foreign":
+            pq.write_table(pa.table({"a": [1]}), strange)
+        case "cut":
+            strange.write_bytes(good.read_bytes()[:-9])
+        case "empty":
+            strange.touch()
+        case "newer":
+            table = pq.read_table(good, partitioning=None)
+            footer = (
+                pq.read_metadata(good).metadata[b"tinyssb.archive"].replace(b'"version":1', b'"version":2')
+            )
+            pq.write_table(table.replace_schema_metadata({b"tinyssb.archive": footer}), strange)
+        case _:
+            table = pq.read_table(good, partitioning=None)
+            pq.write_table(table.slice(1), strange)
+    stream = reader(tmp_path).all()
+    assert sorted(stream.read()) == [(1, offset) for offset in range(6)]
+    ((where, why),) = stream.reasons()
+    assert where == str(strange)
+    assert "that can be read" in why
+
+
+def test_damaged_pages_are_a_row_that_says_what_is_lost(tmp_path: Path) -> None:
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 4, step_us=1))
+    write(tmp_path / "logs", A, 1, 4, text(A, 1, 4, 6))
+    compacted(tmp_path)
+    (file,) = (tmp_path / "archive").glob("day=*/*.parquet")
+    data = bytearray(file.read_bytes())
+    data[40:2000] = bytes(1960)
+    file.write_bytes(data)
+    stream = reader(tmp_path).all()
+    assert stream.read() == [(1, 4), (1, 5)]
+    (why,) = stream.bad()
+    assert f"records 0 to 3 of boot 1 of node {A} are lost" in why
+
+
+def test_a_day_that_is_gone_is_a_gap(tmp_path: Path) -> None:
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 20))
+    write(tmp_path / "logs", A, 1, 20, text(A, 1, 20, 21))
+    assert compacted(tmp_path).deleted == 1
+    days = sorted((tmp_path / "archive").glob("day=*"))
+    assert len(days) == 5
+    whole = reader(tmp_path).all()
+    shutil.rmtree(days[1])
+    stream = reader(tmp_path).all()
+    ((node, boot, first, end),) = [
+        (gap.node, gap.boot, gap.first_offset, gap.next_offset) for gap in gaps(stream.offset)
+    ]
+    assert (node, boot) == (A, 1)
+    assert end is not None
+    assert sorted(stream.read()) == [(1, offset) for offset in range(21) if not first <= offset < end]
+    assert stream.reasons() == []
+    whole.planner.refresh()
+    assert not whole.batch()
+    assert whole.reasons() == []
+
+
+def test_a_segment_that_was_deleted_after_planning_is_read_from_the_archive(tmp_path: Path) -> None:
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 9))
+    write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
+    files = Folders(str(tmp_path))
+    planner = Planner(files)
+    planner.refresh()
+    end = planner.advance({}, None)
+    parts, lost = planner.parts({}, end)
+    assert not lost
+    assert compacted(tmp_path).deleted == 1
+    shape = Shape(["offset", "bad_reason"])
+    rows = [
+        row for batch in blocks.read_parts(Folders(str(tmp_path)), parts, shape) for row in batch.to_pylist()
+    ]
+    assert sorted(row["offset"] for row in rows) == list(range(10))
+
+
+def test_footers_are_read_once(tmp_path: Path) -> None:
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 9))
+    write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
+    compacted(tmp_path)
+    files = MemoryFiles({str(path): path.read_bytes() for path in tmp_path.rglob("*.parquet")})
+    stream = Reader(files).all()
+    before = files.reads
+    assert stream.read() == [(1, offset) for offset in range(9)]
+    for _ in range(3):
+        assert not stream.batch()
+    assert files.reads == before
+
+
+def test_a_boot_that_was_set_up_anew_is_not_mixed_with_the_one_that_is_archived(tmp_path: Path) -> None:
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 3))
+    write(tmp_path / "logs", A, 1, 3, text(A, 1, 3, 4))
+    compacted(tmp_path)
+    anew = text(A, 1, 0, 9).replace(b'"n"', b'"m"')
+    write(tmp_path / "logs" / "new", A, 1, 0, anew)
+    write(tmp_path / "logs" / "new", A, 1, 9, text(A, 1, 9, 12))
+    write(tmp_path / "logs" / "new", A, 1, 12, text(A, 1, 12, 13))
+    done = compacted(tmp_path)
+    assert (done.segments, done.kept, done.deleted) == (0, 1, 0)
+    ((_, why),) = reader(tmp_path).all().reasons()
+    assert "set up anew" in why
+
+
+def test_gaps_know_what_is_archived(tmp_path: Path) -> None:
+    write(tmp_path / "logs", A, 1, 5, text(A, 1, 5, 9))
+    write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
+    compacted(tmp_path)
+    assert gaps(reader(tmp_path).all().offset) == [Gap(A, 1, 0, 5)]
+
+
+def test_a_long_segment_is_cut_into_pieces_that_are_read_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "PIECE_ROWS", 4)
+    monkeypatch.setattr("spark_sink.limits.BLOCK_SIZE", 700)
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 40, step_us=1))
+    write(tmp_path / "logs", A, 1, 40, text(A, 1, 40, 41))
+    compacted(tmp_path)
+    stream = reader(tmp_path)
+    stream.batch(1)
+    assert 0 < len(stream.read()) < 20
+    assert sorted(stream.all().read()) == [(1, offset) for offset in range(41)]
