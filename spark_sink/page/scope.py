@@ -182,39 +182,48 @@ def committed(db: Reader) -> int | None:
     return committed_us if isinstance(committed_us, int) else None
 
 
-def newest_record(db: Reader, committed_us: int | None) -> int | None:
-    """Time of the newest record, the "now" of all figures; None if there is none.
+def span_of_records(
+    db: Reader, clocks: Mapping[int, Sequence[Clock]], committed_us: int | None
+) -> tuple[int, int] | None:
+    """Mesh time of the oldest record and of the newest, the "now" of all figures; None if there is none.
 
-    The job's clock is the judge: a node whose clock is ahead of it does not count, unless all are.
+    Clocks that are not known yet may be wrong. The job's is the judge then: what is ahead of it does not count, unless
+    all is.
     """
-    if committed_us is not None:
-        latest_us = committed_us + limits.CLOCK_AHEAD_MAX_US
-        ((as_of_us,),) = fetch(db, "SELECT max(last_us) FROM boots WHERE last_us <= ?", (latest_us,))
-        if as_of_us is not None:
-            return int(as_of_us)
-    ((as_of_us,),) = fetch(db, "SELECT max(last_us) FROM boots")
-    return int(as_of_us) if as_of_us is not None else None
+    rows = fetch(db, "SELECT node_no, boot, first_us, first_mono_us, last_us, last_mono_us FROM boots")
+    if not rows:
+        return None
+
+    def put_right(node_no: int, boot: int, t_us: int, mono_us: int) -> int:
+        clock = clock_of_record(clocks.get(node_no, ()), boot, mono_us, t_us)
+        return clock.mesh_us(t_us) if clock else t_us
+
+    began = [put_right(node_no, boot, *first) for node_no, boot, *first in (row[:4] for row in rows)]
+    ended = [put_right(row[0], row[1], row[4], row[5]) for row in rows]
+    latest_us = max(ended) if committed_us is None else committed_us + limits.CLOCK_AHEAD_MAX_US
+    return min(began), max((t_us for t_us in ended if t_us <= latest_us), default=max(ended))
 
 
 def make_scope(db: Reader, asked: Question) -> Scope | None:
     """The scope of a question; None while nothing has been read into the database. Raises BadQuestionError."""
     committed_us = committed(db)
-    as_of_us = newest_record(db, committed_us)
-    if as_of_us is None:
+    clocks = load_clocks(db)
+    span = span_of_records(db, clocks, committed_us)
+    if span is None:
         return None
+    first_us, as_of_us = span
     nodes = load_nodes(db)
     to_us = asked.to_us if asked.to_us is not None else as_of_us + 1
     from_us = asked.from_us
     if from_us is None:
-        ((first_us,),) = fetch(db, "SELECT min(first_us) FROM boots WHERE first_us <= ?", (to_us,))
-        from_us = max(to_us - limits.RANGE_US, first_us if first_us is not None else 0)
+        from_us = max(to_us - limits.RANGE_US, min(first_us, to_us - 1))
     if from_us >= to_us:
         raise BadQuestionError(f"The range from {from_us} to {to_us} is empty: `from` must be before `to`.")
     return Scope(
         db=db,
         nodes=nodes,
         feeds=load_feeds(db, nodes),
-        clocks=load_clocks(db),
+        clocks=clocks,
         as_of_us=as_of_us,
         committed_us=committed_us,
         from_us=from_us,
