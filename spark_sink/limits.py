@@ -76,6 +76,10 @@ ENTRIES_AT_A_TIME: Final = 200
 """Entries whose copies are looked at together: 200,000 copies in a mesh of 1,000 nodes, 50 MB."""
 SPREAD_MARGIN_US: Final = 3_600_000_000
 """How much later a copy may seem to be than those it matters to: an hour, which is what is made anew anyway."""
+KEEP_DAYS: Final = 60
+"""Days that single packets are kept for matching unless told otherwise: logs come home within weeks."""
+SIGHTS_MARGIN_US: Final = 2 * 3_600_000_000
+"""How much longer they are kept: figures of an hour need the hour before, and clocks differ."""
 KEEPALIVE_S: Final = 30
 """Quiet time after which PostgreSQL asks whether the job still lives: one that is gone must not hold its lock."""
 

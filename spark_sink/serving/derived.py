@@ -6,6 +6,7 @@ from typing import Final
 import pyarrow as pa
 
 from spark_sink import limits
+from spark_sink.serving import retention
 from spark_sink.serving.port import Database
 from spark_sink.serving.tables import DERIVED
 
@@ -19,9 +20,10 @@ def replace(database: Database, hours: Sequence[int], tables: Mapping[str, pa.Ta
     """Put the rows of *tables*, all of which are of these hours, in the place of what is there of the hours.
 
     *hours* are their beginnings, in microseconds of mesh time. ``clocks``, ``changes`` and ``alerts`` are of no hour:
-    where they are among *tables*, all their rows are replaced. To be called within a transaction. Raises
-    DatabaseFailedError.
+    where they are among *tables*, all their rows are replaced. Hours whose sights were forgotten stay as they are. To
+    be called within a transaction. Raises DatabaseFailedError.
     """
+    hours, tables = retention.kept(database, hours, tables)
     for table in _BY_HOUR:
         for begin in range(0, len(hours), limits.KEYS_AT_A_TIME):
             some = hours[begin : begin + limits.KEYS_AT_A_TIME]

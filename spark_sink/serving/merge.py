@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from spark_sink import limits
 from spark_sink.errors import BatchGapError
-from spark_sink.serving import marks
+from spark_sink.serving import marks, retention
+from spark_sink.serving.meta import write_program
 from spark_sink.serving.names import Names
 from spark_sink.serving.port import Database, Value
 from spark_sink.serving.rules import RULES, SUMS
@@ -82,6 +83,7 @@ def merge(database: Database, names: Names, batch: Batch) -> bool:
             _merge_facts(database, names, batch)
             _merge_sides(database, names, batch)
             _note(database, batch, begin_ns)
+            write_program(database)
     except BaseException:
         names.forget()
         raise
@@ -138,7 +140,8 @@ def _merge_sides(database: Database, names: Names, batch: Batch) -> None:
         _merge_rows(database, "bad_lines", names.numbered("bad_lines", batch.bad_lines))
     for table, rows in (("gaps", batch.gaps), ("oddities", batch.oddities)):
         if rows is not None:
-            database.execute(f"DELETE FROM {table}")  # noqa: S608
+            kept = f" WHERE path <> '{retention.PATH}'" if table == "oddities" else ""
+            database.execute(f"DELETE FROM {table}{kept}")  # noqa: S608
             database.insert(table, names.numbered(table, rows))
 
 

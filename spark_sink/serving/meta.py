@@ -1,10 +1,11 @@
 """What the database says of itself: the table ``meta``."""
 
+from importlib.metadata import version
 from typing import Final
 
 from spark_sink import limits
 from spark_sink.errors import DatabaseFailedError
-from spark_sink.serving.port import Reader
+from spark_sink.serving.port import Database, Reader
 
 FIRST_ROWS: Final = (("version", str(limits.STORE_VERSION)), ("changes", "0"))
 """What is there from the beginning."""
@@ -14,6 +15,22 @@ RAISE_CHANGES: Final = (
 )
 """The first statement of every transaction."""
 
+_PROGRAM: Final = version("tinyssb-node")
+"""Which version this program has."""
+
+
+def write_program(database: Database) -> None:
+    """Say which version of the program wrote last. Within a transaction. Raises DatabaseFailedError."""
+    database.execute(
+        "INSERT INTO meta (name, value) VALUES ('program', ?) "
+        "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (_PROGRAM,),
+    )
+
+
+SIGHTS_SINCE: Final = "sights_since_us"
+"""The row that says since which hour of mesh time single packets are kept; there is none while all are."""
+
 
 def read_changes(reader: Reader) -> int:
     """How often the database was written to. Raises DatabaseFailedError."""
@@ -21,3 +38,13 @@ def read_changes(reader: Reader) -> int:
     if not rows or not isinstance(rows[0][0], int):
         raise DatabaseFailedError("the database", "its table meta has no row `changes`")
     return rows[0][0]
+
+
+def read_sights_since(reader: Reader) -> int | None:
+    """Since which hour single packets are kept, in microseconds of mesh time; None: all. Raises DatabaseFailedError."""
+    rows = reader.rows("SELECT CAST(value AS bigint) FROM meta WHERE name = ?", (SIGHTS_SINCE,))
+    if not rows:
+        return None
+    ((since_us,),) = rows
+    assert isinstance(since_us, int)
+    return since_us
