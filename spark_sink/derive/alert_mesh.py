@@ -101,8 +101,9 @@ def stuck(inputs: AlertInputs) -> Spans:
     node_no, hour = ints(inputs.ups, "node_no")[order], ints(inputs.ups, "hour_us")[order] // HOUR_US
     newest, held, got = _held(inputs.steps, inputs.boots)
     before = hour - STUCK_HOURS
-    back = np.maximum(np.arange(len(hour)) - STUCK_HOURS, 0)
-    still = (node_no[back] == node_no) & (hour[back] == before)
+    rows = np.arange(len(hour))
+    back = np.maximum(rows - STUCK_HOURS, 0)
+    still = (rows >= STUCK_HOURS) & (node_no[back] == node_no) & (hour[back] == before)
     still &= got.by(node_no, hour) == got.by(node_no, before)
     lacking = newest.by(np.zeros(len(hour), np.int64), before) - held.by(node_no, before)
     series = hourly(node_no, hour * HOUR_US, np.where(still, lacking, 0))

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spark_sink.derive.alert_inputs import SCHEMAS, AlertInputs
@@ -62,6 +62,7 @@ def spelled(
     st.sets(st.tuples(st.integers(1, 3), st.integers(0, HOURS - 1)), max_size=40),
     st.booleans(),
 )
+@example([(2, 1, 0, 10)], {(1, 0), (1, 3)}, False)
 def test_who_gets_nothing(steps: Rows, downs: set[tuple[int, int]], owned: bool) -> None:
     own = {(2, 3)} if owned else set()
     ups = [
