@@ -205,6 +205,22 @@ def test_a_clock_far_ahead_does_not_set_now(tmp_path: Path) -> None:
     assert ask(tmp_path / "db", "overview")["as_of_us"] == 100 * HOUR_US
 
 
+def test_a_clock_that_is_put_right_does_not_set_now(tmp_path: Path) -> None:
+    book = Book()
+    for name, last_us, ahead_us in (("ana", 100 * HOUR_US, 0), ("ben", 111 * HOUR_US, 12 * HOUR_US)):
+        number = book.node(name)
+        first_us = 90 * HOUR_US + ahead_us
+        times = {"first_us": first_us, "first_mono_us": 1, "last_us": last_us, "last_mono_us": 2}
+        book.put("boots", node_no=number, boot=1, **times)
+        book.put("clocks", node_no=number, boot=1, mesh=2**40, offset_us=ahead_us, matches=9)
+    book.put("batches", query="q", committed_us=999 * HOUR_US, offsets="")
+    book.write(tmp_path / "db")
+    found = ask(tmp_path / "db", "overview")
+    assert (found["as_of_us"], found["from_us"]) == (100 * HOUR_US, 90 * HOUR_US)
+    ben = next(node for node in found["nodes"] if node["clock_offset_us"])
+    assert ben["last_us"] == 99 * HOUR_US
+
+
 def test_a_mesh_in_parts_is_told_with_the_time(tmp_path: Path) -> None:
     book = Book()
     book.put(
