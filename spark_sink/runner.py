@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from spark_sink import errors, session
 from spark_sink.intervals import parse_offset
 from spark_sink.places import open_files
 from spark_sink.planner import Planner
-from spark_sink.serving.address import is_address, shown
+from spark_sink.serving.address import shown
 from spark_sink.serving.opening import open_for_writing
 from spark_sink.settings import Settings
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from spark_sink.job import Job
 
 _POLL_S: Final = 0.5
-_OURS: Final = re.compile(r"spark_sink\.errors\.[A-Za-z]+Error: ([^\n]+)")
+_OURS: Final = re.compile(r"spark_sink\.errors\.([A-Za-z]+Error): ([^\n]+)")
 
 
 def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
@@ -132,11 +133,17 @@ def _bytes_read(settings: Settings, end: str) -> tuple[int, int]:
 def plain(text: str, settings: Settings) -> errors.SinkError:
     """What stopped the stream, in one sentence; Spark's own report of it goes into a file."""
     if ours := _OURS.search(text):
-        return errors.SinkError(ours.group(1))
-    details = Path(
-        f"{settings.checkpoint}.failure.txt"
-        if is_address(settings.database)
-        else f"{settings.database}.failure.txt"
-    )
+        error = errors.SinkError(ours[2])
+        error.exit_code = getattr(errors, ours[1], errors.SinkError).exit_code
+        return error
+    details = _details(settings)
     details.write_text(text)
     return errors.JobFailedError(details)
+
+
+def _details(settings: Settings) -> Path:
+    """Where Spark's report goes: beside what this machine has of the job, else where nobody minds."""
+    for place in (settings.database, settings.checkpoint):
+        if "://" not in place:
+            return Path(f"{place}.failure.txt")
+    return Path(tempfile.gettempdir(), "tinyssb-sink.failure.txt")

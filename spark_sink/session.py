@@ -1,4 +1,4 @@
-"""A Spark session that suits a laptop: quiet, small, in UTC."""
+"""A Spark session: in this process, quiet and small, unless a cluster is named; in UTC."""
 
 import os
 import shutil
@@ -14,7 +14,8 @@ from spark_sink.settings import LOCAL
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LOOPBACK: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""What `spark-submit` leaves in the environment of programs it starts: Java runs already, as it was told to."""
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 
 
@@ -37,10 +38,16 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
         from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second, and is an extra
     except ImportError as error:
         raise NoSparkError from error
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # the tasks' Python must have the packages this one has
-    local = master == LOCAL
-    builder = SparkSession.builder.master(f"local[{threads}]" if local else master).appName("tinyssb-sink")
-    for name, value in {**_config(threads, memory_mb), **(_LOOPBACK if local else {})}.items():
+    # The tasks' Python must have the packages this one has. Machines of a cluster may say where theirs is.
+    submitted = _SUBMITTED in os.environ
+    local = master == LOCAL and not submitted
+    os.environ["PYSPARK_PYTHON"] = sys.executable if local else os.getenv("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("tinyssb-sink")
+    if local:
+        builder = builder.master(f"local[{threads}]")
+    elif master != LOCAL:
+        builder = builder.master(master)
+    for name, value in _config(threads, memory_mb, local=local, submitted=submitted).items():
         builder = builder.config(name, value)
     session = _start(builder)
     from spark_sink.source import TinyssbDataSource, TinyssbPartialsDataSource  # noqa: PLC0415 - as above
@@ -70,20 +77,29 @@ def _start(builder: "SparkSession.Builder") -> "SparkSession":
             os.close(kept)
 
 
-def _config(threads: int, memory_mb: int) -> dict[str, str]:
-    return {
-        "spark.driver.memory": f"{memory_mb}m",
-        "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dio.netty.tryReflectionSetAccessible=true "
-            "-XX:+UseSerialGC"  # for a small heap on few cores: a third less delay than the default, measured
-        ),
+def _config(threads: int, memory_mb: int, *, local: bool, submitted: bool) -> dict[str, str]:
+    config = {
         "spark.python.daemon.module": "spark_sink.warm_workers",
-        "spark.ui.enabled": "false",
+        "spark.ui.enabled": "false",  # it would let everybody in who reaches this machine
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(threads),
         "spark.sql.adaptive.enabled": "false",  # batches are small and their shape is known
         "spark.sql.streaming.pollingDelay": "100ms",  # asleep when nothing is written
         "spark.sql.streaming.numRecentProgressUpdates": "20",
         "spark.sql.streaming.minBatchesToRetain": "20",
     }
+    if not submitted:
+        config |= {
+            "spark.driver.memory": f"{memory_mb}m",
+            "spark.driver.extraJavaOptions": (
+                f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dio.netty.tryReflectionSetAccessible=true "
+                "-XX:+UseSerialGC"  # for a small heap on few cores: a third less delay than the default, measured
+            ),
+        }
+    if local:
+        config |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.shuffle.partitions": str(threads),
+        }
+    return config
