@@ -17,6 +17,7 @@ from spark_sink.partials.combine import combine
 from spark_sink.places import open_files
 from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
+from spark_sink.serving.address import shown
 from spark_sink.serving.merge import Batch, merge
 from spark_sink.serving.names import Names
 from spark_sink.serving.port import Database
@@ -53,7 +54,7 @@ class Job:
         rows = self._database.rows("SELECT query FROM batches")
         known = self.query_id()
         if rows and known is not None and rows[0][0] != known:
-            raise ForeignCheckpointError(self._settings.database, self._settings.checkpoint)
+            raise ForeignCheckpointError(shown(self._settings.database), self._settings.checkpoint)
 
     def query_id(self) -> str | None:
         """Spark's id of the query that the checkpoint belongs to, None if there is none yet."""

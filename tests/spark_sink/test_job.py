@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -178,3 +178,17 @@ def test_a_checkpoint_of_another_database_is_left_alone(spark: Any, logs: Path, 
     crossed = Settings(logs=settings.logs, database=settings.database, checkpoint=other.checkpoint)
     with pytest.raises(ForeignCheckpointError, match="was not filled from the checkpoint"):
         read_all(spark, crossed)
+
+
+def test_a_foreign_checkpoint_is_told_of_without_the_password(logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "metadata").write_text('{"id": "one"}')
+
+    class Filled:
+        def rows(self, sql: str) -> list[tuple[str]]:
+            return [("another",)] if "batches" in sql else []
+
+    database = "postgresql://ana:secret@db.example.org/mesh"
+    settings = Settings(logs=str(logs), database=database, checkpoint=str(tmp_path))
+    with pytest.raises(ForeignCheckpointError, match=r"db\.example\.org/mesh") as refused:
+        job.Job(cast("Any", None), settings, cast("Any", Filled()))
+    assert "secret" not in str(refused.value)

@@ -1,6 +1,8 @@
 """The report: the same figures as the database has, for people and for machines."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -225,3 +227,15 @@ def test_the_command_shows_it_either_way(tmp_path: Path, capsys: pytest.CaptureF
     assert cli.main(["report", "--db", path, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown == json.loads(json.dumps({title: table.records() for title, table in made(path).items()}))
+
+
+def test_who_has_seen_enough_may_stop_reading(tmp_path: Path) -> None:
+    path = str(tmp_path / "small.sqlite")
+    small().write(path)
+    command = [sys.executable, "-m", "spark_sink.cli", "report", "--db", path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shown:
+        assert shown.stdout is not None
+        assert shown.stderr is not None
+        shown.stdout.close()
+        assert shown.stderr.read() == b""
+    assert shown.returncode == 0
