@@ -5,7 +5,7 @@ import re
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
@@ -57,7 +57,8 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
             tell("Done.")
             return 0
     finally:
-        spark.stop()
+        with suppress(*_java_gone()):
+            spark.stop()
 
 
 def _follow(work: "Job", query: "StreamingQuery", settings: Settings, tell: Callable[[str], None]) -> int:
@@ -79,6 +80,7 @@ def _watch(query: "StreamingQuery", settings: Settings, tell: Callable[[str], No
     """Wait until the query ends or a signal asks to end it, which is what is returned. Raises SinkError."""
     from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
 
+    failures: tuple[type[Exception], ...] = (StreamingQueryException, *_java_gone())
     told = -1
     with _stop_signals() as stopped:
         try:
@@ -87,11 +89,20 @@ def _watch(query: "StreamingQuery", settings: Settings, tell: Callable[[str], No
                 if stopped:
                     query.stop()
             _tell_progress(query, settings, told, tell)
-        except StreamingQueryException as error:
-            raise plain(str(error), settings) from error
+        except failures as error:
+            # Who ends a whole group of processes, as systemd does, ends Java too, and it does not wait for us.
+            if not stopped:
+                raise plain(str(error), settings) from error
     if stopped:
         tell("Stopped. What was counted is kept; the next run goes on from there.")
     return bool(stopped)
+
+
+def _java_gone() -> tuple[type[Exception], ...]:
+    """What calls of Java raise when it ended."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - as above
+
+    return Py4JError, ConnectionError
 
 
 @contextmanager

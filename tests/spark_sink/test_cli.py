@@ -3,11 +3,13 @@
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from spark_sink import cli, runner, session
 from spark_sink.errors import JobFailedError
@@ -83,6 +85,8 @@ def test_failures_inside_spark_become_one_sentence(tmp_path: Path) -> None:
     )
     ours = "Traceback …\nspark_sink.errors.NoLogsFolderError: There is no folder.\n at java…"
     assert str(runner.plain(ours, settings)) == "There is no folder."
+    refused = runner.plain("spark_sink.errors.CheckpointVersionError: Another version.\n", settings)
+    assert (str(refused), refused.exit_code) == ("Another version.", 78)
     other = runner.plain("java.lang.OutOfMemoryError", settings)
     assert isinstance(other, JobFailedError)
     assert (tmp_path / "db.failure.txt").read_text() == "java.lang.OutOfMemoryError"
@@ -105,6 +109,44 @@ def test_backfill_tells_how_far_it_is_and_ends(
     assert contents.rows(settings.database, "SELECT records FROM batches") == [
         (sum(len(log.records) for log in written),)
     ]
+
+
+class Orphan:
+    """A query whose Java ends when we are told to: a signal went to both."""
+
+    lastProgress = None  # noqa: N815 - Spark's name
+
+    def __init__(self, *, told: bool) -> None:
+        self._told = told
+
+    def awaitTermination(self, _seconds: float) -> bool:
+        if self._told:
+            signal.raise_signal(signal.SIGTERM)
+            return False
+        raise Py4JNetworkError("Answer from Java side is empty")
+
+    def stop(self) -> None:
+        raise Py4JError("Cannot call methods on a stopped SparkContext.")
+
+
+def test_java_may_be_gone_first_when_told_to_end(tmp_path: Path) -> None:
+    told: list[str] = []
+    settings = Settings(logs=str(tmp_path), database="postgresql:///mesh", checkpoint=str(tmp_path / "c"))
+    assert runner._watch(Orphan(told=True), settings, told.append)  # type: ignore[arg-type]
+    assert told == ["Stopped. What was counted is kept; the next run goes on from there."]
+    with pytest.raises(JobFailedError, match=r"c\.failure\.txt"):
+        runner._watch(Orphan(told=False), settings, told.append)  # type: ignore[arg-type]
+    assert "Answer from Java" in (tmp_path / "c.failure.txt").read_text()
+
+
+def test_a_report_that_has_no_place_goes_to_the_temporary_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    settings = Settings(
+        logs=str(tmp_path), database="postgresql:///mesh", checkpoint="hdfs://there/checkpoint"
+    )
+    assert str(tmp_path / "tinyssb-sink.failure.txt") in str(runner.plain("java.lang.Error", settings))
 
 
 class Unstoppable:
