@@ -7,7 +7,7 @@ are there; so a run that was cut off is finished by the next one. Segments are d
 import fcntl
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -17,11 +17,12 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 
 from spark_sink import ends
+from spark_sink import limits as log_limits
 from spark_sink.archive import limits
 from spark_sink.archive.disk import Disk
 from spark_sink.archive.errors import ArchiveBusyError, ArchiveFailedError
 from spark_sink.archive.footer import Chains, serialize_footer
-from spark_sink.archive.pieces import SCHEMA, ChangedError, Cut, Rest, cut_segment, day_name
+from spark_sink.archive.pieces import ChangedError, Cut, Rest, cut_segment, cut_together, day_name
 from spark_sink.folders import Folders
 from spark_sink.intervals import Boot
 from spark_sink.log_files import ARCHIVED, DAY
@@ -128,8 +129,9 @@ class _Compaction:
         }
         closed = dict(_closed(self._files.listing(), self._order))
         rests = [rest for node, segments in closed.items() for rest in self._rests(node, segments, archived)]
-        for _, rest in sorted(((_day(self._files, rest), rest) for rest in rests), key=_place):
-            self._add(rest)
+        placed = sorted(((_day(self._files, rest), rest) for rest in rests), key=_place)
+        for group in _groups(rest for _, rest in placed):
+            self._add_group(group)
         for day in sorted(self._cuts):
             self._write(day)
 
@@ -161,21 +163,34 @@ class _Compaction:
                     continue  # deleted since it was listed
                 yield Rest(node, segment, low, first, end)
 
-    def _add(self, rest: Rest) -> None:
-        """Cut a segment, and write what has become enough. Raises OSError."""
+    def _add_group(self, rests: Sequence[Rest]) -> None:
+        """Cut segments, and write what has become enough. Raises ArchiveFailedError; OSError."""
+        if len(rests) > 1:
+            try:
+                found = cut_together(self._files, rests)
+            except (ChangedError, FileNotFoundError):
+                pass  # one of them did: each by itself
+            else:
+                for rest, cuts in zip(rests, found, strict=True):
+                    self._add(rest, cuts)
+                return
+        for rest in rests:
+            try:
+                self._add(rest, cut_segment(self._files, rest))
+            except (ChangedError, FileNotFoundError):
+                self._done.kept += 1
+
+    def _add(self, rest: Rest, cuts: Iterable[Cut]) -> None:
+        """Keep the pieces of a segment until there are many. Raises ChangedError, FileNotFoundError; OSError."""
         key = (rest.node, rest.segment.boot, rest.segment.first)
-        try:
-            for cut in cut_segment(self._files, rest):
-                piece = cut.archived.piece
-                if (key, piece.low, piece.high, piece.print) in self._known:
-                    continue
-                self._cuts.setdefault(cut.day, []).append(cut)
-                self._rows[cut.day] = self._rows.get(cut.day, 0) + piece.rows
-                if sum(self._rows.values()) >= limits.FILE_ROWS:
-                    self._write(max(self._rows, key=lambda day: (self._rows[day], day)))
-        except (ChangedError, FileNotFoundError):
-            self._done.kept += 1
-            return
+        for cut in cuts:
+            piece = cut.archived.piece
+            if (key, piece.low, piece.high, piece.print) in self._known:
+                continue
+            self._cuts.setdefault(cut.day, []).append(cut)
+            self._rows[cut.day] = self._rows.get(cut.day, 0) + piece.rows
+            if sum(self._rows.values()) >= limits.FILE_ROWS:
+                self._write(max(self._rows, key=lambda day: (self._rows[day], day)))
         self._done.segments += 1
         self._done.log_bytes += rest.end.byte - rest.low
 
@@ -186,18 +201,21 @@ class _Compaction:
             key=lambda cut: (*cut.archived[:2], cut.archived.piece.segment, cut.archived.piece.low),
         )
         del self._rows[day]
-        rows = pa.concat_tables([cut.rows for cut in cuts]).cast(SCHEMA)
+        rows = pa.concat_tables([cut.rows for cut in cuts]).combine_chunks()
         footer = serialize_footer([cut.archived for cut in cuts])
         name = hashlib.blake2b(footer, digest_size=8).hexdigest()
         folder = self._order.archive / f"day={day}"
         torn, whole = folder / f".{name}.parquet", folder / f"{name}.parquet"
-        self._disk.make_folder(folder)
-        self._disk.sync(self._order.archive)
-        self._disk.write(torn, rows, footer)
-        if not self._disk.holds(torn, rows):
-            raise ArchiveFailedError(torn, "what was read back is not what was written")
-        self._disk.rename(torn, whole)
-        self._disk.sync(folder)
+        try:
+            self._disk.make_folder(folder)
+            self._disk.sync(self._order.archive)
+            self._disk.write(torn, rows, footer)
+            if not self._disk.holds(torn, rows):
+                raise ArchiveFailedError(torn, "what was read back is not what was written")
+            self._disk.rename(torn, whole)
+            self._disk.sync(folder)
+        except FileNotFoundError as error:
+            raise ArchiveFailedError(folder, "the folder is gone") from error
         self._done.files += 1
         self._done.records += len(rows)
         self._done.file_bytes += whole.stat().st_size
@@ -244,6 +262,21 @@ def _day(files: Folders, rest: Rest) -> str:
         return day_name(json.loads(ends.first_line(files, rest.segment) or b"")["t_us"])
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, FileNotFoundError):
         return ""
+
+
+def _groups(rests: Iterable[Rest]) -> Iterator[list[Rest]]:
+    """Small segments by the block, large ones alone."""
+    group: list[Rest] = []
+    size = 0
+    for rest in rests:
+        more = rest.end.byte - rest.low
+        if group and size + more > log_limits.BLOCK_SIZE:
+            yield group
+            group, size = [], 0
+        group.append(rest)
+        size += more
+    if group:
+        yield group
 
 
 def _place(found: tuple[str, Rest]) -> tuple[str, str, int, int]:

@@ -6,8 +6,8 @@ ARCHIVE_VERSION: Final = 1
 """Newest version of the archive's files that is understood (docs/formats/archive.md)."""
 FOOTER_SIZE_MAX: Final = 64 * 2**20
 """Largest footer that is read: that of a file of 250,000 pieces of one row each has 40 MB."""
-FILE_ROWS: Final = 250_000
-"""Records in memory before the fullest day is written: about 200 MB, and files of some megabytes."""
+FILE_ROWS: Final = 125_000
+"""Records in memory before the fullest day is written: about 150 MB, and files of some megabytes."""
 PIECE_ROWS: Final = 100_000
 """Rows after which a segment is cut: what is read at a time cannot be smaller than a piece; 16 MiB have 80,000."""
 PIECES_MAX: Final = 16

@@ -1,6 +1,6 @@
 """Segments to pieces: the rows of a segment, cut where their day changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
@@ -47,6 +47,11 @@ class Rest:
     end: ends.End
     """Behind its last whole line."""
 
+    @property
+    def next(self) -> int:
+        """The offset after its last record."""
+        return max(self.first, self.end.next or 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -69,20 +74,43 @@ def cut_segment(files: LogFiles, rest: Rest) -> Iterator[Cut]:
     """
     starts = _line_starts(files, rest)
     cutter = _Cutter(files, rest)
-    segment, high = rest.segment, rest.end.byte
-    before = max(rest.first, rest.end.next or 0)
-    part = Part(rest.node, segment, rest.low, high, rest.first - 1, before)
     count = 0
-    for batch in blocks.read_parts(files, [part], SHAPE):
-        bytes_ = starts[count : count + len(batch)]
-        count += len(batch)
+    for batch in blocks.read_parts(files, [_part(rest)], SHAPE):
+        begin, count = count, count + len(batch)
         if count > len(starts):
-            raise ChangedError(segment.path)
-        rows = pa.Table.from_batches([batch]).append_column(SCHEMA.field(BYTE), pa.array(bytes_))
-        yield from cutter.add(rows)
-    if count != len(starts) or files.read(segment.path, high - 1, high) != b"\n":
-        raise ChangedError(segment.path)
-    yield cutter.piece(high, before, stopped=rest.end.stopped)
+            raise ChangedError(rest.segment.path)
+        yield from cutter.add(_with_bytes(pa.Table.from_batches([batch]), starts[begin:count]))
+    if count != len(starts):
+        raise ChangedError(rest.segment.path)
+    yield cutter.last()
+
+
+def cut_together(files: LogFiles, rests: Sequence[Rest]) -> list[list[Cut]]:
+    """The pieces of several small segments, each's in order: reading them together takes a fifth of the time.
+
+    Raises ChangedError, FileNotFoundError; OSError.
+    """
+    starts = [_line_starts(files, rest) for rest in rests]
+    batches = list(blocks.read_parts(files, [_part(rest) for rest in rests], SHAPE))
+    rows = pa.Table.from_batches(batches, SHAPE.schema)
+    if len(rows) != sum(len(of_one) for of_one in starts):
+        raise ChangedError(rests[0].segment.path)
+    found = []
+    begin = 0
+    for rest, of_one in zip(rests, starts, strict=True):
+        cutter = _Cutter(files, rest)
+        cuts = list(cutter.add(_with_bytes(rows.slice(begin, len(of_one)), of_one)))
+        found.append([*cuts, cutter.last()])
+        begin += len(of_one)
+    return found
+
+
+def _part(rest: Rest) -> Part:
+    return Part(rest.node, rest.segment, rest.low, rest.end.byte, rest.first - 1, rest.next)
+
+
+def _with_bytes(rows: pa.Table, starts: Ints) -> pa.Table:
+    return rows.append_column(SCHEMA.field(BYTE), pa.array(starts))
 
 
 def _line_starts(files: LogFiles, rest: Rest) -> Ints:
@@ -146,9 +174,16 @@ class _Cutter:
             if last is not None:
                 end = last + 1
                 break
-        return self.piece(rows.column(BYTE)[at].as_py(), end, stopped=False)
+        return self._piece(rows.column(BYTE)[at].as_py(), end, stopped=False)
 
-    def piece(self, high: int, end: int, *, stopped: bool) -> Cut:
+    def last(self) -> Cut:
+        """The piece that is left. Raises ChangedError, FileNotFoundError; OSError."""
+        rest, high = self._rest, self._rest.end.byte
+        if self._files.read(rest.segment.path, high - 1, high) != b"\n":
+            raise ChangedError(rest.segment.path)
+        return self._piece(high, rest.next, stopped=rest.end.stopped)
+
+    def _piece(self, high: int, end: int, *, stopped: bool) -> Cut:
         """The piece that ends before byte *high* and record *end*; the next one begins there."""
         rest, low = self._rest, self._low
         rows = pa.concat_tables(self._gathered)

@@ -16,6 +16,7 @@ from spark_sink.archive.compact import Done, Order, compact
 from spark_sink.archive.disk import Disk
 from spark_sink.archive.errors import ArchiveBusyError, ArchiveFailedError
 from spark_sink.archive.pieces import SCHEMA
+from spark_sink.cli import main
 from spark_sink.schema import COLUMNS
 from tests.spark_sink.archive.test_reading import HOUR_US, NOW_S, compacted, reader, text, write
 from tests.spark_sink.logs import T0_US, line
@@ -244,3 +245,15 @@ def test_a_disk_that_refuses_is_told_in_plain_words(tmp_path: Path) -> None:
 
 def test_rows_of_an_archive_have_the_columns_that_are_documented() -> None:
     assert SCHEMA.names == [*(field.name for field in COLUMNS), "byte"]
+
+
+def test_the_command_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    two_nodes(tmp_path)
+    words = ["compact", str(tmp_path / "logs"), str(tmp_path / "archive")]
+    assert main([*words, "--older-than", "0", "--delete", "--forget-days", "99999"]) == 0
+    said = capsys.readouterr().out
+    assert "Archived 4 segments: 28 records" in said
+    assert "Deleted 4 segments and 0 days" in said
+    assert main([*words, "--older-than", "-1"]) == 78
+    assert main([*words, "--forget-days", "0"]) == 78
+    assert main(["compact", str(tmp_path / "nowhere"), str(tmp_path / "archive")]) == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,7 @@ from spark_sink.archive.compact import Done, Order, compact
 from spark_sink.folders import Folders
 from spark_sink.intervals import Gap, gaps
 from spark_sink.lines import Shape
+from spark_sink.object_files import ObjectFiles
 from spark_sink.planner import Planner
 from spark_sink.segments import segment_name
 from tests.spark_sink.logs import T0_US, line
@@ -280,3 +282,17 @@ def test_a_long_segment_is_cut_into_pieces_that_are_read_one_at_a_time(
     stream.batch(1)
     assert 0 < len(stream.read()) < 20
     assert sorted(stream.all().read()) == [(1, offset) for offset in range(41)]
+
+
+def test_an_archive_in_an_object_store_is_read_as_from_a_folder(tmp_path: Path) -> None:
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 9))
+    write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
+    compacted(tmp_path)
+    (tmp_path / "archive" / "day=2025-10-09" / "strange.parquet").touch()
+    objects = ObjectFiles(pa.fs.LocalFileSystem(), str(tmp_path), "")
+    stream = Reader(objects).all()  # type: ignore[arg-type]
+    assert sorted(stream.read()) == [(1, offset) for offset in range(10)]
+    assert [path for path, _ in stream.reasons()] == [
+        str(tmp_path / "archive" / "day=2025-10-09" / "strange.parquet")
+    ]
+    assert reader(tmp_path).files.listing() == objects.listing()
