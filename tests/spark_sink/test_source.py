@@ -14,7 +14,7 @@ from spark_sink.intervals import serialize_offset
 from spark_sink.lines import Shape
 from spark_sink.partials.reduce import reduce
 from spark_sink.planner import Planner
-from spark_sink.source import Options, TinyssbDataSource
+from spark_sink.source import READ, Options, TinyssbDataSource
 from tests.spark_sink.logs import NodeLog, mesh, node_name
 
 pytestmark = pytest.mark.spark
@@ -177,6 +177,9 @@ def test_partials_are_reduced_in_the_tasks_and_come_as_tables(spark: Any, logs: 
     planner.refresh()
     parts, _ = planner.parts({}, planner.advance({}, None))
     expected = list(reduce(blocks.read_parts(Folders(str(logs)), parts, shape)))
+    sizes = [table["bytes"].to_pylist() for part, table in found if part == READ]
+    assert sizes == [[sum(part.size for part in parts)]]
+    found = [(part, table) for part, table in found if part != READ]
     assert [part for part, _ in found] == [part for part, _ in expected]
     assert all(table.equals(other) for (_, table), (_, other) in zip(found, expected, strict=True))
     assert "bad_lines" in dict(found)
