@@ -41,7 +41,7 @@ class Job:
         """Raises DatabaseFailedError, ForeignCheckpointError, NoLogsFolderError."""
         self.lock = threading.Lock()
         """Held while the database is used."""
-        self.refresh = Refresh(database, self.lock)
+        self.refresh = Refresh(database, self.lock, keep_days=settings.keep_days)
         self._session = session
         self._settings = settings
         self._database = database
@@ -109,7 +109,8 @@ class Job:
         assert offsets is not None  # Spark writes both before a batch
         place = offsets.splitlines()[-1]
         read_us = (time.perf_counter_ns() - begin_ns) // 1_000
-        self._sides.look(parse_offset(json.loads(place)))
+        read_bytes = sum(_total(table) for part, table in parts if part == READ)
+        self._sides.look(parse_offset(json.loads(place)), read_bytes)
         batch = Batch(
             query=query,
             batch_id=batch_id,
@@ -120,7 +121,7 @@ class Job:
             offsets=place,
             now_us=time.time_ns() // 1_000,
             read_us=read_us,
-            bytes=sum(_total(table) for part, table in parts if part == READ),
+            bytes=read_bytes,
             behind_bytes=self._sides.behind_bytes,
         )
         with self.lock:
@@ -133,18 +134,18 @@ class _Sides:
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
         self._due_ns = 0
-        self._place: Offset = {}
         self.gaps: pa.Table | None = None
         self.oddities: pa.Table | None = None
         self.behind_bytes = 0
 
-    def look(self, place: Offset) -> None:
-        """Look at what there is after *place*. Raises OSError."""
+    def look(self, place: Offset, read_bytes: int) -> None:
+        """Look at what there is after *place*, up to which *read_bytes* more were read. Raises OSError."""
         self.gaps = _table(
             _GAPS, [(gap.node, gap.boot, gap.first_offset, gap.next_offset) for gap in gaps(place)]
         )
         self.oddities = None
         if time.monotonic_ns() < self._due_ns:
+            self.behind_bytes = max(0, self.behind_bytes - read_bytes)
             return
         self._planner.refresh()
         self.oddities = _table(

@@ -14,6 +14,8 @@ import pytest
 
 from spark_sink import job
 from spark_sink.errors import BusyError, ForeignCheckpointError
+from spark_sink.folders import Folders
+from spark_sink.planner import Planner
 from spark_sink.serving.merge import merge
 from spark_sink.serving.opening import open_for_writing
 from spark_sink.settings import Settings, default_checkpoint
@@ -116,6 +118,17 @@ def test_a_failure_on_either_side_of_the_commit_counts_nothing_twice(
     monkeypatch.undo()
     read_all(spark, settings)
     check(settings, records_of(written))
+
+
+def test_how_much_is_behind_falls_between_two_looks(logs: Path) -> None:
+    mesh(logs, nodes=2, posts=4)
+    size = sum(path.stat().st_size for path in logs.rglob("*.jsonl"))
+    sides = job._Sides(Planner(Folders(str(logs))))
+    seen = []
+    for read_bytes in (0, 100, size):
+        sides.look({}, read_bytes)
+        seen.append(sides.behind_bytes)
+    assert seen == [size, size - 100, 0]
 
 
 def _killed(arguments: list[str], database: str, batches: int) -> bool:
