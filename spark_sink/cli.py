@@ -115,6 +115,13 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="a Spark cluster, as spark://host:7077 (default: this machine)",
     )
+    parser.add_argument(
+        "--keep-days",
+        type=int,
+        default=limits.KEEP_DAYS,
+        metavar="N",
+        help="days that single packets are kept, to match late logs with (%(default)s)",
+    )
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="tasks at a time (%(default)s)")
     parser.add_argument("--memory-mb", type=int, default=1024, metavar="N", help="Java's heap (%(default)s)")
 
@@ -129,6 +136,7 @@ def _stream(options: argparse.Namespace) -> int:
         checkpoint=options.checkpoint or default_checkpoint(options.db),
         endpoint=options.endpoint,
         master=options.master,
+        keep_days=options.keep_days,
         bytes_per_batch=options.batch_bytes,
         threads=options.threads,
         memory_mb=options.memory_mb,

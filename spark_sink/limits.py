@@ -167,6 +167,8 @@ CLOCKS_SHARE: Final = 0.05
 """Most of the time that estimating clocks may take."""
 CHANGES_EVERY_US: Final = 5_000_000
 """Least time between two looks for splits, joins and alerts while logs are written."""
+FORGET_EVERY_US: Final = 3_600_000_000
+"""Least time between two looks for single packets that are too old to be kept."""
 REFRESH_EVERY_US: Final = 1_000_000
 """Least time between two refreshes while logs are written."""
 REFRESH_SHARE: Final = 0.25

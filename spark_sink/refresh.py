@@ -23,13 +23,14 @@ from spark_sink.derive.facts import HOUR_US, Facts, Ints
 from spark_sink.derive.mesh_time import Corrections, corrections, moved
 from spark_sink.derive.transmissions import transmissions
 from spark_sink.hours import Loader, Reach
-from spark_sink.serving import derived, marks
+from spark_sink.serving import derived, marks, retention
 from spark_sink.serving import facts as stored
 from spark_sink.serving.port import Database, Row
 from spark_sink.serving.tables import TABLES
 from spark_sink.serving.values import table_of
 
 _KEY: Final = ("node_no", "boot", "hour_us")
+_DAY_US: Final = 24 * HOUR_US
 _CLOCK_COLUMNS: Final = tuple(column.name for column in TABLES["clocks"].columns)
 _GROUP_COLUMNS: Final = tuple(column.name for column in TABLES["groups"].columns)
 
@@ -67,13 +68,19 @@ class Refresh:
         database: Database,
         lock: threading.Lock,
         wall_us: Callable[[], int] = lambda: time.time_ns() // 1000,
+        keep_days: int = limits.KEEP_DAYS,
     ) -> None:
-        """*lock* is held while *database* is used. Raises DatabaseFailedError."""
+        """*lock* is held while *database* is used. Single packets are kept for *keep_days* behind the newest.
+
+        Raises DatabaseFailedError.
+        """
         self._database = database
         self._lock = lock
         self._wall_us = wall_us
         self._clocks_pace = _Pace(limits.CLOCKS_EVERY_US, limits.CLOCKS_SHARE)
         self._looks_pace = _Pace(limits.CHANGES_EVERY_US, limits.REFRESH_SHARE)
+        self._keep_us = keep_days * _DAY_US
+        self._forget_due_us = 0
         self._looked_at = False
         with lock:
             self._clocks = self._stored_clocks()
@@ -202,7 +209,7 @@ class Refresh:
             cleared |= over
             done += len(some)
             with self._lock, self._database.transaction():
-                derived.replace(self._database, some.tolist(), tables)
+                derived.replace(self._database, *retention.kept(self._database, some.tolist(), tables))
                 marks.clear(self._database, dirty.filter(pa.array(over)))
                 self._note(begin_us, len(some), len(facts.sights), len(todo) - done)
             tell(done, len(todo))
@@ -259,6 +266,15 @@ class Refresh:
         found = alerts(inputs)
         with self._lock, self._database.transaction():
             derived.replace(self._database, (), {"changes": told, "alerts": found})
+        if (now_us := self._wall_us()) >= self._forget_due_us:
+            self._forget_due_us = now_us + limits.FORGET_EVERY_US
+            self._forget(inputs.now_us - self._keep_us)
+
+    def _forget(self, before_us: int) -> None:
+        """Let single packets go that are older."""
+        with self._lock:
+            if before_us > 0 and retention.forget(self._database, before_us):
+                self._keys = hours.keys_of(self._database)
 
     def _inputs(self, told: pa.Table) -> AlertInputs:
         found = {

@@ -23,6 +23,8 @@ class Settings:
     """Where Spark keeps how far it has read: a folder, or on a cluster a URL that all machines reach."""
     endpoint: str = ""
     """Of an S3-compatible store."""
+    keep_days: int = limits.KEEP_DAYS
+    """How long single packets are kept behind the newest record: later logs are not matched with older ones."""
     bytes_per_batch: int = limits.BATCH_SIZE
     """Most bytes of log in one micro-batch."""
     master: str = LOCAL
@@ -38,6 +40,8 @@ class Settings:
             raise NoLogsFolderError(self.logs)
         if not is_address(self.database) and not Path(self.database).absolute().parent.is_dir():
             raise OptionError("--db", self.database, "a file in a folder that exists, or a postgresql:// URL")
+        if self.keep_days < 1:
+            raise OptionError("--keep-days", str(self.keep_days), "1 or more")
         if self.bytes_per_batch < 1:
             raise OptionError("--batch-bytes", str(self.bytes_per_batch), "1 or more")
         if self.threads < 1:
