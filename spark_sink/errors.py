@@ -159,6 +159,18 @@ class JavaFailedError(SinkError):
         )
 
 
+class NoClusterError(SinkError):
+    """There is no cluster where it was said to be, or it takes no jobs from here."""
+
+    exit_code = 69
+
+    def __init__(self, master: str) -> None:
+        super().__init__(
+            f"The cluster at {master} took no job; nothing was done. See whether its master runs there and can be "
+            "reached, and whether Spark's version and secret (spark.authenticate) are the same on all machines."
+        )
+
+
 class NoSparkError(SinkError):
     """The Python side of Spark is not installed."""
 

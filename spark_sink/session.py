@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from spark_sink import limits
-from spark_sink.errors import JavaFailedError, NoJavaError, NoSparkError
+from spark_sink.errors import JavaFailedError, NoClusterError, NoJavaError, NoSparkError
 from spark_sink.settings import LOCAL
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def java() -> str | None:
 def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "SparkSession":
     """Start Java and Spark in this process, or give what already runs; *master* may name a cluster.
 
-    Raises NoJavaError, JavaFailedError, NoSparkError.
+    Raises NoJavaError, JavaFailedError, NoSparkError, NoClusterError.
     """
     if java() is None:
         raise NoJavaError
@@ -49,7 +49,7 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
         builder = builder.master(master)
     for name, value in _config(threads, memory_mb, local=local, submitted=submitted).items():
         builder = builder.config(name, value)
-    session = _start(builder)
+    session = _start(builder, master)
     from spark_sink.source import TinyssbDataSource, TinyssbPartialsDataSource  # noqa: PLC0415 - as above
 
     session.dataSource.register(TinyssbDataSource)
@@ -57,11 +57,13 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
     return session
 
 
-def _start(builder: "SparkSession.Builder") -> "SparkSession":
+def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
     """Start Java with its standard error in a file: it greets with warnings that are nobody's business.
 
-    What fails later comes as an exception; what keeps Java from starting is in the file. Raises JavaFailedError.
+    What fails later comes as an exception; what keeps Java from starting is in the file.
+    Raises JavaFailedError, NoClusterError.
     """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - as above
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - as above
 
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as greetings:
@@ -72,6 +74,10 @@ def _start(builder: "SparkSession.Builder") -> "SparkSession":
         except PySparkRuntimeError as error:
             greetings.seek(0)
             raise JavaFailedError(greetings.read().strip()[-limits.JAVA_WORDS_MAX :]) from error
+        except Py4JError as error:
+            if master == LOCAL:
+                raise JavaFailedError(str(error)[: limits.JAVA_WORDS_MAX]) from error
+            raise NoClusterError(master) from error
         finally:
             os.dup2(kept, 2)
             os.close(kept)

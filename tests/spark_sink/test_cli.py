@@ -12,8 +12,8 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from spark_sink import cli, runner, session
-from spark_sink.errors import JobFailedError
-from spark_sink.settings import Settings, default_checkpoint
+from spark_sink.errors import JavaFailedError, JobFailedError, NoClusterError
+from spark_sink.settings import LOCAL, Settings, default_checkpoint
 from tests.spark_sink import contents
 from tests.spark_sink.logs import mesh
 
@@ -109,6 +109,32 @@ def test_backfill_tells_how_far_it_is_and_ends(
     assert contents.rows(settings.database, "SELECT records FROM batches") == [
         (sum(len(log.records) for log in written),)
     ]
+
+
+class Refused:
+    """A builder of sessions that Spark's master does not answer."""
+
+    def getOrCreate(self) -> Any:
+        raise Py4JError("Cannot call methods on a stopped SparkContext.")
+
+
+def test_a_cluster_that_is_not_there_is_said() -> None:
+    with pytest.raises(NoClusterError, match="The cluster at spark://nowhere:7077 took no job"):
+        session._start(Refused(), "spark://nowhere:7077")  # type: ignore[arg-type]
+    with pytest.raises(JavaFailedError, match="stopped SparkContext"):
+        session._start(Refused(), LOCAL)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("submitted", [False, True])
+def test_what_suits_one_process_is_set_for_one_process(submitted: bool) -> None:
+    alone = session._config(2, 700, local=True, submitted=False)
+    cluster = session._config(2, 700, local=False, submitted=submitted)
+    assert {name for name in alone if name not in cluster} >= {
+        "spark.driver.host",
+        "spark.driver.bindAddress",
+    }
+    assert ("spark.driver.memory" in cluster) is not submitted
+    assert cluster["spark.python.daemon.module"] == "spark_sink.warm_workers"
 
 
 class Orphan:

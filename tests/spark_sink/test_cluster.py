@@ -28,6 +28,7 @@ SETTINGS = """
 spark.authenticate        true
 spark.authenticate.secret between machines
 spark.master.rest.enabled false
+spark.network.crypto.enabled true
 """
 
 
