@@ -167,6 +167,34 @@ def test_a_crash_at_any_step_loses_nothing_and_doubles_nothing(
     assert step > 30
 
 
+def test_a_later_day_that_was_written_before_a_crash_is_not_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left_behind = []
+    step = 0
+    while True:
+        root = tmp_path / str(step)
+        write(root / "logs", A, 1, 0, text(A, 1, 0, 10, step_us=4 * HOUR_US))
+        write(root / "logs", A, 1, 10, text(A, 1, 10, 11, step_us=4 * HOUR_US))
+        order = Order(root / "logs", root / "archive", NOW_S, older_than_h=0, delete=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(limits, "FILE_ROWS", 8)  # the second day, the fuller one, is written first
+            try:
+                compact(order, Mortal(step))
+                break
+            except StopError:
+                step += 1
+        left_behind.append([row["offset"] for row in rows(root)])
+        # Of the same day: were the crash's pieces written again, it would be in another file together with these.
+        write(root / "logs", B, 1, 4, text(B, 1, 4, 7))
+        write(root / "logs", B, 1, 7, text(B, 1, 7, 8))
+        compact(order)
+        archived = Counter((row["node"], row["offset"]) for row in rows(root))
+        assert archived == Counter([*((A, offset) for offset in range(10)), *((B, 4), (B, 5), (B, 6))])
+        assert len(names(root)) == 2
+    assert [*range(4, 10)] in left_behind
+
+
 class Forgetful(Disk):
     """Gives back other bytes than it was given."""
 

@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 from spark_sink import blocks
 from spark_sink.archive import limits
 from spark_sink.archive.compact import Done, Order, compact
+from spark_sink.archive.rows import read_archived
 from spark_sink.folders import Folders
 from spark_sink.intervals import Gap, gaps
 from spark_sink.lines import Shape
 from spark_sink.object_files import ObjectFiles
+from spark_sink.oddities import Memo, choose
 from spark_sink.planner import Planner
-from spark_sink.segments import segment_name
+from spark_sink.segments import Part, segment_name
 from tests.spark_sink.logs import T0_US, line
 from tests.spark_sink.memory_files import MemoryFiles
 from tests.spark_sink.test_planner import A, B, Reader
@@ -234,6 +236,52 @@ def test_a_segment_that_was_deleted_after_planning_is_read_from_the_archive(tmp_
         row for batch in blocks.read_parts(Folders(str(tmp_path)), parts, shape) for row in batch.to_pylist()
     ]
     assert sorted(row["offset"] for row in rows) == list(range(10))
+
+
+def test_a_segment_that_vanishes_half_read_goes_on_in_the_archive_behind_the_last_record_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spark_sink.limits.BLOCK_SIZE", 700)
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 30))
+    write(tmp_path / "logs", A, 1, 30, text(A, 1, 30, 31))
+    files = Folders(str(tmp_path))
+    (segment, _) = files.listing()[A]
+    part = Part(A, segment, 0, segment.size, -1, 30)
+    batches = blocks.read_parts(files, [part], Shape(["offset", "bad_reason"]))
+    found = next(batches).to_pylist()
+    assert 0 < len(found) < 30
+    assert compacted(tmp_path).deleted == 1
+    found += [row for batch in batches for row in batch.to_pylist()]
+    assert found == [{"offset": offset, "bad_reason": None} for offset in range(30)]
+
+
+def test_records_of_an_archive_that_another_segment_brings_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 9, step_us=1))
+    write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
+    assert compacted(tmp_path).deleted == 1
+    files = Folders(str(tmp_path))
+    (archived,) = [segment for segment in files.listing()[A] if segment.pieces]
+    part = Part(A, archived, 0, archived.size, after=1, before=6)
+    found = [
+        row["offset"]
+        for batch in read_archived(files, [part], Shape(["offset"]))
+        for row in batch.to_pylist()
+    ]
+    assert found == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("archive", ["a-archive", "z-archive"])
+def test_of_a_segment_and_its_archived_copy_the_archive_is_read(tmp_path: Path, archive: str) -> None:
+    path = write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 9))
+    write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
+    compacted(tmp_path, delete=False, archive=archive)
+    files = Folders(str(tmp_path))
+    listed = files.listing()[A]
+    sizes = [segment.size for segment in listed if segment.first == 0]
+    assert sizes == [path.stat().st_size] * 2
+    choice = choose(files, Memo(), A, listed, {})
+    assert [bool(segment.pieces) for segment in choice.segments[1]] == [True, False]
+    assert choice.oddities == ()
 
 
 def test_footers_are_read_once(tmp_path: Path) -> None:
