@@ -20,7 +20,7 @@ FOLDER_DEPTH_MAX: Final = 5
 TASK_SIZE: Final = 16 * 2**20
 """Bytes per Spark task: a second's work, so that a core's start-up cost vanishes and cores share evenly."""
 BATCH_SIZE: Final = 128 * 2**20
-"""Bytes per micro-batch unless told otherwise: 160,000 records, whose rows fit into the driver with ease."""
+"""Bytes per micro-batch unless told otherwise: 450,000 records or more, whose parts fit into the driver with ease."""
 SHARE_MIN: Final = 2**20
 """Bytes of one log read at a time when many are behind: forty segments of an hour, so that few have to be cut."""
 OFFSET_VERSION: Final = 2
@@ -72,6 +72,8 @@ NAMES_KNOWN_MAX: Final = 1_000_000
 """Names whose numbers are kept in memory, about 150 MB; then it begins anew."""
 KEYS_AT_A_TIME: Final = 5_000
 """Keys that one query asks for: SQLite takes 32,766 parameters, PostgreSQL 65,535."""
+ROWS_AT_A_TIME: Final = 50_000
+"""Rows of a large table that are tuples at a time, before they are columns: about 10 MB."""
 ENTRIES_AT_A_TIME: Final = 200
 """Entries whose copies are looked at together: 200,000 copies in a mesh of 1,000 nodes, 50 MB."""
 SPREAD_MARGIN_US: Final = 3_600_000_000

@@ -7,7 +7,7 @@ whatever kills the job and whenever, the next pass does what is left.
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,14 +25,15 @@ from spark_sink.derive.transmissions import transmissions
 from spark_sink.hours import Loader, Reach
 from spark_sink.serving import derived, marks, retention
 from spark_sink.serving import facts as stored
-from spark_sink.serving.port import Database, Row
+from spark_sink.serving.port import Database
 from spark_sink.serving.tables import TABLES
 from spark_sink.serving.values import table_of
 
 _KEY: Final = ("node_no", "boot", "hour_us")
 _DAY_US: Final = 24 * HOUR_US
 _CLOCK_COLUMNS: Final = tuple(column.name for column in TABLES["clocks"].columns)
-_GROUP_COLUMNS: Final = tuple(column.name for column in TABLES["groups"].columns)
+_GROUPS: Final = pa.schema([(column.name, pa.int64()) for column in TABLES["groups"].columns])
+"""All of its columns are whole numbers."""
 
 
 def derive(facts: Facts) -> dict[str, pa.Table]:
@@ -119,18 +120,23 @@ class Refresh:
 
     def _dirty(self) -> pa.Table:
         with self._lock:
+            dirty = self._marked()
             if self._database.rows("SELECT 1 FROM touched LIMIT 1"):
                 with self._database.transaction():
-                    marks.spread(
-                        self._database,
-                        self._wall_us(),
-                        lambda copies: hours.mesh_times(self._clocks, copies)[0],
-                    )
-            dirty = stored.dirty(self._database, limits.DIRTY_AT_A_TIME)
-        self._keys.update(
-            zip(*(dirty[name].to_pylist() for name in ("node_no", "boot", "hour_us")), strict=True)
-        )
+                    if dirty.num_rows >= len(self._keys):
+                        self._database.execute("DELETE FROM touched")  # all is to be made anew anyway
+                    else:
+                        marks.spread(self._database, self._wall_us(), self._mesh_us)
+                dirty = self._marked()
         return dirty
+
+    def _marked(self) -> pa.Table:
+        dirty = stored.dirty(self._database, limits.DIRTY_AT_A_TIME)
+        self._keys.update(zip(*(dirty[name].to_pylist() for name in _KEY), strict=True))
+        return dirty
+
+    def _mesh_us(self, copies: pa.Table) -> Ints:
+        return hours.mesh_times(self._clocks, copies)[0]
 
     def _has_unknown_boots(self, dirty: pa.Table) -> bool:
         node_no, boot = dirty["node_no"].to_numpy(), dirty["boot"].to_numpy()
@@ -258,9 +264,9 @@ class Refresh:
         """Tell splits, joins and alerts anew from all that was derived."""
         self._looked_at = False
         with self._lock:
-            columns = ", ".join(_GROUP_COLUMNS)
-            rows = self._database.rows(f"SELECT {columns} FROM groups")  # noqa: S608 - names of ours
-        told = changes.changes(table_of("groups", _GROUP_COLUMNS, rows))
+            columns = ", ".join(_GROUPS.names)
+            groups_ = self._database.table(f"SELECT {columns} FROM groups", _GROUPS)  # noqa: S608 - names of ours
+        told = changes.changes(groups_)
         with self._lock:
             inputs = self._inputs(told)
         found = alerts(inputs)
@@ -278,7 +284,7 @@ class Refresh:
 
     def _inputs(self, told: pa.Table) -> AlertInputs:
         found = {
-            name: _table(self._database.rows(sql), SCHEMAS[name])
+            name: self._database.table(sql, SCHEMAS[name])
             for name, sql in QUERIES.items()
             if name != "changes"
         }
@@ -291,10 +297,3 @@ class Refresh:
             return 0
         columns = (table[name].to_numpy() for name in ("node_no", "boot", "last_us", "last_mono_us"))
         return int(self._clocks.mesh_us(*columns)[0].max())
-
-
-def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else [[] for _ in schema]
-    return pa.table(
-        [pa.array(list(column), field.type) for column, field in zip(columns, schema, strict=True)], schema
-    )

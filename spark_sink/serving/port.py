@@ -18,6 +18,13 @@ class Reader(Protocol):
         """What a query finds. Raises DatabaseFailedError."""
         ...
 
+    def table(self, sql: str, schema: "pa.Schema") -> "pa.Table":
+        """What a query finds, as columns of these types: for many rows, which as tuples would take ten times the room.
+
+        Raises DatabaseFailedError.
+        """
+        ...
+
     def snapshot(self) -> AbstractContextManager[None]:
         """Within it, all queries see one state of the database. Raises DatabaseFailedError."""
         ...

@@ -8,6 +8,7 @@ import io
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import psycopg
@@ -54,6 +55,13 @@ class PostgresReader:
         with self._translated():
             self._revive()
             return self._connection.execute(_translate(sql), parameters).fetchall()
+
+    def table(self, sql: str, schema: pa.Schema) -> pa.Table:
+        """What a query finds, as columns of these types. Raises DatabaseFailedError."""
+        with self._translated():
+            self._revive()
+            cursor = self._connection.execute(sql)
+            return values.table_of_some(iter(partial(cursor.fetchmany, limits.ROWS_AT_A_TIME), []), schema)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,6 +26,12 @@ class SqliteReader:
         """What a query finds. Raises DatabaseFailedError."""
         with self._translated():
             return self._connection.execute(sql, parameters).fetchall()
+
+    def table(self, sql: str, schema: pa.Schema) -> pa.Table:
+        """What a query finds, as columns of these types. Raises DatabaseFailedError."""
+        with self._translated():
+            cursor = self._connection.execute(sql)
+            return values.table_of_some(iter(partial(cursor.fetchmany, limits.ROWS_AT_A_TIME), []), schema)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """Columns of Arrow as the values that databases take, and back."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +25,24 @@ def table_of(name: str, columns: Sequence[str], rows: Sequence[Row]) -> pa.Table
         pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def table_of_some(parts: Iterable[Sequence[Row]], schema: pa.Schema) -> pa.Table:
+    """Rows that come some at a time, as one table with these columns."""
+    return pa.Table.from_batches(
+        [
+            pa.RecordBatch.from_arrays(
+                [
+                    pa.array(column, field.type)
+                    for column, field in zip(zip(*rows, strict=True), schema, strict=True)
+                ],
+                schema=schema,
+            )
+            for rows in parts
+            if rows
+        ],
+        schema=schema,
+    )
 
 
 def without_nan(table: pa.Table) -> pa.Table:

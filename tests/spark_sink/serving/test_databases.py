@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spark_sink import limits
 from spark_sink.errors import DatabaseFailedError
 from spark_sink.serving.opening import open_for_reading
 from spark_sink.serving.port import Database
@@ -126,3 +127,18 @@ def test_a_database_without_its_counter_is_no_longer_read(name: str, database: D
         database.execute("DELETE FROM meta WHERE name = 'changes'")
     with pytest.raises(DatabaseFailedError, match="no row `changes`"):
         database.changes()
+
+
+def test_many_rows_come_as_columns(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "ROWS_AT_A_TIME", 3)
+    schema = pa.schema([("place", pa.int64()), ("name", pa.string())])
+    rows = [(place, None if place % 2 else f"n{place}") for place in range(8)]
+    with database.transaction():
+        database.stage(
+            "things", pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows])
+        )
+        found = database.table("SELECT place, name FROM new_things ORDER BY place", schema)
+        nothing = database.table("SELECT place, name FROM new_things WHERE place < 0", schema)
+    assert (found.schema, nothing.schema) == (schema, schema)
+    assert [tuple(row.values()) for row in found.to_pylist()] == rows
+    assert nothing.num_rows == 0
