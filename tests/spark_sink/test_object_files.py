@@ -1,5 +1,6 @@
 """Logs in an object store: the same listing and the same bytes as from a folder."""
 
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +67,8 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     running.start()
     try:
         host, port = running.get_host_and_port()
+        # What is stored outlives its server, in this process.
+        urllib.request.urlopen(f"http://{host}:{port}/moto-api/reset", data=b"").close()
         yield f"http://{host}:{port}"
     finally:
         running.stop()
