@@ -35,7 +35,7 @@ class Reach:
 def keys_of(reader: Reader) -> set[Key]:
     """The hours of logs of which there are sights. Raises DatabaseFailedError."""
     found = reader.rows("SELECT DISTINCT node_no, boot, hour_us FROM sights")
-    return {(int(node_no), int(boot), int(hour_us)) for node_no, boot, hour_us in found}  # type: ignore[arg-type]
+    return {(int(node_no), int(boot), int(hour_us)) for node_no, boot, hour_us in found}  # type: ignore[arg-type] # columns of whole numbers and texts
 
 
 def reach(clocks: Corrections, node_no: Ints, boot: Ints, hour_us: Ints) -> Reach:
@@ -123,7 +123,7 @@ class Loader:
                 f"WHERE hour_us < ? AND feed_no IN ({marks}) GROUP BY node_no, feed_no",
                 [since_us, *some],
             )
-            found.update(((int(node), int(feed)), int(seq)) for node, feed, seq in rows)  # type: ignore[arg-type]
+            found.update(((int(node), int(feed)), int(seq)) for node, feed, seq in rows)  # type: ignore[arg-type] # columns of whole numbers and texts
         return found
 
 

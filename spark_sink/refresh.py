@@ -148,8 +148,8 @@ class Refresh:
         with self._lock:
             named = self._database.rows("SELECT node_no, node FROM nodes")
             newest = self._database.rows("SELECT node_no, boot, last_us FROM boots")
-        names = {int(number): str(name) for number, name in named}  # type: ignore[arg-type]
-        newest_us = {(int(node), int(boot)): int(last_us) for node, boot, last_us in newest}  # type: ignore[arg-type]
+        names = {int(number): str(name) for number, name in named}  # type: ignore[arg-type] # columns of whole numbers and texts
+        newest_us = {(int(node), int(boot)): int(last_us) for node, boot, last_us in newest}  # type: ignore[arg-type] # columns of whole numbers and texts
         if not self._keys:
             return
         rows = clock_rows(self._records, names)

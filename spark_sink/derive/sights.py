@@ -14,6 +14,10 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 VERSION: Final = 1
 """First byte of packed rows."""
+PACKETS: Final = (
+    "entry", "chunk", "claim", "novelty", "zap", "sketch", "ask", "feeds", "want", "chnk", "ping", "pong",
+)  # fmt: skip
+"""Kinds of packets in the order of their codes."""
 NO_FACE: Final = 255
 NO_RSSI: Final = -32_768
 NO_CHUNK: Final = 2**32 - 1

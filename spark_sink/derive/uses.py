@@ -10,23 +10,10 @@ from spark_sink.derive.arrivals import arrivals
 from spark_sink.derive.facts import HOUR_US, TX, Facts, Ints
 from spark_sink.derive.hops import hop_delays
 from spark_sink.derive.keys import grouped, keys
+from spark_sink.derive.sights import PACKETS
 from spark_sink.derive.transmissions import Bools, Transmissions, transmissions
 
-PACKETS: Final = (
-    "entry",
-    "chunk",
-    "claim",
-    "novelty",
-    "zap",
-    "sketch",
-    "ask",
-    "feeds",
-    "want",
-    "chnk",
-    "ping",
-    "pong",
-    "unknown",
-)
+KINDS: Final = (*PACKETS, "unknown")
 """Kinds of packets by their codes in packed rows; the last one is for all others."""
 USES: Final = ("news", "repair", "redundant", "unheard", "overhead")
 NEWS, REPAIR, REDUNDANT, UNHEARD, OVERHEAD = range(len(USES))
@@ -46,7 +33,7 @@ def uses(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
     sent = np.flatnonzero(sights.kind == TX)
     sent = sent[(sights.mesh_us[sent] >= facts.since_us) & (sights.mesh_us[sent] < facts.until_us)]
     use = _use(facts, heard or transmissions(sights), sent)
-    packet = np.minimum(sights.packet[sent], len(PACKETS) - 1)
+    packet = np.minimum(sights.packet[sent], len(KINDS) - 1)
     hour = (sights.mesh_us[sent] - facts.since_us) // HOUR_US
     rows, place = grouped(hour, sights.node_no[sent], sights.face[sent], packet, use)
     airtime_us = np.zeros(len(rows[0]), np.int64)
@@ -57,7 +44,7 @@ def uses(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
             "hour_us": facts.since_us + rows[0] * HOUR_US,
             "node_no": rows[1],
             "face": pa.array(names[rows[2]], pa.string()),
-            "packet": pa.array(np.array(PACKETS, object)[rows[3]], pa.string()),
+            "packet": pa.array(np.array(KINDS, object)[rows[3]], pa.string()),
             "use": pa.array(np.array(USES, object)[rows[4]], pa.string()),
             "packets": np.bincount(place, minlength=len(rows[0])),
             "airtime_us": airtime_us,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, TX, WHOLE
-from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, Packed, pack
+from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, PACKETS, Packed, pack
 from spark_sink.partials.groups import Ints, Truths, group
 from spark_sink.partials.merging import merge
 from spark_sink.partials.records import Records
@@ -18,10 +18,6 @@ from spark_sink.partials.records import Records
 _Columns: TypeAlias = dict[str, np.ndarray[Any, np.dtype[Any]]]
 
 _KINDS: Final = {"rx": RX, "tx": TX, "entry": ENTRY, "chunk": WHOLE}
-_PACKETS: Final = (
-    "entry", "chunk", "claim", "novelty", "zap", "sketch", "ask", "feeds", "want", "chnk", "ping", "pong",
-)  # fmt: skip
-"""In the order of their codes."""
 _VERDICTS: Final = {"new": 0, "duplicate": 1, "invalid": 2, "not_ours": 3}
 _SENT: Final = 4
 _ORIGINS: Final = {"own": 5, "peer": 6, "import": 7}
@@ -76,7 +72,7 @@ def _columns(found: Records) -> _Columns:
     feeds, names = found.codes("feed")
     wide = {
         "kind": _coded(found, "kind", _KINDS),
-        "packet": _coded(found, "packet", {name: code for code, name in enumerate(_PACKETS)}),
+        "packet": _coded(found, "packet", {name: code for code, name in enumerate(PACKETS)}),
         "verdict": np.where(packets, verdicts, _coded(found, "origin", _ORIGINS)),
         "offset": found.numbers("offset"),
         "t_us": found.numbers("t_us"),
