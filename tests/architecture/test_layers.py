@@ -13,6 +13,7 @@ SHELL = (
     "tinyssb_node.daemon",
     "tinyssb_node.sim",
     "tinyssb_node.faces",
+    "tinyssb_node.catalog",
     "tinyssb_node.store",
 )
 """What may reach the world; everything else in the node is pure."""

@@ -1,0 +1,61 @@
+"""What may be asked of the catalog; screens depend on this and not on SQLite."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tinyssb_node.catalog.rows import BoardRow, ConversationRow, MessageRow, PersonRow
+from tinyssb_node.ids import FeedId, MessageId
+
+
+class Questions(Protocol):
+    """Reads one state of the catalog. Raises CatalogFailedError."""
+
+    def conversations(self) -> Sequence[ConversationRow]:
+        """All conversations, the one with the latest message first; `PUBLIC` is always among them."""
+        ...
+
+    def messages(
+        self, conversation: str, *, before: int | None = None, after: int | None = None, limit: int = 50
+    ) -> Sequence[MessageRow]:
+        """Placed messages in the order of `placed`: the last *limit*, or those before or after a place."""
+        ...
+
+    def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
+        """Messages that wait for what they follow, the latest arrivals first."""
+        ...
+
+    def message(self, id_: MessageId) -> MessageRow | None:
+        """One message."""
+        ...
+
+    def find(self, prefix: str, limit: int = 2) -> Sequence[MessageRow]:
+        """Messages whose id begins with these hexadecimal digits, or `FEED.SEQ` with a beginning of the feed."""
+        ...
+
+    def thread(self, root: MessageId) -> Sequence[MessageRow]:
+        """All placed messages of the tangle of that root, in canonical order (Kahn, smallest id first)."""
+        ...
+
+    def tips(self, conversation: str) -> Sequence[MessageId]:
+        """What a new message of a conversation follows."""
+        ...
+
+    def search(self, words: str, limit: int = 50) -> Sequence[MessageRow]:
+        """Messages with all these words, the best first. Any text is a valid question."""
+        ...
+
+    def people(self) -> Sequence[PersonRow]:
+        """Everybody of whom the node knows, sorted by feed."""
+        ...
+
+    def person(self, feed: FeedId) -> PersonRow | None:
+        """One of them."""
+        ...
+
+    def boards(self) -> Sequence[BoardRow]:
+        """All boards, by name."""
+        ...
+
+    def operations(self, board: MessageId) -> Sequence[MessageRow]:
+        """The operations on a board, in canonical order; their `text` is the operation as JSON."""
+        ...

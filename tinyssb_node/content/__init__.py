@@ -1,0 +1,1 @@
+"""What entries mean: tangles, messages of people, acknowledgements. Pure."""
