@@ -103,6 +103,8 @@ REPEATS_MAX: Final = 8
 """A packet that one clock saw more often says little about when; pairs of sightings grow with the square of it."""
 HOLDERS_MAX: Final = 64
 """A packet that more clocks saw went around the mesh; who shares it is then counted among so many at a time."""
+PAIRS_AT_A_TIME: Final = 2_000_000
+"""Pairs of clocks that saw the same packet that are counted at a time: 150 MB, however large the mesh is."""
 PACKETS_MAX: Final = 256
 """Packets looked at for each clock, and for it at its partners: hundreds of matches, and noise averages out."""
 PACKETS_KEPT_MAX: Final = 4 * PACKETS_MAX

@@ -1,11 +1,16 @@
 """Which packets tell how clocks differ, and which clocks are worth comparing."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from spark_sink import limits
 from spark_sink.clocks.sightings import Bools, Clocks, Ints, Sightings
+
+_WHOLE: Final = 1 << 32
+"""What a packet is worth that one clock saw; whole numbers add up to the same in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,8 @@ def shared(seen: Sightings, clocks: int) -> Shared:
     `limits.PACKETS_MAX` smallest of any clock that saw it: so all who saw it keep the same ones, and a clock that
     lived for minutes keeps all that it has in common with one that ran for weeks.
     """
-    order = np.lexsort((seen.sent, seen.t_us, seen.clock, seen.hash))
-    seen = seen.take(order)
-    seen = seen.take(_changes(seen.hash, seen.clock, seen.t_us, seen.sent))
+    seen = telling(seen)
     begin, length = _runs(_changes(seen.hash, seen.clock))
-    few = length <= limits.REPEATS_MAX
-    begin, length = begin[few], length[few]
     hash_, clock = seen.hash[begin], seen.clock[begin]
     size = _runs(_changes(hash_))[1]
     holders = np.repeat(size, size)
@@ -74,6 +75,14 @@ def shared(seen: Sightings, clocks: int) -> Shared:
         holders[rows],
         np.searchsorted(clock[rows], np.arange(clocks + 1)),
     )
+
+
+def telling(seen: Sightings) -> Sightings:
+    """In order of packet and clock, each once, without what a clock saw more than `limits.REPEATS_MAX` times."""
+    seen = seen.take(np.lexsort((seen.sent, seen.t_us, seen.clock, seen.hash)))
+    seen = seen.take(_changes(seen.hash, seen.clock, seen.t_us, seen.sent))
+    length = _runs(_changes(seen.hash, seen.clock))[1]
+    return seen.take(np.repeat(length <= limits.REPEATS_MAX, length))
 
 
 def smallest(hashes: Ints, clock: Ints, most: int) -> Ints:
@@ -109,34 +118,79 @@ def likely_pairs(packets: Shared, clocks: Clocks) -> Pairs:
     packet, clock, holders = packets.packet[order], packets.clock[order], packets.holders[order]
     begin, size = _runs(_changes(packet))
     cut = np.minimum(size, limits.HOLDERS_MAX)
-    keys, worths = [np.empty(0, np.int64)], [np.empty(0)]
+    sums = _Sums()
     for number in np.unique(cut):
         for groups, width in _groups(begin[cut == number], size[cut == number], packet):
             low, high = np.triu_indices(width, 1)
             left, right = clock[groups[:, low]].ravel(), clock[groups[:, high]].ravel()
             other = clocks.node[left] != clocks.node[right]
-            worth = np.repeat(1.0 / holders[groups[:, 0]], len(low))
-            keys.append((np.minimum(left, right) * len(clocks) + np.maximum(left, right))[other])
-            worths.append(worth[other])
-    pairs, place, count = np.unique(np.concatenate(keys), return_inverse=True, return_counts=True)
+            worth = np.repeat(_WHOLE // holders[groups[:, 0]], len(low))
+            pairs = np.minimum(left, right) * len(clocks) + np.maximum(left, right)
+            sums.add(pairs[other], worth[other])
+    pairs, count, total = sums.taken()
     enough = count >= limits.MATCHES_MIN
-    total = np.round(np.bincount(place, np.concatenate(worths), len(pairs))[enough], 6)
-    pairs = pairs[enough]
+    pairs, total = pairs[enough], total[enough]
     best = pairs[np.lexsort((pairs, -total))]
     return Pairs(best // len(clocks), best % len(clocks))
 
 
-def _groups(begin: Ints, size: Ints, packet: Ints) -> list[tuple[Ints, int]]:
-    """Rows of packets seen by equally many clocks, a line each; of larger ones lines of `limits.HOLDERS_MAX`."""
-    if not len(begin) or size[0] < limits.HOLDERS_MAX:
-        return [(begin[:, None] + np.arange(size[0]), int(size[0]))] if len(begin) else []
+class _Sums:
+    """How often each pair of clocks came, and its worth; exact, so that pieces may be added in any order."""
+
+    def __init__(self) -> None:
+        self._keys: list[Ints] = []
+        self._counts: list[Ints] = []
+        self._worths: list[Ints] = []
+        self._waiting = 0
+
+    def add(self, keys: Ints, worth: Ints) -> None:
+        """Count pairs, each once."""
+        self._append(keys, np.ones(len(keys), np.int64), worth)
+        self._waiting += len(keys)
+        if self._waiting >= limits.PAIRS_AT_A_TIME:
+            self._append(*self.taken())
+
+    def taken(self) -> tuple[Ints, Ints, Ints]:
+        """Pairs in order, how often each came, and what it is worth; from now on none."""
+        keys, place = np.unique(np.concatenate([np.empty(0, np.int64), *self._keys]), return_inverse=True)
+        count, worth = np.zeros((2, len(keys)), np.int64)
+        np.add.at(count, place, np.concatenate([np.empty(0, np.int64), *self._counts]))
+        np.add.at(worth, place, np.concatenate([np.empty(0, np.int64), *self._worths]))
+        self._keys, self._counts, self._worths, self._waiting = [], [], [], 0
+        return keys, count, worth
+
+    def _append(self, keys: Ints, counts: Ints, worths: Ints) -> None:
+        self._keys.append(keys)
+        self._counts.append(counts)
+        self._worths.append(worths)
+
+
+def _groups(begin: Ints, size: Ints, packet: Ints) -> Iterator[tuple[Ints, int]]:
+    """Rows of packets seen by equally many clocks, a line each; of larger ones lines of `limits.HOLDERS_MAX`.
+
+    Some of them at a time: *limits.PAIRS_AT_A_TIME* pairs, or one more packet's.
+    """
+    if not len(begin):
+        return
+    if size[0] < limits.HOLDERS_MAX:
+        yield from _pieces(begin[:, None] + np.arange(size[0]))
+        return
     lines: dict[int, list[Ints]] = {}
     for first, count in zip(begin, size, strict=True):
         rows = first + (np.arange(count) + int(packet[first]) * 7) % count
         for place in range(0, count, limits.HOLDERS_MAX):
             line = rows[place : place + limits.HOLDERS_MAX]
             lines.setdefault(len(line), []).append(line)
-    return [(np.stack(some), width) for width, some in lines.items() if width > 1]
+    for width, some in lines.items():
+        if width > 1:
+            yield from _pieces(np.stack(some))
+
+
+def _pieces(lines: Ints) -> Iterator[tuple[Ints, int]]:
+    width = lines.shape[1]
+    step = limits.PAIRS_AT_A_TIME // (width * width) + 1
+    for first in range(0, len(lines), step):
+        yield lines[first : first + step], width
 
 
 def best_partners(pairs: Pairs, labels: Ints, most: int) -> Bools:

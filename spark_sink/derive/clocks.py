@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from spark_sink import limits
 from spark_sink.clocks.estimates import Estimates, estimate
-from spark_sink.clocks.sharing import smallest
+from spark_sink.clocks.sharing import smallest, telling
 from spark_sink.clocks.sightings import Bools, Clocks, Ints, Sightings, by_clock
 from spark_sink.derive.facts import TX
 from spark_sink.derive.sights import unpack_all
@@ -75,7 +75,7 @@ def clock_rows(parts: Callable[[], Iterable[Records]], names: Mapping[int, str])
         first = sum(map(len, clocks))
         sightings = Sightings(part.hash[rows], clock[rows] + first, part.kind[rows] == TX, part.t_us[rows])
         clocks.append(found)
-        seen.append(sightings)
+        seen.append(telling(sightings))
     known, sightings = _joined(clocks, seen)
     node_no = np.array(sorted(ranks, key=ranks.__getitem__), np.int64)[known.node]
     return _table(known, node_no, estimate(known, sightings))
