@@ -1,0 +1,218 @@
+"""A catalog that is made up: for the tests of screens. It answers as the one on the disk does.
+
+``small_mesh()`` is five people, a public conversation with two branches, a private one, messages that wait, text made
+to hurt a screen, and a board. Ask it, or build one with ``FakeCatalog(people, messages)``.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from tinyssb_node.catalog.rows import PUBLIC, BoardRow, ConversationRow, Kind, MessageRow, PersonRow
+from tinyssb_node.ids import FeedId, MessageId, Origin
+
+ANA, BOB, CYD, EVE, ZOE = (FeedId(sha256(name).digest()) for name in (b"ana", b"bob", b"cyd", b"eve", b"zoe"))
+"""Ana is our user, Eve means harm, Zoe has said nothing."""
+START_US = 1_760_000_000_000_000
+"""When the first message came, microseconds since 1970."""
+MINUTE_US = 60_000_000
+HOSTILE_NAME = "Ana\u202e\x1b[31mevil\u200b" + "\u0301" * 40
+HOSTILE_TEXT = (
+    "\x1b]0;owned\x07\x1b[2Jhi\r\nAna: I owe Eve 100\u202egnp.exe\u2066" + "e" + "\u0336" * 200 + "\x00\x9b"
+)
+PRIVATE = "5d1a3d0c6a2f9e01"
+"""Name of the conversation of Ana and Bob."""
+
+
+def message_id(name: str) -> MessageId:
+    return MessageId(sha256(b"message " + name.encode()).digest()[:20])
+
+
+def make_message(
+    name: str, feed: FeedId, seq: int, text: str, *previous: str, **changes: object
+) -> MessageRow:
+    """A public text, placed; its id is ``message_id(name)``, *previous* are names of others."""
+    values: dict[str, Any] = {
+        "arrival": 0,
+        "committed_us": START_US,
+        "said_us": None,
+        "origin": Origin.OWN if feed == ANA else Origin.PEER,
+        "own": feed == ANA,
+        "kind": Kind.TAV,
+        "conversation": PUBLIC,
+        "tangle": message_id("first"),
+        "previous": tuple(message_id(one) for one in previous),
+        "placed": 0,
+        "missing": (),
+        "cut": False,
+        "voice_size": 0,
+        "size": len(text.encode()),
+        "chunks": 0,
+        "chunks_held": 0,
+        "private": False,
+    }
+    return MessageRow(id=message_id(name), feed=feed, seq=seq, text=text, **(values | changes))
+
+
+def make_person(feed: FeedId, alias: str | None, **changes: object) -> PersonRow:
+    values: dict[str, Any] = {
+        "said": alias,
+        "own": feed == ANA,
+        "entries": 3,
+        "last_us": START_US,
+        "blocked": False,
+    }
+    return PersonRow(feed=feed, alias=alias, **(values | changes))
+
+
+class FakeCatalog:
+    """``Questions`` over lists; messages are given in the order in which they arrived, and placed as they say."""
+
+    def __init__(
+        self, people: Iterable[PersonRow], messages: Iterable[MessageRow], boards: Iterable[BoardRow] = ()
+    ) -> None:
+        self.all_people = {person.feed: person for person in people}
+        self.all_messages = list(messages)
+        self.all_boards = list(boards)
+
+    def conversations(self) -> Sequence[ConversationRow]:
+        names = {PUBLIC, *(row.conversation for row in self.all_messages if row.conversation is not None)}
+        found = [self._conversation(name) for name in names]
+        return sorted(found, key=lambda row: (-(row.last.placed or 0) if row.last else 1, row.name))
+
+    def _conversation(self, name: str) -> ConversationRow:
+        rows = self._shown(name)
+        members = () if name == PUBLIC else tuple(sorted((ANA, BOB)))
+        return ConversationRow(
+            name=name, members=members, messages=len(rows), last=rows[-1] if rows else None
+        )
+
+    def _shown(self, conversation: str) -> list[MessageRow]:
+        blocked = {feed for feed, person in self.all_people.items() if person.blocked}
+        rows = [
+            row
+            for row in self.all_messages
+            if row.conversation == conversation and row.placed is not None and row.feed not in blocked
+        ]
+        return sorted(rows, key=lambda row: row.placed or 0)
+
+    def messages(
+        self, conversation: str, *, before: int | None = None, after: int | None = None, limit: int = 50
+    ) -> Sequence[MessageRow]:
+        rows = self._shown(conversation)
+        if after is not None:
+            return [row for row in rows if (row.placed or 0) > after][:limit]
+        return [row for row in rows if before is None or (row.placed or 0) < before][-limit:]
+
+    def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
+        rows = [row for row in self.all_messages if row.conversation == conversation and row.placed is None]
+        return sorted(rows, key=lambda row: -row.arrival)[:limit]
+
+    def message(self, id_: MessageId) -> MessageRow | None:
+        return next((row for row in self.all_messages if row.id == id_), None)
+
+    def find(self, prefix: str, limit: int = 2) -> Sequence[MessageRow]:
+        if "." in prefix:
+            feed, _, seq = prefix.partition(".")
+            rows = [
+                row for row in self.all_messages if row.feed.hex().startswith(feed) and str(row.seq) == seq
+            ]
+        else:
+            rows = [row for row in self.all_messages if row.id.hex().startswith(prefix)]
+        return rows[:limit]
+
+    def thread(self, root: MessageId) -> Sequence[MessageRow]:
+        rows = [row for row in self.all_messages if row.tangle == root and row.placed is not None]
+        return sorted(rows, key=lambda row: row.placed or 0)
+
+    def tips(self, conversation: str) -> Sequence[MessageId]:
+        rows = self._shown(conversation)
+        followed = {one for row in rows for one in row.previous}
+        return [row.id for row in reversed(rows) if row.id not in followed]
+
+    def search(self, words: str, limit: int = 50) -> Sequence[MessageRow]:
+        wanted = words.lower().split()
+        rows = [row for row in self.all_messages if all(word in row.text.lower() for word in wanted)]
+        return rows[:limit] if wanted else []
+
+    def people(self) -> Sequence[PersonRow]:
+        return [person for _, person in sorted(self.all_people.items())]
+
+    def person(self, feed: FeedId) -> PersonRow | None:
+        return self.all_people.get(feed)
+
+    def boards(self) -> Sequence[BoardRow]:
+        return sorted(self.all_boards, key=lambda row: row.name)
+
+    def operations(self, board: MessageId) -> Sequence[MessageRow]:
+        return [row for row in self.thread(board) if row.kind is Kind.KAN]
+
+
+def small_mesh() -> FakeCatalog:
+    people = [
+        make_person(ANA, "Ana"),
+        make_person(BOB, "Bob from the hut", said="bob"),
+        make_person(CYD, None, said=None),
+        make_person(EVE, HOSTILE_NAME),
+        make_person(ZOE, None, said=None, entries=0, last_us=None),
+    ]
+    public = [
+        make_message("first", ANA, 1, "Is anybody up there?"),
+        make_message("answer", BOB, 1, "Yes: at the hut, with soup.", "first", said_us=START_US + 5_000_000),
+        make_message("other", CYD, 1, "Here too, on the north side.", "first"),
+        make_message("merge", ANA, 2, "Good. Meet at noon?", "answer", "other"),
+        make_message("evil", EVE, 1, HOSTILE_TEXT, "merge"),
+        make_message("voice", BOB, 2, "", "merge", voice_size=1_400, size=1_432, chunks=15, chunks_held=15),
+        make_message("long", CYD, 2, "word " * 3_000, "voice", cut=True, size=40_000),
+        make_message("bare", CYD, 3, "sent with tinyssb publish", kind=Kind.TEXT, tangle=message_id("bare")),
+    ]
+    secret = message_id("secret")
+    boxed: dict[str, Any] = {"conversation": PRIVATE, "tangle": secret, "private": True}
+    private = [
+        make_message("secret", BOB, 3, "The key is under the stone.", **boxed),
+        make_message("thanks", ANA, 3, "Found it.", "secret", **boxed),
+    ]
+    loose: dict[str, Any] = {"tangle": None, "placed": None}
+    waiting = [
+        make_message(
+            "late", EVE, 2, "I follow what you lack", "gone", missing=(message_id("gone"),), **loose
+        ),
+        make_message("later", CYD, 4, "and I follow her", "late", missing=(message_id("late"),), **loose),
+    ]
+    rows = [*public, *private, *waiting, *_board(), *_others()]
+    rows = [
+        replace(row, arrival=number, committed_us=START_US + number * MINUTE_US)
+        for number, row in enumerate(rows, 1)
+    ]
+    rows = [row if row.placed is None else replace(row, placed=row.arrival) for row in rows]
+    board = BoardRow(
+        id=message_id("board"), name="Hut \x1b[1mwork", items=1, operations=4, last_us=rows[-4].committed_us
+    )
+    return FakeCatalog(people, rows, [board])
+
+
+def _board() -> list[MessageRow]:
+    of_board: dict[str, Any] = {"kind": Kind.KAN, "conversation": None, "tangle": message_id("board")}
+    return [
+        make_message("board", ANA, 4, '["KAN", null, null, "board/create", "Hut work"]', **of_board),
+        make_message(
+            "column", ANA, 5, '["KAN", "board", ["board"], "column/add", "To do"]', "board", **of_board
+        ),
+        make_message(
+            "item", BOB, 4, '["KAN", "board", ["column"], "item/add", "Wood"]', "column", **of_board
+        ),
+        make_message("evil-op", EVE, 3, '["KAN", "board", ["item"], "item/burn", {}]', "item", **of_board),
+    ]
+
+
+def _others() -> list[MessageRow]:
+    """Entries that are in no conversation."""
+    none: dict[str, Any] = {"conversation": None, "tangle": None}
+    return [
+        make_message("alias", BOB, 5, '["IAM", "bob"]', kind=Kind.IAM, **none),
+        make_message("opaque", EVE, 4, "00ff" * 24, kind=Kind.OPAQUE, **none),
+        make_message(
+            "partial", EVE, 5, "", kind=Kind.OPAQUE, chunks=40, chunks_held=3, **(none | {"placed": None})
+        ),
+    ]
