@@ -1,0 +1,65 @@
+"""What people are called, and whom a name means."""
+
+import pytest
+
+from tests.catalog.fake import ANA, BOB, CYD, EVE, HOSTILE_NAME, ZOE, make_person, small_mesh
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.people import AmbiguousPersonError, Names, UnknownPersonError, alike
+from tinyssb_node.cli.safetext import cells
+
+MESH = Names(small_mesh().people(), {BOB})
+
+
+def test_a_name_stands_beside_the_beginning_of_the_feed() -> None:
+    assert MESH.of(BOB) == f"Bob from the hut {BOB.hex()[:8]}"
+    assert MESH.of(CYD) == CYD.hex()[:8]
+    assert MESH.of(ANA) == f"me {ANA.hex()[:8]}"
+    assert HOSTILE_NAME in MESH.of(EVE)
+    assert "\x1b" not in MESH.shown(EVE)
+    assert cells(MESH.shown(EVE)) <= limits.NAME_CELLS + 1 + 8
+
+
+def test_people_are_found_by_name_and_by_digits() -> None:
+    assert MESH.find("bob from  the HUT").feed == BOB
+    assert MESH.find(CYD.hex()).feed == CYD
+    assert MESH.find(CYD.hex()[:10].upper()).feed == CYD
+    assert MESH.find("me").feed == ANA
+    for nobody in ("", "zoe", "ana", "bob", "\x1b[2J"):
+        with pytest.raises(UnknownPersonError) as caught:
+            MESH.find(nobody)
+        assert "\x1b" not in caught.value.message
+
+
+def test_a_name_of_several_people_means_nobody() -> None:
+    names = Names([make_person(BOB, "Bob"), make_person(EVE, "b\u0301o\u200bb"), make_person(CYD, "Cyd")])
+    assert (names.name(BOB), names.name(CYD)) == ("Bob?", "Cyd")
+    with pytest.raises(AmbiguousPersonError, match="2 people") as caught:
+        names.find("bob")
+    assert BOB.hex()[:8] in caught.value.message
+
+
+def test_a_petname_goes_before_what_others_say_of_themselves() -> None:
+    names = Names([make_person(BOB, "Bob"), make_person(EVE, "BOB")], {BOB})
+    assert (names.name(BOB), names.name(EVE)) == ("Bob", "BOB?")
+    assert names.find("bob").feed == BOB
+
+
+def test_nobody_else_is_me() -> None:
+    names = Names([make_person(ANA, "Ana"), make_person(EVE, "me"), make_person(ZOE, "Ana")])
+    assert names.name(EVE) == "me?"
+    assert names.find("me").feed == ANA
+    assert names.find("ana").feed == ZOE
+
+
+def test_a_name_that_reads_as_digits_of_somebody_else_means_nobody() -> None:
+    names = Names([make_person(BOB, "Bob"), make_person(EVE, BOB.hex()[:6])])
+    with pytest.raises(AmbiguousPersonError):
+        names.find(BOB.hex()[:6])
+    assert names.find(BOB.hex()).feed == BOB
+
+
+def test_a_name_of_nothing_is_no_name() -> None:
+    names = Names([make_person(EVE, "\u200b \u0301"), make_person(BOB, "")])
+    assert names.name(EVE) is None
+    assert names.of(BOB) == BOB.hex()[:8]
+    assert alike("  ＢＯＢ \u0301") == "bob"
