@@ -1,0 +1,147 @@
+"""Content that says where in which tangles it belongs (docs/formats/tangles.md)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeGuard
+
+from tinyssb_node import limits
+from tinyssb_node.codec import bipf
+from tinyssb_node.codec.bipf import Value
+from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.ids import MessageId
+
+_TANGLES: Final = "tangles"
+_ROOT: Final = "root"
+_PREVIOUS: Final = "previous"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Content with its ties."""
+
+    places: Mapping[str, Place]
+    """By the name of the tangle. A compact list has none with a root: it is that of the predecessors."""
+    body: Value
+    """What it says apart from that: of a map the other keys, of a compact list its last item."""
+
+
+def parse_note(content: bytes) -> Note | None:
+    """What *content* says of tangles, in either form; None if it says nothing, which is most content. Never raises."""
+    try:
+        return read_note(bipf.decode(content))
+    except bipf.BipfError:
+        return None
+
+
+def read_note(value: Value) -> Note | None:
+    """The same of content that is decoded already."""
+    if isinstance(value, dict):
+        return _read_map(value)
+    return _read_compact(value) if isinstance(value, list) else None
+
+
+def _read_map(value: Mapping[bipf.Scalar, Value]) -> Note | None:
+    tangles = value.get(_TANGLES)
+    if not isinstance(tangles, dict):
+        return None
+    places = {
+        name: place
+        for name, data in islice(tangles.items(), content_limits.TANGLES_MAX)
+        if is_name(name) and (place := _read_data(data)) is not None
+    }
+    return Note(places, {key: item for key, item in value.items() if key != _TANGLES})
+
+
+def _read_data(data: Value) -> Place | None:
+    """The SIP's tangle data; None where it is not as the SIP has it, or names more than anybody would."""
+    if not isinstance(data, dict) or _ROOT not in data or _PREVIOUS not in data:
+        return None
+    root, previous = data[_ROOT], data[_PREVIOUS]
+    if root is None and previous is None:
+        return FIRST
+    if not isinstance(previous, list) or not _is_id(root) or not previous or not all(map(_is_id, previous)):
+        return None
+    return _place(root, previous)
+
+
+def _place(root: object, previous: Sequence[object]) -> Place | None:
+    """A place from ids that have been checked."""
+    if len(previous) > content_limits.TANGLE_PREVIOUS_MAX:
+        return None
+    ids = dict.fromkeys(MessageId(id_) for id_ in previous if isinstance(id_, bytes))
+    return Place(MessageId(root) if isinstance(root, bytes) else None, tuple(ids))
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, bytes) and len(value) == limits.MESSAGE_ID_SIZE
+
+
+def is_name(value: object) -> TypeGuard[str]:
+    """True for what may name a tangle."""
+    return (
+        isinstance(value, str) and 1 <= len(value.encode(errors="replace")) <= content_limits.TANGLE_NAME_MAX
+    )
+
+
+def _read_compact(items: Sequence[Value]) -> Note | None:
+    if len(items) % 2 == 0 or not 3 <= len(items) <= 2 * content_limits.TANGLES_MAX + 1:
+        return None
+    places: dict[str, Place] = {}
+    for packed, name in zip(items[:-1:2], items[1::2], strict=True):
+        if not isinstance(packed, bytes) or len(packed) % limits.MESSAGE_ID_SIZE:
+            return None
+        if not is_name(name) or name in places:
+            return None
+        place = _place(None, list(_unpack(packed)))
+        if place is None:
+            return None
+        places[name] = place
+    return Note(places, items[-1])
+
+
+def _unpack(packed: bytes) -> Iterator[bytes]:
+    for start in range(0, len(packed), limits.MESSAGE_ID_SIZE):
+        yield packed[start : start + limits.MESSAGE_ID_SIZE]
+
+
+def serialize_map(note: Note) -> bytes:
+    """Content in the SIP's form. Raises ValueError if the body is no dict or has a key ``tangles``, for a place with
+    predecessors and no root, and beyond the format's bounds; BipfError for a body that BIPF cannot say."""
+    _check(note)
+    if not isinstance(note.body, dict) or _TANGLES in note.body:
+        raise ValueError("the body of a map is a dict without tangles")
+    tangles: dict[bipf.Scalar, Value] = {}
+    for name, place in note.places.items():
+        if not place.first and place.root is None:
+            raise ValueError(f"the root of tangle {name!r} is not said")
+        tangles[name] = {_ROOT: place.root, _PREVIOUS: list(place.previous) or None}
+    return bipf.encode({_TANGLES: tangles, **note.body})
+
+
+def serialize_compact(note: Note) -> bytes:
+    """Content as a compact list. Raises ValueError for a place that names its root or if there is none, and beyond the
+    format's bounds; BipfError for a body that BIPF cannot say."""
+    _check(note)
+    if not note.places:
+        raise ValueError("a compact list is in some tangle")
+    items: list[Value] = []
+    for name, place in note.places.items():
+        if place.root is not None:
+            raise ValueError(f"a compact list does not say the root of tangle {name!r}")
+        items += [b"".join(place.previous), name]
+    return bipf.encode([*items, note.body])
+
+
+def _check(note: Note) -> None:
+    """Raises ValueError for what no reader would take."""
+    if len(note.places) > content_limits.TANGLES_MAX:
+        raise ValueError(f"a message is in at most {content_limits.TANGLES_MAX} tangles")
+    for name, place in note.places.items():
+        if not is_name(name):
+            raise ValueError(f"{name!r} is no name of a tangle")
+        if len(place.previous) > content_limits.TANGLE_PREVIOUS_MAX:
+            raise ValueError(
+                f"a message follows at most {content_limits.TANGLE_PREVIOUS_MAX} others in one tangle"
+            )

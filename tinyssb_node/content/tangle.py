@@ -1,0 +1,301 @@
+"""Tangles: messages of many feeds in an order that needs no clock (Tangles SIP; exclusion document, 4.10).
+
+A message names what it follows. It has a place in a tangle once everything that it follows has one, and until then it
+waits. All loops here are over what is held, never recursive: a chain may be as long as people write.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from heapq import heapify, heappop, heappush
+from typing import Final, Generic, Protocol, TypeVar
+
+from tinyssb_node.content import limits as content_limits
+from tinyssb_node.ids import FeedId, MessageId
+
+M = TypeVar("M")
+M_contra = TypeVar("M_contra", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a message says of its place in one tangle: the SIP's "tangle data"."""
+
+    root: MessageId | None
+    """First message of the tangle. None: with predecessors, theirs is meant; without, this message is the first."""
+    previous: tuple[MessageId, ...]
+    """What it follows directly, each once, as written: the tips its author knew. Empty: it is a first message."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a root without predecessors, which no tangle can reach."""
+        if self.root is not None and not self.previous:
+            raise ValueError("a message that names a root follows something")
+        if len(set(self.previous)) != len(self.previous):
+            raise ValueError("a predecessor is named once")
+
+    @property
+    def first(self) -> bool:
+        """True if the message is the root of a tangle."""
+        return not self.previous
+
+
+FIRST: Final = Place(None, ())
+"""The place of the first message of a tangle."""
+
+
+class Recipe(Protocol[M_contra]):
+    """Which messages could be in a tangle, and how they are tied: what the SIP asks every tangle to say of itself."""
+
+    def place(self, message: M_contra) -> Place | None:
+        """What *message* says of its place; None: it is no candidate."""
+        ...
+
+    def extends(self, message: M_contra, previous: Sequence[M_contra]) -> bool:
+        """Whether *message* may follow *previous*, all of which have a place. If not, it never gets one."""
+        ...
+
+
+class Candidates(Generic[M]):
+    """The recipe of most tangles: whatever says that it follows something in the tangle is in it."""
+
+    __slots__ = ("_place",)
+
+    def __init__(self, place: Callable[[M], Place | None]) -> None:
+        self._place = place
+
+    def place(self, message: M) -> Place | None:
+        """What *message* says of its place."""
+        return self._place(message)
+
+    def extends(self, message: M, previous: Sequence[M]) -> bool:  # noqa: ARG002 - a port's signature
+        """Always."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class FeedLink:
+    """An entry as a link of its feed's chain."""
+
+    feed: FeedId
+    seq: int
+    """From 1."""
+    previous: MessageId | None
+    """Id of the entry before it; None for the first."""
+
+
+class FeedRecipe:
+    """A feed as the tangle of one author: one root, one tip, no branches (SIP, "Classic feed")."""
+
+    __slots__ = ("_feed",)
+
+    def __init__(self, feed: FeedId) -> None:
+        self._feed = feed
+
+    def place(self, message: FeedLink) -> Place | None:
+        """Behind the entry before it."""
+        if message.feed != self._feed or (message.seq == 1) != (message.previous is None):
+            return None
+        return FIRST if message.previous is None else Place(None, (message.previous,))
+
+    def extends(self, message: FeedLink, previous: Sequence[FeedLink]) -> bool:
+        """If the sequence numbers follow each other."""
+        return all(link.seq == message.seq - 1 for link in previous)
+
+
+class Outcome(StrEnum):
+    """What became of a message that was added."""
+
+    PLACED = "placed"
+    WAITS = "waits"
+    """For predecessors, or for the root."""
+    HELD = "held"
+    """It was added before."""
+    REFUSED = "refused"
+    """It is no candidate, of another tangle, a second root, or follows itself or what it may not follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What came of adding a message."""
+
+    outcome: Outcome
+    placed: tuple[MessageId, ...] = ()
+    """Messages that have a place now and had none before, each behind all that it follows."""
+
+
+_HELD: Final = Added(Outcome.HELD)
+_WAITS: Final = Added(Outcome.WAITS)
+_REFUSED: Final = Added(Outcome.REFUSED)
+
+
+@dataclass(slots=True)
+class _Waiting(Generic[M]):
+    """A message that has no place yet."""
+
+    message: M
+    place: Place
+    missing: int
+    """Predecessors that have none."""
+
+
+class Tangle(Generic[M]):
+    """One tangle, put together from messages in any order, each in time that depends on what it follows only.
+
+    The same messages make the same tangle in whatever order they come, as long as no more than *waiting_max* wait at
+    a time; beyond that, the one that has waited longest is forgotten and counted.
+    """
+
+    def __init__(
+        self, root: MessageId, recipe: Recipe[M], *, waiting_max: int = content_limits.TANGLE_WAITING_MAX
+    ) -> None:
+        self.root = root
+        self.forgotten = 0
+        """Messages that waited for too long."""
+        self._recipe = recipe
+        self._waiting_max = waiting_max
+        self._placed: dict[MessageId, tuple[M, tuple[MessageId, ...]]] = {}
+        """In the order in which they found their place."""
+        self._tips: set[MessageId] = set()
+        self._waiting: dict[MessageId, _Waiting[M]] = {}
+        self._awaited: dict[MessageId, dict[MessageId, None]] = {}
+        """By the id that is lacking: who waits for it."""
+
+    @property
+    def valid(self) -> bool:
+        """True once the root is here and is one. Without it there is no tangle."""
+        return bool(self._placed)
+
+    @property
+    def tips(self) -> tuple[MessageId, ...]:
+        """Messages that no other follows yet, sorted: what a new message should follow."""
+        return tuple(sorted(self._tips))
+
+    @property
+    def waiting(self) -> tuple[MessageId, ...]:
+        """Messages without a place yet, in order of arrival."""
+        return tuple(self._waiting)
+
+    @property
+    def missing(self) -> tuple[MessageId, ...]:
+        """Ids that others wait for and that were never added, sorted."""
+        return tuple(sorted(self._awaited.keys() - self._waiting.keys()))
+
+    def __len__(self) -> int:
+        return len(self._placed)
+
+    def __contains__(self, id_: object) -> bool:
+        """True for a message that is connected to the root."""
+        return id_ in self._placed
+
+    def __iter__(self) -> Iterator[MessageId]:
+        """Ids in the order in which they found their place: none before what it follows."""
+        return iter(self._placed)
+
+    def message(self, id_: MessageId) -> M:
+        """A message that has a place. Raises KeyError."""
+        return self._placed[id_][0]
+
+    def previous(self, id_: MessageId) -> tuple[MessageId, ...]:
+        """What a message that has a place follows. Raises KeyError."""
+        return self._placed[id_][1]
+
+    def add(self, id_: MessageId, message: M) -> Added:
+        """Take *message*, whose id is *id_*."""
+        if id_ in self._placed or id_ in self._waiting:
+            return _HELD
+        place = self._recipe.place(message)
+        if place is None or place.first != (id_ == self.root) or not self._ours(id_, place):
+            return _REFUSED
+        lacking = [previous for previous in place.previous if previous not in self._placed]
+        if lacking:
+            self._wait(id_, _Waiting(message, place, len(lacking)), lacking)
+            return _WAITS
+        placed = self._settle(id_, message, place)
+        return Added(Outcome.PLACED, placed) if placed else _REFUSED
+
+    def _ours(self, id_: MessageId, place: Place) -> bool:
+        return place.root in {None, self.root} and id_ not in place.previous
+
+    def _wait(self, id_: MessageId, waiting: _Waiting[M], lacking: Iterable[MessageId]) -> None:
+        if len(self._waiting) >= self._waiting_max:
+            self._forget(next(iter(self._waiting)))
+        self._waiting[id_] = waiting
+        for previous in lacking:
+            self._awaited.setdefault(previous, {})[id_] = None
+
+    def _forget(self, id_: MessageId) -> None:
+        self.forgotten += 1
+        for previous in self._waiting.pop(id_).place.previous:
+            followers = self._awaited.get(previous)
+            if followers is not None:
+                followers.pop(id_, None)
+                if not followers:
+                    del self._awaited[previous]
+
+    def _settle(self, id_: MessageId, message: M, place: Place) -> tuple[MessageId, ...]:
+        """Give a place to a message whose predecessors all have one, and to whatever waited for it and now may."""
+        settled = []
+        ready = deque([(id_, message, place)])
+        while ready:
+            id_, message, place = ready.popleft()
+            if not self._recipe.extends(message, [self._placed[previous][0] for previous in place.previous]):
+                continue
+            self._placed[id_] = (message, place.previous)
+            self._tips.difference_update(place.previous)
+            self._tips.add(id_)
+            settled.append(id_)
+            for follower in self._awaited.pop(id_, ()):
+                waiting = self._waiting[follower]
+                waiting.missing -= 1
+                if not waiting.missing:
+                    del self._waiting[follower]
+                    ready.append((follower, waiting.message, waiting.place))
+        return tuple(settled)
+
+    def order(self) -> list[MessageId]:
+        """All messages that have a place, in canonical order."""
+        return canonical_order({id_: previous for id_, (_, previous) in self._placed.items()})
+
+    def history(self, ids: Iterable[MessageId]) -> set[MessageId]:
+        """Those of *ids* that have a place, and all that they follow, directly or not."""
+        found = {id_ for id_ in ids if id_ in self._placed}
+        ahead = list(found)
+        while ahead:
+            for previous in self._placed[ahead.pop()][1]:
+                if previous not in found:
+                    found.add(previous)
+                    ahead.append(previous)
+        return found
+
+
+def canonical_order(previous: Mapping[MessageId, Sequence[MessageId]]) -> list[MessageId]:
+    """The messages that *previous* knows, each behind all that it follows; of those that may be next the smallest id.
+
+    It depends on the set of messages only. Messages without predecessors come first. Left out are those of which a
+    predecessor is not among them, and all that hang on these. What follows itself, directly or not, is left out too.
+    """
+    followers: dict[MessageId, list[MessageId]] = {}
+    lacking: dict[MessageId, int] = {}
+    ready = []
+    for id_, follows in previous.items():
+        if not follows:
+            ready.append(id_)
+            continue
+        lacking[id_] = len(follows)
+        for one in follows:
+            if one in followers:
+                followers[one].append(id_)
+            else:
+                followers[one] = [id_]
+    heapify(ready)
+    ordered = []
+    while ready:
+        id_ = heappop(ready)
+        ordered.append(id_)
+        for follower in followers.get(id_, ()):
+            left = lacking[follower] - 1
+            lacking[follower] = left
+            if not left:
+                heappush(ready, follower)
+    return ordered
