@@ -94,6 +94,66 @@ CONTENT_PUBLISH_MAX: Final = 65_536
 CONTENT_FETCH_MAX: Final = 1_048_576
 """Most bytes of content whose side chain we ask for; an entry that declares more is kept, its side chain is not."""
 
+TANGLE_PREVIOUS_MAX: Final = SET_MAX
+"""Most predecessors in one tangle: who follows its own last message too leaves one tip for each feed of the set."""
+
+# --- Messages of the phone app (docs/formats/messages.md) ------------------------------------------------------------
+
+MESSAGE_NAMES_MAX: Final = 64
+"""Most people or arguments that a message of the app names: it lets a user pick seven of the one, and needs three of
+the other."""
+TIPS_WRITTEN_MAX: Final = 8
+"""Predecessors that we name as the app does, in 30 bytes each; more tips than that are merged by a few messages."""
+assert TIPS_WRITTEN_MAX <= TANGLE_PREVIOUS_MAX
+SAID_S_MAX: Final = 253_402_300_799
+"""Last second of the year 9999: a clock beyond it says nothing, and Python's dates end there."""
+CIRCLE_MAX: Final = 7
+"""Most people who can read a private message, its author among them: the app tries no more (SSBid.kt)."""
+SEAL_NONCE_SIZE: Final = 24
+"""Bytes of a secretbox's nonce (NaCl)."""
+SEAL_KEY_SIZE: Final = 32
+"""Bytes of a curve25519 or data key."""
+SEAL_TAG_SIZE: Final = 16
+"""Bytes that a secretbox adds to what it seals."""
+SEAL_SLOT_SIZE: Final = 1 + SEAL_KEY_SIZE + SEAL_TAG_SIZE
+"""Bytes of a private message for each reader: how many there are and the data key, sealed."""
+SEAL_HEAD_SIZE: Final = SEAL_NONCE_SIZE + SEAL_KEY_SIZE
+"""Bytes in front of the first reader's slot."""
+SEAL_ENTROPY_SIZE: Final = SEAL_NONCE_SIZE + 2 * SEAL_KEY_SIZE
+"""Random bytes that sealing takes: nonce, passing key, data key."""
+BOARD_ASSIGNEES_MAX: Final = 255
+"""Most people on a card, or invited to a board: as many as a set has feeds."""
+assert SET_MAX == BOARD_ASSIGNEES_MAX
+BOARD_NAME_SHOWN: Final = 60
+"""Characters of a name in a line of a board's history: enough to know it by."""
+
+# --- Catalog and contacts (docs/formats/catalog.md) ------------------------------------------------------------------
+
+CATALOG_TEXT_MAX: Final = 16_384
+"""Characters of a message that are kept for screens and search: some pages; the whole is in the store."""
+CATALOG_BATCH: Final = 1_000
+"""Appends that are read into the catalog in one transaction: a tenth of a second that another process may have to wait."""
+CATALOG_BUSY_S: Final = 5.0
+"""Longest wait for another process that writes the catalog: many of its transactions."""
+CATALOG_CACHE_KIB: Final = 16_384
+"""Memory for pages of the catalog: what a transaction of CATALOG_BATCH changes stays in it, so that others can read."""
+CATALOG_TIPS_MAX: Final = 64
+"""Tips of a conversation that are told: more than anybody's message names (TANGLE_WRITE_MAX)."""
+CATALOG_BOARDS_MAX: Final = 256
+"""Boards that are listed, those last worked on: more is a search, not a list."""
+CIRCLE_NAME_DIGITS: Final = 16
+"""Hexadecimal digits of a private conversation's name: nobody has so many that two of 64 bits are the same."""
+SEARCH_MAX: Final = 1_000
+"""Characters of a search that count: a sentence."""
+SEARCH_WORDS_MAX: Final = 32
+"""Words of a search that count; further ones are ignored."""
+CONTACTS_MAX: Final = 1_024
+"""People that have a name or are blocked: a set has 255, of a few networks."""
+CONTACTS_FILE_MAX: Final = 1_048_576
+"""Most bytes of the file of contacts: CONTACTS_MAX with names of 64 characters have 400 kB."""
+PETNAME_MAX: Final = 64
+"""Most characters of a name that our user gives somebody."""
+
 # --- Node tables (each bounded; what overflows costs the sender) -----------------------------------------------------
 
 ORPHANS_MAX: Final = 512
@@ -423,6 +483,42 @@ AIR_CONTENT_PERMILLE: Final = 900
 AIR_CLOCK_KEEP_US: Final = 60_000_000
 """How often the ledger's clock is written while nothing is sent: what a power cut may cost of time already waited."""
 
+# --- Who has it (docs/formats/acknowledgements.md, decision 0026) ----------------------------------------------------
+
+ACK_ID_SIZE: Final = 4
+"""Bytes of a message id in an acknowledgement: two entries of one number share them once in 4 * 10**9."""
+ACK_SEQ_SIZE_MAX: Final = 5
+"""Most bytes of a sequence number in one: as many as SEQ_MAX has."""
+assert SEQ_MAX.bit_length() <= 7 * ACK_SEQ_SIZE_MAX
+ACK_CHUNKS_MAX: Final = 16
+"""Packets of a side chain without which an entry is not acknowledged: a text of 1,600 bytes. What is longer may take
+hours on the air, and those who wait to know whether the texts behind it came need not wait for it."""
+ACK_EVERY_US: Final = 600_000_000
+"""Least time between two acknowledgements: entries are for ever, and six an hour tell a person soon enough."""
+ACK_AIR_PERMILLE: Final = 100
+"""Share of the airtime for entries that all acknowledgements of a mesh may take, if everybody gives every one of them
+once."""
+ACK_FREE_PERMILLE: Final = 100
+"""What counts as the limit of a radio where the law sets none: a tenth of the time, as in the widest European band."""
+ACK_LOOK_BACK: Final = 256
+"""Acknowledgements at the end of a feed behind which one looks for something to acknowledge."""
+ACK_SPENT_MAX: Final = 0.5
+"""Which part of the airtime for entries may be used up when an acknowledgement goes: people need the rest."""
+CONFIRMING_HEAD_SIZE: Final = 16
+"""Bytes at the beginning of content among which the word of a message of the phone app is found."""
+CONFIRMING_SIZES: Final = range(26, 40)
+"""Bytes of a message of the phone app that confirms another one: 28 with an id as bytes, 36 with one in base64, with
+some room around them."""
+CONFIRMED_LOOK_BACK: Final = 1_024
+"""Entries of our own among which a confirmed one is looked for: 10 ms, which strangers may cause."""
+RECEIPTS_SIGNED_MAX: Final = 1_024
+"""Times kept at which others were known, by their signature, to hold more of our feed; of each the latest anyway."""
+assert RECEIPTS_SIGNED_MAX > 2 * SET_MAX
+RECEIPTS_HEARD_MAX: Final = 512
+"""The same of stations that were only heard. Names on the air cost nothing to make up, so the oldest go."""
+RECEIPT_ACTIVE_US: Final = 30 * 86_400_000_000
+"""Whoever wrote an entry since this long before one of ours is expected to hold it: a month."""
+
 # --- Repair of sets by sketches (docs/formats/packets.md, decision 0009) ----------------------------------------------
 
 SALT_SIZE: Final = 4
@@ -447,3 +543,95 @@ SALTS_MAX: Final = 4
 """Salts under which a node's own sketch is kept: the one it sent, and those of answers under way; 30 kB each."""
 SALT_TRIES_MAX: Final = 8
 """Salts tried until no two ids of one's own look alike; the second one is needed once in 130,000 times."""
+
+# --- The web page (docs/decisions/0030) -------------------------------------------------------------------------------
+
+WEB_PORT: Final = 8_780
+"""Where the page is unless told otherwise: beside the sink's, which is at 8765."""
+WEB_TOKEN_SIZE: Final = 16
+"""Bytes of a token that we make: nobody guesses 128 bits, and a QR code of the link stays small."""
+WEB_TOKEN_MIN: Final = 16
+"""Fewest characters of a token of the user's own: 64 bits if they are hexadecimal digits."""
+WEB_TOKEN_MAX: Final = 256
+"""Bytes of a file with a token that are read: a longer one is some other file."""
+WEB_CONNECTIONS_MAX: Final = 48
+"""Connections at a time: a dozen phones, of which each listens on one and asks on some."""
+WEB_LISTENERS_MAX: Final = 16
+"""Pages that listen at a time; further ones are told so, and ask again."""
+WEB_TARGET_MAX: Final = 512
+"""Bytes of path and query: the longest that the page asks for has 120."""
+WEB_BODY_MAX: Final = 32_768
+"""Bytes of a request's body: a message of WEB_TEXT_MAX characters, each of six bytes as JSON may write it."""
+WEB_TEXT_MAX: Final = 4_000
+"""Characters of a message: 41 packets and more, 8 s of air at SF7; who has more to say attaches a file."""
+assert WEB_TEXT_MAX * 6 < WEB_BODY_MAX
+WEB_ROWS: Final = 50
+"""Messages that the page asks for at a time: some screens of a phone."""
+WEB_ROWS_MAX: Final = 200
+"""Most messages in an answer."""
+WEB_QUOTE_MAX: Final = 160
+"""Characters of a message that an answer to it shows: two lines of a phone."""
+WEB_QUOTES_MAX: Final = 3
+"""Messages shown above one that answers several."""
+WEB_MISSING_MAX: Final = 8
+"""People named who are not known to have a message: more fit into no line."""
+WEB_WAITING_MAX: Final = 20
+"""Messages shown that wait for what they follow: the latest ones."""
+WEB_PEOPLE_MAX: Final = 255
+"""People in an answer: as many as a set has feeds."""
+WEB_QUESTIONS_MAX: Final = 64
+"""Questions that may wait for the thread that asks the catalog; each takes some milliseconds."""
+WEB_PATIENCE_S: Final = 3.0
+"""Seconds that a page's question waits while a store is gone through for the first time, before it is told so."""
+WEB_SENT_MAX: Final = 256
+"""Sent messages whose outcome is remembered, for pages that lost the answer and send again."""
+WEB_TICK_S: Final = 1.0
+"""Seconds between two looks for news while a page listens: a Pi's core spends some thousandths on them."""
+WEB_SIGN_S: Final = 5.0
+"""Seconds between signs of life to a page without news; it takes three missing ones for a lost connection."""
+WEB_RETRY_MS: Final = 2_000
+"""What a page waits before it connects again."""
+WEB_CALL_S: Final = 10.0
+"""Seconds that a page's question waits for the daemon: beyond it a person thinks it has failed, too."""
+WEB_COOKIE_AGE_S: Final = 180 * 86_400
+"""How long a browser that gave the token is let in: a season on the hill."""
+WEB_SHUTDOWN_S: Final = 2
+"""Seconds that an answer under way has to end when the server stops."""
+WEB_END_S: Final = 5.0
+"""Seconds after which the daemon kills a page's process that does not end: less than systemd gives the daemon."""
+assert WEB_SHUTDOWN_S < WEB_END_S
+WEB_RESTART_MAX_S: Final = 300.0
+"""Longest wait before the page's process is started again: what keeps it from running is seldom gone sooner."""
+WEB_ADDRESSES_MAX: Final = 8
+"""Addresses of this machine that are told: more fit on no screen."""
+
+# --- The terminal screen (docs/decisions/0029) ------------------------------------------------------------------------
+
+TUI_MESSAGES_MAX: Final = 200
+"""Messages of a conversation at hand: ten screens; further ones are read when one scrolls there."""
+TUI_PEOPLE_MAX: Final = 500
+"""People, feeds and conversations listed at most: nobody scrolls further, and a set has 255 feeds in most meshes."""
+TUI_EVENTS_MAX: Final = 500
+"""Latest lines of the event log at hand: a minute or so of a busy node."""
+TUI_MESSAGE_LINES: Final = 12
+"""Lines of one message in a conversation: half a screen of 24, so that nobody fills one alone."""
+TUI_PAGE_LINES: Final = 2_000
+"""Lines of one message by itself."""
+TUI_NAME_CELLS: Final = 16
+"""Cells of a name: a fifth of a line."""
+TUI_ROOM_MIN: Final = 12
+"""Cells for which a row is drawn at least: before a list has its size, and where a window is hardly open."""
+TUI_ID_DIGITS: Final = 8
+"""Digits of an id shown where there is a name too: 32 bits tell any two apart that nobody made alike."""
+TUI_TODAY_US: Final = 20 * 3_600_000_000
+"""What is older is shown by its date: a time of day would be taken for today's."""
+TUI_LOOK_S: Final = 1.0
+"""Seconds between two looks at the node: bars move as one watches, and a Pi Zero has time left."""
+TUI_LOOKS_PER_RECEIPT: Final = 5
+"""Looks until it is asked again who has what: that changes with what is heard, in minutes."""
+TUI_LOG_S: Final = 0.5
+"""Seconds until the event log is read again where there was nothing new."""
+TUI_TIMEOUT_S: Final = 5.0
+"""Seconds until a daemon that says nothing counts as away."""
+TUI_PASTE_MAX: Final = 65_536
+"""Characters taken at once from the clipboard: what one entry holds at most."""

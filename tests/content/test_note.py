@@ -122,7 +122,7 @@ def test_what_is_nearly_a_note_never_fails(value: Value) -> None:
         {"root": A, "previous": [X, "X"]},
         {"root": A[:19], "previous": [X]},
         {"root": "A", "previous": [X]},
-        {"root": A, "previous": [bytes(20)] * (content_limits.TANGLE_PREVIOUS_MAX + 1)},
+        {"root": A, "previous": [bytes(20)] * (limits.TANGLE_PREVIOUS_MAX + 1)},
     ],
 )
 def test_broken_data_leave_a_message_out_of_that_tangle_only(data: Value) -> None:
@@ -151,7 +151,7 @@ def test_of_many_tangles_the_first_count() -> None:
         [b"", "n" * 33, "body"],
         [b"", "t", b"", "t", "body"],
         [b"", "t", "body", "more"],
-        [bytes(20) * (content_limits.TANGLE_PREVIOUS_MAX + 1), "t", "body"],
+        [bytes(20) * (limits.TANGLE_PREVIOUS_MAX + 1), "t", "body"],
         [item for number in range(content_limits.TANGLES_MAX + 1) for item in (b"", f"t{number}")] + ["body"],
         ["TAV", [], "hi", None, 1700000000],
         "text",
@@ -165,7 +165,7 @@ def test_a_list_of_another_shape_is_no_note(value: Value) -> None:
 
 
 def test_what_no_reader_would_take_is_not_written() -> None:
-    crowd = tuple(id_of(number) for number in range(content_limits.TANGLE_PREVIOUS_MAX + 1))
+    crowd = tuple(id_of(number) for number in range(limits.TANGLE_PREVIOUS_MAX + 1))
     many = {f"t{number}": FIRST for number in range(content_limits.TANGLES_MAX + 1)}
     for note, why in (
         (Note({"t": Place(A, (X,))}, "x"), "body of a map"),

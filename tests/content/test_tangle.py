@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.content.graphs import Graph, braid, by_place, graphs, id_of, literal_order, literal_tips
-from tinyssb_node.content import limits as content_limits
+from tinyssb_node import limits
 from tinyssb_node.content.note import read_note
 from tinyssb_node.content.tangle import (
     FIRST,
@@ -215,7 +215,7 @@ def test_what_is_awaited_is_bounded_by_what_waits(names: list[str], most: int) -
 
 
 def test_a_message_may_follow_a_crowd() -> None:
-    crowd = [id_of(number) for number in range(content_limits.TANGLE_PREVIOUS_MAX)]
+    crowd = [id_of(number) for number in range(limits.TANGLE_PREVIOUS_MAX)]
     tangle = by_place(A)
     for one in crowd:
         tangle.add(one, Place(A, (A,)))

@@ -2,16 +2,12 @@
 
 from typing import Final
 
-from tinyssb_node.limits import SET_MAX
-
 # --- Tangles (docs/formats/tangles.md) -------------------------------------------------------------------------------
 
 TANGLES_MAX: Final = 8
 """Most tangles that one message is in: a group's epoch begins in three at once, and nobody's message in more."""
 TANGLE_NAME_MAX: Final = 32
 """Most bytes of a tangle's name: a word that people read."""
-TANGLE_PREVIOUS_MAX: Final = SET_MAX
-"""Most predecessors in one tangle: who follows its own last message too leaves one tip for each feed of the set."""
 TANGLE_WAITING_MAX: Final = 16_384
 """Messages of one tangle that wait in memory for what they follow: some 8 MB."""
 REDUCE_REGISTERS_MAX: Final = 8_192

@@ -68,7 +68,7 @@ def _read_data(data: Value) -> Place | None:
 
 def _place(root: object, previous: Sequence[object]) -> Place | None:
     """A place from ids that have been checked."""
-    if len(previous) > content_limits.TANGLE_PREVIOUS_MAX:
+    if len(previous) > limits.TANGLE_PREVIOUS_MAX:
         return None
     ids = dict.fromkeys(MessageId(id_) for id_ in previous if isinstance(id_, bytes))
     return Place(MessageId(root) if isinstance(root, bytes) else None, tuple(ids))
@@ -141,7 +141,5 @@ def _check(note: Note) -> None:
     for name, place in note.places.items():
         if not is_name(name):
             raise ValueError(f"{name!r} is no name of a tangle")
-        if len(place.previous) > content_limits.TANGLE_PREVIOUS_MAX:
-            raise ValueError(
-                f"a message follows at most {content_limits.TANGLE_PREVIOUS_MAX} others in one tangle"
-            )
+        if len(place.previous) > limits.TANGLE_PREVIOUS_MAX:
+            raise ValueError(f"a message follows at most {limits.TANGLE_PREVIOUS_MAX} others in one tangle")
