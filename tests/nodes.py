@@ -76,6 +76,7 @@ class Bench:
         read_only: bool = False,
         profile: LinkProfile | None = None,
         seed: int = 1,
+        acknowledge_permille: int = 0,
     ) -> None:
         self.now_us = 0
         self.store = store or MemoryStore()
@@ -86,6 +87,7 @@ class Bench:
             key=key,
             dialect=dialect,
             read_only=read_only,
+            acknowledge_permille=acknowledge_permille,
         )
         self.store.commit(0)
         self.events: list[Event] = []

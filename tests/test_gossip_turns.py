@@ -16,6 +16,7 @@ from tinyssb_node.codec.packets import Chnk, Want, parse_want, serialize_want
 from tinyssb_node.feeds.author import Composed
 from tinyssb_node.gossip import Gossip
 from tinyssb_node.ids import PacketKind
+from tinyssb_node.receipts import Receipts
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, lan_profile, stream_profile
 from tinyssb_node.store.memory import MemoryStore
@@ -206,7 +207,8 @@ class Station:
         for packet in packets:
             offer(self.replica, packet)
         self.line = Line(FACE, AIR, "bench", Chance(0.5), 0)
-        self.gossip = Gossip(self.replica, self.store, NETWORK, Chance(0.5))
+        receipts = Receipts(self.replica, self.store, None)
+        self.gossip = Gossip(self.replica, self.store, NETWORK, Chance(0.5), receipts)
         self.gossip.face_up(self.line)
 
     def hear(self, speaker: bytes, seq: int, asks: bytes = b"") -> None:

@@ -72,6 +72,14 @@ class VectorShapeError(PeerError):
         self.expected = expected
 
 
+class AckShapeError(PeerError):
+    """The content of an entry of type 6 is no acknowledgement that we can read."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"an acknowledgement {what}")
+        self.what = what
+
+
 class VectorNumberError(PeerError):
     """A number in a WANT or CHNK is larger than any sequence number."""
 
@@ -148,6 +156,39 @@ class FeedForkedError(LocalError):
         )
         self.feed = feed
         self.seq = seq
+
+
+class UnsayableMessageError(LocalError):
+    """A message that the app's format cannot say."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"this message cannot be written: {reason}. Nothing was published; change it and try again"
+        )
+        self.reason = reason
+
+
+class CircleSizeError(LocalError):
+    """A private message for nobody, or for more people than the phone app can read it for."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(
+            f"a private message is for 1 to {limit} people, its author among them, and not for {count}. Nothing was "
+            "published; choose fewer, or write in public"
+        )
+        self.count = count
+        self.limit = limit
+
+
+class ReaderKeyError(LocalError):
+    """A feed id for which nothing can be sealed, since it is no public key."""
+
+    def __init__(self, feed: bytes) -> None:
+        super().__init__(
+            f"the feed {feed.hex()} is no key that anybody can have, so nobody could read what is sealed for it. "
+            "Nothing was published; leave it out"
+        )
+        self.feed = feed
 
 
 class SetFullError(LocalError):

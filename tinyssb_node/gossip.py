@@ -24,6 +24,7 @@ from tinyssb_node.events import (
 )
 from tinyssb_node.floor import Floor
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind, Verdict
+from tinyssb_node.receipts import Receipts
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.replica import Finding, Replica
 from tinyssb_node.replication.want import build_want, read_want
@@ -37,8 +38,11 @@ from tinyssb_node.store.port import Store
 class Gossip:
     """The conversation of one node on all its faces."""
 
-    def __init__(self, replica: Replica, store: Store, network: Network, entropy: Entropy) -> None:
+    def __init__(
+        self, replica: Replica, store: Store, network: Network, entropy: Entropy, receipts: Receipts
+    ) -> None:
         self._replica = replica
+        self._receipts = receipts
         self._store = store
         self._network = network
         self._entropy = entropy
@@ -100,6 +104,7 @@ class Gossip:
         if not len(replica.goset):
             return []
         floor = self._floors.get(line.name)
+        self._receipts.heard_want(line.name, want, on_air=floor is not None)
         reading = read_want(replica.goset, want, replica.next_wanted)
         asked = {feed: seq for feed, seq in reading.wanted if seq <= replica.frontier(feed)}
         line.agreed(PacketKind.CLAIM)

@@ -97,63 +97,6 @@ CONTENT_FETCH_MAX: Final = 1_048_576
 TANGLE_PREVIOUS_MAX: Final = SET_MAX
 """Most predecessors in one tangle: who follows its own last message too leaves one tip for each feed of the set."""
 
-# --- Messages of the phone app (docs/formats/messages.md) ------------------------------------------------------------
-
-MESSAGE_NAMES_MAX: Final = 64
-"""Most people or arguments that a message of the app names: it lets a user pick seven of the one, and needs three of
-the other."""
-TIPS_WRITTEN_MAX: Final = 8
-"""Predecessors that we name as the app does, in 30 bytes each; more tips than that are merged by a few messages."""
-assert TIPS_WRITTEN_MAX <= TANGLE_PREVIOUS_MAX
-SAID_S_MAX: Final = 253_402_300_799
-"""Last second of the year 9999: a clock beyond it says nothing, and Python's dates end there."""
-CIRCLE_MAX: Final = 7
-"""Most people who can read a private message, its author among them: the app tries no more (SSBid.kt)."""
-SEAL_NONCE_SIZE: Final = 24
-"""Bytes of a secretbox's nonce (NaCl)."""
-SEAL_KEY_SIZE: Final = 32
-"""Bytes of a curve25519 or data key."""
-SEAL_TAG_SIZE: Final = 16
-"""Bytes that a secretbox adds to what it seals."""
-SEAL_SLOT_SIZE: Final = 1 + SEAL_KEY_SIZE + SEAL_TAG_SIZE
-"""Bytes of a private message for each reader: how many there are and the data key, sealed."""
-SEAL_HEAD_SIZE: Final = SEAL_NONCE_SIZE + SEAL_KEY_SIZE
-"""Bytes in front of the first reader's slot."""
-SEAL_ENTROPY_SIZE: Final = SEAL_NONCE_SIZE + 2 * SEAL_KEY_SIZE
-"""Random bytes that sealing takes: nonce, passing key, data key."""
-BOARD_ASSIGNEES_MAX: Final = 255
-"""Most people on a card, or invited to a board: as many as a set has feeds."""
-assert SET_MAX == BOARD_ASSIGNEES_MAX
-BOARD_NAME_SHOWN: Final = 60
-"""Characters of a name in a line of a board's history: enough to know it by."""
-
-# --- Catalog and contacts (docs/formats/catalog.md) ------------------------------------------------------------------
-
-CATALOG_TEXT_MAX: Final = 16_384
-"""Characters of a message that are kept for screens and search: some pages; the whole is in the store."""
-CATALOG_BATCH: Final = 1_000
-"""Appends that are read into the catalog in one transaction: a tenth of a second that another process may have to wait."""
-CATALOG_BUSY_S: Final = 5.0
-"""Longest wait for another process that writes the catalog: many of its transactions."""
-CATALOG_CACHE_KIB: Final = 16_384
-"""Memory for pages of the catalog: what a transaction of CATALOG_BATCH changes stays in it, so that others can read."""
-CATALOG_TIPS_MAX: Final = 64
-"""Tips of a conversation that are told: more than anybody's message names (TANGLE_WRITE_MAX)."""
-CATALOG_BOARDS_MAX: Final = 256
-"""Boards that are listed, those last worked on: more is a search, not a list."""
-CIRCLE_NAME_DIGITS: Final = 16
-"""Hexadecimal digits of a private conversation's name: nobody has so many that two of 64 bits are the same."""
-SEARCH_MAX: Final = 1_000
-"""Characters of a search that count: a sentence."""
-SEARCH_WORDS_MAX: Final = 32
-"""Words of a search that count; further ones are ignored."""
-CONTACTS_MAX: Final = 1_024
-"""People that have a name or are blocked: a set has 255, of a few networks."""
-CONTACTS_FILE_MAX: Final = 1_048_576
-"""Most bytes of the file of contacts: CONTACTS_MAX with names of 64 characters have 400 kB."""
-PETNAME_MAX: Final = 64
-"""Most characters of a name that our user gives somebody."""
-
 # --- Node tables (each bounded; what overflows costs the sender) -----------------------------------------------------
 
 ORPHANS_MAX: Final = 512

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from tinyssb_node import limits
+from tinyssb_node.acknowledging import Acknowledging
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chunk_hash
 from tinyssb_node.codec.packets import (
@@ -24,6 +25,7 @@ from tinyssb_node.codec.packets import (
     parse_zap,
     set_kind,
 )
+from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, PacketKindError, PeerError, SetFullError
 from tinyssb_node.events import (
@@ -31,21 +33,22 @@ from tinyssb_node.events import (
     EntryAppended,
     Event,
     FaceDown,
-    PacketReceived,
     PacketSent,
     SetChanged,
 )
 from tinyssb_node.gossip import Gossip
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
+from tinyssb_node.receipts import Receipts
 from tinyssb_node.replication.claim import named_feeds
-from tinyssb_node.replication.replica import ORPHANS_FULL, Finding, Replica
+from tinyssb_node.replication.replica import Finding, Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, Boot
 from tinyssb_node.scheduling.line import FaceStatus, Line
 from tinyssb_node.scheduling.link import LinkProfile, Reception, came_up
-from tinyssb_node.scheduling.refusals import JunkMeter, Refusals
+from tinyssb_node.scheduling.refusals import Refusals
 from tinyssb_node.scheduling.trickle import Entropy
 from tinyssb_node.setgossip import SetGossip
 from tinyssb_node.store.port import FeedRecord, Store
+from tinyssb_node.taken import Taken
 
 
 class Node:
@@ -63,12 +66,14 @@ class Node:
         boot: Boot = UNKNOWN_BOOT,
         budgets: AirBudgets | None = None,
         verify: Verify = verify_signed,
+        acknowledge_permille: int = 0,
     ) -> None:
         """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
 
         *boot* tells how long we were down, as far as that matters to the law of the air; *budgets* are the accounts of
         airtime where other networks have them too. *verify* says whether an entry that came is signed; the simulator's
-        remembers what it was asked before.
+        remembers what it was asked before. *acknowledge_permille* is the share of airtime that all acknowledgements in
+        the mesh may take; 0: we write none.
 
         May write to the store (our own feed, the first time): commit before anything else. Raises SetFullError if there
         is no room for our own feed.
@@ -80,12 +85,16 @@ class Node:
         self._replica = Replica(store, network, read_only=read_only, verify=verify)
         if key is not None and not read_only:
             self._replica.own_feed(key.feed_id, dialect)
-        self._gossip = Gossip(self._replica, store, network, entropy)
         own = None if key is None else key.feed_id
+        self._receipts = Receipts(self._replica, store, own)
+        self._gossip = Gossip(self._replica, store, network, entropy, self._receipts)
         self._sets = SetGossip(self._replica, network, entropy, own)
         self._lines: dict[FaceName, Line] = {}
-        self._junk_meters: dict[FaceName, JunkMeter] = {}
         self._refusals = Refusals()
+        self._taken = Taken(self._refusals)
+        self._acknowledging = Acknowledging(
+            self._replica, store, self._receipts, self._lines, entropy, own=own, permille=acknowledge_permille
+        )
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
     # --- faces
@@ -102,7 +111,8 @@ class Node:
         self._lines[face] = Line(face, profile, spec, self._entropy, now_us, budget)
         self._gossip.face_up(self._lines[face])
         self._sets.face_up(self._lines[face])
-        self._junk_meters[face] = JunkMeter(now_us)
+        self._taken.face_up(face, now_us)
+        self._acknowledging.begin(now_us)
         return [came_up(face, spec, profile)]
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
@@ -113,7 +123,7 @@ class Node:
         line.close(now_us)
         self._gossip.face_down(face)
         self._sets.face_down(face)
-        del self._junk_meters[face]
+        self._taken.face_down(face)
         effects: list[Effect] = [*self._refusals.due(now_us), FaceDown(face=face, reason=reason)]
         self._refusals.forget(face)
         return effects
@@ -131,9 +141,10 @@ class Node:
         finding = self._find(line, packet, digest, reception, now_us, effects)
         if finding.kind in {PacketKind.ENTRY, PacketKind.CHUNK}:
             self._gossip.heard_content(line, packet, finding, now_us)
-        received = self._received(line, len(packet), digest, finding, reception, now_us)
+        received = self._taken.record(line, len(packet), digest, finding, reception, now_us)
         if finding.events:
             effects += finding.events
+            self._note(finding.events, packet, now_us)
             self._spread(line, finding.events, now_us)
         self._pump_all(now_us, effects)
         return [received, *effects] if received is not None else effects
@@ -145,7 +156,7 @@ class Node:
             return []
         line.counters.received += 1
         finding = Finding(PacketKind.UNKNOWN, Verdict.INVALID, reason)
-        received = self._received(line, length, b"", finding, Reception(), now_us)
+        received = self._taken.record(line, length, b"", finding, Reception(), now_us)
         return [received] if received is not None else []
 
     def sent(self, face: FaceName, count: int, now_us: int) -> list[Effect]:
@@ -182,6 +193,8 @@ class Node:
         self._budgets.wake(now_us)
         for line in self._lines.values():
             line.wake(now_us)
+        if (acknowledgement := self._acknowledging.take(now_us)) is not None:
+            self._publish(acknowledgement, ACK_TYPE, now_us, effects)
         self._pump_all(now_us, effects)
         return effects
 
@@ -190,6 +203,8 @@ class Node:
         due = [line.next_us for line in self._lines.values()]
         if (keep_us := self._budgets.next_us) is not None:
             due.append(keep_us)
+        if due and (owed_us := self._acknowledging.next_us) is not None:
+            due.append(owed_us)
         return min(due, default=None)
 
     # --- other networks in the same program (``networks``)
@@ -313,6 +328,7 @@ class Node:
             self._set_grew(events, line, now_us, effects)
             adopted = self._replica.adopt_orphans(feed, line.name) if events else []
             effects += adopted
+            self._note(adopted, None, now_us)
             self._spread(line, adopted, now_us)
 
     def _set_grew(
@@ -328,6 +344,11 @@ class Node:
                 else:
                     line.claim_timer.disagree(now_us)
                     line.want_timer.disagree(now_us)
+
+    def _note(self, events: Sequence[Event], packet: bytes | None, now_us: int) -> None:
+        """Something of others was appended, *packet* first if it is given: who holds what now, and what do we owe."""
+        self._receipts.appended(events, packet)
+        self._acknowledging.appended(events, now_us)
 
     def _spread(self, origin: Line, events: Sequence[Event], now_us: int) -> None:
         """Something was appended: ask where it came from for more, offer it on the other faces."""
@@ -347,36 +368,6 @@ class Node:
             origin.ask(PacketKind.WANT, now_us)
         if ask_chunks:
             origin.ask(PacketKind.CHNK, now_us)
-
-    def _received(
-        self, line: Line, length: int, digest: bytes, finding: Finding, reception: Reception, now_us: int
-    ) -> PacketReceived | None:
-        """The record of a received packet; None where junk has had its share of records."""
-        verdict = finding.verdict
-        if verdict is Verdict.NEW:
-            line.counters.new += 1
-        elif verdict is Verdict.INVALID:
-            line.counters.invalid += 1
-        if finding.reason == ORPHANS_FULL:
-            self._refusals.refuse("orphans", line.name)
-        useless = verdict is Verdict.INVALID or verdict is Verdict.NOT_OURS
-        if useless and not self._junk_meters[line.name].allow(now_us):
-            self._refusals.refuse("rate", line.name)
-            return None
-        return PacketReceived(
-            face=line.name,
-            packet=finding.kind,
-            length=length,
-            hash=digest[: limits.PACKET_HASH_SIZE],
-            verdict=finding.verdict,
-            reason=finding.reason if finding.verdict is Verdict.INVALID else None,
-            rssi_dbm=reception.rssi_dbm,
-            snr_db=reception.snr_db,
-            airtime_us=reception.airtime_us,
-            feed=finding.feed,
-            seq=finding.seq,
-            chunk=finding.chunk,
-        )
 
     # --- sending
 
@@ -412,16 +403,23 @@ class Node:
 
         Raises ContentTooLongError, FeedFullError, FeedForkedError, NodeReadOnlyError.
         """
+        effects: list[Effect] = []
+        first = self._publish(content, None, now_us, effects)
+        self._pump_all(now_us, effects)
+        return first, effects
+
+    def _publish(
+        self, content: bytes, type_: int | None, now_us: int, effects: list[Effect]
+    ) -> EntryAppended:
         if self._key is None:
             raise NodeReadOnlyError
-        published = self._replica.publish(self._key, content)
-        effects: list[Effect] = list(published)
+        published = self._replica.publish(self._key, content, type_)
+        effects += published
         for line in self._lines.values():
             self._gossip.push(line, published, now_us)
-        self._pump_all(now_us, effects)
         first = published[0]
         assert isinstance(first, EntryAppended)
-        return first, effects
+        return first
 
     def follow(self, feed: FeedId, now_us: int) -> list[Effect]:
         """Take *feed* into the set, if it is not there, and want it. Raises SetFullError, NodeReadOnlyError."""
@@ -458,6 +456,7 @@ class Node:
         hash_ = sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
         finding = self._replica.offer(packet, hash_, Origin.IMPORT, None)
         effects: list[Effect] = list(finding.events)
+        self._note(finding.events, packet, now_us)
         for event in finding.events:
             if isinstance(event, EntryAppended | ChunkAppended):
                 for line in self._lines.values():

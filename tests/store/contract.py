@@ -9,7 +9,7 @@ from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.port import Charge, FeedRecord, Store, StoredChunk, StoredEntry
+from tinyssb_node.store.port import Charge, FeedRecord, Receipt, Store, StoredChunk, StoredEntry
 
 ANA, BOB, EVE = sorted(FeedId(sha256(name).digest()) for name in (b"ana", b"bob", b"eve"))
 UDP = FaceName("udp")
@@ -54,6 +54,11 @@ def fork_proof(feed: FeedId, seq: int, other: bytes = b"o" * 120) -> ForkProof:
 
 def charge(band: str, number: int, ended_us: int | None = None, *, advert: bool = False) -> Charge:
     return Charge(band=band, number=number, advert=advert, airtime_us=205_056, ended_us=ended_us)
+
+
+def receipt(number: int, seq: int = 1, known_us: int = 0, **changes: object) -> Receipt:
+    values: dict[str, Any] = {"feed": ANA, "holder": BOB, "face": None, "speaker": b""}
+    return Receipt(number=number, seq=seq, known_us=known_us, **(values | changes))
 
 
 class StoreContract:
@@ -105,6 +110,44 @@ class StoreContract:
         store.commit(2)
         store.rollback()
         assert store.charges() == left
+
+    # Receipts
+
+    def test_receipts_are_kept_by_number_and_dated_by_their_commit(self, filled):
+        heard = receipt(9, 3, holder=None, face=UDP, speaker=b"xy")
+        filled.put_receipt(heard)
+        filled.put_receipt(receipt(2))
+        assert filled.receipts() == [receipt(2), heard]
+        filled.commit(5)
+        filled.put_receipt(receipt(3, 2))
+        filled.commit(6)
+        assert [each.known_us for each in filled.receipts()] == [5, 6, 5]
+        assert filled.receipts()[2].speaker == b"xy"
+
+    def test_a_receipt_put_again_takes_the_place_of_the_first(self, filled):
+        filled.put_receipt(receipt(1, 1))
+        filled.commit(5)
+        filled.put_receipt(receipt(1, 2, 5))
+        assert filled.receipts() == [receipt(1, 2)]
+        filled.rollback()
+        assert filled.receipts() == [receipt(1, 1, 5)]
+        filled.commit(7)
+        assert filled.receipts() == [receipt(1, 1, 5)]
+
+    def test_receipts_are_dropped_by_number(self, filled):
+        for number in (1, 2, 3):
+            filled.put_receipt(receipt(number))
+        filled.drop_receipts([2])
+        filled.commit(5)
+        filled.put_receipt(receipt(4))
+        filled.drop_receipts([1, 4, 77])
+        assert filled.receipts() == [receipt(3, known_us=5)]
+        filled.rollback()
+        assert filled.receipts() == [receipt(1, known_us=5), receipt(3, known_us=5)]
+        filled.drop_receipts([1])
+        filled.commit(6)
+        filled.rollback()
+        assert filled.receipts() == [receipt(3, known_us=5)]
 
     # Feeds
 
@@ -404,5 +447,6 @@ def snapshot(store: Store) -> tuple[object, ...]:
         list(store.forks()),
         store.last_arrival(),
         list(store.charges()),
+        list(store.receipts()),
         store.get_meta("boot"),
     )

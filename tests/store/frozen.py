@@ -10,7 +10,7 @@ from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import Advanced, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, Origin
-from tinyssb_node.store.port import Charge, FeedRecord, Store
+from tinyssb_node.store.port import Charge, FeedRecord, Receipt, Store
 
 FOLDER = Path(__file__).parents[1] / "vectors" / "store"
 NETWORK = Network()
@@ -22,6 +22,24 @@ def fill(store: Store, version: int) -> None:
     _fill(store)
     if version >= 2:
         _charge(store)
+    if version >= 3:
+        _receipts(store)
+
+
+def _receipts(store: Store) -> None:
+    """What was signed, what was heard with a name and without, and what we acknowledged ourselves."""
+    own, peer = OWN.feed_id, PEER.feed_id
+    for number, feed, seq, holder, face, speaker in (
+        (3, own, 2, None, FaceName("lora"), b"\x01\xfe"),
+        (5, own, 3, None, FaceName("udp"), b""),
+        (6, own, 3, peer, None, b""),
+        (9, peer, 1, own, None, b""),
+    ):
+        receipt = Receipt(
+            number=number, feed=feed, seq=seq, holder=holder, face=face, speaker=speaker, known_us=0
+        )
+        store.put_receipt(receipt)
+    store.commit(1_700_000_004_000_000)
 
 
 def _charge(store: Store) -> None:

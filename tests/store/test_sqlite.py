@@ -235,9 +235,9 @@ def test_a_reader_of_an_empty_file(path):
 
 def test_a_newer_schema_is_refused_and_left_alone(store, path):
     store.close()
-    tamper(path, "PRAGMA user_version = 3")
+    tamper(path, "PRAGMA user_version = 4")
     before = path.read_bytes()
-    with pytest.raises(StoreTooNewError, match=r"format 3.*up to 2"):
+    with pytest.raises(StoreTooNewError, match=r"format 4.*up to 3"):
         SqliteStore.open(path)
     with pytest.raises(StoreTooNewError):
         SqliteStore.open_readonly(path)

@@ -16,6 +16,7 @@ from tests.store.contract import (
     fork_proof,
     id_of,
     packet_of,
+    receipt,
     side_chain,
     snapshot,
 )
@@ -86,6 +87,16 @@ class Twins(RuleBasedStateMachine):
     @rule(band=bands, through=numbers)
     def drop_charges(self, band, through):
         self.both(lambda store: store.drop_charges(band, through))
+
+    @rule(feed=feeds, number=numbers, seq=st.integers(1, 3), holder=st.none() | feeds)
+    def put_receipt(self, feed, number, seq, holder):
+        if self.record_of(feed) is not None and (holder is None or self.record_of(holder) is not None):
+            put = receipt(number, seq, feed=feed, holder=holder, speaker=bytes((seq,)))
+            self.both(lambda store: store.put_receipt(put))
+
+    @rule(dropped=st.lists(numbers, max_size=3))
+    def drop_receipts(self, dropped):
+        self.both(lambda store: store.drop_receipts(dropped))
 
     @rule(value=st.text(max_size=3))
     def put_meta(self, value):

@@ -10,7 +10,7 @@ from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
-from tinyssb_node.feeds.author import compose
+from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import Duplicate, Extended, Forked, Held, Tip, accept, expectations, extend
 from tinyssb_node.feeds.fork import ForkProof, fork_ids
 from tinyssb_node.feeds.sidechain import Advanced, SideChain, advance, begin
@@ -335,8 +335,11 @@ class Replica:
 
     # --- our own feed
 
-    def publish(self, key: SigningKey, content: bytes) -> list[EntryAppended | ChunkAppended]:
-        """Append *content* to our feed: the entry, then the packets of its side chain.
+    def publish(
+        self, key: SigningKey, content: bytes, type_: int | None = None
+    ) -> list[EntryAppended | ChunkAppended]:
+        """Append *content* to our feed: the entry, then the packets of its side chain. With a *type_* of its own
+        content has at most 48 bytes, and no side chain.
 
         Raises ContentTooLongError, FeedFullError, FeedForkedError, NodeReadOnlyError.
         """
@@ -346,7 +349,10 @@ class Replica:
         record = self._records[feed]
         if record.forked_at is not None:
             raise FeedForkedError(feed, record.forked_at)
-        composed = compose(self._network, key, self._tips[feed], content)
+        if type_ is None:
+            composed = compose(self._network, key, self._tips[feed], content)
+        else:
+            composed = compose_fixed(self._network, key, self._tips[feed], content, type_=type_)
         events = self._append_entry(composed.extended, Origin.OWN, None).events
         chain = begin(feed, composed.extended.tip.seq, composed.extended.layout)
         for packet in composed.chunks:

@@ -10,7 +10,7 @@ from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.port import Charge, FeedRecord, StoredChunk, StoredEntry
+from tinyssb_node.store.port import Charge, FeedRecord, Receipt, StoredChunk, StoredEntry
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -58,6 +58,9 @@ class MemoryStore:
         self._side_chains = _Table[tuple[FeedId, int], SideChain](self._journal)
         self._forks = _Table[tuple[FeedId, int], ForkProof](self._journal)
         self._charges = _Table[tuple[str, int], Charge](self._journal)
+        self._receipts = _Table[int, Receipt](self._journal)
+        self._undated: set[int] = set()
+        """Receipts put since the last commit."""
         self._meta = _Table[str, str](self._journal)
         self._appends: list[StoredEntry | StoredChunk] = []
         """In order of arrival: number n at index n - 1."""
@@ -196,6 +199,21 @@ class MemoryStore:
         """All charges, sorted by account and number."""
         return [charge for _, charge in sorted(self._charges.rows.items())]
 
+    def put_receipt(self, receipt: Receipt) -> None:
+        """Add or replace a receipt; the next commit dates it."""
+        self._receipts.put(receipt.number, replace(receipt, known_us=0))
+        self._undated.add(receipt.number)
+
+    def drop_receipts(self, numbers: Sequence[int]) -> None:
+        """Forget the receipts of these numbers."""
+        for number in numbers:
+            self._receipts.remove(number)
+            self._undated.discard(number)
+
+    def receipts(self) -> Sequence[Receipt]:
+        """All receipts, by number."""
+        return [receipt for _, receipt in sorted(self._receipts.rows.items())]
+
     def get_meta(self, key: str) -> str | None:
         """A small value kept by name."""
         return self._meta.rows.get(key)
@@ -209,11 +227,15 @@ class MemoryStore:
         for index in range(self._committed, len(self._appends)):
             self._appends[index] = replace(self._appends[index], committed_us=wall_us)
         self._committed = len(self._appends)
+        for number in self._undated:
+            self._receipts.rows[number] = replace(self._receipts.rows[number], known_us=wall_us)
+        self._undated.clear()
         self._journal.clear()
 
     def rollback(self) -> None:
         """Forget everything written since the last commit."""
         del self._appends[self._committed :]
+        self._undated.clear()
         while self._journal:
             self._journal.pop()()
 

@@ -78,6 +78,26 @@ class Charge:
     """Ledger time by which it had left; None: it may not have left yet."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """Somebody is known to hold a feed up to an entry."""
+
+    number: int
+    """Counts receipts, upward."""
+    feed: FeedId
+    """What is held."""
+    seq: int
+    """Up to which entry."""
+    holder: FeedId | None
+    """Who holds it, and signed so; None: it was heard, and nobody knows whose station that is."""
+    face: FaceName | None
+    """Where it was heard; None for what was signed."""
+    speaker: bytes
+    """The name on the air of who was heard, 2 bytes; none where stations have no names."""
+    known_us: int
+    """Wall clock at the commit that kept it, microseconds since 1970; 0 before."""
+
+
 class Store(Protocol):
     """Everything between two commits is one transaction: all of it is kept, or none.
 
@@ -167,6 +187,18 @@ class Store(Protocol):
 
     def charges(self) -> Sequence[Charge]:
         """All charges, sorted by account and number."""
+        ...
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        """Add or replace a receipt; the next commit dates it. Its feed, and its holder, were put before."""
+        ...
+
+    def drop_receipts(self, numbers: Sequence[int]) -> None:
+        """Forget the receipts of these numbers."""
+        ...
+
+    def receipts(self) -> Sequence[Receipt]:
+        """All receipts, by number."""
         ...
 
     def get_meta(self, key: str) -> str | None:

@@ -20,7 +20,7 @@ from tinyssb_node.feeds.fork import ForkProof, parse_proof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.lock import FolderLock
-from tinyssb_node.store.port import Charge, FeedRecord, StoredChunk, StoredEntry
+from tinyssb_node.store.port import Charge, FeedRecord, Receipt, StoredChunk, StoredEntry
 from tinyssb_node.store.sqlite_file import let_others_read, open_for_reading, open_for_writing, store_faults
 
 _HASH_PREFIX: Final = 8
@@ -68,6 +68,7 @@ class SqliteStore:
         self._new_entries: list[tuple[int, int, int, int, bytes, bytes, str, str | None]] = []
         self._new_chunks: list[tuple[int, int, int, int, int, bytes, str, str | None]] = []
         self._new_side_chains: dict[tuple[int, int], SideChain] = {}
+        self._new_receipts: dict[int, Receipt] = {}
         self._arrival = 0
         """The last arrival number given."""
         self._committed = 0
@@ -245,6 +246,22 @@ class SqliteStore:
             for band, number, advert, airtime_us, ended_us in self._select(sql, ())
         ]
 
+    def put_receipt(self, receipt: Receipt) -> None:
+        """Add or replace a receipt; the next commit dates it."""
+        self._new_receipts[receipt.number] = replace(receipt, known_us=0)
+
+    def drop_receipts(self, numbers: Sequence[int]) -> None:
+        """Forget the receipts of these numbers."""
+        for number in numbers:
+            self._new_receipts.pop(number, None)
+        self._write("DELETE FROM receipts WHERE number = ?", [(number,) for number in numbers])
+
+    def receipts(self) -> Sequence[Receipt]:
+        """All receipts, by number."""
+        sql = "SELECT number, feed, seq, holder, face, speaker, known_us FROM receipts"
+        found = {row[0]: self._receipt(row) for row in self._select(sql, ())}
+        return [receipt for _, receipt in sorted((found | self._new_receipts).items())]
+
     def get_meta(self, key: str) -> str | None:
         """A small value kept by name."""
         return next(
@@ -261,6 +278,10 @@ class SqliteStore:
         if self._moved:
             rows = [_feed_row(self._feeds[feed]) for feed in self._moved]
             self._write("INSERT OR REPLACE INTO feeds VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        if self._new_receipts:
+            dated = [self._receipt_row(receipt, wall_us) for receipt in self._new_receipts.values()]
+            self._write("INSERT OR REPLACE INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?)", dated)
+            self._new_receipts.clear()
         if self._arrival > self._committed:
             self._write("INSERT INTO commits VALUES (?, ?)", [(self._arrival, wall_us)])
         if self._connection.in_transaction:
@@ -288,6 +309,7 @@ class SqliteStore:
         self._new_entries.clear()
         self._new_chunks.clear()
         self._new_side_chains.clear()
+        self._new_receipts.clear()
         self._moved.clear()
         self._load()
 
@@ -380,6 +402,23 @@ class SqliteStore:
             arrival=arrival,
             committed_us=committed_us,
         )
+
+    def _receipt(self, row: tuple[int, int, int, int | None, str | None, bytes, int]) -> Receipt:
+        number, feed, seq, holder, face, speaker, known_us = row
+        return Receipt(
+            number=number,
+            feed=self._ids[feed],
+            seq=seq,
+            holder=None if holder is None else self._ids[holder],
+            face=None if face is None else FaceName(face),
+            speaker=speaker,
+            known_us=known_us,
+        )
+
+    def _receipt_row(self, receipt: Receipt, wall_us: int) -> tuple[_SqlValue, ...]:
+        holder = None if receipt.holder is None else self._feeds[receipt.holder].number
+        feed = self._feeds[receipt.feed].number
+        return (receipt.number, feed, receipt.seq, holder, receipt.face, receipt.speaker, wall_us)
 
 
 def _take_lock(path: Path) -> FolderLock:

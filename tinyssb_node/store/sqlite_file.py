@@ -9,7 +9,7 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
 
-STORE_VERSION: Final = 2
+STORE_VERSION: Final = 3
 """The schema written, and the newest read (``PRAGMA user_version``)."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSn", "big")
 """Tells a node's store from other databases, the analytics' own among them (``PRAGMA application_id``)."""
@@ -89,7 +89,18 @@ _CHARGES: Final = """charges (
     PRIMARY KEY (band, number)
 ) WITHOUT ROWID;
 """
-"""What version 2 added."""
+_RECEIPTS: Final = """receipts (
+    number INTEGER PRIMARY KEY,
+    feed INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    holder INTEGER,
+    face TEXT,
+    speaker BLOB NOT NULL,
+    known_us INTEGER NOT NULL
+);
+"""
+_ADDED: Final = {2: _CHARGES, 3: _RECEIPTS}
+"""The table that each version added to the one before."""
 
 _FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
 """No room for the store, or for the index of its write-ahead log."""
@@ -132,7 +143,7 @@ def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         if version is None:
             _create(connection)
         elif version < STORE_VERSION:
-            _migrate(connection)
+            _migrate(connection, version)
         if not alone:
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -170,7 +181,8 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
             raise StoreDamagedError(path, "it is empty")
         if version < STORE_VERSION:
             # A reader may not migrate the file; what it lacks is there for this connection, empty.
-            connection.execute(f"CREATE TEMPORARY TABLE {_CHARGES}")
+            for table in _added_since(version):
+                connection.execute(f"CREATE TEMPORARY TABLE {table}")
         undo.pop_all()
         return connection
 
@@ -191,14 +203,19 @@ def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
 
 def _create(connection: sqlite3.Connection) -> None:
     """Write the schema, all of it or nothing."""
+    added = "".join(f"CREATE TABLE {table} " for table in _ADDED.values())
     connection.executescript(
-        f"BEGIN IMMEDIATE; {_SCHEMA} CREATE TABLE {_CHARGES} PRAGMA application_id = {APPLICATION_ID}; "
+        f"BEGIN IMMEDIATE; {_SCHEMA} {added} PRAGMA application_id = {APPLICATION_ID}; "
         f"PRAGMA user_version = {STORE_VERSION}; COMMIT;"
     )
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
-    """Bring version 1 to this version, all of it or nothing: a table is added, no row is touched."""
-    connection.executescript(
-        f"BEGIN IMMEDIATE; CREATE TABLE {_CHARGES} PRAGMA user_version = {STORE_VERSION}; COMMIT;"
-    )
+def _migrate(connection: sqlite3.Connection, version: int) -> None:
+    """Bring an older *version* to this one, all of it or nothing: tables are added, no row is touched."""
+    added = "".join(f"CREATE TABLE {table} " for table in _added_since(version))
+    connection.executescript(f"BEGIN IMMEDIATE; {added} PRAGMA user_version = {STORE_VERSION}; COMMIT;")
+
+
+def _added_since(version: int) -> list[str]:
+    """The tables that a file of *version* lacks."""
+    return [table for number, table in _ADDED.items() if number > version]

@@ -1,0 +1,55 @@
+"""The record of what came in on the faces, and how much of it a stranger's junk may take."""
+
+from tinyssb_node import limits
+from tinyssb_node.events import PacketReceived
+from tinyssb_node.ids import FaceName, Verdict
+from tinyssb_node.replication.replica import ORPHANS_FULL, Finding
+from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.link import Reception
+from tinyssb_node.scheduling.refusals import JunkMeter, Refusals
+
+
+class Taken:
+    """Counts and records received packets."""
+
+    def __init__(self, refusals: Refusals) -> None:
+        self._refusals = refusals
+        self._junk_meters: dict[FaceName, JunkMeter] = {}
+
+    def face_up(self, face: FaceName, now_us: int) -> None:
+        """A face can be used."""
+        self._junk_meters[face] = JunkMeter(now_us)
+
+    def face_down(self, face: FaceName) -> None:
+        """A face is gone."""
+        del self._junk_meters[face]
+
+    def record(
+        self, line: Line, length: int, digest: bytes, finding: Finding, reception: Reception, now_us: int
+    ) -> PacketReceived | None:
+        """The record of a received packet; None where junk has had its share of records."""
+        verdict = finding.verdict
+        if verdict is Verdict.NEW:
+            line.counters.new += 1
+        elif verdict is Verdict.INVALID:
+            line.counters.invalid += 1
+        if finding.reason == ORPHANS_FULL:
+            self._refusals.refuse("orphans", line.name)
+        useless = verdict is Verdict.INVALID or verdict is Verdict.NOT_OURS
+        if useless and not self._junk_meters[line.name].allow(now_us):
+            self._refusals.refuse("rate", line.name)
+            return None
+        return PacketReceived(
+            face=line.name,
+            packet=finding.kind,
+            length=length,
+            hash=digest[: limits.PACKET_HASH_SIZE],
+            verdict=finding.verdict,
+            reason=finding.reason if finding.verdict is Verdict.INVALID else None,
+            rssi_dbm=reception.rssi_dbm,
+            snr_db=reception.snr_db,
+            airtime_us=reception.airtime_us,
+            feed=finding.feed,
+            seq=finding.seq,
+            chunk=finding.chunk,
+        )
