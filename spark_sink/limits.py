@@ -159,6 +159,8 @@ DIRTY_AT_A_TIME: Final = 500_000
 """Marks looked at in one pass: a thousand nodes' logs of three weeks."""
 SIGHTS_AT_A_TIME: Final = 400_000
 """Single packets and arrivals that are joined at a time: about 150 MB, and half a second."""
+SIGHTS_IN_MEMORY: Final = 3_000_000
+"""Up to so many are unpacked once for the two looks that clocks take at them: 170 MB. More are unpacked twice."""
 NODES_AT_A_TIME: Final = 16
 """Nodes whose sights are unpacked at a time when clocks are estimated: a week of them has about 250,000."""
 HOURS_BEFORE_US: Final = 2 * 60_000_000

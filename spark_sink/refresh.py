@@ -7,7 +7,7 @@ whatever kills the job and whenever, the next pass does what is left.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -152,7 +152,7 @@ class Refresh:
         newest_us = {(int(node), int(boot)): int(last_us) for node, boot, last_us in newest}  # type: ignore[arg-type] # columns of whole numbers and texts
         if not self._keys:
             return
-        rows = clock_rows(self._records, names)
+        rows = clock_rows(self._all_records(), names)
         clocks = corrections(rows)
         shifted = {(each.node_no, each.boot) for each in moved(self._clocks, clocks, newest_us, least_us)}
         if least_us and not shifted:
@@ -179,6 +179,20 @@ class Refresh:
         marked = keys[own | meets]
         columns = {name: pa.array(marked[:, place]) for place, name in enumerate(_KEY)}
         return pa.table(columns), np.setdiff1d(left, covered)
+
+    def _all_records(self) -> Callable[[], Iterable[Records]]:
+        """What gives all records, again and again: from memory where there are few."""
+        if self._sights() > limits.SIGHTS_IN_MEMORY:
+            return self._records
+        kept = list(self._records())
+        return lambda: kept
+
+    def _sights(self) -> int:
+        """How many there are."""
+        with self._lock:
+            ((sights,),) = self._database.rows("SELECT coalesce(sum(n), 0) FROM sights")
+        assert isinstance(sights, int)
+        return sights
 
     def _records(self) -> Iterator[Records]:
         parts = hours.records_by_node(self._database, self._keys)
@@ -222,10 +236,7 @@ class Refresh:
 
     def _chunks(self, todo: Ints, known: Reach) -> Iterator[Ints]:
         """Hours in a row, so many that their sights are joined in one go."""
-        with self._lock:
-            ((sights,),) = self._database.rows("SELECT coalesce(sum(n), 0) FROM sights")
-        assert isinstance(sights, int)
-        per_key = sights / max(1, len(known.hour_us))
+        per_key = self._sights() / max(1, len(known.hour_us))
         starts = np.sort(known.low_us)
         begin = 0
         for end in range(1, len(todo) + 1):

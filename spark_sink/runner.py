@@ -81,14 +81,14 @@ def _watch(query: "StreamingQuery", settings: Settings, tell: Callable[[str], No
     from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
 
     failures: tuple[type[Exception], ...] = (StreamingQueryException, *_java_gone())
-    told = -1
+    progress = _Progress(query, settings, tell)
     with _stop_signals() as stopped:
         try:
             while not query.awaitTermination(_POLL_S):  # type: ignore[arg-type] # seconds may be a fraction
-                told = _tell_progress(query, settings, told, tell)
+                progress.look()
                 if stopped:
                     query.stop()
-            _tell_progress(query, settings, told, tell)
+            progress.look()
         except failures as error:
             # Who ends a whole group of processes, as systemd does, ends Java too, and it does not wait for us.
             if not stopped:
@@ -121,24 +121,27 @@ def _stop_signals() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _tell_progress(
-    query: "StreamingQuery", settings: Settings, told: int, tell: Callable[[str], None]
-) -> int:
-    """Say how far reading has come, if it has come further. Returns the batch that was told of."""
-    progress = query.lastProgress
-    if progress is None or progress["batchId"] <= told or progress["numInputRows"] == 0:
-        return told
-    read, total = _bytes_read(settings, progress["sources"][0]["endOffset"])
-    tell(f"{read / 2**20:8.1f} of {total / 2**20:.1f} MB read, {100 * read // max(total, 1):3d} %")
-    return int(progress["batchId"])
+class _Progress:
+    """Says how far reading has come, whenever it has come further."""
 
+    def __init__(self, query: "StreamingQuery", settings: Settings, tell: Callable[[str], None]) -> None:
+        self._query = query
+        self._tell = tell
+        self._planner = Planner(open_files(settings.logs, settings.endpoint))
+        self._told = -1
 
-def _bytes_read(settings: Settings, end: str) -> tuple[int, int]:
-    """Bytes before the offset *end* among all that are there."""
-    planner = Planner(open_files(settings.logs, settings.endpoint))
-    planner.refresh()
-    total = planner.bytes_listed()
-    return total - planner.bytes_behind(parse_offset(json.loads(end))), total
+    def look(self) -> None:
+        """Look once."""
+        progress = self._query.lastProgress
+        if progress is None or progress["batchId"] <= self._told or progress["numInputRows"] == 0:
+            return
+        self._told = int(progress["batchId"])
+        self._planner.refresh()
+        total = self._planner.bytes_listed()
+        read = total - self._planner.bytes_behind(
+            parse_offset(json.loads(progress["sources"][0]["endOffset"]))
+        )
+        self._tell(f"{read / 2**20:8.1f} of {total / 2**20:.1f} MB read, {100 * read // max(total, 1):3d} %")
 
 
 def plain(text: str, settings: Settings) -> errors.SinkError:
