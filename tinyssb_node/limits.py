@@ -487,66 +487,14 @@ SALTS_MAX: Final = 4
 SALT_TRIES_MAX: Final = 8
 """Salts tried until no two ids of one's own look alike; the second one is needed once in 130,000 times."""
 
-# --- The web page (docs/decisions/0030) -------------------------------------------------------------------------------
+# --- The web page's process (docs/decisions/0030) ---------------------------------------------------------------------
 
 WEB_PORT: Final = 8_780
 """Where the page is unless told otherwise: beside the sink's, which is at 8765."""
-WEB_TOKEN_SIZE: Final = 16
-"""Bytes of a token that we make: nobody guesses 128 bits, and a QR code of the link stays small."""
-WEB_TOKEN_MIN: Final = 16
-"""Fewest characters of a token of the user's own: 64 bits if they are hexadecimal digits."""
-WEB_TOKEN_MAX: Final = 256
-"""Bytes of a file with a token that are read: a longer one is some other file."""
-WEB_CONNECTIONS_MAX: Final = 48
-"""Connections at a time: a dozen phones, of which each listens on one and asks on some."""
-WEB_LISTENERS_MAX: Final = 16
-"""Pages that listen at a time; further ones are told so, and ask again."""
-WEB_TARGET_MAX: Final = 512
-"""Bytes of path and query: the longest that the page asks for has 120."""
-WEB_BODY_MAX: Final = 32_768
-"""Bytes of a request's body: a message of WEB_TEXT_MAX characters, each of six bytes as JSON may write it."""
-WEB_TEXT_MAX: Final = 4_000
-"""Characters of a message: 41 packets and more, 8 s of air at SF7; who has more to say attaches a file."""
-assert WEB_TEXT_MAX * 6 < WEB_BODY_MAX
-WEB_ROWS: Final = 50
-"""Messages that the page asks for at a time: some screens of a phone."""
-WEB_ROWS_MAX: Final = 200
-"""Most messages in an answer."""
-WEB_QUOTE_MAX: Final = 160
-"""Characters of a message that an answer to it shows: two lines of a phone."""
-WEB_QUOTES_MAX: Final = 3
-"""Messages shown above one that answers several."""
-WEB_MISSING_MAX: Final = 8
-"""People named who are not known to have a message: more fit into no line."""
-WEB_WAITING_MAX: Final = 20
-"""Messages shown that wait for what they follow: the latest ones."""
-WEB_PEOPLE_MAX: Final = 255
-"""People in an answer: as many as a set has feeds."""
-WEB_QUESTIONS_MAX: Final = 64
-"""Questions that may wait for the thread that asks the catalog; each takes some milliseconds."""
-WEB_PATIENCE_S: Final = 3.0
-"""Seconds that a page's question waits while a store is gone through for the first time, before it is told so."""
-WEB_SENT_MAX: Final = 256
-"""Sent messages whose outcome is remembered, for pages that lost the answer and send again."""
-WEB_TICK_S: Final = 1.0
-"""Seconds between two looks for news while a page listens: a Pi's core spends some thousandths on them."""
-WEB_SIGN_S: Final = 5.0
-"""Seconds between signs of life to a page without news; it takes three missing ones for a lost connection."""
-WEB_RETRY_MS: Final = 2_000
-"""What a page waits before it connects again."""
-WEB_CALL_S: Final = 10.0
-"""Seconds that a page's question waits for the daemon: beyond it a person thinks it has failed, too."""
-WEB_COOKIE_AGE_S: Final = 180 * 86_400
-"""How long a browser that gave the token is let in: a season on the hill."""
-WEB_SHUTDOWN_S: Final = 2
-"""Seconds that an answer under way has to end when the server stops."""
 WEB_END_S: Final = 5.0
 """Seconds after which the daemon kills a page's process that does not end: less than systemd gives the daemon."""
-assert WEB_SHUTDOWN_S < WEB_END_S
 WEB_RESTART_MAX_S: Final = 300.0
 """Longest wait before the page's process is started again: what keeps it from running is seldom gone sooner."""
-WEB_ADDRESSES_MAX: Final = 8
-"""Addresses of this machine that are told: more fit on no screen."""
 
 # --- The terminal screen (docs/decisions/0029) ------------------------------------------------------------------------
 
