@@ -7,7 +7,7 @@ whatever kills the job and whenever, the next pass does what is left.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,7 +23,7 @@ from spark_sink.derive.facts import HOUR_US, Facts, Ints
 from spark_sink.derive.mesh_time import Corrections, corrections, moved
 from spark_sink.derive.transmissions import transmissions
 from spark_sink.hours import Loader, Reach
-from spark_sink.serving import derived, marks, retention
+from spark_sink.serving import derived, marks, meta, retention
 from spark_sink.serving import facts as stored
 from spark_sink.serving.port import Database
 from spark_sink.serving.tables import TABLES
@@ -47,6 +47,12 @@ def derive(facts: Facts) -> dict[str, pa.Table]:
         "progress": progress.progress(facts),
         "groups": groups.groups(facts),
     }
+
+
+def _hours(keys: Iterable[Sequence[int]]) -> pa.Table:
+    """Hours of logs as marks want them."""
+    columns = np.array(list(keys), np.int64).reshape(-1, len(_KEY)).T
+    return pa.table({name: pa.array(column) for name, column in zip(_KEY, columns, strict=True)})
 
 
 @dataclass(slots=True)
@@ -86,6 +92,15 @@ class Refresh:
         with lock:
             self._clocks = self._stored_clocks()
             self._keys = hours.keys_of(database)
+            self._renew()
+
+    def _renew(self) -> None:
+        """Mark everything if derived tables were made by other definitions than ours."""
+        if meta.read_derived(self._database) == limits.DERIVED_VERSION:
+            return
+        with self._database.transaction():
+            marks.mark(self._database, _hours(sorted(self._keys)), self._wall_us())
+            meta.write_derived(self._database)
 
     def pass_(self) -> bool:
         """Bring derived tables up to date, as far as clocks allow that were estimated some time ago.
@@ -176,9 +191,7 @@ class Refresh:
         after = hours.reach(clocks, *keys.T)
         meets = np.searchsorted(left, after.low_us) < np.searchsorted(left, after.high_us, "right")
         covered = hours.hours_between(after.low_us[meets], after.high_us[meets])
-        marked = keys[own | meets]
-        columns = {name: pa.array(marked[:, place]) for place, name in enumerate(_KEY)}
-        return pa.table(columns), np.setdiff1d(left, covered)
+        return _hours(keys[own | meets].tolist()), np.setdiff1d(left, covered)
 
     def _all_records(self) -> Callable[[], Iterable[Records]]:
         """What gives all records, again and again: from memory where there are few."""

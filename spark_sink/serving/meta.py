@@ -28,6 +28,28 @@ def write_program(database: Database) -> None:
     )
 
 
+DERIVED: Final = "derived"
+"""The row that says which version of the definitions derived tables are made by."""
+
+
+def read_derived(reader: Reader) -> int | None:
+    """By which version derived tables were made; None before they were. Raises DatabaseFailedError."""
+    rows = reader.rows("SELECT CAST(value AS bigint) FROM meta WHERE name = ?", (DERIVED,))
+    if not rows:
+        return None
+    ((number,),) = rows
+    assert isinstance(number, int)
+    return number
+
+
+def write_derived(database: Database) -> None:
+    """Say that they are made by ours. Within a transaction. Raises DatabaseFailedError."""
+    database.execute(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (DERIVED, str(limits.DERIVED_VERSION)),
+    )
+
+
 SIGHTS_SINCE: Final = "sights_since_us"
 """The row that says since which hour of mesh time single packets are kept; there is none while all are."""
 

@@ -68,3 +68,16 @@ def test_old_packets_go_and_what_was_made_of_them_stays(stream: Stream) -> None:
     short.settle()
     assert 0 < count(stream, "sights") < kept
     assert contents.derived(stream.database) == before
+
+
+def test_other_definitions_make_all_hours_anew(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream.refresh.settle()
+    wanted = contents.derived(stream.database)
+    with stream.database.transaction():
+        for table in ("links", "uses", "delays"):
+            stream.database.execute(f"DELETE FROM {table}")
+    assert not Refresh(stream.database, threading.Lock()).pass_(), "made by the same definitions"
+    monkeypatch.setattr(limits, "DERIVED_VERSION", limits.DERIVED_VERSION + 1)
+    Refresh(stream.database, threading.Lock()).settle()
+    assert contents.derived(stream.database) == wanted
+    assert count(stream, "dirty") == 0
