@@ -1,0 +1,424 @@
+"""What the phone app says with a feed: text and voice, aliases, boards, games, receipts (docs/formats/messages.md).
+
+A message is one BIPF list that begins with three letters. ``parse`` gives any bytes a meaning: what is not exactly a
+message that we know is `Opaque`, and nothing is lost. ``links`` says in which tangle a message stands, and behind what.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeGuard
+
+from tinyssb_node import limits
+from tinyssb_node.codec import bipf
+from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.references import (
+    FeedRef,
+    MessageRef,
+    feed_ids,
+    feed_text,
+    message_ids,
+    message_ref_text,
+    message_text,
+    read_feed_ref,
+    read_message_ref,
+)
+from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.errors import UnsayableMessageError
+from tinyssb_node.ids import FeedId, MessageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """``TAV``: text, recorded voice, or both. Public, or inside a private message."""
+
+    tips: tuple[MessageRef, ...] = ()
+    """What its author had seen last in this conversation."""
+    text: str | None
+    voice: bytes | None = None
+    """Codec2 audio as the app records it."""
+    said_s: int
+    """The author's clock, seconds since 1970. Shown, never trusted."""
+    recipients: tuple[FeedRef, ...] | None = None
+    """Whom a private one is for, its author last; None: it is public."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alias:
+    """``IAM``: what an author calls itself; empty: no longer anything."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardStep:
+    """``KAN``: an operation on a kanban board; `board.fold` makes a board of them."""
+
+    board: MessageRef | None
+    """The message that created the board; None where this is it."""
+    previous: tuple[MessageRef, ...] = ()
+    """The tips of the board that its author had seen."""
+    operation: str
+    """`board.Operation`, or one that we do not know."""
+    args: tuple[str, ...] = ()
+    """As the app reads them: bytes are base64 text here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameMove:
+    """``TTT``: a step of a game of tic-tac-toe."""
+
+    action: str
+    """``N`` invites, ``A`` accepts, ``M`` moves, ``E`` ends, ``G`` gives up, ``V`` reports a violation."""
+    args: tuple[str, ...] = ()
+    """``N``: the invited feed. Others: the message that invited, then for ``M`` the cell from 0 to 8."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """``ACK``: its author has looked at a private message."""
+
+    message: MessageRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """``DLV``: a private message has reached its author."""
+
+    message: MessageRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """``TRT``: how far its author trusts a contact. The app seals it for its author alone."""
+
+    tips: tuple[MessageRef, ...] = ()
+    contact: FeedRef
+    level: int
+    """0: not at all; the app writes 2 for a contact met in person."""
+    said_s: int
+    """The author's clock, seconds since 1970."""
+    recipients: tuple[FeedRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """``DEL``: its author took a contact out of its list (1), or put it back (0). Sealed for its author alone."""
+
+    contact: FeedRef
+    deleted: int
+    recipients: tuple[FeedRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A bare BIPF text, as ``tinyssb publish`` writes it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """A private message, or bytes that could be one: `private.unseal` tells."""
+
+    box: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opaque:
+    """Content without a meaning here, whole."""
+
+    content: bytes
+
+
+Message: TypeAlias = (
+    Post | Alias | BoardStep | GameMove | Acknowledged | Delivered | Trust | Deletion | Text | Sealed | Opaque
+)
+
+_CREATE: Final = "board/create"
+_INVITE: Final = "N"
+_NO_TIPS: Final = "null"
+"""What the app writes, as text, where a board has no earlier operations."""
+
+
+# --- reading
+
+
+def parse(content: bytes) -> Message:
+    """What *content* means. Any bytes mean something, if only `Opaque`; nothing is raised.
+
+    The 48 bytes of an entry of type 0 may end in zeros.
+    """
+    value = decode(content)
+    message = None if value is None else read_message(value)
+    return Opaque(content=content) if message is None else message
+
+
+def decode(content: bytes) -> bipf.Value:
+    """The BIPF value that is all of *content*; in 48 bytes zeros may follow a list. None if there is none.
+
+    Only a list: plain text of 48 bytes with zeros behind it often looks like a shorter text in BIPF.
+    """
+    try:
+        value, end = bipf.decode_prefix(content)
+    except bipf.BipfError:
+        return None
+    if end == len(content):
+        return value
+    padded = len(content) == limits.CONTENT_SIZE and not any(content[end:])
+    return value if padded and isinstance(value, list) else None
+
+
+def read_message(value: bipf.Value) -> Message | None:
+    """The same for content that is decoded already; None where it has no meaning here."""
+    if isinstance(value, str):
+        return Text(text=value)
+    if isinstance(value, bytes):
+        return Sealed(box=value)
+    if not isinstance(value, list) or not value or not isinstance(value[0], str):
+        return None
+    reader = _READERS.get(value[0])
+    return None if reader is None else reader(value)
+
+
+def _read_post(items: Sequence[bipf.Value]) -> Message | None:
+    if len(items) >= 2 and not isinstance(items[1], list):
+        items = ["TAV", [], *items[1:]]  # as the app wrote it before it knew tips
+    if len(items) < 5:
+        return None
+    tips, text, voice, said_s = _message_refs(items[1]), items[2], items[3], items[4]
+    recipients = _feed_refs(items[5]) if len(items) > 5 and items[5] is not None else ()
+    if tips is None or recipients is None or not _is_int(said_s):
+        return None
+    if not isinstance(text, str | None) or not isinstance(voice, bytes | None):
+        return None
+    return Post(tips=tips, text=text, voice=voice, said_s=said_s, recipients=recipients or None)
+
+
+def _read_alias(items: Sequence[bipf.Value]) -> Message | None:
+    return Alias(name=items[1]) if len(items) > 1 and isinstance(items[1], str) else None
+
+
+def _read_step(items: Sequence[bipf.Value]) -> Message | None:
+    if len(items) < 4 or not isinstance(items[3], str):
+        return None
+    board = None if items[1] is None or items[1] == _NO_TIPS else read_message_ref(items[1])
+    previous = () if items[2] is None or items[2] == _NO_TIPS else _message_refs(items[2])
+    args = _texts(items[4:])
+    if previous is None or args is None or (board is None and items[1] is not None and items[1] != _NO_TIPS):
+        return None
+    return BoardStep(board=board, previous=previous, operation=items[3], args=args)
+
+
+def _read_game(items: Sequence[bipf.Value]) -> Message | None:
+    args = _texts(items[2:])
+    if len(items) < 2 or not isinstance(items[1], str) or args is None:
+        return None
+    return GameMove(action=items[1], args=args)
+
+
+def _read_acknowledged(items: Sequence[bipf.Value]) -> Message | None:
+    ref = read_message_ref(items[1]) if len(items) > 1 else None
+    return None if ref is None else Acknowledged(message=ref)
+
+
+def _read_delivered(items: Sequence[bipf.Value]) -> Message | None:
+    ref = read_message_ref(items[1]) if len(items) > 1 else None
+    return None if ref is None else Delivered(message=ref)
+
+
+def _read_trust(items: Sequence[bipf.Value]) -> Message | None:
+    if len(items) < 5:
+        return None
+    tips, contact, level, said_s = _message_refs(items[1]), read_feed_ref(items[2]), items[3], items[4]
+    recipients = _feed_refs(items[6]) if len(items) > 6 else ()
+    if tips is None or contact is None or recipients is None or not _is_int(level) or not _is_int(said_s):
+        return None
+    return Trust(tips=tips, contact=contact, level=level, said_s=said_s, recipients=recipients)
+
+
+def _read_deletion(items: Sequence[bipf.Value]) -> Message | None:
+    if len(items) < 3:
+        return None
+    contact, deleted = read_feed_ref(items[1]), items[2]
+    recipients = _feed_refs(items[3]) if len(items) > 3 else ()
+    if contact is None or recipients is None or not _is_int(deleted):
+        return None
+    return Deletion(contact=contact, deleted=deleted, recipients=recipients)
+
+
+_READERS: Final[dict[str, Callable[[Sequence[bipf.Value]], Message | None]]] = {
+    "TAV": _read_post,
+    "IAM": _read_alias,
+    "KAN": _read_step,
+    "TTT": _read_game,
+    "ACK": _read_acknowledged,
+    "DLV": _read_delivered,
+    "TRT": _read_trust,
+    "DEL": _read_deletion,
+}
+
+
+def _is_int(value: bipf.Value) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _message_refs(value: bipf.Value) -> tuple[MessageRef, ...] | None:
+    if not isinstance(value, list) or len(value) > limits.TANGLE_PREVIOUS_MAX:
+        return None
+    refs = [read_message_ref(item) for item in value]
+    return None if None in refs else tuple(ref for ref in refs if ref is not None)
+
+
+def _feed_refs(value: bipf.Value) -> tuple[FeedRef, ...] | None:
+    if not isinstance(value, list) or len(value) > content_limits.MESSAGE_NAMES_MAX:
+        return None
+    refs = [read_feed_ref(item) for item in value]
+    return None if None in refs else tuple(ref for ref in refs if ref is not None)
+
+
+def _texts(items: Sequence[bipf.Value]) -> tuple[str, ...] | None:
+    """*items* as the app reads them: text as it is, bytes in base64. None if there is anything else."""
+    if len(items) > content_limits.MESSAGE_NAMES_MAX:
+        return None
+    texts = [message_ref_text(item) for item in items if isinstance(item, str | bytes)]
+    return tuple(texts) if len(texts) == len(items) else None
+
+
+# --- writing
+
+
+def serialize(message: Message) -> bytes:
+    """The content to publish, as the app writes it.
+
+    Raises UnsayableMessageError: half a surrogate pair in a text, a number of more than 8 bytes, too many names.
+    """
+    if isinstance(message, Opaque):
+        return message.content
+    try:
+        content = bipf.encode(to_value(message))
+    except bipf.BipfError as error:
+        raise UnsayableMessageError(error.reason) from error
+    if parse(content) == Opaque(content=content):
+        raise UnsayableMessageError(
+            "it names more messages, people or arguments than the format has room for"
+        )
+    return content
+
+
+def to_value(message: Message) -> bipf.Value:
+    """The BIPF value of *message*; of what is `Opaque` its bytes."""
+    match message:
+        case Post():
+            items = ["TAV", _ref_values(message.tips), message.text, message.voice, message.said_s]
+            return [*items, _feed_values(message.recipients)] if message.recipients else [*items]
+        case Alias():
+            return ["IAM", message.name]
+        case BoardStep():
+            previous: bipf.Value = list(message.previous) or _NO_TIPS
+            return ["KAN", message.board, previous, message.operation, *map(_arg_value, message.args)]
+        case GameMove():
+            return ["TTT", message.action, *message.args]
+        case Acknowledged() | Delivered():
+            return ["ACK" if isinstance(message, Acknowledged) else "DLV", _ref_value(message.message)]
+        case Trust() | Deletion():
+            return _contact_items(message)
+        case Text():
+            return message.text
+        case Sealed():
+            return message.box
+        case Opaque():
+            return message.content
+
+
+def _contact_items(message: Trust | Deletion) -> bipf.Value:
+    """A message about a contact, which the app spells in hexadecimal digits there, and only there."""
+    contact = message.contact.hex() if isinstance(message.contact, FeedId) else message.contact
+    people = _feed_values(message.recipients)
+    if isinstance(message, Deletion):
+        return ["DEL", contact, message.deleted, people]
+    return ["TRT", _ref_values(message.tips), contact, message.level, message.said_s, None, people]
+
+
+def _ref_value(ref: MessageRef) -> bipf.Value:
+    return message_text(ref) if isinstance(ref, MessageId) else ref
+
+
+def _ref_values(refs: Iterable[MessageRef]) -> list[bipf.Value]:
+    return [_ref_value(ref) for ref in refs]
+
+
+def _feed_values(refs: Iterable[FeedRef]) -> list[bipf.Value]:
+    return [feed_text(ref) if isinstance(ref, FeedId) else ref for ref in refs]
+
+
+def _arg_value(text: str) -> bipf.Value:
+    """An id as its bytes, as the app does; it does so with all base64, we with nothing else."""
+    ref = read_message_ref(text)
+    return text if ref is None else ref
+
+
+# --- tangles
+
+
+def tips_form(ids: Iterable[MessageId], virtual: MessageId | None = None) -> tuple[MessageRef, ...]:
+    """What to put into `Post.tips` or `BoardStep.previous` to follow *ids*, the *virtual* root left out.
+
+    Sorted, and at most `limits.TIPS_WRITTEN_MAX`: the others stay tips for the messages to come.
+    """
+    return tuple(sorted(set(ids) - {PUBLIC_ROOT, virtual})[: content_limits.TIPS_WRITTEN_MAX])
+
+
+def links(message: Message, author: FeedId, reader: FeedId | None = None) -> Place | None:
+    """In which tangle *message* of *author* stands, and what it follows; None: in none.
+
+    *reader* is whose key opened it, for what was sealed and only then: that is part of a private conversation.
+    """
+    if isinstance(message, Text):
+        return Place(PUBLIC_ROOT, (PUBLIC_ROOT,)) if reader is None else None
+    if isinstance(message, Post):
+        root = PUBLIC_ROOT if reader is None else conversation_root(members(message, author, reader))
+        return Place(root, message_ids(message.tips) or (root,))
+    if reader is not None:
+        return None
+    if isinstance(message, BoardStep):
+        return _board_place(message)
+    return _game_place(message) if isinstance(message, GameMove) else None
+
+
+def _board_place(message: BoardStep) -> Place | None:
+    if message.operation == _CREATE:
+        return FIRST
+    if not isinstance(message.board, MessageId):
+        return None
+    return Place(message.board, message_ids(message.previous) or (message.board,))
+
+
+def _game_place(message: GameMove) -> Place | None:
+    if message.action == _INVITE:
+        return FIRST
+    game = read_message_ref(message.args[0]) if message.args else None
+    return Place(game, (game,)) if isinstance(game, MessageId) else None
+
+
+def members(message: Post, author: FeedId, reader: FeedId) -> tuple[FeedId, ...]:
+    """Who is in the private conversation of *message*, sorted: whom it names, its author, and who could read it."""
+    return tuple(sorted({*feed_ids(message.recipients or ()), author, reader}))
+
+
+def conversation_root(people: Iterable[FeedId]) -> MessageId:
+    """The virtual root of the private conversation of *people*, in whatever order; of nobody: of the public chat."""
+    digest = hashlib.sha256(_ROOT_PREFIX + b"".join(sorted(set(people)))).digest()
+    return MessageId(digest[: limits.MESSAGE_ID_SIZE])
+
+
+_ROOT_PREFIX: Final = b"tinyssb conversation"
+PUBLIC_ROOT: Final = conversation_root(())
+"""The virtual root of the public chat: stands before all first messages, is held by everybody, and is no message."""
+
+
+def said_us(message: Message) -> int | None:
+    """The author's clock as *message* says, microseconds since 1970; None if it says none, or an absurd one."""
+    if not isinstance(message, Post | Trust) or not 0 <= message.said_s <= content_limits.SAID_S_MAX:
+        return None
+    return message.said_s * 1_000_000

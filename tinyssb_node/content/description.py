@@ -1,0 +1,99 @@
+"""Words for what messages say, for search and for screens. Unescaped: whoever shows them escapes them.
+
+However long a value is, its description takes no longer than it is itself.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from tinyssb_node.codec import bipf
+from tinyssb_node.content.chat import Alias, BoardStep, Message, Opaque, Post, Text, decode, to_value
+
+
+def place_and_text(text: str) -> tuple[str | None, str]:
+    """The plus code of where a text was written, if the app put one in front of it, and the text behind it."""
+    head, bar, rest = text.partition("|")
+    if not head.startswith(_PLACE_START) or not bar:
+        return None, text
+    return head[len(_PLACE_START) :], rest
+
+
+_PLACE_START: Final = "pfx:loc/plus,"
+
+
+def describe(message: Message, most: int) -> tuple[str, bool]:
+    """What *message* says in at most *most* characters, unescaped, and whether that is only the beginning.
+
+    Texts and aliases are as they are. Of the rest it is the BIPF value as JSON, ids and bytes in hexadecimal, or, where
+    there is no value, plain text, or hexadecimal digits.
+    """
+    if isinstance(message, Post | Text):
+        text = message.text or ""
+        return text[:most], len(text) > most
+    if isinstance(message, Alias):
+        return message.name[:most], len(message.name) > most
+    if not isinstance(message, Opaque):
+        return describe_value(_readable(message), most)
+    value = decode(message.content)
+    return _describe_bytes(message.content, most) if value is None else describe_value(value, most)
+
+
+def _readable(message: Message) -> bipf.Value:
+    """The value of *message* with ids as bytes, which `describe_value` shows as everything else here shows ids."""
+    if isinstance(message, BoardStep):
+        return [message.operation, *message.args]
+    return to_value(message)
+
+
+def _describe_bytes(content: bytes, most: int) -> tuple[str, bool]:
+    """Bytes that are no BIPF: text if they are nothing but readable text, else hexadecimal digits."""
+    try:
+        text = content.rstrip(b"\0").decode()
+    except UnicodeDecodeError:
+        text = ""
+    if not text or not all(char.isprintable() or char in "\n\r\t" for char in text[: most + 1]):
+        text = content[: most + 1].hex()
+    return text[:most], len(text) > most
+
+
+def describe_value(value: bipf.Value, most: int) -> tuple[str, bool]:
+    """*value* as JSON of at most *most* characters, and whether it was cut; a large value costs no more than *most*.
+
+    Bytes are ``{"hex": …}``, numbers that JSON cannot say are texts, and so are keys.
+    """
+    parts: list[str] = []
+    room = most + 1
+    for part in _pieces(value, most):
+        parts.append(part[:room])
+        room -= len(parts[-1])
+        if room == 0:
+            break
+    text = "".join(parts)
+    return text[:most], len(text) > most
+
+
+def _pieces(value: bipf.Value, most: int) -> Iterator[str]:
+    """JSON piece by piece, each not much longer than *most*."""
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            yield ", " if number else "["
+            yield from _pieces(item, most)
+        yield "]" if value else "[]"
+    elif isinstance(value, dict):
+        for number, (key, item) in enumerate(value.items()):
+            yield ", " if number else "{"
+            yield _scalar(key if isinstance(key, str) else _scalar(key, most), most) + ": "
+            yield from _pieces(item, most)
+        yield "}" if value else "{}"
+    else:
+        yield _scalar(value, most)
+
+
+def _scalar(value: bipf.Scalar, most: int) -> str:
+    if isinstance(value, bytes):
+        return f'{{"hex": "{value[: most + 1].hex()}"}}'
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(str(value))
+    return json.dumps(value[: most + 1] if isinstance(value, str) else value, ensure_ascii=False)
