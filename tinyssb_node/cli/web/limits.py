@@ -1,0 +1,58 @@
+"""Every number of the web page, each with its reason. What the daemon needs too is in ``tinyssb_node.limits``."""
+
+from typing import Final
+
+from tinyssb_node.limits import WEB_END_S
+
+TOKEN_SIZE: Final = 16
+"""Bytes of a token that we make: nobody guesses 128 bits, and a QR code of the link stays small."""
+TOKEN_MIN: Final = 16
+"""Fewest characters of a token of the user's own: 64 bits if they are hexadecimal digits."""
+TOKEN_MAX: Final = 256
+"""Bytes of a file with a token that are read: a longer one is some other file."""
+CONNECTIONS_MAX: Final = 48
+"""Connections at a time: a dozen phones, of which each listens on one and asks on some."""
+LISTENERS_MAX: Final = 16
+"""Pages that listen at a time; further ones are told so, and ask again."""
+TARGET_MAX: Final = 512
+"""Bytes of path and query: the longest that the page asks for has 120."""
+BODY_MAX: Final = 32_768
+"""Bytes of a request's body: a message of TEXT_MAX characters, each of six bytes as JSON may write it."""
+TEXT_MAX: Final = 4_000
+"""Characters of a message: 41 packets and more, 8 s of air at SF7; who has more to say attaches a file."""
+assert TEXT_MAX * 6 < BODY_MAX
+ROWS: Final = 50
+"""Messages that the page asks for at a time: some screens of a phone."""
+ROWS_MAX: Final = 200
+"""Most messages in an answer."""
+QUOTE_MAX: Final = 160
+"""Characters of a message that an answer to it shows: two lines of a phone."""
+QUOTES_MAX: Final = 3
+"""Messages shown above one that answers several."""
+MISSING_MAX: Final = 8
+"""People named who are not known to have a message: more fit into no line."""
+WAITING_MAX: Final = 20
+"""Messages shown that wait for what they follow: the latest ones."""
+PEOPLE_MAX: Final = 255
+"""People in an answer: as many as a set has feeds."""
+QUESTIONS_MAX: Final = 64
+"""Questions that may wait for the thread that asks the catalog; each takes some milliseconds."""
+PATIENCE_S: Final = 3.0
+"""Seconds that a page's question waits while a store is gone through for the first time, before it is told so."""
+SENT_MAX: Final = 256
+"""Sent messages whose outcome is remembered, for pages that lost the answer and send again."""
+TICK_S: Final = 1.0
+"""Seconds between two looks for news while a page listens: a Pi's core spends some thousandths on them."""
+SIGN_S: Final = 5.0
+"""Seconds between signs of life to a page without news; it takes three missing ones for a lost connection."""
+RETRY_MS: Final = 2_000
+"""What a page waits before it connects again."""
+CALL_S: Final = 10.0
+"""Seconds that a page's question waits for the daemon: beyond it a person thinks it has failed, too."""
+COOKIE_AGE_S: Final = 180 * 86_400
+"""How long a browser that gave the token is let in: a season on the hill."""
+SHUTDOWN_S: Final = 2
+"""Seconds that an answer under way has to end when the server stops."""
+assert SHUTDOWN_S < WEB_END_S
+ADDRESSES_MAX: Final = 8
+"""Addresses of this machine that are told: more fit on no screen."""

@@ -1,0 +1,145 @@
+// Which view is shown, whether the token was given, and whether the server answers.
+
+import { ApiError, get, post, whenTokenNeeded } from "/static/api.js";
+import { ChatView } from "/static/chat.js";
+import { byId, h, setText } from "/static/dom.js";
+import { Live } from "/static/live.js";
+import { NodeView } from "/static/node.js";
+import { PeopleView } from "/static/people.js";
+import { timeOf } from "/static/words.js";
+
+const main = byId("main");
+let view = null;
+let live = null;
+
+const ROUTES = [
+  [/^\/$/, () => new ChatView({ conversation: "public" }), "chat"],
+  [/^\/c\/(public|[0-9a-f]{16})$/, (name) => new ChatView({ conversation: name }), "chat"],
+  [/^\/with\/([0-9a-f]{64})$/, (feed) => new ChatView({ feed }), "chat"],
+  [/^\/people$/, () => new PeopleView(), "people"],
+  [/^\/node$/, () => new NodeView(), "node"],
+];
+
+function show({ focus = true } = {}) {
+  view?.close?.();
+  for (const [pattern, make, tab] of ROUTES) {
+    const found = pattern.exec(location.pathname);
+    if (!found) continue;
+    for (const link of document.querySelectorAll("[data-tab]")) {
+      if (link.dataset.tab === tab) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    view = make(...found.slice(1));
+    view.go = go;
+    main.replaceChildren(view.element);
+    if (focus) view.element.querySelector("h1")?.focus();
+    view.refresh();
+    return;
+  }
+  view = null;
+  main.replaceChildren(h("div", { class: "sheet" }, h("h1", { text: "There is nothing at this address" }), h("p", {}, h("a", { href: "/", "data-page": true, text: "To the chat" }))));
+}
+
+function go(path, { replace = false } = {}) {
+  history[replace ? "replaceState" : "pushState"](null, "", path);
+  show();
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-page]");
+  if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  go(link.pathname);
+});
+window.addEventListener("popstate", () => { if (live) show(); });
+window.addEventListener("hashchange", () => { if (tokenInAddress()) begin(); });
+
+function connection(state, since) {
+  const pill = byId("connection");
+  const before = pill.dataset.state;
+  pill.dataset.state = state;
+  setText(byId("connection-text"), state === "live" ? "Live" : `Offline since ${timeOf(since.getTime() * 1_000)}`);
+  if (state === "live" && before === "lost") view?.refresh();
+}
+
+function problem(text) {
+  const notice = byId("problem");
+  notice.hidden = !text;
+  setText(notice, text ? `${text} You can read what is here; what you write stays in its box until it can be sent.` : "");
+}
+
+function start() {
+  show({ focus: false });
+  live ??= new Live(
+    (change) => {
+      problem(change.problem);
+      view?.refresh();
+    },
+    connection,
+  );
+}
+
+/** The token behind `#`, which is taken out of the address at once: it must not stay in the history. */
+function tokenInAddress() {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (found !== null) history.replaceState(null, "", location.pathname);
+  return found;
+}
+
+async function begin() {
+  const token = tokenInAddress();
+  try {
+    if (token !== null) await post("/api/login", { token });
+    const session = await get("/api/session");
+    if (session.known) start();
+    else login();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.kind === "token") login(`${error.message} ${error.hint}`);
+    else {
+      connection("lost", new Date());
+      setTimeout(begin, 2_000);
+    }
+  }
+}
+
+function login(said = "") {
+  view?.close?.();
+  view = null;
+  const input = h("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, autocapitalize: "none", spellcheck: "false", "aria-describedby": "token-said" });
+  const failed = h("p", { class: "failed", id: "token-said", role: "alert", text: said });
+  const form = h(
+    "form",
+    { class: "card" },
+    h("label", { for: "token", text: "Token" }),
+    input,
+    failed,
+    h("button", { class: "button", text: "Open" }),
+  );
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      await post("/api/login", { token: input.value });
+      start();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setText(failed, `${error.message} ${error.hint}`);
+      input.focus();
+    }
+  });
+  const sheet = h(
+    "div",
+    { class: "sheet" },
+    h("h1", { text: "This node’s page", tabindex: "-1" }),
+    h("p", { text: "Only who has the token reads and writes here. On the node, tinyssb web --link shows it as a link and as a QR code." }),
+    form,
+  );
+  main.replaceChildren(sheet);
+  setText(byId("connection-text"), "Closed");
+  input.focus();
+}
+
+whenTokenNeeded(() => {
+  if (!main.querySelector("#token")) login();
+});
+begin();

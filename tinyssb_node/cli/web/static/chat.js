@@ -1,0 +1,235 @@
+// Reading and writing: the list of conversations, the messages of one, the box to write in.
+
+import { ApiError, get } from "/static/api.js";
+import { Composer } from "/static/composer.js";
+import { announce, arrange, h, setText } from "/static/dom.js";
+import { Message } from "/static/message.js";
+import { count, line, nameOf } from "/static/words.js";
+
+const NEAR_END_PX = 80;
+const RECEIPTS_MS = 30_000; // others tell who has what without anything new being said
+const RETRY_MS = 2_000;
+const TOLD_MAX = 3; // messages read out at once; of more only the number is said
+
+const titleOf = (members) => (members.length ? members.map(nameOf).join(", ") : "Public");
+
+export class ChatView {
+  /** Of a conversation by its name, or with a feed, where nothing may have been said yet. */
+  constructor({ conversation = null, feed = null }) {
+    this.conversation = conversation;
+    this.feed = feed;
+    this.rows = new Map(); // id: Message
+    this.more = false;
+    this.loaded = false;
+    this.members = [];
+    this.title = h("h1", { tabindex: "-1", text: conversation === "public" ? "Public" : "Private" });
+    this.about = h("p", { class: "soft" });
+    this.links = h("ul");
+    this.earlier = h("button", { type: "button", class: "plain middle", text: "Show earlier messages", hidden: true, onclick: () => this.loadEarlier() });
+    this.empty = h("li", { class: "middle soft", text: "Nothing has been said here yet." });
+    this.list = h("ol", { "aria-label": "Messages" });
+    this.waitingHead = h("p", { class: "waiting-head", text: "These answer messages that have not come yet:" });
+    this.waiting = h("ol", { "aria-label": "Messages that wait" });
+    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What was said", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.waitingHead, this.waiting);
+    this.newer = h("button", { type: "button", class: "button newer", hidden: true, onclick: () => this.toEnd() });
+    this.composer = new Composer({ key: conversation ?? feed, sent: (answer) => this.sent(answer) });
+    this.composer.element.prepend(this.newer);
+    this.waitingHead.hidden = true;
+    this.element = h(
+      "div",
+      { class: "chat" },
+      h("nav", { class: "conversations", "aria-label": "Conversations" }, this.links),
+      h("section", { class: "talk" }, h("header", {}, this.title, this.about), this.scroll, this.composer.element),
+    );
+    this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, RECEIPTS_MS);
+    this.unread = 0;
+    this.seen = () => { if (!document.hidden) this.countUnread(0); };
+    document.addEventListener("visibilitychange", this.seen);
+  }
+
+  close() {
+    clearInterval(this.timer);
+    document.removeEventListener("visibilitychange", this.seen);
+    this.countUnread(0);
+    this.closed = true;
+  }
+
+  /** Asks for what is new. One question at a time; who asks meanwhile is answered by one more. */
+  async refresh() {
+    if (this.asking) {
+      this.again = true;
+      return;
+    }
+    this.asking = true;
+    try {
+      await this.ask();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (!this.loaded) {
+        setText(this.about, `${error.message} ${error.hint}`);
+        setTimeout(() => { if (!this.closed && !this.loaded) this.refresh(); }, RETRY_MS);
+      }
+    } finally {
+      this.asking = false;
+    }
+    if (this.again && !this.closed) {
+      this.again = false;
+      this.refresh();
+    }
+  }
+
+  async ask() {
+    if (this.conversation === null) await this.findCircle();
+    const [list, found] = await Promise.all([
+      get("/api/conversations"),
+      this.conversation === null ? null : get("/api/messages", { conversation: this.conversation }),
+    ]);
+    if (this.closed) return;
+    this.drawConversations(list.rows);
+    if (found) {
+      this.members = found.members;
+      this.composer.target = { conversation: this.conversation };
+      setText(this.about, this.conversation === "public" ? "Everybody in the mesh can read this." : `Only ${titleOf(this.members)} and you can read this.`);
+      this.take(found);
+    } else {
+      setText(this.about, `Only ${titleOf(this.members)} and you will be able to read this.`);
+      arrange(this.list, [this.empty]);
+    }
+    setText(this.title, titleOf(this.members));
+  }
+
+  async findCircle() {
+    const found = await get("/api/circle", { feed: this.feed });
+    this.members = found.members;
+    this.composer.target = { to: [this.feed] };
+    if (found.name !== null) this.conversation = found.name;
+  }
+
+  drawConversations(rows) {
+    const here = this.conversation;
+    const links = rows.map((row) => {
+      const said = row.last ? `${nameOf(row.last.author)}: ${line(row.last.text)}` : "Nothing yet";
+      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("bdi", { text: titleOf(row.members) }), h("span", { class: "preview" }, h("bdi", { text: said })));
+      return h("li", {}, link);
+    });
+    // Drawn anew only if something changed, so that the keyboard's place in it stays.
+    const drawn = JSON.stringify([rows, here]);
+    if (drawn !== this.drawn) {
+      const focused = this.links.contains(document.activeElement) ? document.activeElement.pathname : null;
+      this.links.replaceChildren(...links);
+      if (focused) this.links.querySelector(`a[href="${focused}"]`)?.focus();
+    }
+    this.drawn = drawn;
+  }
+
+  take(found) {
+    const atEnd = this.atEnd();
+    const fresh = found.rows.filter((row) => !this.rows.has(row.id));
+    if (this.loaded && found.more && fresh.length === found.rows.length) this.rows.clear(); // we missed more than one answer holds
+    if (!this.rows.size || !this.loaded) this.more = found.more;
+    for (const row of found.rows) this.put(row);
+    this.drawRows();
+    if (found.rows.some((row) => row.own)) this.askReceipts();
+    arrange(this.waiting, found.waiting.map((row) => new Message(row, this).element));
+    this.waitingHead.hidden = !found.waiting.length;
+    if (!this.loaded) {
+      this.loaded = true;
+      this.toEnd();
+      return;
+    }
+    const others = fresh.filter((row) => !row.own);
+    if (others.length) this.tell(others);
+    if (atEnd) this.toEnd();
+    else if (others.length) {
+      this.newer.hidden = false;
+      setText(this.newer, "New messages ↓");
+    }
+  }
+
+  put(row) {
+    const known = this.rows.get(row.id);
+    if (known) known.update(row);
+    else this.rows.set(row.id, new Message(row, this));
+  }
+
+  /** Who has what we said; without an answer nothing is claimed. */
+  async askReceipts() {
+    try {
+      const { receipts } = await get("/api/receipts");
+      for (const [id, receipt] of Object.entries(receipts)) this.rows.get(id)?.showReceipt(receipt);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+
+  drawRows() {
+    const sorted = [...this.rows.values()].sort((one, other) => one.row.placed - other.row.placed);
+    arrange(this.list, sorted.length ? sorted.map((message) => message.element) : [this.empty]);
+    this.earlier.hidden = !this.more;
+  }
+
+  tell(rows) {
+    if (rows.length > TOLD_MAX) announce(count(rows.length, "new message"));
+    else announce(rows.map((row) => `${nameOf(row.author)}: ${line(row.text, 300)}`).join(". "));
+    if (document.hidden) this.countUnread(this.unread + rows.length);
+  }
+
+  countUnread(unread) {
+    this.unread = unread;
+    document.title = unread ? `(${unread}) tinySSB` : "tinySSB";
+  }
+
+  async loadEarlier() {
+    const first = Math.min(...[...this.rows.values()].map((message) => message.row.placed));
+    try {
+      const found = await get("/api/messages", { conversation: this.conversation, before: first });
+      const height = this.scroll.scrollHeight;
+      this.more = found.more;
+      for (const row of found.rows) this.put(row);
+      this.drawRows();
+      this.scroll.scrollTop += this.scroll.scrollHeight - height;
+      announce(`${count(found.rows.length, "earlier message")} shown above`);
+      this.rows.get(found.rows.at(-1)?.id)?.element.focus({ preventScroll: true });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      announce(error.message);
+    }
+  }
+
+  /** Brings a message into view, if it is loaded. */
+  reveal(id) {
+    const message = this.rows.get(id);
+    if (!message) {
+      announce("That message is further up, or not here yet.");
+      return;
+    }
+    message.element.scrollIntoView({ block: "center" });
+    message.element.focus({ preventScroll: true });
+  }
+
+  answer(row) {
+    this.composer.answer(row);
+  }
+
+  async sent(answer) {
+    if (this.conversation === null && answer.conversation) {
+      this.go?.(`/c/${answer.conversation}`, { replace: true });
+      return;
+    }
+    await this.refresh();
+    this.toEnd();
+  }
+
+  atEnd() {
+    return this.scroll.scrollHeight - this.scroll.scrollTop - this.scroll.clientHeight < NEAR_END_PX;
+  }
+
+  toEnd() {
+    this.scroll.scrollTop = this.scroll.scrollHeight;
+    this.newer.hidden = true;
+  }
+
+  scrolled() {
+    if (this.atEnd()) this.newer.hidden = true;
+  }
+}

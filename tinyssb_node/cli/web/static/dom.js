@@ -1,0 +1,37 @@
+// Building elements without markup: names and texts come from strangers and are only ever text.
+
+/** An HTML element; `text` in attributes is its text, `onclick` a listener; null and false children are left out. */
+export function h(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key === "text") node.textContent = value;
+    else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+export const byId = (id) => document.getElementById(id);
+
+/** Puts `text` into the element if it is not there yet: nothing is said twice by a screen reader. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Makes `nodes` the children of `parent`, touching only what is out of place: focus and selection stay. */
+export function arrange(parent, nodes) {
+  const wanted = new Set(nodes);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let here = parent.firstElementChild;
+  for (const node of nodes) {
+    if (node === here) here = here.nextElementSibling;
+    else parent.insertBefore(node, here);
+  }
+}
+
+/** Lets a screen reader say something. */
+export function announce(text) {
+  setText(byId("announcer"), text);
+}

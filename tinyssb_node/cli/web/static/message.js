@@ -1,0 +1,108 @@
+// One message as it stands in the list.
+
+import { h, setText } from "/static/dom.js";
+import { count, digits, fullTime, line, nameOf, size, timeOf, visible } from "/static/words.js";
+
+const FOLD_CHARACTERS = 1_200;
+const FOLD_LINES = 14;
+const TEXTS = new Set(["text", "TAV"]);
+
+export class Message {
+  constructor(row, view) {
+    this.view = view;
+    this.element = h("li", { id: `m-${row.id}`, tabindex: "-1" });
+    this.receipt = h("span");
+    this.update(row);
+  }
+
+  update(row) {
+    const drawn = JSON.stringify(row);
+    if (drawn !== this.drawn) {
+      this.row = row;
+      this.drawn = drawn;
+      this.draw();
+    }
+  }
+
+  /** Who is known to have it. */
+  showReceipt({ held, inferred, expected, missing }) {
+    const heard = inferred ? `, ${inferred === held ? "as heard" : `${inferred} of them as heard`}` : "";
+    const without = missing.length ? `; not yet ${missing.map(nameOf).join(", ")}` : "";
+    setText(this.receipt, expected ? `With ${held} of ${expected}${heard}${without}` : "");
+  }
+
+  draw() {
+    const { row } = this;
+    this.element.className = `message${row.own ? " own" : ""}${row.placed === null ? " waits" : ""}`;
+    this.element.replaceChildren(
+      h("header", {}, who(row.author), h("time", { datetime: new Date(row.committed_us / 1_000).toISOString(), title: this.times(), text: timeOf(row.committed_us) })),
+      ...(row.answers ?? []).map((quoted) => this.quote(quoted)),
+      ...this.body(),
+      h("footer", {}, this.foot(), this.receipt, this.button()),
+    );
+  }
+
+  times() {
+    const { row } = this;
+    const came = `${row.own ? "Written" : "Came here"} ${fullTime(row.committed_us)}`;
+    return row.said_us === null || row.own ? came : `${came}; its author’s clock said ${fullTime(row.said_us)}`;
+  }
+
+  quote(quoted) {
+    const text = quoted.text ? line(quoted.text, 100) : quoted.kind;
+    return h(
+      "button",
+      { type: "button", class: "quote", onclick: () => this.view.reveal(quoted.id) },
+      h("span", { class: "unseen", text: "Follows " }),
+      h("bdi", { text: nameOf(quoted.author) }),
+      ": ",
+      h("bdi", { text }),
+    );
+  }
+
+  body() {
+    const { row } = this;
+    if (row.chunks_held < row.chunks) return [h("p", { class: "text odd", text: `Still coming: ${row.chunks_held} of ${count(row.chunks, "packet")} are here.` })];
+    const parts = [];
+    if (row.text) {
+      const text = visible(row.text);
+      const paragraph = h("p", { class: TEXTS.has(row.kind) ? "text" : "text odd", dir: "auto", text: row.cut ? `${text}…` : text });
+      if (!TEXTS.has(row.kind)) parts.push(h("p", { class: "soft", text: `No text, but ${row.kind}:` }));
+      parts.push(paragraph);
+      if (text.length > FOLD_CHARACTERS || text.split("\n").length > FOLD_LINES) parts.push(this.unfold(paragraph));
+      if (row.cut) parts.push(h("p", { class: "soft", text: `Only the beginning of ${size(row.size)}.` }));
+    }
+    if (row.voice_size) parts.push(h("p", { class: "text odd", text: `Recorded voice, ${size(row.voice_size)}; the phone app plays it.` }));
+    return parts;
+  }
+
+  unfold(paragraph) {
+    paragraph.classList.add("folded");
+    const button = h("button", { type: "button", class: "plain", text: "Show all of it", "aria-expanded": "false" });
+    button.addEventListener("click", () => {
+      const folded = paragraph.classList.toggle("folded");
+      button.setAttribute("aria-expanded", String(!folded));
+      setText(button, folded ? "Show all of it" : "Show less of it");
+    });
+    return button;
+  }
+
+  foot() {
+    const { row } = this;
+    if (row.placed === null) return h("span", { text: `Waits for ${count(row.missing, "message")}` });
+    return h("span", { text: row.packets > 1 ? count(row.packets, "packet") : "" });
+  }
+
+  button() {
+    const { row } = this;
+    if (row.placed === null) return null;
+    return h("button", { type: "button", class: "plain", onclick: () => this.view.answer(row) }, "Answer", h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(row.author) })));
+  }
+}
+
+/** A name with the digits that nobody else has. */
+export function who(author) {
+  if (author.own) return h("span", { class: "who", text: "You" });
+  if (!author.name) return h("span", { class: "who digits", text: digits(author.feed) });
+  return h("span", { class: "who" }, h("bdi", { text: line(author.name, 40) }), " ", h("span", { class: "digits", text: digits(author.feed) }));
+}

@@ -1,0 +1,92 @@
+// How the node is: its links and what the law leaves it to send.
+
+import { ApiError, get } from "/static/api.js";
+import { h, setText } from "/static/dom.js";
+import { count, duration, line } from "/static/words.js";
+
+const EVERY_MS = 5_000;
+const MEDIUM = { air: "radio", lan: "local network", stream: "connection" };
+
+export class NodeView {
+  constructor() {
+    this.about = h("p", { class: "soft", role: "status", text: "Asking…" });
+    this.facts = h("dl", { class: "facts card" });
+    this.links = h("ul", { class: "cards" });
+    this.airtime = h("ul", { class: "cards" });
+    this.body = h("div", { class: "cards", hidden: true }, this.facts, h("h2", { text: "Links" }), this.links, h("h2", { text: "Airtime" }), this.airtime);
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "Node" }), this.about, this.body);
+    this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, EVERY_MS);
+  }
+
+  close() {
+    clearInterval(this.timer);
+  }
+
+  async refresh() {
+    try {
+      this.draw(await get("/api/node"));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setText(this.about, this.body.hidden ? `${error.message} ${error.hint}` : `${error.message} Below is how it was before.`);
+    }
+  }
+
+  draw(found) {
+    this.body.hidden = false;
+    setText(this.about, found.read_only ? `It reads and serves only: ${found.read_only}` : "It runs, and can write.");
+    this.facts.replaceChildren(
+      ...facts([
+        ["Name", h("bdi", { text: line(found.name) })],
+        ["Feed", h("span", { class: "digits", text: found.feed })],
+        ["Running for", duration(found.uptime_us)],
+        ["Holds", `${count(found.entries, "entry", "entries")} of ${count(found.feeds, "feed")}`],
+        ["Version", found.version],
+      ]),
+    );
+    const broken = found.endpoints.filter((one) => one.problem).map(problem);
+    const links = [...found.links.map(link), ...broken];
+    this.links.replaceChildren(...(links.length ? links : [h("li", { class: "card soft", text: "No link is up. config.toml says which there are." })]));
+    const bands = found.airtime.map(band);
+    this.airtime.replaceChildren(...(bands.length ? bands : [h("li", { class: "card soft", text: "No radio with a limit: nothing is counted." })]));
+  }
+}
+
+const facts = (rows) => rows.flatMap(([term, value]) => [h("dt", { text: term }), h("dd", {}, value)]);
+
+function link(row) {
+  const heard = row.heard_us === null ? "nothing yet" : `${duration(row.heard_us)} ago`;
+  return h(
+    "li",
+    { class: "card" },
+    h("h3", {}, h("bdi", { text: line(row.face, 60) })),
+    h("dl", { class: "facts" }, ...facts([
+      ["Kind", MEDIUM[row.medium] ?? row.medium],
+      ["Last heard", heard],
+      ["Packets", `${row.received.toLocaleString()} received, ${row.new.toLocaleString()} of them new; ${row.sent.toLocaleString()} sent`],
+      ["Waiting", count(row.queued + row.outstanding, "packet")],
+    ])),
+  );
+}
+
+function problem(one) {
+  return h("li", { class: "card" }, h("h3", {}, h("bdi", { text: line(one.spec, 80) })), h("p", { class: "failed", text: line(one.problem, 300) }));
+}
+
+function band(row) {
+  const share = row.limit_us ? (100 * row.used_us) / row.limit_us : 0;
+  const text = `${duration(row.used_us)} of ${duration(row.limit_us)} used in the last ${duration(row.window_us)} (${share.toFixed(0)} %)`;
+  const next = row.wait_us === null ? "nothing can be sent for now" : row.wait_us === 0 ? "now" : `in ${duration(row.wait_us)}`;
+  const id = `band-${row.band.replace(/\W/g, "-")}`;
+  return h(
+    "li",
+    { class: "card" },
+    h("h3", { id, text: row.band }),
+    h("meter", { min: "0", max: "100", value: String(share), high: "80", optimum: "0", "aria-labelledby": id, text: `${share.toFixed(0)} %` }),
+    h("p", { text }),
+    h("dl", { class: "facts" }, ...facts([
+      ["Left", `${duration(row.left_us)}; a full packet takes ${duration(row.full_us)}`],
+      ["Next message", next],
+      ["Sent by", row.faces.length ? row.faces.map((face) => line(face, 40)).join(", ") : "no link that is up"],
+    ])),
+  );
+}

@@ -1,0 +1,60 @@
+// Who there is, and how to write to somebody alone.
+
+import { ApiError, get, post } from "/static/api.js";
+import { h, setText } from "/static/dom.js";
+import { who } from "/static/message.js";
+import { count, line, timeOf } from "/static/words.js";
+
+export class PeopleView {
+  constructor() {
+    this.about = h("p", { class: "soft", text: "Asking…" });
+    this.list = h("ul", { class: "cards" });
+    this.input = h("input", { id: "feed", name: "feed", required: true, autocapitalize: "none", autocomplete: "off", spellcheck: "false", pattern: "[0-9a-fA-F]{64}", maxlength: "64", title: "64 digits, from 0 to 9 and from a to f", "aria-describedby": "follow-said" });
+    this.said = h("p", { id: "follow-said", role: "status" });
+    const form = h("form", { class: "card" }, h("h2", { text: "Follow somebody" }), h("label", { for: "feed", text: "Feed id, 64 digits" }), this.input, this.said, h("button", { class: "button quiet", text: "Follow" }));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.follow();
+    });
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "People" }), this.about, this.list, form);
+  }
+
+  async refresh() {
+    try {
+      const found = await get("/api/people");
+      setText(this.about, `The node knows of ${count(found.all, "feed")}. Anybody may choose any name; the digits are nobody else’s.`);
+      const drawn = JSON.stringify(found.rows);
+      if (drawn !== this.drawn) this.list.replaceChildren(...found.rows.map(person));
+      this.drawn = drawn;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (!this.drawn) setText(this.about, `${error.message} ${error.hint}`);
+    }
+  }
+
+  async follow() {
+    try {
+      const found = await post("/api/follow", { feed: this.input.value.trim().toLowerCase() });
+      this.said.className = "";
+      setText(this.said, found.changed ? "Followed. What others hold of it comes in by and by." : "The node follows this feed already.");
+      this.input.value = "";
+      this.refresh();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.said.className = "failed";
+      setText(this.said, `${error.message} ${error.hint}`);
+    }
+  }
+}
+
+function person(row) {
+  const held = row.entries ? `${count(row.entries, "entry", "entries")} held, the last came ${timeOf(row.last_us)}.` : "Nothing is held yet.";
+  const facts = [row.own ? "This node." : null, row.blocked ? "Blocked." : null, held];
+  const says = !row.own && row.said && row.said !== row.name ? h("p", { class: "soft" }, "Calls itself ", h("bdi", { text: line(row.said, 40) })) : null;
+  return h(
+    "li",
+    { class: "card person" },
+    h("div", {}, h("p", {}, who(row)), says, h("p", { class: "soft", text: facts.filter(Boolean).join(" ") }), h("details", {}, h("summary", { text: "Feed id" }), h("code", { text: row.feed }))),
+    row.own || row.blocked ? null : h("a", { class: "button quiet", href: `/with/${row.feed}`, "data-page": true }, "Write", h("span", { class: "unseen" }, " to ", h("bdi", { text: row.name ? line(row.name, 40) : row.feed.slice(0, 8) }))),
+  );
+}

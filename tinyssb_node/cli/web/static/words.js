@@ -1,0 +1,55 @@
+// Values as words. What strangers wrote is made visible here: what would hide, reorder or flood becomes something to see.
+
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+const JOINERS = /[\u200c\u200d]{2,}/g;
+const MARKS = /(\p{M}{4})\p{M}+/gu;
+const code = (char) => `⟨${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+
+/** A text with line breaks, with nothing in it that works unseen. */
+export function visible(text) {
+  return text
+    .replace(/\r\n|[\u2028\u2029\u0085]/g, "\n")
+    .replace(HIDDEN, code)
+    .replace(JOINERS, "\u200d")
+    .replace(MARKS, "$1")
+    .replace(/\n{3,}/g, "\n\n");
+}
+
+/** The same on one line, of bounded length. */
+export function line(text, most = 80) {
+  const flat = [...visible(text).replace(/\s+/g, " ").trim()];
+  return flat.length > most ? `${flat.slice(0, most - 1).join("")}…` : flat.join("");
+}
+
+export const digits = (feed) => feed.slice(0, 8);
+
+/** How somebody is called; who has no name is called by digits. */
+export const nameOf = (author) => (author.own ? "You" : author.name ? line(author.name, 32) : digits(author.feed));
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+
+/** Time of day, with the day if it is not today. */
+export function timeOf(us) {
+  const date = new Date(us / 1_000);
+  const today = new Date().toDateString() === date.toDateString();
+  return today ? clock.format(date) : `${day.format(date)}, ${clock.format(date)}`;
+}
+
+export const fullTime = (us) => full.format(new Date(us / 1_000));
+
+const number = new Intl.NumberFormat();
+export const count = (n, one, many = `${one}s`) => `${number.format(n)} ${n === 1 ? one : many}`;
+
+/** A stretch of time, in the one unit that says it best. */
+export function duration(us) {
+  const s = us / 1e6;
+  if (s < 9.95) return `${s.toFixed(1)} s`;
+  if (s < 120) return `${Math.round(s)} s`;
+  if (s < 7_200) return `${Math.round(s / 60)} min`;
+  if (s < 172_800) return `${Math.round(s / 3_600)} h`;
+  return `${Math.round(s / 86_400)} days`;
+}
+
+export const size = (bytes) => (bytes < 1_000 ? `${bytes} bytes` : `${(bytes / 1_000).toFixed(1)} kB`);

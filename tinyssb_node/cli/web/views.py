@@ -1,0 +1,116 @@
+"""What pages ask, answered from one voice by the thread that has it."""
+
+from collections.abc import Sequence
+
+from tinyssb_node.catalog.rows import MessageRow
+from tinyssb_node.cli.web import limits
+from tinyssb_node.cli.web.errors import NothingThereError
+from tinyssb_node.cli.web.shapes import (
+    People,
+    Shape,
+    author_shape,
+    conversation_shape,
+    message_shape,
+    person_shape,
+    quote_shape,
+    receipt_shape,
+)
+from tinyssb_node.cli.web.voice import Receipt, Saying, Voice
+from tinyssb_node.ids import FeedId
+
+
+def conversations(voice: Voice) -> Shape:
+    """All conversations, the liveliest first."""
+    known = people_of(voice)
+    rows = list(voice.catalog.conversations())[: limits.PEOPLE_MAX]
+    return {"rows": [conversation_shape(row, known) for row in rows]}
+
+
+def people(voice: Voice) -> Shape:
+    """Everybody, us first, then those heard of last; those who are blocked at the end."""
+    known = people_of(voice)
+    rows = sorted(
+        known.rows.values(), key=lambda row: (not row.own, row.blocked, -(row.last_us or 0), row.feed)
+    )
+    return {"rows": [person_shape(row, known) for row in rows[: limits.PEOPLE_MAX]], "all": len(rows)}
+
+
+def find_conversation(voice: Voice, feeds: Sequence[FeedId]) -> Shape:
+    """The conversation with just these people, and who they are."""
+    known = people_of(voice)
+    members = [author_shape(feed, known) for feed in feeds if feed in known.rows]
+    if len(members) != len(feeds):
+        raise NothingThereError("The node knows nobody of this feed id.", "See who is in the list of people.")
+    return {"name": voice.conversation_with(feeds), "members": members}
+
+
+def messages(voice: Voice, conversation: str, *, before: int | None, limit: int) -> Shape:
+    """Messages in the order in which they found their place, and, with the newest ones, those that wait for theirs.
+
+    Raises NothingThereError.
+    """
+    catalog = voice.catalog
+    found = next((row for row in catalog.conversations() if row.name == conversation), None)
+    if found is None:
+        raise NothingThereError("There is no such conversation here.", "See the list of conversations.")
+    known = people_of(voice)
+    # One more than is shown tells whether there are more, and what the first one shown stands behind.
+    rows = list(catalog.messages(conversation, before=before, limit=limit + 1))
+    more = len(rows) > limit
+    above = rows.pop(0) if more else None
+    waiting = catalog.waiting(conversation, limits.WAITING_MAX) if before is None else ()
+    return {
+        **conversation_shape(found, known),
+        "rows": _with_quotes(voice, rows, known, above),
+        "more": more,
+        "waiting": [message_shape(row, known) for row in waiting if not known.blocked(row.feed)],
+    }
+
+
+def _with_quotes(
+    voice: Voice, rows: Sequence[MessageRow], known: People, above: MessageRow | None
+) -> list[Shape]:
+    """Messages, each with what it answers, unless that is what stands right above it."""
+    here = {row.id: row for row in rows}
+    shapes = []
+    for row in rows:
+        if known.blocked(row.feed):
+            continue
+        shape = message_shape(row, known)
+        if above is None or above.id not in row.previous:
+            quoted = [
+                here.get(id_) or voice.catalog.message(id_) for id_ in row.previous[: limits.QUOTES_MAX]
+            ]
+            shape["answers"] = [
+                quote_shape(one, known) for one in quoted if one and not known.blocked(one.feed)
+            ]
+        else:
+            shape["answers"] = []
+        shapes.append(shape)
+        above = row
+    return shapes
+
+
+def say(voice: Voice, saying: Saying) -> Shape:
+    """Publish; return what was published and where it can be read."""
+    # What is said follows all that is held, not all that was held when somebody last looked.
+    voice.catch_up()
+    conversation = saying.conversation
+    if conversation is None:
+        row = voice.say_private(saying.text, saying.recipients, saying.reply_to)
+        voice.catch_up()
+        conversation = voice.conversation_with(saying.recipients)
+    else:
+        row = voice.say(saying.text, conversation, saying.reply_to)
+    return {"id": row["id"], "seq": row["seq"], "packets": 1 + row["chunks"], "conversation": conversation}
+
+
+def receipts(voice: Voice, rows: Sequence[Receipt]) -> Shape:
+    """Who has our own messages, by their ids."""
+    known = people_of(voice)
+    return {"receipts": {row["id"]: receipt_shape(row, known) for row in rows}}
+
+
+def people_of(voice: Voice) -> People:
+    """Everybody, and what they are called."""
+    return People({row.feed: row for row in voice.catalog.people()}, voice.names())
