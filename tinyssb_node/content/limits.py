@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tinyssb_node.limits import CONTENT_PUBLISH_MAX, SET_MAX, TANGLE_PREVIOUS_MAX
+from tinyssb_node.limits import CHUNK_CONTENT_SIZE, HEAD_SIZE, SEQ_MAX, SET_MAX, TANGLE_PREVIOUS_MAX
 
 # --- Tangles (docs/formats/tangles.md) -------------------------------------------------------------------------------
 
@@ -49,11 +49,43 @@ BOARD_NAME_SHOWN: Final = 60
 # --- Files (docs/formats/files.md) -----------------------------------------------------------------------------------
 
 FILE_NAME_MAX: Final = 64
-"""Most bytes of a file's name: with its type it fits into the entry and the first chunk, so that both are known early."""
+"""Most bytes of a file's name: with its type it fits into the entry and the first chunk, so both are known early."""
 FILE_TYPE_MAX: Final = 40
 """Most bytes of a file's type: `application/vnd.oasis.opendocument.text` has 39."""
-FILE_HEAD_MAX: Final = 121
-"""Most bytes in front of a file's own: tags of 3, 1, 2, 1 and 4 bytes, a word of 3, a name and a type."""
-assert FILE_HEAD_MAX >= 3 + 1 + 3 + 2 + FILE_NAME_MAX + 1 + FILE_TYPE_MAX + 3
-FILE_MAX: Final = CONTENT_PUBLISH_MAX - FILE_HEAD_MAX
-"""Bytes of a file that we can always attach, whatever its name."""
+assert 3 + 4 + 2 + FILE_NAME_MAX + 2 + FILE_TYPE_MAX + 3 <= HEAD_SIZE - 3 + CHUNK_CONTENT_SIZE
+
+# --- Acknowledgements, and who has it (docs/formats/acknowledgements.md, decision 0026) ------------------------------
+
+ACK_ID_SIZE: Final = 4
+"""Bytes of a message id in an acknowledgement: two entries of one number share them once in 4 * 10**9."""
+ACK_SEQ_SIZE_MAX: Final = 5
+"""Most bytes of a sequence number in one: as many as SEQ_MAX has."""
+assert SEQ_MAX.bit_length() <= 7 * ACK_SEQ_SIZE_MAX
+ACK_CHUNKS_MAX: Final = 16
+"""Packets of a side chain without which an entry is not acknowledged: a text of 1,600 bytes. What is longer may take
+hours on the air, and those who wait to know whether the texts behind it came need not wait for it."""
+ACK_EVERY_US: Final = 600_000_000
+"""Least time between two acknowledgements: entries are for ever, and six an hour tell a person soon enough."""
+ACK_AIR_PERMILLE: Final = 100
+"""Share of the airtime for entries that all acknowledgements of a mesh may take, if everybody gives every one of them
+once."""
+ACK_FREE_PERMILLE: Final = 100
+"""What counts as the limit of a radio where the law sets none: a tenth of the time, as in the widest European band."""
+ACK_LOOK_BACK: Final = 256
+"""Acknowledgements at the end of a feed behind which one looks for something to acknowledge."""
+ACK_SPENT_MAX: Final = 0.5
+"""Which part of the airtime for entries may be used up when an acknowledgement goes: people need the rest."""
+CONFIRMING_HEAD_SIZE: Final = 16
+"""Bytes at the beginning of content among which the word of a message of the phone app is found."""
+CONFIRMING_SIZES: Final = range(26, 40)
+"""Bytes of a message of the phone app that confirms another one: 28 with an id as bytes, 36 with one in base64, with
+some room around them."""
+CONFIRMED_LOOK_BACK: Final = 1_024
+"""Entries of our own among which a confirmed one is looked for: 10 ms, which strangers may cause."""
+RECEIPTS_SIGNED_MAX: Final = 1_024
+"""Times kept at which others were known, by their signature, to hold more of our feed; of each the latest anyway."""
+assert RECEIPTS_SIGNED_MAX > 2 * SET_MAX
+RECEIPTS_HEARD_MAX: Final = 512
+"""The same of stations that were only heard. Names on the air cost nothing to make up, so the oldest go."""
+RECEIPT_ACTIVE_US: Final = 30 * 86_400_000_000
+"""Whoever wrote an entry since this long before one of ours is expected to hold it: a month."""

@@ -1,0 +1,158 @@
+"""Files: bytes with a name and a type, in one entry and its side chain (docs/formats/files.md)."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.codec import bipf
+from tinyssb_node.codec.bipf import Value
+from tinyssb_node.codec.varint import read_varint
+from tinyssb_node.content import limits as content_limits
+from tinyssb_node.errors import LocalError
+
+WORD: Final = "FIL"
+"""First item of the list that a file is."""
+
+_TEXT: Final = 0
+_BYTES: Final = 1
+_LIST: Final = 4
+_KIND_BITS: Final = 3
+_KIND_MASK: Final = 7
+
+
+class FileNameError(LocalError):
+    """A name or a type that the format does not take."""
+
+    def __init__(self, what: str, text: str, most: int) -> None:
+        super().__init__(
+            f"{text!r} cannot be a file's {what}, which is text of at most {most} bytes. Nothing was published. "
+            f"Choose another one with --{what}"
+        )
+        self.what = what
+        self.text = text
+        self.most = most
+
+
+class FileTooLongError(LocalError):
+    """More bytes than one entry carries together with name and type."""
+
+    def __init__(self, size: int, most: int) -> None:
+        super().__init__(
+            f"The file has {size:,} bytes, and one entry carries {most:,} of it. Nothing was published. "
+            "Make it smaller, or attach it in parts"
+        )
+        self.size = size
+        self.most = most
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file. Its name and type are its author's words: nothing to write to a disk, or show, as they are."""
+
+    name: str
+    """Empty: it has none."""
+    type: str
+    """A media type such as ``image/webp``; empty: not said."""
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileHead:
+    """What is known of a file of which the beginning is here."""
+
+    name: str | None
+    """None: not here yet."""
+    type: str | None
+    """None: not here yet."""
+    size: int | None
+    """Its own bytes; None: not known yet."""
+
+
+def parse_file(content: bytes) -> File | None:
+    """The file that *content* is; None if it is none. Never raises."""
+    try:
+        return read_file(bipf.decode(content))
+    except bipf.BipfError:
+        return None
+
+
+def read_file(value: Value) -> File | None:
+    """The same of content that is decoded already. Items behind the bytes are for later versions, and passed over."""
+    if not isinstance(value, list) or len(value) < 4 or value[0] != WORD:
+        return None
+    name, type_, data = value[1:4]
+    if not isinstance(name, str) or not isinstance(type_, str) or not isinstance(data, bytes):
+        return None
+    if not _fits(name, content_limits.FILE_NAME_MAX) or not _fits(type_, content_limits.FILE_TYPE_MAX):
+        return None
+    return File(name, type_, data)
+
+
+def serialize_file(file: File) -> bytes:
+    """The content of an entry that is *file*. Raises FileNameError, FileTooLongError."""
+    for what, text, most in (
+        ("name", file.name, content_limits.FILE_NAME_MAX),
+        ("type", file.type, content_limits.FILE_TYPE_MAX),
+    ):
+        if not _fits(text, most):
+            raise FileNameError(what, text, most)
+    content = bipf.encode([WORD, file.name, file.type, file.data])
+    over = len(content) - limits.CONTENT_PUBLISH_MAX
+    if over > 0:
+        raise FileTooLongError(len(file.data), len(file.data) - over)
+    return content
+
+
+def parse_head(beginning: bytes) -> FileHead | None:
+    """What the *beginning* of content says of the file it is; None if it begins like no file. Never raises.
+
+    An entry holds the first 25 bytes of content and its first chunk 100 more, which is enough for everything.
+    """
+    tagged = _tag(beginning, 0)
+    if tagged is None or tagged[0] != _LIST:
+        return None
+    word = _text(beginning, tagged[2], len(WORD))
+    if word is None or word[0] != WORD:
+        return None
+    name = _text(beginning, word[1], content_limits.FILE_NAME_MAX)
+    if name is None:
+        return None
+    type_ = _text(beginning, name[1], content_limits.FILE_TYPE_MAX)
+    if type_ is None:
+        return None
+    data = _tag(beginning, type_[1])
+    if data is None:
+        return FileHead(name[0], type_[0], None)
+    return FileHead(name[0], type_[0], data[1]) if data[0] == _BYTES else None
+
+
+def _text(beginning: bytes, offset: int, most: int) -> tuple[str | None, int] | None:
+    """The text at *offset*, None where it is not all here, and the offset behind it; None if no text of at most *most*
+    bytes can be there."""
+    tagged = _tag(beginning, offset)
+    if tagged is None:
+        return None, len(beginning)
+    kind, size, start = tagged
+    if kind != _TEXT or size > most:
+        return None
+    if start + size > len(beginning):
+        return None, len(beginning)
+    try:
+        return beginning[start : start + size].decode(), start + size
+    except UnicodeDecodeError:
+        return None
+
+
+def _tag(beginning: bytes, offset: int) -> tuple[int, int, int] | None:
+    """Kind, size and first byte of the value at *offset*; None if its tag is not all here."""
+    read = read_varint(beginning, offset, len(beginning), limits.BIPF_TAG_SIZE_MAX)
+    if read is None:
+        return None
+    return read[0] & _KIND_MASK, read[0] >> _KIND_BITS, read[1]
+
+
+def _fits(text: str, most: int) -> bool:
+    try:
+        return len(text.encode()) <= most
+    except UnicodeEncodeError:
+        return False
