@@ -36,7 +36,7 @@ from tinyssb_node.content.chat import (
     serialize,
     tips_form,
 )
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, Place, canonical_order
 from tinyssb_node.errors import UnsayableMessageError
 from tinyssb_node.ids import FeedId, MessageId
 
@@ -266,6 +266,25 @@ def test_the_public_chat_has_one_root_that_is_no_message() -> None:
     assert links(later, ANA) == Place(PUBLIC_ROOT, (M1, M2))
     lost = Post(tips=("123", b"x"), text="hello", said_s=1)
     assert links(lost, ANA) == Place(PUBLIC_ROOT, (PUBLIC_ROOT,))
+
+
+def test_the_public_root_is_the_same_for_everybody_for_good() -> None:
+    assert PUBLIC_ROOT.hex() == "d7c0446eda83b2dff7e8a73dbb23310682b45a22"
+
+
+def test_below_it_a_chat_that_several_began_is_one_tangle() -> None:
+    said = {
+        M1: Post(text="anybody here?", said_s=1),
+        M2: Post(text="hello?", said_s=1),
+        M3: Post(tips=(M1, M2), text="yes", said_s=2),
+    }
+    previous: dict[MessageId, tuple[MessageId, ...]] = {PUBLIC_ROOT: ()}
+    for id_, post in said.items():
+        place = links(post, ANA)
+        assert place is not None
+        assert place.root == PUBLIC_ROOT
+        previous[id_] = place.previous
+    assert canonical_order(previous) == [PUBLIC_ROOT, M1, M2, M3]
 
 
 def test_a_private_conversation_is_of_those_named_and_of_who_wrote_and_read_it() -> None:

@@ -95,7 +95,7 @@ class Trust:
     tips: tuple[MessageRef, ...] = ()
     contact: FeedRef
     level: int
-    """0: not at all; the app writes 2 for a contact met in person."""
+    """0: not at all; the app writes 2 for a contact that was added as trusted."""
     said_s: int
     """The author's clock, seconds since 1970."""
     recipients: tuple[FeedRef, ...] = ()
