@@ -20,6 +20,7 @@ from spark_sink.page.errors import TooBusyError, TooManyPagesError
 from spark_sink.page.files import Files
 from spark_sink.page.replies import refusal
 from spark_sink.page.scope import BadQuestionError, NotKnownError, Question
+from spark_sink.page.vendor import FOLDER, UPLOT
 
 PAGES: Final = (
     "/",
@@ -42,6 +43,8 @@ PAGES: Final = (
     "/message/{feed}/{seq}",
 )
 """Addresses of views. All are the same document, which reads its own address."""
+WITH_LINES: Final = ("overview", "airtime", "job")
+"""Views that draw lines over time, for which they need a library."""
 NAMED: Final = {"node": re.compile("[0-9a-f]{16}"), "feed": re.compile("[0-9a-f]{64}")}
 _NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _WORD: Final = re.compile(r"[a-z_]{1,32}")
@@ -66,7 +69,7 @@ def make_app(
     files = Files()
 
     async def page(request: Request) -> Response:
-        return file_response(request, files, "index.html")
+        return file_response(request, files, "index.html", {"link": ahead(request.url.path)})
 
     async def static(request: Request) -> Response:
         return file_response(request, files, request.path_params["name"])
@@ -178,12 +181,27 @@ def number(query: Mapping[str, str], name: str) -> int | None:
     return int(text)
 
 
-def file_response(request: Request, files: Files, name: str) -> Response:
-    """A file of the page."""
+def file_response(
+    request: Request, files: Files, name: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A file of the page, with these headers."""
     file = files.get(name)
     if file is None:
         return refusal(404, f"There is nothing at {request.url.path}.")
-    return reply(request, file.payload, file.media_type, {"cache-control": file.cache_control})
+    return reply(
+        request, file.payload, file.media_type, {"cache-control": file.cache_control, **(headers or {})}
+    )
+
+
+def ahead(path: str) -> str:
+    """What the view at a path will ask for, as a ``Link`` header (RFC 8288): the browser fetches it while it still
+    reads the page, and not when the page has found out which view it is to show."""
+    view = path.split("/")[1] or "overview"
+    links = [f"</static/views/{view}.js>; rel=modulepreload"]
+    if view in WITH_LINES:
+        library = f"/static/{FOLDER}/{UPLOT.folder}/{UPLOT.name}"
+        links += [f"<{library}.js>; rel=modulepreload", f"<{library}.css>; rel=preload; as=style"]
+    return ", ".join(links)
 
 
 def reply(request: Request, payload: Payload, media_type: str, headers: Mapping[str, str]) -> Response:

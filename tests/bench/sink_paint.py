@@ -7,10 +7,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.sync_api import Browser, CDPSession, Page
+from playwright.sync_api import Browser, CDPSession
 
 from tests.bench.figure import Figure
-from tests.spark_sink.page.book import Book, bucket_of
+from tests.spark_sink.page.book import Book, bucket_of, feed_of, node_of
 from tests.spark_sink.page.serve_story import serving
 
 NODES: Final = 50
@@ -22,9 +22,15 @@ NEIGHBOURS: Final = 8
 """Of each node."""
 T0_US: Final = 1_770_001_200_000_000
 """A full hour."""
+ALERTS: Final = 20
+"""Open ones."""
+PACKETS: Final = 2_000
+"""Single packets that are kept for looking at."""
 HOUR_US: Final = 3_600_000_000
 MINUTE_US: Final = 60_000_000
 ROUNDS: Final = 5
+DRAWN_MS: Final = 300.0
+"""After an answer has come, until it has been drawn for certain."""
 PAINT_MAX_MS: Final = 300.0
 WEIGHT_MAX_MB: Final = 1.5
 UPDATE_MAX_MS: Final = 50.0
@@ -41,6 +47,39 @@ VIEWS: Final = (
     "/map",
 )
 """All that the tabs lead to."""
+LAST_HOUR_US: Final = T0_US + (HOURS - 1) * HOUR_US
+CHANGES: Final = f"""
+BEGIN;
+INSERT INTO entries
+  SELECT feed_no, max(seq) + 1, id, type, size, chunks, publisher, boot, max(t_us) + 1000000, max(mono_us) + 1000000
+  FROM entries WHERE feed_no % 8 = 0 GROUP BY feed_no;
+UPDATE frontiers SET seq = (SELECT max(e.seq) FROM entries e WHERE e.feed_no = frontiers.feed_no)
+  WHERE feed_no % 8 = 0 AND (node_no + (SELECT count(*) FROM batch_log)) % 3 > 0;
+INSERT INTO copies
+  SELECT f.feed_no, f.seq, f.node_no, 1, 0, e.t_us + 4000000, e.mono_us, 'peer', 'lora'
+  FROM frontiers f JOIN entries e ON e.feed_no = f.feed_no AND e.seq = f.seq WHERE f.feed_no % 8 = 0
+  ON CONFLICT DO NOTHING;
+UPDATE links SET heard = heard + 1, sent = sent + 1, last_us = last_us + 1000000 WHERE hour_us = {LAST_HOUR_US};
+UPDATE delays SET n = n + 1 WHERE hour_us = {LAST_HOUR_US};
+UPDATE uses SET packets = packets + 1, airtime_us = airtime_us + 90000 WHERE hour_us = {LAST_HOUR_US};
+UPDATE traffic SET packets = packets + 1, airtime_us = airtime_us + 90000 WHERE hour_us = {LAST_HOUR_US};
+UPDATE airtime SET packets = packets + 1, airtime_us = airtime_us + 90000 WHERE slot_us >= {LAST_HOUR_US};
+UPDATE counts SET records = records + 1, total = total + 3 WHERE hour_us = {LAST_HOUR_US};
+UPDATE progress SET copied = copied + 40 WHERE minute_us = (SELECT max(minute_us) FROM progress);
+UPDATE packets SET place = place + {PACKETS}, t_us = t_us + 1000000;
+UPDATE alerts SET value = value + 1, peak = peak + 1 WHERE until_us IS NULL;
+INSERT INTO incidents
+  SELECT node_no, boot, max(offset) + 1, max(t_us) + 1000000, mono_us, kind, face, rule, detail, feed_no, seq, held,
+  other, n FROM incidents GROUP BY node_no;
+INSERT INTO batch_log
+  SELECT max(committed_us) + 1000000, query, batch_id + 1, records, bytes, behind_bytes, read_us, merge_us,
+  newest_us + 1000000 FROM batch_log;
+UPDATE boots SET last_us = last_us + 1000000, last_mono_us = last_mono_us + 1000000, records = records + 20;
+UPDATE batches SET committed_us = committed_us + 1000000, newest_us = newest_us + 1000000;
+UPDATE meta SET value = value + 1 WHERE name = 'changes';
+COMMIT;
+"""
+"""What brings something new to every view."""
 SETTLED: Final = "() => document.querySelector('#view > .view:not([aria-busy=true]) > *')"
 NOTE_FIGURES: Final = """
   const told = new MutationObserver(() => {
@@ -76,17 +115,38 @@ def make_database(path: Path) -> None:
             published=minute % 7,
             copied=minute % 7 * NODES,
         )
-    now_us = T0_US + HOURS * HOUR_US
-    book.put(
-        "batches",
-        query="q",
-        batch_id=1,
-        records=2_000_000,
-        committed_us=now_us,
-        newest_us=now_us,
-        offsets="{}",
-    )
+    _put_lists(book, T0_US + HOURS * HOUR_US)
     book.write(path)
+
+
+def _put_lists(book: Book, now_us: int) -> None:
+    """What is looked at row by row."""
+    batch = {"query": "q", "batch_id": 1, "records": 1_000, "committed_us": now_us, "newest_us": now_us}
+    book.put("batches", **batch, offsets="{}")
+    book.put("batch_log", **batch, bytes=200_000, read_us=200_000, merge_us=40_000)
+    for number in range(ALERTS):
+        book.put(
+            "alerts",
+            rule="stuck",
+            subject=f"node {number}",
+            since_us=now_us - HOUR_US,
+            level="warning",
+            value=9,
+        )
+    for node in range(NODES):
+        book.put(
+            "incidents", node_no=node, boot=1, offset=1, t_us=now_us - HOUR_US, kind="face_down", face="lora"
+        )
+        for kind in ("want", "chnk", "claim"):
+            book.put(
+                "counts", node_no=node, hour_us=LAST_HOUR_US, kind=kind, detail="tx", records=40, total=90
+            )
+    for place in range(1, PACKETS + 1):
+        book.put(
+            "packets", place=place, node_no=place % NODES, t_us=now_us - PACKETS + place, direction="rx", face="lora",
+            packet="entry", verdict="new", length=120, rssi_dbm=-90, snr_db=5.5, airtime_us=90_000,
+            feed_no=place % FEEDS, seq=place % ENTRIES + 1,
+        )  # fmt: skip
 
 
 def _put_node(book: Book, node: int) -> None:
@@ -142,10 +202,10 @@ def _put_feed(book: Book, feed: int) -> None:
 
 
 def change(path: Path) -> None:
-    """What a second brings to a busy mesh: an entry in one feed of eight, and its copies."""
-    with closing(sqlite3.connect(path)) as told, told:
-        told.execute("UPDATE frontiers SET seq = seq + 1 WHERE feed_no % 8 = 0")
-        told.execute("UPDATE meta SET value = value + 1 WHERE name = 'changes'")
+    """What a second brings to a busy mesh: in one feed of eight an entry that two nodes of three have already, packets
+    on all links, and figures of the last hour that grew."""
+    with closing(sqlite3.connect(path)) as told:
+        told.executescript(CHANGES)
 
 
 def figures(browser: Browser, folder: Path) -> list[Figure]:
@@ -156,7 +216,8 @@ def figures(browser: Browser, folder: Path) -> list[Figure]:
         first, drawn, weights = zip(*(_open(browser, address) for _ in range(ROUNDS)), strict=True)
         whole = _weight_of_all(browser, address)
         costs = {
-            view: _update_ms(browser, f"{address}{view}", lambda: change(path)) for view in ("/", "/feeds")
+            what: _update_ms(browser, address + path_, lambda: change(path))
+            for what, path_ in views().items()
         }
     paint, filled, weight = statistics.median(first), statistics.median(drawn), max(weights) / 1e6
     name = f"{NODES} nodes × {FEEDS} feeds"
@@ -174,13 +235,24 @@ def figures(browser: Browser, folder: Path) -> list[Figure]:
         ),
         Figure(f"{name}, after a look at every view", whole / 1e6, "MB"),
     ]
-    target = f"at most {UPDATE_MAX_MS:g} ms"
-    for view, cost in costs.items():
-        what = {"/": "overview", "/feeds": "feeds × nodes"}[view]
-        found.append(
-            Figure(f"{name}, main thread per live update, {what}", cost, "ms", target, cost <= UPDATE_MAX_MS)
+    return found + [
+        Figure(
+            f"{name}, main thread per live update, {what}",
+            cost,
+            "ms",
+            f"at most {UPDATE_MAX_MS:g} ms",
+            cost <= UPDATE_MAX_MS,
         )
-    return found
+        for what, cost in costs.items()
+    ]
+
+
+def views() -> dict[str, str]:
+    """All views, and where they are."""
+    some = {"a node": f"/node/{node_of('n0')}", "a feed": f"/feed/{feed_of('n0')}"}
+    names = {"/": "overview", "/feeds": "feeds × nodes"}
+    tabs = {names.get(path, path.removeprefix("/")): path for path in VIEWS}
+    return {**tabs, **some, "a message": f"/message/{feed_of('n0')}/{ENTRIES}"}
 
 
 def _open(browser: Browser, address: str) -> tuple[float, float, float]:
@@ -220,23 +292,20 @@ def _update_ms(browser: Browser, address: str, change_: Callable[[], None]) -> f
     page.goto(address)
     page.wait_for_function(SETTLED)
     session = context.new_cdp_session(page)
-    session.send("Performance.enable")
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
     costs = []
     for _ in range(ROUNDS):
         before = _busy_s(session)
-        with page.expect_response("**/api/*"):
+        with page.expect_response("**/api/**") as answer:
             change_()
-        _wait_for_frames(page)
+        answer.value.finished()
+        page.wait_for_timeout(DRAWN_MS)
         costs.append((_busy_s(session) - before) * 1_000)
     context.close()
     return statistics.median(costs)
 
 
-def _wait_for_frames(page: Page) -> None:
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
 def _busy_s(session: CDPSession) -> float:
-    """Seconds that the main thread has worked so far."""
+    """Seconds that the main thread has worked so far; while others have its core, it does not work."""
     found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
     return float(found["TaskDuration"])

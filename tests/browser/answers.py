@@ -58,7 +58,12 @@ def heatmap(nodes: int, feeds: int, *, round_: int = 0, label: str = "node") -> 
         "last_us": T_US,
         "nodes": [{"node": node_id(at), "label": f"{label} {at}"} for at in range(nodes)],
         "feeds": [
-            {"feed": feed_id(at), "label": f"{label} {at}", "owner": node_id(at), "newest": 100}
+            {
+                "feed": feed_id(at),
+                "label": f"{label} {at}",
+                "owner": node_id(at),
+                "newest": 100 + (round_ if at % 8 == 0 else 0),
+            }
             for at in range(feeds)
         ],
         "behind": [[behind(feed, node, round_) for node in range(nodes)] for feed in range(feeds)],

@@ -81,6 +81,7 @@ def test_the_graph_has_a_dot_for_each_node_and_an_arrow_for_each_direction(visit
     assert sorted(drawn) == sorted(node["node"] for node in known["nodes"])
     links = page.locator(".edge").evaluate_all("all => all.map(one => one.dataset.key)")
     assert sorted(links) == sorted(f"{link['sender']}>{link['receiver']}" for link in known["links"])
+    page.get_by_role("button", name="Show all").click()
     assert len(column(page, "#links", 1)) == len(known["links"])
     assert [text.split()[0] for text in column(page, "#changes", 2)] == [
         {"join": "joined"}.get(change["kind"], change["kind"]) for change in known["changes"]
@@ -209,6 +210,7 @@ def test_the_histogram_has_all_copies_and_a_row_shows_its_own(visit: Visit, stor
     known = ask(story, "/api/delays?scope=hop")
     page = visit.go("/delays")
     page.get_by_role("button", name="by hop").click()
+    page.get_by_role("button", name="Show all").click()
     expect(page.locator("#rows tbody tr")).to_have_count(len(known["rows"]))
     expect(page.locator(".histogram:not(.small) .mark-line")).to_have_count(2)
     row = known["rows"][0]
@@ -226,6 +228,8 @@ def test_the_histogram_has_all_copies_and_a_row_shows_its_own(visit: Visit, stor
 def test_packets_are_filtered_and_held_still(visit: Visit, story: str) -> None:
     known = ask(story, "/api/packets?limit=2000")["rows"]
     page = visit.go("/packets")
+    expect(page.locator("#packets tbody tr")).to_have_count(40)
+    page.get_by_role("button", name="Show all 150 rows").click()
     expect(page.locator("#packets tbody tr")).to_have_count(150)
     page.get_by_label("Kind").select_option("want")
     page.get_by_label("Verdict").select_option("duplicate")
@@ -252,22 +256,19 @@ def test_new_packets_come_on_top_without_reload(browser: Browser, story: str) ->
         "committed_us": packet["t_us"],
         "changes": 1,
     }
+    came: list[dict[str, Any]] = []
     with Visit(browser, story) as visit:
         page = visit.page
         page.route(
             "**/api/packets*",
             lambda route: route.fulfill(
-                json={
-                    **ready,
-                    "rows": [{**packet, "place": 2, "label": "ben"}]
-                    if "after=1" in route.request.url
-                    else [packet],
-                }
+                json={**ready, "rows": came if "after=1" in route.request.url else [packet]}
             ),
         )
         visit.go("/packets")
         expect(page.locator("#packets tbody tr")).to_have_count(1)
         page.locator("#packets tbody tr").evaluate("row => { row.dataset.mark = 'kept'; }")
+        came.append({**packet, "place": 2, "label": "ben"})
         page.get_by_role("button", name="Hold still").click()
         page.get_by_role("button", name="Go on").click()
         expect(page.locator("#packets tbody tr")).to_have_count(2)

@@ -14,7 +14,9 @@ import { errorView, stateView } from "./states.js";
 import { hideTip } from "./tip.js";
 
 const OLD_NEWS_US = 60e6;
-const BETWEEN_UPDATES_MS = 400;
+const REST_MS = 100; // between two updates at least
+const REST_SHARE = 4; // and so many times what the last one took, so that slow devices stay free for their users
+const REST_MAX_MS = 2_000;
 const RETRY_MS = 3_000;
 const AS_OF_WAIT_MS = 2_000;
 const SPOKEN = { connecting: "", live: "Connected, figures are live", lost: "Connection lost, trying again" };
@@ -167,7 +169,7 @@ async function open({ focus = true, scroll = 0 } = {}) {
 /** One view on the page, from its address to its end. */
 class Shown {
   constructor(name, root, context, stop) {
-    Object.assign(this, { name, root, context, stop, handle: null, due: null, running: false, timer: null, lastMs: 0 });
+    Object.assign(this, { name, root, context, stop, handle: null, due: null, running: false, timer: null, lastMs: 0, restMs: REST_MS });
   }
 
   /** `onready()` puts the root on the page: when the view has drawn itself, or what stands in its place. */
@@ -200,7 +202,7 @@ class Shown {
 
   soon() {
     if (this.timer !== null) return;
-    const wait = this.due.kind === "live" ? Math.max(0, BETWEEN_UPDATES_MS - (performance.now() - this.lastMs)) : 0;
+    const wait = this.due.kind === "live" ? Math.max(0, this.restMs - (performance.now() - this.lastMs)) : 0;
     this.timer = setTimeout(() => this.run(), wait);
   }
 
@@ -214,6 +216,7 @@ class Shown {
       return;
     }
     this.running = true;
+    const beginMs = performance.now();
     try {
       await this.handle.update(change);
       notice("");
@@ -222,6 +225,7 @@ class Shown {
     }
     this.running = false;
     this.lastMs = performance.now();
+    this.restMs = Math.min(REST_MAX_MS, Math.max(REST_MS, REST_SHARE * (this.lastMs - beginMs)));
     if (this.due && !this.stop.signal.aborted) this.soon();
   }
 

@@ -1,7 +1,7 @@
 // Chart libraries, loaded when the first chart needs one, in the colours of the theme, and pictures of what they drew.
 
 import { h, setText } from "./dom.js";
-import { clock, dayTime, short } from "./format.js";
+import { clock, dayOf, dayTime, short } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
 
 const VENDOR = new URL("./vendor/", import.meta.url);
@@ -92,7 +92,7 @@ function timeLabels(_plot, splits, _axis, _space, stepS) {
     const today = date.toDateString();
     const fresh = today !== day;
     day = today;
-    const name = `${date.getDate()} ${date.toLocaleString("en-GB", { month: "short" })}`;
+    const name = dayOf(date);
     if (stepS >= DAY_S) return name;
     return fresh ? `${clock(at * 1e6, stepS < 60)}\n${name}` : clock(at * 1e6, stepS < 60);
   });

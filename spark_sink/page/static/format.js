@@ -13,7 +13,7 @@ const WHOLE = new Intl.NumberFormat("en");
 
 const known = (value) => value !== null && value !== undefined && !Number.isNaN(value);
 
-export const count = (n) => (known(n) ? WHOLE.format(n) : UNKNOWN);
+export const count = (n) => (!known(n) ? UNKNOWN : Number.isInteger(n) && Math.abs(n) < 1_000 ? String(n) : WHOLE.format(n));
 
 /** "1 node", "3 nodes", "2 entries". */
 export function many(n, one, more = `${one}s`) {
@@ -104,14 +104,21 @@ export function clock(us, withSeconds = true) {
   return withSeconds ? `${minutes}:${twoDigits(date.getSeconds())}` : minutes;
 }
 
-const DAY_AND_TIME = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hour12: false });
-const FULL = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+// By hand: formatters of Intl take ten times as long, and the first of each a frame.
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** Day and time in full, where the reader sits. */
-export const moment = (us) => (known(us) ? FULL.format(us / 1000) : UNKNOWN);
+/** The day of a Date where the reader sits: 3 Nov. */
+export const dayOf = (date) => `${date.getDate()} ${MONTHS[date.getMonth()]}`;
+
+/** Day and time in full, where the reader sits: 3 Nov 2026, 16:04:09. */
+export function moment(us) {
+  if (!known(us)) return UNKNOWN;
+  const date = new Date(us / 1000);
+  return `${dayOf(date)} ${date.getFullYear()}, ${clock(us)}`;
+}
 
 /** Day and time of day, short: 3 Nov, 16:04. */
-export const dayTime = (us) => (known(us) ? DAY_AND_TIME.format(us / 1000) : UNKNOWN);
+export const dayTime = (us) => (known(us) ? `${dayOf(new Date(us / 1000))}, ${clock(us, false)}` : UNKNOWN);
 
 /** Day and time of day with seconds: 3 Nov, 16:04:09. */
 export const dayClock = (us) => (known(us) ? `${dayTime(us)}:${twoDigits(new Date(us / 1000).getSeconds())}` : UNKNOWN);

@@ -45,12 +45,15 @@ export class Heat {
     const before = this.model;
     this.model = model;
     this.canvas.setAttribute("aria-label", `Entries behind, ${many(model.feeds.length, "feed")} by ${many(model.nodes.length, "node")}. Arrow keys choose a cell.`);
-    const same = before && names(before) === names(model);
-    if (!same) {
+    // While rows and columns stay what they are, a change costs as much as there are cells that changed.
+    if (before && names(before) === names(model)) {
+      this.recount(before);
+      this.redrawChanged();
+    } else {
       if (before && this.cell) this.cell = this.again(before, this.cell);
       this.label();
       this.fit(true);
-    } else this.redrawChanged();
+    }
     if (this.cell) this.tell();
   }
 
@@ -64,8 +67,18 @@ export class Heat {
   label() {
     const { feeds, nodes } = this.model;
     this.heads.replaceChildren(...nodes.map((node) => h("a", { href: `/node/${node.node}`, tabindex: "-1", title: `node ${node.node}` }, h("span", { text: node.label }))));
-    this.sides.replaceChildren(...feeds.map((feed) => h("a", { href: `/feed/${feed.feed}`, tabindex: "-1", title: `${feed.label}: ${many(feed.newest, "entry", "entries")}\nfeed ${feed.feed}` }, h("span", { text: feed.label }), h("small", { text: count(feed.newest) }))));
+    this.counts = feeds.map((feed) => h("small", { text: count(feed.newest) }));
+    this.sides.replaceChildren(...feeds.map((feed, row) => h("a", { href: `/feed/${feed.feed}`, tabindex: "-1", title: feedTip(feed) }, h("span", { text: feed.label }), this.counts[row])));
     this.corner.replaceChildren(h("span", { text: "feed" }), h("small", { text: "entries" }));
+  }
+
+  /** Says how many entries the feeds have that have grown since. */
+  recount(before) {
+    this.model.feeds.forEach((feed, row) => {
+      if (feed.newest === before.feeds[row].newest) return;
+      setText(this.counts[row], count(feed.newest));
+      this.counts[row].parentElement.title = feedTip(feed);
+    });
   }
 
   /** Chooses the size of the cells by the room there is; draws everything if it changed. */
@@ -129,18 +142,19 @@ export class Heat {
       values.forEach((value, column) => {
         if (before[column] === value) return;
         before[column] = value;
+        pen.clearRect(column * this.look.width, row * this.look.height, this.look.width, this.look.height);
         this.paint(pen, column, row);
       });
     });
   }
 
+  /** Draws a cell on an empty ground. */
   paint(pen, column, row) {
     const { width, height, gap, scale } = this.look;
     const { feeds, nodes, behind } = this.model;
     const { steps, stepInks, lineStrong, line } = this.theme;
     const value = behind[row][column];
     const [x, y, w, t] = [column * width + gap / 2, row * height + gap / 2, width - gap, height - gap];
-    pen.clearRect(column * width, row * height, width, height);
     pen.beginPath();
     pen.roundRect(x, y, w, t, gap + 1);
     if (value === null) {
@@ -267,4 +281,5 @@ export class Heat {
   }
 }
 
-const names = ({ feeds, nodes }) => `${feeds.map((one) => [one.feed, one.label, one.newest])}|${nodes.map((one) => [one.node, one.label])}`;
+const names = ({ feeds, nodes }) => `${feeds.map((one) => [one.feed, one.label, one.owner])}|${nodes.map((one) => [one.node, one.label])}`;
+const feedTip = (feed) => `${feed.label}: ${many(feed.newest, "entry", "entries")}\nfeed ${feed.feed}`;

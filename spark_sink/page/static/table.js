@@ -1,7 +1,9 @@
 // A table that can be sorted and is kept up to date in place: only cells whose text changed are touched.
 
 import { h, setText } from "./dom.js";
+import { count } from "./format.js";
 
+const AT_FIRST = 40; // rows: two screens; hundreds would cost every live update more time than a frame has
 const COLLATOR = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
 /** Unknown values stand last, whichever way the rows are sorted. */
@@ -17,18 +19,20 @@ function compare(a, b, sign) {
  *   value  what is sorted by;  text  what is shown (default: the value);  cell  an element in place of the text
  *   (made anew only if `text` changed);  tip  hover text;  head: the row's heading (once);  className: text or row → text
  * key(row) names a row; sort: "key" or "-key"; state: {get, set} keeps the choice elsewhere (the address);
- * empty: what is said when there are no rows.
+ * empty: what is said when there are no rows. Of a long table the first rows are shown, and all on demand.
  */
 export class Table {
   constructor({ caption, columns, key, sort = null, empty = "Nothing to show.", state = null, className = "plain", rowClass = null }) {
     Object.assign(this, { columns, key, empty, state, sort, rowClass });
     this.rows = [];
+    this.whole = false;
     this.drawn = new Map();
     this.heads = columns.map((column) => this.head(column));
     this.body = h("tbody");
     this.table = h("table", { class: className }, h("caption", { class: "unseen", text: caption }), h("thead", {}, h("tr", {}, ...this.heads)), this.body);
     this.none = h("p", { class: "nothing", text: empty, hidden: true });
-    this.element = h("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, this.table, this.none);
+    this.more = h("button", { type: "button", class: "tool more", hidden: true, onclick: () => this.unfold() });
+    this.element = h("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, this.table, this.none, this.more);
   }
 
   head(column) {
@@ -63,6 +67,11 @@ export class Table {
     this.draw();
   }
 
+  unfold() {
+    this.whole = !this.whole;
+    this.draw();
+  }
+
   draw() {
     const now = this.sorting;
     this.columns.forEach((column, index) => {
@@ -70,9 +79,12 @@ export class Table {
       if (wanted) this.heads[index].setAttribute("aria-sort", wanted);
       else this.heads[index].removeAttribute("aria-sort");
     });
-    const rows = now ? [...this.rows].sort((a, b) => compare(now.column.value(a), now.column.value(b), now.sign)) : this.rows;
-    this.none.hidden = rows.length > 0;
-    this.table.hidden = rows.length === 0;
+    const all = now ? [...this.rows].sort((a, b) => compare(now.column.value(a), now.column.value(b), now.sign)) : this.rows;
+    const rows = this.whole ? all : all.slice(0, AT_FIRST);
+    this.none.hidden = all.length > 0;
+    this.table.hidden = all.length === 0;
+    this.more.hidden = all.length <= AT_FIRST;
+    setText(this.more, this.whole ? `Show the first ${AT_FIRST} only` : `Show all ${count(all.length)} rows`);
     const seen = new Set();
     let place = this.body.firstElementChild;
     for (const row of rows) {

@@ -137,9 +137,9 @@ class Feeds {
 
   /** Rows and columns by name, as they come, stay where they are while time moves; else the worst are top left. */
   inOrder({ feeds, nodes, behind, chunks_missing: chunks }) {
+    if (this.context.get("order") !== "behind") return { feeds, nodes, behind, chunks };
     const sum = (values) => values.reduce((total, one) => total + (one ?? 0), 0);
-    const byName = this.context.get("order") !== "behind";
-    const order = (list, totals) => [...list.keys()].sort((a, b) => (byName ? 0 : totals[b] - totals[a]));
+    const order = (list, totals) => [...list.keys()].sort((a, b) => totals[b] - totals[a]);
     const rows = order(feeds, behind.map(sum));
     const columns = order(nodes, nodes.map((_, column) => sum(behind.map((row) => row[column]))));
     const pick = (cells) => cells && rows.map((row) => columns.map((column) => cells[row][column]));

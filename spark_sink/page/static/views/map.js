@@ -141,24 +141,37 @@ class MapView {
 
   /** One line for both directions of a pair: the better one's colour, with both in the label. */
   links(where) {
-    const L = this.library;
     const pairs = new Map();
     for (const link of this.body.links) {
       if (!where.has(link.sender) || !where.has(link.receiver)) continue;
       const key = [link.sender, link.receiver].sort().join(" ");
       pairs.set(key, [...(pairs.get(key) ?? []), link]);
     }
-    for (const line of this.lines.values()) line.remove();
-    this.lines.clear();
-    for (const [key, both] of pairs) {
-      const best = both.reduce((a, b) => ((b.ratio ?? 0) > (a.ratio ?? 0) ? b : a));
-      const ageUs = this.body.to_us - Math.max(...both.map((link) => link.last_us));
-      const ends = [best.sender, best.receiver].map((id) => [where.get(id).latitude, where.get(id).longitude]);
-      const line = L.polyline(ends, { className: `map-link ${ratioClass(best.ratio)}${isStale(ageUs) ? " stale" : ""}`, weight: 2.5, opacity: fade(ageUs) });
-      line.bindTooltip(h("div", {}, ...both.map((link) => h("div", { text: this.words(link, where) }))), { sticky: true });
+    for (const [key, line] of this.lines) {
+      if (pairs.has(key)) continue;
+      line.remove();
+      this.lines.delete(key);
+    }
+    for (const [key, both] of pairs) this.line(key, both, where);
+  }
+
+  /** A line that is there already is given its new look; what is said of it is put together when it is pointed at. */
+  line(key, both, where) {
+    const best = both.reduce((a, b) => ((b.ratio ?? 0) > (a.ratio ?? 0) ? b : a));
+    const ageUs = this.body.to_us - Math.max(...both.map((link) => link.last_us));
+    const ends = [best.sender, best.receiver].map((id) => [where.get(id).latitude, where.get(id).longitude]);
+    const opacity = fade(ageUs).toFixed(2);
+    const look = JSON.stringify([ends, ratioClass(best.ratio), isStale(ageUs), opacity]);
+    let line = this.lines.get(key);
+    if (line?.look !== look) {
+      line?.remove();
+      line = this.library.polyline(ends, { className: `map-link ${ratioClass(best.ratio)}${isStale(ageUs) ? " stale" : ""}`, weight: 2.5, opacity });
+      line.bindTooltip(() => h("div", {}, ...line.both.map((link) => h("div", { text: this.words(link, line.where) }))), { sticky: true });
+      line.look = look;
       line.addTo(this.chart);
       this.lines.set(key, line);
     }
+    Object.assign(line, { both, where });
   }
 
   words(link, where) {
