@@ -151,6 +151,8 @@ REDUCE_ROWS: Final = 100_000
 
 # --- Spark
 
+ALONE_S: Final = 20.0
+"""After which a cluster that has given no worker is told of: starting one takes five seconds."""
 MEMORY_MIN_MB: Final = 512
 """Least heap: Spark itself refuses less than 450 MiB."""
 JAVA_WORDS_MAX: Final = 500

@@ -1,16 +1,18 @@
 """Runs a job in this process: tells how far it is, ends it in order, puts its failures into plain words."""
 
 import json
+import math
 import re
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from spark_sink import errors, session
+from spark_sink import errors, limits, session
 from spark_sink.intervals import parse_offset
 from spark_sink.places import open_files
 from spark_sink.planner import Planner
@@ -48,9 +50,10 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
             work = job.Job(spark, settings, database)
             query = work.start(once=once)
             tell("Reading what there is." if once else "Reading. Stop with Ctrl-C.")
+            progress = _Progress(query, settings, tell, lambda: session.has_workers(spark))
             if not once:
-                return _follow(work, query, settings, tell)
-            if _watch(query, settings, tell):
+                return _follow(work, query, settings, progress)
+            if _watch(query, settings, progress):
                 return 0
             tell("All read. Working out what takes all logs together.")
             work.refresh.settle(lambda done, todo: tell(f"{done:8d} of {todo} hours"))
@@ -61,14 +64,14 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
             spark.stop()
 
 
-def _follow(work: "Job", query: "StreamingQuery", settings: Settings, tell: Callable[[str], None]) -> int:
+def _follow(work: "Job", query: "StreamingQuery", settings: Settings, progress: "_Progress") -> int:
     """Read on and on, and keep derived tables fresh beside it. Raises SinkError."""
     from spark_sink import job  # noqa: PLC0415 - as above
 
     refresher = job.Refresher(work.refresh, query.stop)
     refresher.start()
     try:
-        _watch(query, settings, tell)
+        _watch(query, settings, progress)
     finally:
         refresher.stop()
     if refresher.error is not None:
@@ -76,12 +79,11 @@ def _follow(work: "Job", query: "StreamingQuery", settings: Settings, tell: Call
     return 0
 
 
-def _watch(query: "StreamingQuery", settings: Settings, tell: Callable[[str], None]) -> bool:
+def _watch(query: "StreamingQuery", settings: Settings, progress: "_Progress") -> bool:
     """Wait until the query ends or a signal asks to end it, which is what is returned. Raises SinkError."""
     from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
 
     failures: tuple[type[Exception], ...] = (StreamingQueryException, *_java_gone())
-    progress = _Progress(query, settings, tell)
     with _stop_signals() as stopped:
         try:
             while not query.awaitTermination(_POLL_S):  # type: ignore[arg-type] # seconds may be a fraction
@@ -94,7 +96,7 @@ def _watch(query: "StreamingQuery", settings: Settings, tell: Callable[[str], No
             if not stopped:
                 raise plain(str(error), settings) from error
     if stopped:
-        tell("Stopped. What was counted is kept; the next run goes on from there.")
+        progress.tell("Stopped. What was counted is kept; the next run goes on from there.")
     return bool(stopped)
 
 
@@ -122,26 +124,40 @@ def _stop_signals() -> Iterator[list[int]]:
 
 
 class _Progress:
-    """Says how far reading has come, whenever it has come further."""
+    """Says how far reading has come, whenever it has come further, and why it does not begin."""
 
-    def __init__(self, query: "StreamingQuery", settings: Settings, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        query: "StreamingQuery",
+        settings: Settings,
+        tell: Callable[[str], None],
+        has_workers: Callable[[], bool],
+    ) -> None:
+        self.tell = tell
         self._query = query
-        self._tell = tell
         self._planner = Planner(open_files(settings.logs, settings.endpoint))
+        self._has_workers = has_workers
+        self._alone_at_s = time.monotonic() + limits.ALONE_S
         self._told = -1
 
     def look(self) -> None:
         """Look once."""
         progress = self._query.lastProgress
+        if progress is None and self._told < 0 and time.monotonic() > self._alone_at_s:
+            self._alone_at_s = math.inf
+            if not self._has_workers():
+                self.tell(
+                    "The cluster has given this job no worker yet, so it waits. Its own page says whether a "
+                    "worker is up that has the cores and the memory free."
+                )
         if progress is None or progress["batchId"] <= self._told or progress["numInputRows"] == 0:
             return
         self._told = int(progress["batchId"])
         self._planner.refresh()
         total = self._planner.bytes_listed()
-        read = total - self._planner.bytes_behind(
-            parse_offset(json.loads(progress["sources"][0]["endOffset"]))
-        )
-        self._tell(f"{read / 2**20:8.1f} of {total / 2**20:.1f} MB read, {100 * read // max(total, 1):3d} %")
+        place = parse_offset(json.loads(progress["sources"][0]["endOffset"]))
+        read = total - self._planner.bytes_behind(place)
+        self.tell(f"{read / 2**20:8.1f} of {total / 2**20:.1f} MB read, {100 * read // max(total, 1):3d} %")
 
 
 def plain(text: str, settings: Settings) -> errors.SinkError:

@@ -57,6 +57,14 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
     return session
 
 
+def has_workers(session: "SparkSession") -> bool:
+    """Whether a cluster has given the session anybody to work for it; on this machine it works itself."""
+    context = session.sparkContext
+    if str(context.master).startswith("local"):
+        return True
+    return int(context._jsc.sc().getExecutorMemoryStatus().size()) > 1  # noqa: SLF001 - Python has no other way; the driver is one of them
+
+
 def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
     """Start Java with its standard error in a file: it greets with warnings that are nobody's business.
 

@@ -155,13 +155,19 @@ class Orphan:
         raise Py4JError("Cannot call methods on a stopped SparkContext.")
 
 
+def watch(orphan: Any, settings: Settings, told: list[str]) -> bool:
+    return runner._watch(
+        orphan, settings, runner._Progress(orphan, settings, told.append, has_workers=lambda: True)
+    )
+
+
 def test_java_may_be_gone_first_when_told_to_end(tmp_path: Path) -> None:
     told: list[str] = []
     settings = Settings(logs=str(tmp_path), database="postgresql:///mesh", checkpoint=str(tmp_path / "c"))
-    assert runner._watch(Orphan(told=True), settings, told.append)  # type: ignore[arg-type]
+    assert watch(Orphan(told=True), settings, told)
     assert told == ["Stopped. What was counted is kept; the next run goes on from there."]
     with pytest.raises(JobFailedError, match=r"c\.failure\.txt"):
-        runner._watch(Orphan(told=False), settings, told.append)  # type: ignore[arg-type]
+        watch(Orphan(told=False), settings, told)
     assert "Answer from Java" in (tmp_path / "c.failure.txt").read_text()
 
 
