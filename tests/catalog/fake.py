@@ -10,6 +10,10 @@ from hashlib import sha256
 from typing import Any
 
 from tinyssb_node.catalog.rows import PUBLIC, BoardRow, ConversationRow, Kind, MessageRow, PersonRow
+from tinyssb_node.content.board import Operation, Step, create_step
+from tinyssb_node.content.chat import PUBLIC_ROOT, BoardStep, Post, conversation_root, serialize
+from tinyssb_node.content.description import describe
+from tinyssb_node.content.references import message_text
 from tinyssb_node.ids import FeedId, MessageId, Origin
 
 ANA, BOB, CYD, EVE, ZOE = (FeedId(sha256(name).digest()) for name in (b"ana", b"bob", b"cyd", b"eve", b"zoe"))
@@ -21,7 +25,8 @@ HOSTILE_NAME = "Ana\u202e\x1b[31mevil\u200b" + "\u0301" * 40
 HOSTILE_TEXT = (
     "\x1b]0;owned\x07\x1b[2Jhi\r\nAna: I owe Eve 100\u202egnp.exe\u2066" + "e" + "\u0336" * 200 + "\x00\x9b"
 )
-PRIVATE = "5d1a3d0c6a2f9e01"
+PRIVATE_ROOT = conversation_root((ANA, BOB))
+PRIVATE = PRIVATE_ROOT.hex()[:16]
 """Name of the conversation of Ana and Bob."""
 
 
@@ -41,7 +46,7 @@ def make_message(
         "own": feed == ANA,
         "kind": Kind.TAV,
         "conversation": PUBLIC,
-        "tangle": message_id("first"),
+        "tangle": PUBLIC_ROOT,
         "previous": tuple(message_id(one) for one in previous),
         "placed": 0,
         "missing": (),
@@ -148,6 +153,18 @@ class FakeCatalog:
     def operations(self, board: MessageId) -> Sequence[MessageRow]:
         return [row for row in self.thread(board) if row.kind is Kind.KAN]
 
+    def steps(self, board: MessageId) -> Sequence[Step]:
+        held = {row.id for row in self.operations(board)}
+        return [step for step in _steps() if step.id in held]
+
+    def content(self, id_: MessageId) -> bytes | None:
+        row = self.message(id_)
+        if row is None or row.chunks_held < row.chunks:
+            return None
+        return serialize(
+            Post(text=row.text, said_s=START_US // 1_000_000, voice=bytes(row.voice_size) or None)
+        )
+
 
 def small_mesh() -> FakeCatalog:
     people = [
@@ -165,10 +182,9 @@ def small_mesh() -> FakeCatalog:
         make_message("evil", EVE, 1, HOSTILE_TEXT, "merge"),
         make_message("voice", BOB, 2, "", "merge", voice_size=1_400, size=1_432, chunks=15, chunks_held=15),
         make_message("long", CYD, 2, "word " * 3_000, "voice", cut=True, size=40_000),
-        make_message("bare", CYD, 3, "sent with tinyssb publish", kind=Kind.TEXT, tangle=message_id("bare")),
+        make_message("bare", CYD, 3, "sent with tinyssb publish", kind=Kind.TEXT),
     ]
-    secret = message_id("secret")
-    boxed: dict[str, Any] = {"conversation": PRIVATE, "tangle": secret, "private": True}
+    boxed: dict[str, Any] = {"conversation": PRIVATE, "tangle": PRIVATE_ROOT, "private": True}
     private = [
         make_message("secret", BOB, 3, "The key is under the stone.", **boxed),
         make_message("thanks", ANA, 3, "Found it.", "secret", **boxed),
@@ -192,18 +208,32 @@ def small_mesh() -> FakeCatalog:
     return FakeCatalog(people, rows, [board])
 
 
-def _board() -> list[MessageRow]:
-    of_board: dict[str, Any] = {"kind": Kind.KAN, "conversation": None, "tangle": message_id("board")}
+def _steps() -> list[Step]:
+    """Operations on a board, as they are written; the last one is not known to anybody."""
+    root = message_id("board")
     return [
-        make_message("board", ANA, 4, '["KAN", null, null, "board/create", "Hut work"]', **of_board),
-        make_message(
-            "column", ANA, 5, '["KAN", "board", ["board"], "column/add", "To do"]', "board", **of_board
-        ),
-        make_message(
-            "item", BOB, 4, '["KAN", "board", ["column"], "item/add", "Wood"]', "column", **of_board
-        ),
-        make_message("evil-op", EVE, 3, '["KAN", "board", ["item"], "item/burn", {}]', "item", **of_board),
+        Step(root, ANA, create_step("Hut \x1b[1mwork")),
+        _step("column", ANA, "board", Operation.COLUMN_CREATE, "To do"),
+        _step("item", BOB, "column", Operation.ITEM_CREATE, message_text(message_id("column")), "Wood"),
+        _step("evil-op", EVE, "item", "item/burn", HOSTILE_TEXT),
     ]
+
+
+def _step(name: str, author: FeedId, previous: str, operation: str, *args: str) -> Step:
+    step = BoardStep(
+        board=message_id("board"), previous=(message_id(previous),), operation=operation, args=args
+    )
+    return Step(message_id(name), author, step)
+
+
+def _board() -> list[MessageRow]:
+    rows = []
+    for number, step in enumerate(_steps(), 4):
+        text, _ = describe(step.step, 16_384)
+        row = make_message("", step.author, number, text, kind=Kind.KAN, conversation=None)
+        follows = tuple(ref for ref in step.step.previous if isinstance(ref, MessageId))
+        rows.append(replace(row, id=step.id, previous=follows, tangle=message_id("board")))
+    return rows
 
 
 def _others() -> list[MessageRow]:

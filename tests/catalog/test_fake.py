@@ -3,6 +3,8 @@
 from tests.catalog.fake import ANA, BOB, PRIVATE, message_id, small_mesh
 from tinyssb_node.catalog.questions import Questions
 from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.content.board import fold
+from tinyssb_node.content.chat import Post, parse
 
 
 def test_the_fake_answers_all_questions() -> None:
@@ -22,3 +24,8 @@ def test_the_fake_answers_all_questions() -> None:
     assert mesh.person(ANA) in mesh.people()
     (board,) = mesh.boards()
     assert len(mesh.operations(board.id)) == board.operations
+    folded = fold(board.id, mesh.steps(board.id))
+    assert folded.name == board.name
+    assert sum(len(column.items) for column in folded.columns) == board.items
+    assert mesh.content(message_id("partial")) is None
+    assert isinstance(parse(mesh.content(message_id("voice")) or b""), Post)

@@ -1,14 +1,21 @@
 """What may be asked of the catalog; screens depend on this and not on SQLite."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tinyssb_node.catalog.rows import BoardRow, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.ids import FeedId, MessageId
 
+if TYPE_CHECKING:
+    from tinyssb_node.content.board import Step
+
 
 class Questions(Protocol):
-    """Reads one state of the catalog. Raises CatalogFailedError."""
+    """Each answer is of one state of the catalog. Raises CatalogFailedError, ContactsError.
+
+    Whom our user blocked is left out of conversations and search; not out of threads and boards, where what others
+    said hangs on it.
+    """
 
     def conversations(self) -> Sequence[ConversationRow]:
         """All conversations, the one with the latest message first; `PUBLIC` is always among them."""
@@ -17,7 +24,7 @@ class Questions(Protocol):
     def messages(
         self, conversation: str, *, before: int | None = None, after: int | None = None, limit: int = 50
     ) -> Sequence[MessageRow]:
-        """Placed messages in the order of `placed`: the last *limit*, or those before or after a place."""
+        """Placed messages in the order of `placed`: the last *limit*, the last before a place or the first after it."""
         ...
 
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
@@ -37,11 +44,11 @@ class Questions(Protocol):
         ...
 
     def tips(self, conversation: str) -> Sequence[MessageId]:
-        """What a new message of a conversation follows."""
+        """What a new message of a conversation follows, the latest first, at most `limits.CATALOG_TIPS_MAX`."""
         ...
 
     def search(self, words: str, limit: int = 50) -> Sequence[MessageRow]:
-        """Messages with all these words, the best first. Any text is a valid question."""
+        """Messages with all these words, or words that begin so, the best first. Any text is a valid question."""
         ...
 
     def people(self) -> Sequence[PersonRow]:
@@ -53,9 +60,17 @@ class Questions(Protocol):
         ...
 
     def boards(self) -> Sequence[BoardRow]:
-        """All boards, by name."""
+        """All boards, by name; of more than `limits.CATALOG_BOARDS_MAX` those last worked on."""
         ...
 
     def operations(self, board: MessageId) -> Sequence[MessageRow]:
         """The operations on a board, in canonical order; their `text` is the operation as JSON."""
+        ...
+
+    def steps(self, board: MessageId) -> "Sequence[Step]":
+        """The operations on a board for `content.board.fold`, in no order."""
+        ...
+
+    def content(self, id_: MessageId) -> bytes | None:
+        """The whole content of a message, opened if it was sealed for us; None if not all of it is here."""
         ...

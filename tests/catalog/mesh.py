@@ -1,0 +1,118 @@
+"""A home folder with a real store, filled with entries that were authored: for tests of the catalog."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from tinyssb_node.catalog.catalog import STORE_FILE, Catalog
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.content import chat, private
+from tinyssb_node.content.limits import SEAL_ENTROPY_SIZE
+from tinyssb_node.feeds.author import Composed, compose, compose_fixed
+from tinyssb_node.feeds.chain import Tip
+from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
+from tinyssb_node.store.port import FeedRecord
+from tinyssb_node.store.secrets import Identity, create_identity
+from tinyssb_node.store.sqlite import SqliteStore
+
+NETWORK = Network()
+UDP = FaceName("udp")
+SAID_S = 1_760_000_000
+
+
+def seed_of(name: str) -> bytes:
+    return sha256(b"seed " + name.encode()).digest()
+
+
+@dataclass
+class Author:
+    """Somebody who writes a feed."""
+
+    name: str
+    dialect: Dialect = Dialect.SPEC
+
+    def __post_init__(self) -> None:
+        self.key = SigningKey(seed_of(self.name))
+        self.feed = self.key.feed_id
+        self.tip = Tip(self.feed, self.dialect, 0, None)
+
+    def write(self, content: bytes, type_: int | None = None) -> Composed:
+        """The next entry; with *type_* its 48 bytes as they are."""
+        if type_ is None:
+            composed = compose(NETWORK, self.key, self.tip, content)
+        else:
+            composed = compose_fixed(NETWORK, self.key, self.tip, content, type_=type_)
+        self.tip = composed.extended.tip
+        return composed
+
+    def say(self, message: chat.Message) -> Composed:
+        return self.write(chat.serialize(message))
+
+    def whisper(self, post: chat.Post, readers: Sequence[FeedId]) -> Composed:
+        """*post*, sealed for *readers*."""
+        entropy = sha256(repr((self.name, self.tip.seq)).encode()).digest() * 3
+        return self.write(private.seal(chat.serialize(post), readers, entropy[:SEAL_ENTROPY_SIZE]))
+
+
+def post(text: str, *tips: MessageId, recipients: Sequence[FeedId] | None = None) -> chat.Post:
+    to = None if recipients is None else tuple(recipients)
+    return chat.Post(tips=tips, text=text, said_s=SAID_S, recipients=to)
+
+
+def id_of(composed: Composed) -> MessageId:
+    tip = composed.extended.tip
+    assert tip.id is not None
+    return tip.id
+
+
+@dataclass
+class Home:
+    """A node's folder; its user is *owner*. Packets come one at a time, and are committed at once."""
+
+    folder: Path
+    owner: Author
+    wall_us: int = 1_760_000_000_000_000
+    written: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        identity = Identity(seed=seed_of(self.owner.name), dialect=self.owner.dialect)
+        create_identity(self.folder / "identity", identity)
+        self.store = SqliteStore.open(self.folder / STORE_FILE)
+
+    def keep(self, entries: Iterable[Composed], chunks: int | None = None, *, commit: bool = True) -> None:
+        """Append *entries*, each with the first *chunks* packets of its side chain (all of them, unless told)."""
+        known = {record.feed: record for record in self.store.feeds()}
+        for composed in entries:
+            tip = composed.extended.tip
+            feed, own = tip.feed, tip.feed == self.owner.feed
+            if feed not in known:
+                record = FeedRecord(
+                    feed=feed, dialect=tip.dialect, seq=0, tip=None, own=own, wanted=True, forked_at=None
+                )
+                self.store.put_feed(record)
+                known[feed] = record
+            origin, face = (Origin.OWN, None) if own else (Origin.PEER, UDP)
+            self.store.append_entry(feed, tip.seq, composed.packet, id_of(composed), origin, face)
+            self.keep_chunks(composed, 0, len(composed.chunks) if chunks is None else chunks)
+            self._commit(commit=commit)
+        self._commit(commit=True)
+
+    def keep_chunks(self, composed: Composed, first: int, stop: int) -> None:
+        """Append packets of a side chain from *first* on; commit by keeping something, or nothing."""
+        tip = composed.extended.tip
+        for number in range(first, min(stop, len(composed.chunks))):
+            self.store.append_chunk(tip.feed, tip.seq, number, composed.chunks[number], Origin.PEER, UDP)
+
+    def _commit(self, *, commit: bool) -> None:
+        if commit:
+            self.wall_us += 1_000_000
+            self.store.commit(self.wall_us)
+
+    def catalog(self) -> Catalog:
+        return Catalog.open(self.folder, self.folder)
+
+    def close(self) -> None:
+        self.store.close()

@@ -1,0 +1,61 @@
+"""A glance at a store tells what the store itself would, and does not stand in anybody's way."""
+
+import sqlite3
+
+import pytest
+
+from tests.store.contract import ANA, BOB, feed_record, packet_of, put_chunk, put_entry
+from tinyssb_node.errors import StoreDamagedError, StoreFailedError
+from tinyssb_node.store.glance import Glance, Glimpse
+from tinyssb_node.store.sqlite import SqliteStore
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = SqliteStore.open(tmp_path / "store.sqlite")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def glance(store, tmp_path):
+    glance = Glance.open(tmp_path / "store.sqlite")
+    yield glance
+    glance.close()
+
+
+def test_an_empty_store_has_nothing(glance):
+    assert (glance.last_arrival(), glance.packet(0), glance.packet(1), glance.feeds()) == (0, None, None, [])
+
+
+def test_each_question_sees_the_last_commit(store, glance):
+    store.put_feed(feed_record(BOB))
+    store.put_feed(feed_record(ANA, own=True, wanted=False))
+    put_entry(store, ANA, 1)
+    assert glance.last_arrival() == 0
+    store.commit(1)
+    assert glance.last_arrival() == 1
+    put_chunk(store, ANA, 1, 0)
+    store.commit(2)
+    assert glance.last_arrival() == 2 == store.last_arrival()
+    assert glance.packet(1) == packet_of(ANA, 1)
+    assert glance.packet(2) == packet_of(ANA, 1, 0)
+    assert glance.feeds() == [Glimpse(ANA, 1, True, False), Glimpse(BOB, 0, False, True)]
+
+
+def test_it_holds_no_state_of_the_file(store, glance):
+    glance.last_arrival()
+    store.put_feed(feed_record(ANA))
+    store.commit(1)
+    with sqlite3.connect(store._path) as connection:
+        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    connection.close()
+    assert busy == 0
+
+
+def test_what_is_no_store_is_refused(tmp_path):
+    with pytest.raises(StoreFailedError):
+        Glance.open(tmp_path / "none.sqlite")
+    (tmp_path / "other.sqlite").write_bytes(b"other" * 300)
+    with pytest.raises(StoreDamagedError):
+        Glance.open(tmp_path / "other.sqlite")

@@ -1,0 +1,291 @@
+"""The questions, asked in SQL. They know nothing of how the tables came to be."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tinyssb_node.catalog import limits, schema
+from tinyssb_node.catalog.people import People
+from tinyssb_node.catalog.rows import PUBLIC, BoardRow, ConversationRow, Kind, MessageRow, PersonRow
+from tinyssb_node.ids import FeedId, MessageId, Origin
+
+if TYPE_CHECKING:
+    from tinyssb_node.content.board import Step
+
+_SELECT: Final = """
+SELECT messages.number, messages.id, people.feed, seq, committed_us, said_us, origin, own, kind, space, messages.root,
+    messages.previous, lacking, messages.placed, text, cut, voice_size, size, chunks, held, private, circles.name
+FROM messages JOIN people ON people.number = messages.feed
+LEFT JOIN circles ON space = 'chat' AND circles.root = messages.root
+"""
+_CONVERSATIONS: Final = """
+SELECT circles.root, name, members, coalesce(sum(messages), 0), max(placed) FROM circles
+LEFT JOIN speakers ON speakers.root = circles.root
+"""
+_ID: Final = MessageId.SIZE
+_DIGITS: Final = frozenset("0123456789abcdef")
+
+_Value = int | str | bytes | None
+
+
+class Asking:
+    """Answers the ``Questions`` from the tables."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, people: People) -> None:
+        self._path = path
+        self._connection = connection
+        self._people = people
+
+    def data_version(self) -> int:
+        """Another number whenever somebody else has changed the catalog. Raises CatalogFailedError."""
+        with schema.catalog_faults(self._path):
+            (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def conversations(self) -> Sequence[ConversationRow]:
+        """All conversations, the one with the latest message first; `PUBLIC` is always among them."""
+        shown = self._shown("speakers.feed")
+        with self._reading():
+            rows = self._connection.execute(f"{_CONVERSATIONS} {shown} GROUP BY circles.root").fetchall()
+            found = [
+                ConversationRow(
+                    name=name,
+                    members=_feeds(members),
+                    messages=count,
+                    last=None
+                    if placed is None
+                    else self._one("messages.root = ? AND messages.placed = ?", root, placed),
+                )
+                for root, name, members, count, placed in rows
+            ]
+        if all(row.name != PUBLIC for row in found):
+            found.append(ConversationRow(name=PUBLIC, members=(), messages=0, last=None))
+        return sorted(found, key=lambda row: (-(row.last.placed or 0) if row.last else 0, row.name))
+
+    def messages(
+        self, conversation: str, *, before: int | None = None, after: int | None = None, limit: int = 50
+    ) -> Sequence[MessageRow]:
+        """Placed messages in the order of `placed`: the last *limit*, or those before or the first after a place."""
+        with self._reading():
+            root = self._root(conversation)
+            where = f"messages.root = ? AND messages.placed IS NOT NULL {self._shown('messages.feed')}"
+            if after is not None:
+                where += " AND messages.placed > ? ORDER BY messages.placed LIMIT ?"
+                return self._rows(where, root, after, limit)
+            if before is not None:
+                where += " AND messages.placed < ? ORDER BY messages.placed DESC LIMIT ?"
+                return self._rows(where, root, before, limit)[::-1]
+            return self._rows(f"{where} ORDER BY messages.placed DESC LIMIT ?", root, limit)[::-1]
+
+    def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
+        """Messages that wait for what they follow, the latest arrivals first."""
+        where = (
+            "messages.root = ? AND messages.placed IS NULL AND space IS NOT NULL "
+            f"{self._shown('messages.feed')} ORDER BY messages.number DESC LIMIT ?"
+        )
+        with self._reading():
+            return self._rows(where, self._root(conversation), limit)
+
+    def message(self, id_: MessageId) -> MessageRow | None:
+        """One message."""
+        with self._reading():
+            return self._one("messages.id = ?", bytes(id_))
+
+    def find(self, prefix: str, limit: int = 2) -> Sequence[MessageRow]:
+        """Messages whose id begins with these hexadecimal digits, or `FEED.SEQ` with a beginning of the feed."""
+        digits, dot, seq = prefix.strip().lower().partition(".")
+        if not set(digits) <= _DIGITS or (dot and not (seq.isascii() and seq.isdigit() and len(seq) <= 10)):
+            return []
+        size = FeedId.SIZE if dot else _ID
+        if len(digits) > 2 * size or not (digits or dot):
+            return []
+        low = bytes.fromhex(digits.ljust(2 * size, "0"))
+        high = bytes.fromhex(digits.ljust(2 * size, "f"))
+        with self._reading():
+            if dot:
+                where = "people.feed BETWEEN ? AND ? AND seq = ? ORDER BY people.feed LIMIT ?"
+                return self._rows(where, low, high, int(seq), limit)
+            return self._rows("messages.id BETWEEN ? AND ? ORDER BY messages.id LIMIT ?", low, high, limit)
+
+    def thread(self, root: MessageId) -> Sequence[MessageRow]:
+        """All placed messages of the tangle of that root, in canonical order (Kahn, smallest id first)."""
+        from tinyssb_node.content.tangle import canonical_order  # noqa: PLC0415 - most questions do without
+
+        with self._reading():
+            rows = self._rows("messages.root = ? AND messages.placed IS NOT NULL", bytes(root))
+        by_id = {row.id: row for row in rows}
+        return [by_id[id_] for id_ in canonical_order({row.id: row.previous for row in rows})]
+
+    def tips(self, conversation: str) -> Sequence[MessageId]:
+        """What a new message of a conversation follows, the latest first."""
+        sql = (
+            "SELECT id FROM messages WHERE root = ? AND followed = 0 AND placed IS NOT NULL "
+            "ORDER BY placed DESC LIMIT ?"
+        )
+        with self._reading():
+            values = (self._root(conversation), limits.CATALOG_TIPS_MAX)
+            return [MessageId(id_) for (id_,) in self._connection.execute(sql, values)]
+
+    def search(self, words: str, limit: int = 50) -> Sequence[MessageRow]:
+        """Messages with all these words, or longer ones that begin so, the best first. Any text is a valid question."""
+        wanted = words[: limits.SEARCH_MAX].encode(errors="replace").decode().replace("\0", " ").split()
+        wanted = wanted[: limits.SEARCH_WORDS_MAX]
+        indexed = [word for word in wanted if any(char.isalnum() for char in word)]
+        if not wanted:
+            return []
+        # What the index takes for no word, such as a smiley, is looked for letter by letter.
+        signs = [word for word in wanted if word not in indexed]
+        where = "".join(" AND instr(text, ?) > 0" for _ in signs) + self._shown("messages.feed")
+        if indexed:
+            match = " ".join('"' + word.replace('"', '""') + '"*' for word in indexed)
+            found = "(SELECT rowid, rank AS badness FROM words WHERE words MATCH ?)"
+            sql = f"{_SELECT} JOIN {found} AS found ON found.rowid = messages.number WHERE 1 {where} ORDER BY badness, "
+            values: list[_Value] = [match, *signs, limit]
+        else:
+            silent = f"kind NOT IN ('{Kind.OPAQUE}', '{Kind.ACKNOWLEDGEMENT}')"
+            sql, values = f"{_SELECT} WHERE {silent} {where} ORDER BY ", [*signs, limit]
+        with self._reading():
+            return self._select(f"{sql} messages.number DESC LIMIT ?", values)
+
+    def people(self) -> Sequence[PersonRow]:
+        """Everybody of whom the node knows, sorted by feed."""
+        with self._reading():
+            return self._people.all(self._connection)
+
+    def person(self, feed: FeedId) -> PersonRow | None:
+        """One of them."""
+        with self._reading():
+            return self._people.one(self._connection, feed)
+
+    def boards(self) -> Sequence[BoardRow]:
+        """All boards, by name; of more than `limits.CATALOG_BOARDS_MAX` those last worked on."""
+        from tinyssb_node.catalog.boards import board_row  # noqa: PLC0415 - most questions do without
+
+        sql = (
+            "SELECT root, max(committed_us) AS last_us FROM messages "
+            "WHERE content IS NOT NULL AND placed IS NOT NULL GROUP BY root ORDER BY last_us DESC LIMIT ?"
+        )
+        with self._reading():
+            found = self._connection.execute(sql, (limits.CATALOG_BOARDS_MAX,)).fetchall()
+        rows = [board_row(MessageId(root), self.steps(MessageId(root)), last_us) for root, last_us in found]
+        return sorted(rows, key=lambda row: (row.name, row.id))
+
+    def operations(self, board: MessageId) -> Sequence[MessageRow]:
+        """The operations on a board, in canonical order; their `text` is the operation as JSON."""
+        return [row for row in self.thread(board) if row.kind is Kind.KAN]
+
+    def steps(self, board: MessageId) -> "Sequence[Step]":
+        """The operations on a board for `content.board.fold`, in no order."""
+        from tinyssb_node.catalog.boards import read_step  # noqa: PLC0415 - most questions do without
+
+        sql = (
+            "SELECT messages.id, people.feed, content FROM messages JOIN people ON people.number = messages.feed "
+            "WHERE root = ? AND placed IS NOT NULL AND content IS NOT NULL"
+        )
+        with self._reading():
+            rows = self._connection.execute(sql, (bytes(board),)).fetchall()
+        steps = (read_step(MessageId(id_), FeedId(feed), content) for id_, feed, content in rows)
+        return [step for step in steps if step is not None]
+
+    # --- helpers; all but `_reading` within it
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Questions that see one state of the catalog."""
+        with schema.reading(self._connection, self._path):
+            yield
+
+    def _root(self, conversation: str) -> bytes:
+        """What stands for the first message of a conversation; no bytes for one that there is not."""
+        sql = "SELECT root FROM circles WHERE name = ? ORDER BY root LIMIT 1"
+        row = self._connection.execute(sql, (conversation.encode(errors="replace").decode(),)).fetchone()
+        return b"" if row is None else bytes(row[0])
+
+    def _shown(self, column: str) -> str:
+        """A condition that leaves out blocked people."""
+        blocked = self._people.blocked()
+        if not blocked:
+            return ""
+        literals = ", ".join(f"x'{feed.hex()}'" for feed in blocked)
+        return f" AND {column} NOT IN (SELECT number FROM people WHERE feed IN ({literals}))"  # noqa: S608 - digits
+
+    def _one(self, where: str, *values: _Value) -> MessageRow | None:
+        return next(iter(self._rows(where, *values)), None)
+
+    def _rows(self, where: str, *values: _Value) -> list[MessageRow]:
+        return self._select(f"{_SELECT} WHERE {where}", values)
+
+    def _select(self, sql: str, values: Iterable[_Value]) -> list[MessageRow]:
+        return [self._message(*row) for row in self._connection.execute(sql, tuple(values)).fetchall()]
+
+    def _message(
+        self,
+        number: int,
+        id_: bytes,
+        feed: bytes,
+        seq: int,
+        committed_us: int,
+        said_us: int | None,
+        origin: str,
+        own: int,
+        kind: str,
+        space: str | None,
+        root: bytes | None,
+        previous: bytes,
+        lacking: int,
+        placed: int | None,
+        text: str,
+        cut: int,
+        voice_size: int,
+        size: int,
+        chunks: int,
+        held: int,
+        private: int,
+        name: str | None,
+    ) -> MessageRow:
+        follows = _ids(previous)
+        return MessageRow(
+            id=MessageId(id_),
+            feed=FeedId(feed),
+            seq=seq,
+            arrival=number,
+            committed_us=committed_us,
+            said_us=said_us,
+            origin=Origin(origin),
+            own=bool(own),
+            kind=Kind(kind),
+            conversation=name,
+            tangle=MessageId(root) if root is not None and placed is not None else None,
+            previous=follows,
+            placed=placed,
+            missing=self._missing(follows, space, root) if lacking else (),
+            text=text,
+            cut=bool(cut),
+            voice_size=voice_size,
+            size=size,
+            chunks=chunks,
+            chunks_held=held,
+            private=bool(private),
+        )
+
+    def _missing(
+        self, previous: Sequence[MessageId], space: str | None, root: bytes | None
+    ) -> tuple[MessageId, ...]:
+        """Those of *previous* that have no place in the same tangle."""
+        sql = (
+            "SELECT 1 FROM messages WHERE id = ? AND placed IS NOT NULL AND space = ? "
+            "AND (?3 IS NULL OR root = ?3)"
+        )
+        execute = self._connection.execute
+        return tuple(one for one in previous if execute(sql, (bytes(one), space, root)).fetchone() is None)
+
+
+def _ids(packed: bytes) -> tuple[MessageId, ...]:
+    return tuple(MessageId(packed[start : start + _ID]) for start in range(0, len(packed), _ID))
+
+
+def _feeds(packed: bytes) -> tuple[FeedId, ...]:
+    size = FeedId.SIZE
+    return tuple(FeedId(packed[start : start + size]) for start in range(0, len(packed), size))

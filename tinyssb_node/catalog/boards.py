@@ -1,0 +1,26 @@
+"""Boards as listings have them: folded from the operations that are held."""
+
+from collections.abc import Sequence
+
+from tinyssb_node.catalog.rows import BoardRow
+from tinyssb_node.content import chat
+from tinyssb_node.content.board import Step, fold
+from tinyssb_node.ids import FeedId, MessageId
+
+
+def read_step(id_: MessageId, author: FeedId, content: bytes) -> Step | None:
+    """The operation on a board that *content* is; None if it is none."""
+    message = chat.parse(content)
+    return Step(id_, author, message) if isinstance(message, chat.BoardStep) else None
+
+
+def board_row(root: MessageId, steps: Sequence[Step], last_us: int) -> BoardRow:
+    """What a listing says of the board *root*, last worked on at *last_us*."""
+    board = fold(root, steps)
+    return BoardRow(
+        id=root,
+        name=board.name,
+        items=sum(len(column.items) for column in board.columns),
+        operations=len(steps),
+        last_us=last_us,
+    )

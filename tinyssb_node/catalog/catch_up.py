@@ -1,0 +1,220 @@
+"""Bringing the catalog up to date from the store, in transactions that several processes may do at once."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node.catalog import limits, schema
+from tinyssb_node.catalog.entries import entry_layout, type_of, whole_content
+from tinyssb_node.catalog.meaning import CHAT, Meaning, meaning_of
+from tinyssb_node.catalog.placing import Found, Placer, Tie
+from tinyssb_node.catalog.rows import PUBLIC, Kind
+from tinyssb_node.content.private import SealKey
+from tinyssb_node.feeds.layout import Layout
+from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.store.port import FeedRecord, Store, StoredChunk, StoredEntry
+
+Progress = Callable[[int, int], None]
+"""Told how many appends were read, of how many."""
+
+_KEEP: Final = """
+INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_SILENT: Final = frozenset({Kind.OPAQUE, Kind.ACKNOWLEDGEMENT})
+"""Kinds in which there is nothing to search."""
+
+
+@dataclass(slots=True)
+class _Person:
+    """A feed's row of ``people``."""
+
+    number: int
+    own: bool
+    entries: int
+    last_us: int
+    said: str | None
+    said_seq: int
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is known while one transaction reads appends."""
+
+    connection: sqlite3.Connection
+    store: Store
+    key: SealKey | None
+    placer: Placer
+    records: dict[FeedId, FeedRecord]
+    people: dict[FeedId, _Person] = field(default_factory=dict)
+    changed: set[FeedId] = field(default_factory=set)
+    held: dict[tuple[int, int], int] = field(default_factory=dict)
+    """Packets of side chains that came, by number of the feed and entry."""
+    chunks: dict[tuple[int, int], int] = field(default_factory=dict)
+    """How many there are in all, as far as somebody asked."""
+    circles: set[MessageId] = field(default_factory=set)
+    """Conversations that are known to be in the table."""
+
+
+def catch_up(
+    connection: sqlite3.Connection, path: Path, store: Store, key: SealKey | None, progress: Progress
+) -> int:
+    """Read into the catalog what *store* has beyond it; return how many appends were read.
+
+    *store* is one state of the store, of which the catalog has a beginning. Raises CatalogFailedError, and then keeps
+    the transactions before.
+    """
+    done = 0
+    while True:
+        with schema.writing(connection, path):
+            (arrival, placed) = connection.execute("SELECT arrival, placed FROM state").fetchone()
+            appends = store.after(arrival, limits.CATALOG_BATCH)
+            if not appends:
+                return done
+            records = {record.feed: record for record in store.feeds()}
+            batch = _Batch(connection, store, key, Placer(connection, placed), records)
+            _read(batch, appends)
+        done += len(appends)
+        progress(done, done + store.last_arrival() - appends[-1].arrival)
+
+
+def _read(batch: _Batch, appends: Sequence[StoredEntry | StoredChunk]) -> None:
+    """Read *appends* into the catalog, in their order, and say how far it is."""
+    execute = batch.connection.execute
+    for number, feed, *rest in execute(
+        "SELECT number, feed, own, entries, last_us, said, said_seq FROM people"
+    ):
+        batch.people[FeedId(feed)] = _Person(number, *rest)
+    for append in appends:
+        if isinstance(append, StoredEntry):
+            _read_entry(batch, append)
+        else:
+            _read_chunk(batch, append)
+    batch.placer.finish()
+    rows = [(held, *place) for place, held in batch.held.items()]
+    batch.connection.executemany("UPDATE messages SET held = ? WHERE feed = ? AND seq = ?", rows)
+    batch.connection.executemany(
+        "INSERT OR REPLACE INTO people VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [_person_row(feed, batch.people[feed]) for feed in batch.changed],
+    )
+    last = appends[-1]
+    execute("UPDATE state SET arrival = ?, packet = ?", (last.arrival, last.packet))
+
+
+def _person_row(feed: FeedId, person: _Person) -> tuple[int | bytes | str | None, ...]:
+    return (
+        person.number,
+        bytes(feed),
+        person.own,
+        person.entries,
+        person.last_us,
+        person.said,
+        person.said_seq,
+    )
+
+
+def _person(batch: _Batch, feed: FeedId) -> _Person:
+    """The row of *feed*, which is going to change."""
+    batch.changed.add(feed)
+    person = batch.people.get(feed)
+    if person is None:
+        person = _Person(len(batch.people) + 1, batch.records[feed].own, 0, 0, None, 0)
+        batch.people[feed] = person
+    return person
+
+
+def _read_entry(batch: _Batch, entry: StoredEntry) -> None:
+    person = _person(batch, entry.feed)
+    person.entries, person.last_us = entry.seq, entry.committed_us
+    layout = entry_layout(entry, batch.records[entry.feed].dialect)
+    if layout.chunks:
+        batch.chunks[person.number, entry.seq] = layout.chunks
+        beginning = Meaning(kind=Kind.OPAQUE, text=layout.head.hex(), cut=True)
+        _keep(batch, person, entry, layout, 0, beginning, Found(0, None, None))
+    else:
+        _understand(batch, person, entry, layout, layout.head)
+
+
+def _read_chunk(batch: _Batch, chunk: StoredChunk) -> None:
+    """Count a packet of a side chain; the last one lets the message be understood. They come in order, without gaps."""
+    person = _person(batch, chunk.feed)
+    place = (person.number, chunk.seq)
+    batch.held[place] = chunk.chunk + 1
+    if place not in batch.chunks:
+        sql = "SELECT coalesce(max(chunks), 0) FROM messages WHERE feed = ? AND seq = ?"
+        (batch.chunks[place],) = batch.connection.execute(sql, place).fetchone()
+    entry = batch.store.entry(chunk.feed, chunk.seq) if batch.chunks[place] == chunk.chunk + 1 else None
+    if entry is not None:
+        layout = entry_layout(entry, batch.records[entry.feed].dialect)
+        content = whole_content(batch.store, entry, layout)
+        assert content is not None, "the store has what it said came"
+        _understand(batch, person, entry, layout, content)
+
+
+def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layout, content: bytes) -> None:
+    """Keep an entry of which all content is here, with its meaning, and its place if it can have one."""
+    meaning = meaning_of(type_of(entry), content, entry.id, entry.feed, batch.key)
+    if meaning.space is None:
+        _keep(batch, person, entry, layout, layout.chunks, meaning, Found(0, None, None))
+    else:
+        root = None if meaning.root is None else bytes(meaning.root)
+        previous = b"".join(meaning.previous)
+        tie = Tie(entry.arrival, bytes(entry.id), person.number, meaning.space, root, previous)
+        found = batch.placer.place(tie)
+        _keep(batch, person, entry, layout, layout.chunks, meaning, found)
+        if found.placed is not None and found.root is not None:
+            batch.placer.release(tie, found.root)
+    _note_people(batch, entry, meaning, person)
+    if meaning.kind not in _SILENT and meaning.text:
+        row = (entry.arrival, meaning.text)
+        batch.connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", row)
+
+
+def _keep(
+    batch: _Batch,
+    person: _Person,
+    entry: StoredEntry,
+    layout: Layout,
+    held: int,
+    meaning: Meaning,
+    found: Found,
+) -> None:
+    """Write the row of a message, in the place of the one that said less."""
+    row = (
+        entry.arrival,
+        bytes(entry.id),
+        person.number,
+        entry.seq,
+        entry.committed_us,
+        meaning.said_us,
+        entry.origin.value,
+        meaning.kind.value,
+        meaning.space,
+        found.root,
+        b"".join(meaning.previous),
+        found.lacking,
+        found.placed,
+        not meaning.tip,
+        meaning.text,
+        meaning.cut,
+        meaning.voice_size,
+        layout.size,
+        layout.chunks,
+        held,
+        meaning.private,
+        meaning.step,
+    )
+    batch.connection.execute(_KEEP, row)
+
+
+def _note_people(batch: _Batch, entry: StoredEntry, meaning: Meaning, person: _Person) -> None:
+    """Keep what the entry says of people: an alias, a circle."""
+    if meaning.alias is not None and entry.seq > person.said_seq:
+        person.said, person.said_seq = meaning.alias or None, entry.seq
+    root = meaning.root
+    if meaning.space == CHAT and root is not None and root not in batch.circles:
+        batch.circles.add(root)
+        name = root.hex()[: limits.CIRCLE_NAME_DIGITS] if meaning.members else PUBLIC
+        row = (bytes(root), name, b"".join(meaning.members))
+        batch.connection.execute("INSERT OR IGNORE INTO circles VALUES (?, ?, ?)", row)

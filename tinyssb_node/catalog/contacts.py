@@ -1,0 +1,144 @@
+"""What our user thinks of people: names, and whom not to see. Format: ``docs/formats/contacts.md``.
+
+Light on purpose: every look at a conversation needs it.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node.catalog import limits
+from tinyssb_node.catalog.errors import ContactsError
+from tinyssb_node.ids import FeedId
+from tinyssb_node.store.durable import sync_folder
+
+CONTACTS_VERSION: Final = 1
+"""The format written, and the newest read."""
+CONTACTS_FILE: Final = "contacts.json"
+"""Its name in the home folder."""
+_NEW_FILE: Final = ".contacts-new"
+"""Where a new one is written before it takes the other's place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """What our user thinks of somebody."""
+
+    name: str | None = None
+    """What our user calls this person."""
+    blocked: bool = False
+    """Not to be shown."""
+
+
+NOBODY: Final = Contact()
+"""Somebody of whom our user thinks nothing."""
+
+
+def parse_contacts(raw: bytes, path: Path) -> dict[FeedId, Contact]:
+    """Read a file's bytes; *path* is for the errors. Raises ContactsError."""
+    try:
+        return _read_file(json.loads(raw), path)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        advice = "Put a backup in its place, or remove it to begin with no names."
+        raise ContactsError(path, f"not a file of contacts: {error!r:.100}", advice) from error
+
+
+def _read_file(value: object, path: Path) -> dict[FeedId, Contact]:
+    """Raises ContactsError for a newer version; ValueError, TypeError and KeyError for what is no such file."""
+    if not isinstance(value, dict) or type(value["v"]) is not int:
+        raise TypeError("no version")
+    if value["v"] > CONTACTS_VERSION:
+        reason = f"it has format {value['v']}, this program knows up to {CONTACTS_VERSION}"
+        raise ContactsError(path, reason, "Install the newer version of the program that wrote it.")
+    return {FeedId.from_hex(person["feed"]): _read_contact(person) for person in value["people"]}
+
+
+def _read_contact(person: Mapping[str, object]) -> Contact:
+    name, blocked = person.get("name"), person.get("blocked", False)
+    if not isinstance(name, str | None) or not isinstance(blocked, bool):
+        raise TypeError("a name is text, and blocked is true or false")
+    return Contact(name, blocked)
+
+
+def serialize_contacts(contacts: Mapping[FeedId, Contact]) -> bytes:
+    """The file's bytes; whoever has neither name nor block is left out."""
+    people = [
+        {"feed": feed.hex()}
+        | ({} if contact.name is None else {"name": contact.name})
+        | ({"blocked": True} if contact.blocked else {})
+        for feed, contact in sorted(contacts.items())
+        if contact != NOBODY
+    ]
+    return json.dumps({"v": CONTACTS_VERSION, "people": people}).encode() + b"\n"
+
+
+def read_contacts(home: Path) -> dict[FeedId, Contact]:
+    """The contacts of the node in the folder *home*; none if there is no file. Raises ContactsError."""
+    path = home / CONTACTS_FILE
+    try:
+        with path.open("rb") as file:
+            raw = file.read(limits.CONTACTS_FILE_MAX + 1)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ContactsError(path, f"it cannot be read: {error.strerror}", "See who may read it.") from error
+    if len(raw) > limits.CONTACTS_FILE_MAX:
+        raise ContactsError(
+            path, f"it has more than {limits.CONTACTS_FILE_MAX} bytes", "It is no file of ours."
+        )
+    return parse_contacts(raw, path)
+
+
+def set_petname(home: Path, feed: FeedId, name: str | None) -> None:
+    """Call *feed* by *name*, or no longer by any. Durable on return. Raises ContactsError."""
+    given = None if name is None else name.encode(errors="replace").decode().strip()
+    if given is not None and not 1 <= len(given) <= limits.PETNAME_MAX:
+        reason = f"a name has 1 to {limits.PETNAME_MAX} characters, this one {len(given)}"
+        raise ContactsError(home / CONTACTS_FILE, reason, "Choose another name.")
+    with _changing(home) as contacts:
+        contacts[feed] = replace(contacts.get(feed, NOBODY), name=given)
+
+
+def set_blocked(home: Path, feed: FeedId, *, blocked: bool) -> None:
+    """Show *feed*'s messages no longer, or again. Durable on return. Raises ContactsError."""
+    with _changing(home) as contacts:
+        contacts[feed] = replace(contacts.get(feed, NOBODY), blocked=blocked)
+
+
+@contextmanager
+def _changing(home: Path) -> Iterator[dict[FeedId, Contact]]:
+    """The contacts, to be changed and then kept, while nobody else does so. Raises ContactsError."""
+    path = home / CONTACTS_FILE
+    try:
+        folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            contacts = read_contacts(home)
+            before = serialize_contacts(contacts)
+            yield contacts
+            if len(contacts) > limits.CONTACTS_MAX:
+                reason = f"there are {limits.CONTACTS_MAX} contacts, the most there can be"
+                raise ContactsError(path, reason, "Take a name or a block away first.")
+            if serialize_contacts(contacts) != before:
+                _write(path, serialize_contacts(contacts))
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise ContactsError(path, f"it cannot be written: {error.strerror}", "Free some space.") from error
+
+
+def _write(path: Path, raw: bytes) -> None:
+    """Replace the file as a whole. Raises OSError, and leaves the old one then."""
+    new = path.with_name(_NEW_FILE)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(raw)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    sync_folder(path.parent)

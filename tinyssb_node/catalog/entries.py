@@ -1,0 +1,34 @@
+"""Entries of the store as content: how they carry it, and all of it where it is here."""
+
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.feeds.layout import Form, Layout, layout_of
+from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.ids import Dialect
+from tinyssb_node.store.port import Store, StoredEntry
+
+_TYPE_AT: Final = limits.DMX_SIZE
+_CONTENT_AT: Final = _TYPE_AT + limits.TYPE_SIZE
+_SIGNATURE_AT: Final = _CONTENT_AT + limits.CONTENT_SIZE
+
+
+def type_of(entry: StoredEntry) -> int:
+    """The entry's type byte."""
+    return entry.packet[_TYPE_AT]
+
+
+def entry_layout(entry: StoredEntry, dialect: Dialect | None) -> Layout:
+    """How the entry carries its content in a feed of *dialect*."""
+    content = entry.packet[_CONTENT_AT:_SIGNATURE_AT]
+    if dialect is None:  # no feed with entries is without
+        return Layout(Form.OPAQUE, limits.CONTENT_SIZE, content, 0, None)
+    return layout_of(type_of(entry), content, dialect)
+
+
+def whole_content(store: Store, entry: StoredEntry, layout: Layout) -> bytes | None:
+    """The content of an entry; None while packets of its side chain are missing."""
+    if not layout.chunks:
+        return layout.head
+    packets = store.chunks(entry.feed, entry.seq, 0, layout.chunks)
+    return reassemble(layout, packets) if len(packets) == layout.chunks else None

@@ -1,0 +1,30 @@
+"""Every number of the catalog and of the contacts, each with its reason."""
+
+from typing import Final
+
+CATALOG_TEXT_MAX: Final = 16_384
+"""Characters of a message that are kept for screens and search: some pages; the whole is in the store."""
+CATALOG_BATCH: Final = 1_000
+"""Appends that are read in one transaction: a tenth of a second on a PC, for which another process may have to wait."""
+CATALOG_BUSY_S: Final = 5.0
+"""Longest wait for another process that writes the catalog: many of its transactions."""
+CATALOG_CACHE_KIB: Final = 16_384
+"""Memory for pages of the catalog: what a transaction changes stays in it, so that others can read meanwhile."""
+CATALOG_TIPS_MAX: Final = 64
+"""Tips of a conversation that are told: more than any message of ours names."""
+CATALOG_BOARDS_MAX: Final = 256
+"""Boards that are listed, those last worked on: among more one searches."""
+CIRCLE_NAME_DIGITS: Final = 16
+"""Hexadecimal digits of a private conversation's name: nobody has so many that two of 64 bits are the same."""
+
+SEARCH_MAX: Final = 1_000
+"""Characters of a search that count: a long sentence."""
+SEARCH_WORDS_MAX: Final = 32
+"""Words of a search that count."""
+
+CONTACTS_MAX: Final = 1_024
+"""People that have a name or are blocked: a set has 255, and there are a few networks."""
+CONTACTS_FILE_MAX: Final = 1_048_576
+"""Most bytes of the file of contacts: CONTACTS_MAX with names of PETNAME_MAX characters have 500 kB at worst."""
+PETNAME_MAX: Final = 64
+"""Most characters of a name that our user gives somebody."""

@@ -1,0 +1,151 @@
+"""What an entry means, as the catalog keeps it. Bytes in, values out; anything has a meaning, if only to be opaque."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node.catalog import limits
+from tinyssb_node.catalog.rows import Kind
+from tinyssb_node.codec import bipf
+from tinyssb_node.content import chat
+from tinyssb_node.content.acks import ACK_TYPE, parse_acks
+from tinyssb_node.content.description import describe, describe_value
+from tinyssb_node.content.files import parse_file
+from tinyssb_node.content.note import parse_note
+from tinyssb_node.content.private import SealKey, unsealed_message
+from tinyssb_node.content.tangle import Place
+from tinyssb_node.errors import PeerError
+from tinyssb_node.ids import FeedId, MessageId
+
+CHAT: Final = "chat"
+"""The space of conversations. Tangles of different spaces have nothing to do with each other."""
+BOARD: Final = "board"
+GAME: Final = "game"
+NOTE_PREFIX: Final = "note:"
+"""In front of the name of a tangle that a note is in."""
+
+_KINDS: Final[dict[type, Kind]] = {
+    chat.Post: Kind.TAV,
+    chat.Alias: Kind.IAM,
+    chat.BoardStep: Kind.KAN,
+    chat.GameMove: Kind.TTT,
+    chat.Acknowledged: Kind.ACK,
+    chat.Delivered: Kind.DLV,
+    chat.Trust: Kind.TRT,
+    chat.Deletion: Kind.DEL,
+    chat.Text: Kind.TEXT,
+    chat.Sealed: Kind.OPAQUE,
+    chat.Opaque: Kind.OPAQUE,
+}
+_SPACES: Final = {Kind.TAV: CHAT, Kind.TEXT: CHAT, Kind.KAN: BOARD, Kind.TTT: GAME}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What an entry means."""
+
+    kind: Kind
+    text: str
+    cut: bool = False
+    space: str | None = None
+    """Which kind of tangle it is in; None: in none."""
+    root: MessageId | None = None
+    """Its tangle in that space; None: that of what it follows."""
+    previous: tuple[MessageId, ...] = ()
+    """What it follows, each once, without the root that only stands for one."""
+    tip: bool = True
+    """False: new messages do not follow it."""
+    said_us: int | None = None
+    voice_size: int = 0
+    private: bool = False
+    members: tuple[FeedId, ...] = ()
+    """Who is in its private conversation, sorted; empty: it is in none."""
+    alias: str | None = None
+    """What its author calls itself from here on; empty: no longer anything."""
+    step: bytes | None = None
+    """Its content, if it is an operation on a board."""
+
+
+def meaning_of(type_: int, content: bytes, id_: MessageId, author: FeedId, key: SealKey | None) -> Meaning:
+    """What the entry *id_* of type *type_* means. *key* opens what was sealed for it."""
+    if type_ == ACK_TYPE:
+        return _acknowledgement(content)
+    message = chat.parse(content)
+    if isinstance(message, chat.Opaque):
+        return _file(content) or _note(content, id_) or _of(message, content, id_, author, None)
+    if isinstance(message, chat.Sealed) and key is not None:
+        inner = unsealed_message(message, key)
+        if inner is not None:
+            return _of(inner, content, id_, author, key.feed_id)
+    return _of(message, content, id_, author, None)
+
+
+def _of(
+    message: chat.Message, content: bytes, id_: MessageId, author: FeedId, reader: FeedId | None
+) -> Meaning:
+    kind = _KINDS[type(message)]
+    text, cut = describe(message, limits.CATALOG_TEXT_MAX)
+    space, root, previous = _tie(chat.links(message, author, reader), _SPACES.get(kind), id_)
+    post = message if isinstance(message, chat.Post) else None
+    private_post = post is not None and reader is not None
+    return Meaning(
+        kind=kind,
+        text=text,
+        cut=cut,
+        space=space,
+        root=root,
+        previous=previous,
+        said_us=chat.said_us(message),
+        voice_size=len(post.voice or b"") if post is not None else 0,
+        private=reader is not None,
+        members=chat.members(post, author, reader) if private_post and post and reader else (),
+        alias=message.name if isinstance(message, chat.Alias) and reader is None else None,
+        step=content if kind is Kind.KAN and space is not None else None,
+    )
+
+
+def _tie(
+    place: Place | None, space: str | None, id_: MessageId
+) -> tuple[str | None, MessageId | None, tuple[MessageId, ...]]:
+    """Space, root and predecessors of a message with *place*; nothing for one without."""
+    if place is None or space is None:
+        return None, None, ()
+    if place.first:
+        return space, id_, ()
+    if space != CHAT:
+        return space, place.root, place.previous
+    # The root of a conversation only stands for one: everybody holds it, and it is no message.
+    return space, place.root, tuple(one for one in place.previous if one != place.root)
+
+
+def _file(content: bytes) -> Meaning | None:
+    """The meaning of a file. It is shown where everybody talks; phones know nothing of it, so nothing follows it."""
+    file = parse_file(content)
+    if file is None:
+        return None
+    about: bipf.Value = {"name": file.name, "type": file.type, "size": len(file.data)}
+    text, cut = describe_value(about, limits.CATALOG_TEXT_MAX)
+    return Meaning(kind=Kind.FILE, text=text, cut=cut, space=CHAT, root=chat.PUBLIC_ROOT, tip=False)
+
+
+def _note(content: bytes, id_: MessageId) -> Meaning | None:
+    """The meaning of content that says of itself in which tangles it is; of several it is the first one that counts."""
+    note = parse_note(content)
+    if note is None:
+        return None
+    body = note.body
+    described = (body, False) if isinstance(body, str) else describe_value(body, limits.CATALOG_TEXT_MAX)
+    text, cut = described[0][: limits.CATALOG_TEXT_MAX], len(described[0]) > limits.CATALOG_TEXT_MAX
+    name, place = next(iter(note.places.items()), ("", None))
+    space, root, previous = _tie(place, f"{NOTE_PREFIX}{name}", id_)
+    return Meaning(
+        kind=Kind.NOTE, text=text, cut=cut or described[1], space=space, root=root, previous=previous
+    )
+
+
+def _acknowledgement(content: bytes) -> Meaning:
+    try:
+        acks = parse_acks(content)
+    except PeerError:
+        return Meaning(kind=Kind.OPAQUE, text=content.hex())
+    text, cut = describe_value([[ack.seq, ack.id_prefix] for ack in acks], limits.CATALOG_TEXT_MAX)
+    return Meaning(kind=Kind.ACKNOWLEDGEMENT, text=text, cut=cut)

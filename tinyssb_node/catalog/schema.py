@@ -1,0 +1,244 @@
+"""The catalog's file: schema, opening, faults, making it anew. Format: ``docs/formats/catalog.md``."""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node.catalog import limits
+from tinyssb_node.catalog.errors import (
+    CatalogBusyError,
+    CatalogDamagedError,
+    CatalogFailedError,
+    CatalogFullError,
+    CatalogReadOnlyError,
+)
+
+CATALOG_VERSION: Final = 1
+"""The schema written, and the only one read: another one is made anew."""
+APPLICATION_ID: Final = int.from_bytes(b"tSSc", "big")
+"""Tells a catalog from other databases (``PRAGMA application_id``)."""
+CATALOG_FILE: Final = "content.sqlite"
+"""Its name, beside the store."""
+
+_TABLES: Final = (
+    """CREATE TABLE state (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        reader BLOB NOT NULL,
+        arrival INTEGER NOT NULL,
+        packet BLOB NOT NULL,
+        placed INTEGER NOT NULL
+    )""",
+    """CREATE TABLE people (
+        number INTEGER PRIMARY KEY,
+        feed BLOB NOT NULL UNIQUE,
+        own INTEGER NOT NULL,
+        entries INTEGER NOT NULL,
+        last_us INTEGER NOT NULL,
+        said TEXT,
+        said_seq INTEGER NOT NULL
+    )""",
+    """CREATE TABLE messages (
+        number INTEGER PRIMARY KEY,
+        id BLOB NOT NULL,
+        feed INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        committed_us INTEGER NOT NULL,
+        said_us INTEGER,
+        origin TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        space TEXT,
+        root BLOB,
+        previous BLOB NOT NULL,
+        lacking INTEGER NOT NULL,
+        placed INTEGER,
+        followed INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        cut INTEGER NOT NULL,
+        voice_size INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        chunks INTEGER NOT NULL,
+        held INTEGER NOT NULL,
+        private INTEGER NOT NULL,
+        content BLOB
+    )""",
+    "CREATE UNIQUE INDEX messages_id ON messages (id)",
+    "CREATE UNIQUE INDEX messages_entry ON messages (feed, seq)",
+    "CREATE INDEX messages_placed ON messages (root, placed) WHERE placed IS NOT NULL",
+    "CREATE INDEX messages_waiting ON messages (root, number) WHERE placed IS NULL AND space IS NOT NULL",
+    "CREATE INDEX messages_tips ON messages (root, placed) WHERE followed = 0 AND placed IS NOT NULL",
+    "CREATE INDEX messages_boards ON messages (number) WHERE content IS NOT NULL AND root = id",
+    "CREATE TABLE waits (previous BLOB, number INTEGER, PRIMARY KEY (previous, number)) WITHOUT ROWID",
+    """CREATE TABLE circles (
+        root BLOB PRIMARY KEY,
+        name TEXT NOT NULL,
+        members BLOB NOT NULL
+    ) WITHOUT ROWID""",
+    """CREATE TABLE speakers (
+        root BLOB,
+        feed INTEGER,
+        messages INTEGER NOT NULL,
+        placed INTEGER NOT NULL,
+        PRIMARY KEY (root, feed)
+    ) WITHOUT ROWID""",
+    """CREATE VIRTUAL TABLE words USING fts5(
+        text, content='messages', content_rowid='number', tokenize='unicode61 remove_diacritics 2'
+    )""",
+    "INSERT INTO state VALUES (1, x'', 0, x'', 0)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {CATALOG_VERSION}",
+)
+_NAMES: Final = ("words", "state", "people", "messages", "waits", "circles", "speakers")
+
+_FULL: Final = {sqlite3.SQLITE_FULL}
+_DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+"""A statement of ours that SQLite does not understand met tables that are not ours."""
+_READ_ONLY: Final = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+_BUSY: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+class Found(StrEnum):
+    """What is at the catalog's place."""
+
+    CURRENT = "current"
+    EMPTY = "empty"
+    """Nothing yet."""
+    OTHER = "other"
+    """A catalog of another version."""
+    FOREIGN = "foreign"
+    """A database of something else."""
+
+
+@contextmanager
+def catalog_faults(path: Path) -> Iterator[None]:
+    """Say in our words what SQLite refused. Raises CatalogFailedError, one of its kinds where it matters."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # Errors of the sqlite3 module itself have no code.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_INTERNAL) & 0xFF
+        kinds = (
+            (_FULL, CatalogFullError),
+            (_DAMAGED, CatalogDamagedError),
+            (_READ_ONLY, CatalogReadOnlyError),
+            (_BUSY, CatalogBusyError),
+        )
+        kind = next((kind for codes, kind in kinds if code in codes), CatalogFailedError)
+        raise kind(path, str(error)) from error
+
+
+def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
+    """Open the file at *path*, made if there is none and it may be written. Nothing is looked at yet.
+
+    Raises CatalogFailedError.
+    """
+    with catalog_faults(path), ExitStack() as undo:
+        try:
+            if not readonly and not path.exists():
+                # Made by us, since SQLite would let others read what was sealed for this node.
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise CatalogReadOnlyError(path, error.strerror or str(error)) from error
+        uri = f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rw'}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=limits.CATALOG_BUSY_S)
+        undo.callback(connection.close)
+        _tune(connection)
+        undo.pop_all()
+        return connection
+
+
+def connect_memory() -> sqlite3.Connection:
+    """A catalog that nobody else sees, and that is gone with the process."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    _tune(connection)
+    return connection
+
+
+def _tune(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA cache_size = -{limits.CATALOG_CACHE_KIB}")
+
+
+def look(connection: sqlite3.Connection) -> Found:
+    """What is in the file. Raises sqlite3.Error."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return Found.FOREIGN if tables or application or version else Found.EMPTY
+    return Found.CURRENT if version == CATALOG_VERSION else Found.OTHER
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """One transaction that nobody else writes beside; all of it is kept, or none. Raises CatalogFailedError."""
+    with catalog_faults(path):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def reading(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Questions that see one state. Raises CatalogFailedError."""
+    with catalog_faults(path):
+        connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+
+def make(connection: sqlite3.Connection) -> None:
+    """Make the tables anew, within a transaction of the caller's. Raises sqlite3.Error."""
+    kept = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    for name in _NAMES:
+        if name in kept:
+            connection.execute(f"DROP TABLE {name}")
+    for statement in _TABLES:
+        connection.execute(statement)
+
+
+def remove_damaged(path: Path) -> None:
+    """Take a file away that cannot be used, unless somebody else has put a usable one there meanwhile.
+
+    Raises CatalogReadOnlyError.
+    """
+    try:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            if not _usable(path):
+                path.unlink(missing_ok=True)
+                path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise CatalogReadOnlyError(path, error.strerror or str(error)) from error
+
+
+def _usable(path: Path) -> bool:
+    try:
+        connection = connect(path, readonly=True)
+    except CatalogFailedError:
+        return False
+    try:
+        with catalog_faults(path):
+            return look(connection) is not Found.FOREIGN and connection.execute(
+                "PRAGMA quick_check(1)"
+            ).fetchone() == ("ok",)
+    except CatalogFailedError:
+        return False
+    finally:
+        connection.close()

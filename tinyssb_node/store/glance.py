@@ -1,0 +1,70 @@
+"""A look at a store's file: how far it is, and whose feeds it has.
+
+Light on purpose: whoever has been here a moment ago wants to know in a millisecond that nothing is new, and loads
+``SqliteStore`` only if something is.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from tinyssb_node.ids import FeedId
+from tinyssb_node.store.sqlite_file import open_for_reading, store_faults
+
+
+class Glimpse(NamedTuple):
+    """A feed of the set."""
+
+    feed: FeedId
+    seq: int
+    """The last entry held, 0 for none."""
+    own: bool
+    wanted: bool
+
+
+class Glance:
+    """Reads the file as it is at each question, whoever writes to it; keeps nobody from writing."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        """Use ``open``."""
+        self._path = path
+        self._connection = connection
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open the store at *path*. Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
+        connection = open_for_reading(path)
+        connection.execute("ROLLBACK")
+        return cls(path, connection)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def last_arrival(self) -> int:
+        """The highest arrival number, 0 for none. Raises StoreDamagedError, StoreFailedError."""
+        with store_faults(self._path, "reading"):
+            (arrival,) = self._connection.execute(
+                "SELECT max((SELECT coalesce(max(arrival), 0) FROM entries), "
+                "(SELECT coalesce(max(arrival), 0) FROM chunks))"
+            ).fetchone()
+        return int(arrival)
+
+    def packet(self, arrival: int) -> bytes | None:
+        """The packet with that arrival number. Raises StoreDamagedError, StoreFailedError."""
+        with store_faults(self._path, "reading"):
+            row = self._connection.execute(
+                "SELECT packet FROM entries WHERE arrival = ?1 UNION ALL "
+                "SELECT packet FROM chunks WHERE arrival = ?1",
+                (arrival,),
+            ).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def feeds(self) -> Sequence[Glimpse]:
+        """All feeds of the set, sorted by feed id. Raises StoreDamagedError, StoreFailedError."""
+        with store_faults(self._path, "reading"):
+            rows = self._connection.execute(
+                "SELECT feed, seq, own, wanted FROM feeds ORDER BY feed"
+            ).fetchall()
+        return [Glimpse(FeedId(feed), seq, bool(own), bool(wanted)) for feed, seq, own, wanted in rows]
