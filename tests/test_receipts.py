@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.nodes import FACE, OTHER, Bench, key_of, packets_of, radio_profile, written
-from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, want_dmx
 from tinyssb_node.codec.packets import Want, serialize_want
+from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE, ack_of, serialize_acks
 from tinyssb_node.content.references import message_text
 from tinyssb_node.feeds.author import compose_fixed
@@ -115,10 +115,10 @@ def test_names_mean_nothing_on_a_wire(bench):
 
 def test_a_crowd_of_made_up_names_pushes_out_the_oldest_heard_and_nobody_who_signed(bench):
     bench.hear(signed(BEN, (ACK_TYPE, acks(bench, 2)))[0])
-    for number in range(limits.RECEIPTS_HEARD_MAX + 10):
+    for number in range(content_limits.RECEIPTS_HEARD_MAX + 10):
         bench.hear(want(bench, 3, (number + 1).to_bytes(2, "big")))
     rows = known(bench)
-    assert len(rows) == limits.RECEIPTS_HEARD_MAX + 1
+    assert len(rows) == content_limits.RECEIPTS_HEARD_MAX + 1
     assert rows[0][:2] == (BEN.feed_id, 2)
     assert rows[1][0] == (FACE, (11).to_bytes(2, "big"))
     # Who was forgotten is noted anew.
@@ -207,7 +207,7 @@ def test_a_message_that_confirms_anothers_proves_nothing(bench):
 
 
 def test_of_those_who_signed_the_latest_is_never_dropped(monkeypatch):
-    monkeypatch.setattr(limits, "RECEIPTS_SIGNED_MAX", 3)
+    monkeypatch.setattr(content_limits, "RECEIPTS_SIGNED_MAX", 3)
     made = Bench(key=ANA)
     made.follow(BEN.feed_id, CYD.feed_id)
     for _ in range(6):

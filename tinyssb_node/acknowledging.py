@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE, Ack, ack_of, serialize_acks
 from tinyssb_node.events import EntryAppended, Event
 from tinyssb_node.feeds.sidechain import SideChain
@@ -81,7 +82,9 @@ class Acknowledging:
             return None
         pace_us = self.pace_us()
         wait_us = self._last_us + pace_us - now_us
-        if wait_us <= 0 and any(line.spent(now_us) > limits.ACK_SPENT_MAX for line in self._lines.values()):
+        if wait_us <= 0 and any(
+            line.spent(now_us) > content_limits.ACK_SPENT_MAX for line in self._lines.values()
+        ):
             wait_us = pace_us // 4
         if wait_us > 0:
             self.next_us = now_us + wait_us
@@ -130,7 +133,7 @@ class Acknowledging:
 
     def _ack(self, feed: FeedId, last: int) -> Ack | None:
         """The last entry of *feed* up to *last* that is worth it, if that was not said before."""
-        first = max(self._receipts.acknowledged(feed), last - limits.ACK_LOOK_BACK)
+        first = max(self._receipts.acknowledged(feed), last - content_limits.ACK_LOOK_BACK)
         for seq in range(last, first, -1):
             entry = self._store.entry(feed, seq)
             assert entry is not None
@@ -143,12 +146,12 @@ class Acknowledging:
     def pace_us(self) -> int:
         """Least time between two acknowledgements of ours, on the faces that are up."""
         stations = self._stations()
-        paces_us = [limits.ACK_EVERY_US]
+        paces_us = [content_limits.ACK_EVERY_US]
         for line in self._lines.values():
             full_us = line.profile.airtime_us[limits.PACKET_SIZE]
             allowance = line.profile.allowance
             if allowance is None:
-                limit_us, window_us = limits.ACK_FREE_PERMILLE, 1_000
+                limit_us, window_us = content_limits.ACK_FREE_PERMILLE, 1_000
             else:
                 limit_us, window_us = allowance.limit_us, allowance.window_us
             # In a window of the law each of us says one, and each gives the others' once.
@@ -164,8 +167,8 @@ class Acknowledging:
                 last_us.append(entry.committed_us)
         # What is not committed yet came now.
         newest_us = max(last_us, default=0)
-        return 1 + sum(not each or each > newest_us - limits.RECEIPT_ACTIVE_US for each in last_us)
+        return 1 + sum(not each or each > newest_us - content_limits.RECEIPT_ACTIVE_US for each in last_us)
 
 
 def _waited_for(chain: SideChain) -> bool:
-    return chain.chunks <= limits.ACK_CHUNKS_MAX and not chain.broken
+    return chain.chunks <= content_limits.ACK_CHUNKS_MAX and not chain.broken

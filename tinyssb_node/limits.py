@@ -426,42 +426,6 @@ AIR_CONTENT_PERMILLE: Final = 900
 AIR_CLOCK_KEEP_US: Final = 60_000_000
 """How often the ledger's clock is written while nothing is sent: what a power cut may cost of time already waited."""
 
-# --- Who has it (docs/formats/acknowledgements.md, decision 0026) ----------------------------------------------------
-
-ACK_ID_SIZE: Final = 4
-"""Bytes of a message id in an acknowledgement: two entries of one number share them once in 4 * 10**9."""
-ACK_SEQ_SIZE_MAX: Final = 5
-"""Most bytes of a sequence number in one: as many as SEQ_MAX has."""
-assert SEQ_MAX.bit_length() <= 7 * ACK_SEQ_SIZE_MAX
-ACK_CHUNKS_MAX: Final = 16
-"""Packets of a side chain without which an entry is not acknowledged: a text of 1,600 bytes. What is longer may take
-hours on the air, and those who wait to know whether the texts behind it came need not wait for it."""
-ACK_EVERY_US: Final = 600_000_000
-"""Least time between two acknowledgements: entries are for ever, and six an hour tell a person soon enough."""
-ACK_AIR_PERMILLE: Final = 100
-"""Share of the airtime for entries that all acknowledgements of a mesh may take, if everybody gives every one of them
-once."""
-ACK_FREE_PERMILLE: Final = 100
-"""What counts as the limit of a radio where the law sets none: a tenth of the time, as in the widest European band."""
-ACK_LOOK_BACK: Final = 256
-"""Acknowledgements at the end of a feed behind which one looks for something to acknowledge."""
-ACK_SPENT_MAX: Final = 0.5
-"""Which part of the airtime for entries may be used up when an acknowledgement goes: people need the rest."""
-CONFIRMING_HEAD_SIZE: Final = 16
-"""Bytes at the beginning of content among which the word of a message of the phone app is found."""
-CONFIRMING_SIZES: Final = range(26, 40)
-"""Bytes of a message of the phone app that confirms another one: 28 with an id as bytes, 36 with one in base64, with
-some room around them."""
-CONFIRMED_LOOK_BACK: Final = 1_024
-"""Entries of our own among which a confirmed one is looked for: 10 ms, which strangers may cause."""
-RECEIPTS_SIGNED_MAX: Final = 1_024
-"""Times kept at which others were known, by their signature, to hold more of our feed; of each the latest anyway."""
-assert RECEIPTS_SIGNED_MAX > 2 * SET_MAX
-RECEIPTS_HEARD_MAX: Final = 512
-"""The same of stations that were only heard. Names on the air cost nothing to make up, so the oldest go."""
-RECEIPT_ACTIVE_US: Final = 30 * 86_400_000_000
-"""Whoever wrote an entry since this long before one of ours is expected to hold it: a month."""
-
 # --- Repair of sets by sketches (docs/formats/packets.md, decision 0009) ----------------------------------------------
 
 SALT_SIZE: Final = 4

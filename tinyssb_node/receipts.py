@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import Want, parse_entry
+from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE, CONFIRMING_WORDS, Ack, confirmed, parse_acks
 from tinyssb_node.errors import AckShapeError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event
@@ -22,7 +23,10 @@ from tinyssb_node.ids import FaceName, FeedId, MessageId
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.port import Receipt, Store
 
-_HEAD = (limits.DMX_SIZE + limits.TYPE_SIZE, limits.DMX_SIZE + limits.TYPE_SIZE + limits.CONFIRMING_HEAD_SIZE)
+_HEAD = (
+    limits.DMX_SIZE + limits.TYPE_SIZE,
+    limits.DMX_SIZE + limits.TYPE_SIZE + content_limits.CONFIRMING_HEAD_SIZE,
+)
 """Where an entry's packet has the first bytes of its content."""
 _Who: TypeAlias = "FeedId | tuple[FaceName, bytes]"
 """Who signed, or where somebody of which name was heard."""
@@ -118,7 +122,7 @@ class Receipts:
         assert dialect is not None
         parsed = parse_entry(entry.packet)
         layout = layout_of(parsed.type, parsed.content, dialect)
-        if layout.chunks > 1 or layout.size not in limits.CONFIRMING_SIZES:
+        if layout.chunks > 1 or layout.size not in content_limits.CONFIRMING_SIZES:
             return b""
         return reassemble(layout, self._store.chunks(feed, seq, 0, layout.chunks))
 
@@ -126,8 +130,8 @@ class Receipts:
         """The number of our entry with this id, 0 if none of the latest has it."""
         assert self._own is not None
         last = self._replica.frontier(self._own)
-        first = max(1, last + 1 - limits.CONFIRMED_LOOK_BACK)
-        entries = self._store.entries(self._own, first, limits.CONFIRMED_LOOK_BACK)
+        first = max(1, last + 1 - content_limits.CONFIRMED_LOOK_BACK)
+        entries = self._store.entries(self._own, first, content_limits.CONFIRMED_LOOK_BACK)
         return next((entry.seq for entry in entries if entry.id == message), 0)
 
     def _sign(self, seq: int, holder: FeedId) -> None:
@@ -161,7 +165,7 @@ class Receipts:
         )
         self._store.put_receipt(receipt)
         self._note(receipt)
-        most = limits.RECEIPTS_SIGNED_MAX if signed else limits.RECEIPTS_HEARD_MAX
+        most = content_limits.RECEIPTS_SIGNED_MAX if signed else content_limits.RECEIPTS_HEARD_MAX
         rows = self._signed if signed else self._heard
         if len(rows) > most:
             self._drop(next(self._may_go(rows)) if signed else next(iter(rows)))
@@ -189,6 +193,6 @@ class Receipts:
 def may_confirm(size: int, packet: bytes | None) -> bool:
     """True if content of *size* bytes may be a message that confirms another one. Nearly all that is none is told by
     its size, or by its first bytes in the entry's *packet*, where that is at hand: the store is not asked for it."""
-    if size not in limits.CONFIRMING_SIZES:
+    if size not in content_limits.CONFIRMING_SIZES:
         return False
     return packet is None or CONFIRMING_WORDS.search(packet, *_HEAD) is not None

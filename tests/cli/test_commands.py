@@ -142,6 +142,19 @@ def test_airtime_says_when_there_is_no_limit(running: RunningDaemon) -> None:
     assert "No face that is up has a limit" in said(running.home, "airtime")
 
 
+def test_receipts_say_who_has_what_was_written(running: RunningDaemon) -> None:
+    first, second = publish(running.home, "who has this?"), publish(running.home, "and this?")
+    rows = objects(said(running.home, "receipts", "--json", "--limit", "2"))
+    assert [row["seq"] for row in rows] == [first["seq"], second["seq"]]
+    assert (rows[0]["held"], rows[0]["expected"], rows[0]["holders"]) == (0, 0, [])
+    assert said(running.home, "receipts").splitlines()[-1].endswith("0 of 0")
+    for name in (str(second["seq"]), second["id"][:12], second["id"].upper()):
+        assert objects(said(running.home, "receipts", name, "--json")) == rows[1:]
+    assert second["id"] in said(running.home, "receipts", str(second["seq"]))
+    for name in ("99999", "0", "ffff", ""):
+        assert tinyssb(running.home, "receipts", name).returncode == Exit.MISSING
+
+
 def test_feeds_are_followed_and_no_longer(running: RunningDaemon) -> None:
     feed = "ee" * 32
     assert said(running.home, "follow", feed) == f"Now following {feed}.\n"

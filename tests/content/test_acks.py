@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
+from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import Ack, ack_of, confirmed, parse_acks, serialize_acks
 from tinyssb_node.content.references import message_text
 from tinyssb_node.errors import AckShapeError
@@ -79,7 +80,7 @@ def test_an_entry_is_named_by_the_beginning_of_its_id():
 def test_messages_of_the_phone_app_confirm_the_message_they_name(word, ref):
     content = bipf.encode([word, ref])
     assert confirmed(content) == ID
-    assert len(content) in limits.CONFIRMING_SIZES
+    assert len(content) in content_limits.CONFIRMING_SIZES
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         events.segment_hours = 3
         events.keep_days = 4
         events.keep_mib = 50
+        acknowledge.enabled = false
         [log]
         level = "debug"
         format = "json"
@@ -75,6 +76,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "events_keep_bytes": 50 * 2**20,
         "log_level": LogLevel.DEBUG,
         "log_format": LogFormat.JSON,
+        "acknowledge_enabled": False,
         "control_socket": Path("/run/tinyssb/sock"),
     }
 
@@ -117,7 +119,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             "event.keep_days = 1",
             "did you mean events.keep_days?",
         ),
-        ("zzz = 1", "zzz", "zzz = 1", "there are control.socket, events."),
+        ("zzz = 1", "zzz", "zzz = 1", "there are acknowledge.enabled, control.socket, events."),
     ],
 )
 def test_an_error_names_file_key_value_and_what_is_allowed(

@@ -26,6 +26,7 @@ from tinyssb_node.daemon.rows import (
     GosetRow,
     ImportedRow,
     PublishedRow,
+    ReceiptRow,
     ShownRow,
     StatusRow,
 )
@@ -161,6 +162,15 @@ class Client:
     def airtime(self) -> Listing[AirtimeRow]:
         """The accounts of airtime."""
         return Listing(self._stream("airtime"))
+
+    def receipts(self, *, first: int | None = None, last: int | None = None) -> Listing[ReceiptRow]:
+        """Who has the node's own entries: from number *first* on, or the *last* newest; all without either."""
+        arguments: dict[str, object] = dict(self._scope)
+        if first is not None:
+            arguments["first"] = first
+        if last is not None:
+            arguments["last"] = last
+        return Listing(self._stream("receipts", **arguments))
 
     def import_packets(self, feed: str, packets: Iterable[bytes]) -> ImportedRow:
         """Follow *feed* (64 digits) and offer up to 512 of its packets, entries in order, each before its chunks."""

@@ -8,6 +8,7 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.varint import encode_varint, read_varint
+from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.references import read_message_ref
 from tinyssb_node.errors import AckShapeError, PeerError
 from tinyssb_node.ids import MessageId
@@ -33,7 +34,7 @@ class Ack:
 
 def ack_of(seq: int, id_: MessageId) -> Ack:
     """The acknowledgement of entry *seq* with that id."""
-    return Ack(seq, bytes(id_[: limits.ACK_ID_SIZE]))
+    return Ack(seq, bytes(id_[: content_limits.ACK_ID_SIZE]))
 
 
 def parse_acks(content: bytes) -> tuple[Ack, ...]:
@@ -43,14 +44,14 @@ def parse_acks(content: bytes) -> tuple[Ack, ...]:
     acks = []
     offset = 1
     while offset < len(content) and content[offset]:
-        read = read_varint(content, offset, len(content), limits.ACK_SEQ_SIZE_MAX)
+        read = read_varint(content, offset, len(content), content_limits.ACK_SEQ_SIZE_MAX)
         if read is None or not 0 < read[0] <= limits.SEQ_MAX:
             raise AckShapeError("with a number that is no sequence number")
         seq, offset = read
-        if offset + limits.ACK_ID_SIZE > len(content):
+        if offset + content_limits.ACK_ID_SIZE > len(content):
             raise AckShapeError("that ends within an item")
-        acks.append(Ack(seq, content[offset : offset + limits.ACK_ID_SIZE]))
-        offset += limits.ACK_ID_SIZE
+        acks.append(Ack(seq, content[offset : offset + content_limits.ACK_ID_SIZE]))
+        offset += content_limits.ACK_ID_SIZE
     if any(content[offset:]):
         raise AckShapeError("with more behind its end")
     if not acks:
@@ -65,7 +66,7 @@ def serialize_acks(acks: Iterable[Ack]) -> tuple[bytes, int]:
     """
     content, count = bytes((_FORM,)), 0
     for ack in acks:
-        if not 0 < ack.seq <= limits.SEQ_MAX or len(ack.id_prefix) != limits.ACK_ID_SIZE:
+        if not 0 < ack.seq <= limits.SEQ_MAX or len(ack.id_prefix) != content_limits.ACK_ID_SIZE:
             raise ValueError(f"{ack} cannot be acknowledged")
         item = encode_varint(ack.seq) + ack.id_prefix
         if len(content) + len(item) > limits.CONTENT_SIZE:

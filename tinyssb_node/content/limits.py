@@ -67,8 +67,7 @@ hours on the air, and those who wait to know whether the texts behind it came ne
 ACK_EVERY_US: Final = 600_000_000
 """Least time between two acknowledgements: entries are for ever, and six an hour tell a person soon enough."""
 ACK_AIR_PERMILLE: Final = 100
-"""Share of the airtime for entries that all acknowledgements of a mesh may take, if everybody gives every one of them
-once."""
+"""Share of what the law allows that all acknowledgements of a mesh may take, if everybody gives each of them once."""
 ACK_FREE_PERMILLE: Final = 100
 """What counts as the limit of a radio where the law sets none: a tenth of the time, as in the widest European band."""
 ACK_LOOK_BACK: Final = 256

@@ -62,6 +62,8 @@ class Config:
     """Bytes of event log beyond which the oldest segments are deleted."""
     log_level: LogLevel
     log_format: LogFormat
+    acknowledge_enabled: bool
+    """True if the node says in its feed which entries of others it holds."""
     control_socket: Path
     """Where the control socket is."""
 
@@ -140,6 +142,12 @@ class _Reader:
         allowed = ", ".join(f'"{member.value}"' for member in type(default))
         raise self.refuse(key, value, f"it takes one of {allowed}")
 
+    def flag(self, key: str, *, default: bool) -> bool:
+        value = self._get(key, default)
+        if not isinstance(value, bool):
+            raise self.refuse(key, value, "it takes true or false")
+        return value
+
     def has(self, key: str) -> bool:
         return key in self._values
 
@@ -192,6 +200,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         events_keep_bytes=reader.number("events.keep_mib", 1024, 16, 1_048_576) * _MIB,
         log_level=reader.choice("log.level", LogLevel.INFO),
         log_format=reader.choice("log.format", LogFormat.CONSOLE),
+        acknowledge_enabled=reader.flag("acknowledge.enabled", default=True),
         control_socket=_socket(reader, home),
     )
     reader.finish()

@@ -10,6 +10,7 @@ from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.arguments import Arguments
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.config import find_network
+from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.daemon.naming import find_feed
 from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.problems import UnknownCommandError, UnknownEntryError
@@ -94,6 +95,7 @@ class Desk:
             "goset": self._goset,
             "faces": self._faces,
             "airtime": self._airtime,
+            "receipts": self._receipts,
             "import": self._import,
         }
         """Every command of the protocol."""
@@ -251,6 +253,7 @@ class Desk:
                 "new": status.counters.new,
                 "invalid": status.counters.invalid,
                 "heard_us": None if heard_us is None else now_us - heard_us,
+                "full_us": status.profile.airtime_us[limits.PACKET_SIZE],
             }
             await client.send(row)
         return {"count": len(statuses)}
@@ -278,6 +281,24 @@ class Desk:
             }
             await client.send(row)
         return {"count": len(accounts)}
+
+    async def _receipts(self, arguments: Arguments, client: Client) -> CountRow:
+        place, own = self._place(arguments), self._about.feed
+        if arguments.has("last"):
+            last_seq = self._find(place, own.hex()).seq
+            first = first_of_newest(place.store, own, last_seq, arguments.number("last"))
+        else:
+            first = arguments.number("first", 1)
+        arguments.end()
+        faces = {status.name for status in self._runtime.networks.faces()}
+        holders = Holders(place.store, self._node(place).feeds(), own, faces)
+        count = 0
+        for entry in messages(place.store, own, first):
+            await client.send(holders.row(entry))
+            count += 1
+            if count % limits.CONTROL_PAGE == 0:
+                await asyncio.sleep(0)  # the node gets its turn between pages
+        return {"count": count}
 
     async def _import(self, arguments: Arguments, _client: Client) -> ImportedRow:
         place = self._place(arguments)

@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.content import limits as content_limits
 from tinyssb_node.daemon.clock import SystemClock, find_boot
 from tinyssb_node.daemon.config import Config, ConfigError, read_config
 from tinyssb_node.daemon.control import ControlServer
@@ -161,6 +162,10 @@ class Daemon:
         entropy, boot = random.SystemRandom(), find_boot(self._clock)
 
         def make_networks(read_only: bool) -> Networks:
+            # Networks share what acknowledgements may take of the air.
+            permille = (
+                content_limits.ACK_AIR_PERMILLE // len(places) if self._config.acknowledge_enabled else 0
+            )
             # The law counts what leaves the antenna, whichever network it is for.
             budgets = AirBudgets(places[0].store, boot, read_only=read_only)
             return Networks(
@@ -173,6 +178,7 @@ class Daemon:
                         dialect=self._dialect,
                         read_only=read_only,
                         budgets=budgets,
+                        acknowledge_permille=permille,
                     )
                     for place in places
                 },

@@ -1,6 +1,6 @@
 """What the control protocol's commands answer, field by field (docs/formats/control.md). Used by both ends."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class EndpointRow(TypedDict):
@@ -118,6 +118,7 @@ class FaceRow(TypedDict):
     new: int
     invalid: int
     heard_us: int | None
+    full_us: NotRequired[int]
 
 
 class AirtimeRow(TypedDict):
@@ -133,6 +134,32 @@ class AirtimeRow(TypedDict):
     content_left_us: int
     full_us: int
     wait_us: int | None
+
+
+class HolderRow(TypedDict):
+    """Who holds an entry."""
+
+    kind: str
+    feed: str | None
+    face: str | None
+    speaker: str | None
+    since_us: int
+
+
+class ReceiptRow(TypedDict):
+    """Item of `receipts`."""
+
+    feed: str
+    seq: int
+    id: str
+    committed_us: int
+    held: int
+    proven: int
+    inferred: int
+    expected: int
+    holders: list[HolderRow]
+    missing: list[str]
+    silent: list[str]
 
 
 class RefusedRow(TypedDict):

@@ -11,6 +11,7 @@ from tinyssb_node.cli.commands import (
     node,
     publish,
     radio,
+    receipts,
     service,
     shell,
     sim,
@@ -20,5 +21,5 @@ from tinyssb_node.cli.options import Subparsers
 
 def add_all(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     """Add every command, in the order `--help` shows them."""
-    for module in (node, service, publish, feeds, air, radio, demo, sim, events, keep, shell):
+    for module in (node, service, publish, feeds, receipts, air, radio, demo, sim, events, keep, shell):
         module.add(subparsers, common)

@@ -1,0 +1,134 @@
+"""`receipts`: who has what this node's user wrote."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_limit, add_network
+from tinyssb_node.daemon.problems import Exit, ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tinyssb_node.cli.client import Client
+    from tinyssb_node.daemon.rows import HolderRow, ReceiptRow
+
+_SEQ_DIGITS_MAX = 10
+"""Decimal digits that a sequence number may have; more of them begin an id."""
+
+
+class UnknownMessageError(ProblemError):
+    """No entry of ours is named so."""
+
+    exit_code = Exit.MISSING
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "receipts",
+        receipts,
+        "show who has the node's own entries, proven or inferred",
+    )
+    parser.add_argument(
+        "message",
+        nargs="?",
+        metavar="SEQ|ID",
+        help="tell all of one entry, named by its sequence number or the beginning of its id",
+    )
+    add_limit(parser, 20, "entries")
+    add_network(parser)
+    add_json(parser)
+
+
+def receipts(arguments: argparse.Namespace) -> int:
+    """List receipts, or show those of one entry."""
+    from tinyssb_node.cli.client import Client
+
+    with Client.at_home(arguments.home, arguments.network) as node:
+        if arguments.message is not None:
+            row = _find(node, arguments.message)
+            print(json.dumps(row) if arguments.json else _page(row, _short))
+            return 0
+        rows = list(node.receipts(last=arguments.limit))
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(row))
+    else:
+        print(_table(rows, _short))
+    return 0
+
+
+def _find(node: Client, name: str) -> ReceiptRow:
+    """The entry called *name*. Raises UnknownMessageError."""
+    if name.isascii() and name.isdigit() and len(name) <= _SEQ_DIGITS_MAX and int(name) > 0:
+        # The rest of the listing is cut off with the connection.
+        following = next(iter(node.receipts(first=int(name))), None)
+        found = [following] if following is not None and following["seq"] == int(name) else []
+    else:
+        found = [row for row in node.receipts() if name and row["id"].startswith(name.lower())]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnknownMessageError(
+            f"{len(found)} entries have an id that begins so.", "Give more of its digits."
+        )
+    raise UnknownMessageError(
+        "This node has written no such entry, or it only acknowledges others.",
+        "`tinyssb receipts` lists them; `tinyssb log me` shows all entries.",
+    )
+
+
+def _short(feed: str) -> str:
+    from tinyssb_node.cli.render import SHORT_ID
+
+    return feed[:SHORT_ID]
+
+
+def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
+    from tinyssb_node.cli.holding import holding_text, moment
+    from tinyssb_node.cli.render import SHORT_ID, table
+
+    now_us = time.time_ns() // 1_000
+    listed = [
+        (
+            row["seq"],
+            row["id"][:SHORT_ID],
+            moment(row["committed_us"], now_us),
+            holding_text(row, name_of, now_us),
+        )
+        for row in rows
+    ]
+    return table(("SEQ", "ID", "WRITTEN", "WHO HAS IT"), listed)
+
+
+def _page(row: ReceiptRow, name_of: Callable[[str], str]) -> str:
+    from tinyssb_node.cli.holding import holding_text
+    from tinyssb_node.cli.render import fields, local_time
+
+    pairs: list[tuple[str, object]] = [
+        ("seq", row["seq"]),
+        ("id", row["id"]),
+        ("written", local_time(row["committed_us"])),
+        ("who has it", holding_text(row, name_of, time.time_ns() // 1_000)),
+    ]
+    pairs += [(holder["kind"], _holder(holder, name_of)) for holder in row["holders"]]
+    pairs += [("missing", f"{name_of(feed)}, who has acknowledged others") for feed in row["missing"]]
+    pairs += [("silent", f"{name_of(feed)}, who never acknowledged any") for feed in row["silent"]]
+    return fields(pairs)
+
+
+def _holder(holder: HolderRow, name_of: Callable[[str], str]) -> str:
+    from tinyssb_node.cli.render import local_time, printable
+
+    if holder["feed"] is not None:
+        who = name_of(holder["feed"])
+    else:
+        speaker = "" if holder["speaker"] is None else f" {holder['speaker']}"
+        who = f"a station{speaker} on {printable(holder['face'] or '')}"
+    return f"{who}, known since {local_time(holder['since_us'])}"
