@@ -23,9 +23,9 @@ NOTES = {
     "rates": """\
 Logs are bulk logs ([how](sim.md#logs-in-bulk)). `tinyssb-sink backfill` runs as anybody would run it, with 2 tasks and
 1 GiB for Java, into SQLite, and ends when no hour is left to be derived; the better of two runs counts. Spark's own
-JSON source reads the same files with all fields of the schema into nothing, with the same settings; the best of three
-rounds in a warm session counts, by batch and by stream, and ours is held to the faster. Spark's start is left out of
-both there; *whole processes* has it in both.""",
+JSON source reads the same files by batch, with all fields of the schema, into nothing, with the same settings. Both are
+the first thing that a new process does; a session that has read the files before, compiled and cached all it needs, is
+told of at the end.""",
     "large": """\
 The rate is that of one run. Most memory is what the kernel says of the process (`VmHWM`); Java has a heap of 1 GiB.""",
     "pixels": """\
