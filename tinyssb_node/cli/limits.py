@@ -12,3 +12,59 @@ NAME_CELLS: Final = 20
 """Cells of a name in a line: a quarter of a narrow terminal."""
 NAMES_TOLD_MAX: Final = 5
 """People named where several may be meant."""
+
+# --- Messages in lines (chatlines, thread) ----------------------------------------------------------------------------
+
+IDS_TOLD_MAX: Final = 3
+"""Ids named in a line where a message follows, or waits for, many."""
+CLOCKS_APART_US: Final = 3_600_000_000
+"""An author's time is told where it is further than this from when the message came: an hour, the usual error of clocks
+that were set by hand in another time zone or season."""
+TEXT_CELLS_MIN: Final = 24
+"""A text that would have less room beside name and time goes below them."""
+MESSAGE_LINES_MAX: Final = 40
+"""Lines of one message: nobody else's may be scrolled away by one; `tinyssb show` has all of it."""
+NOTE_LINES_MAX: Final = 3
+"""Lines of what stands behind a message: who has it, what it waits for."""
+SCREEN_CELLS: Final = 80
+"""Width of a terminal that does not say it."""
+SCREEN_CELLS_MIN: Final = 20
+"""What is narrower is treated as this wide: a name does not fit otherwise."""
+CHAT_LAST: Final = 30
+"""Messages shown unless told otherwise: what fits on a screen, with some that wrap."""
+CHAT_LAST_MAX: Final = 100_000
+"""Most messages asked for at a time: they are in memory together."""
+WAITING_SHOWN_MAX: Final = 10
+"""Messages shown that wait for what they follow: the latest."""
+CHAT_TICK_S: Final = 0.25
+"""Seconds between two looks for news with `--follow`: a person does not see them, and each takes 2 ms."""
+THREAD_LAST: Final = 40
+"""Messages of a thread shown unless told otherwise: a screen and a half."""
+LANES_MAX: Final = 12
+"""Lanes of a drawn tangle: 23 cells, a quarter of a narrow terminal; busier ones say the rest in words."""
+PROGRESS_FROM: Final = 5_000
+"""Packets to read for the index from which on a person is told how far it is: they take a second or more."""
+TEXT_GIVEN_MAX: Final = 65_000
+"""Bytes of a text taken from standard input: what one entry holds, with the list around it."""
+RECEIPTS_LAST: Final = 256
+"""Own entries, the newest, of which the chat asks who has them: more than fit on any screen."""
+
+# --- Files (attach, fetch) --------------------------------------------------------------------------------------------
+
+FILE_NAME_CELLS: Final = 40
+"""Cells of a file's name or type in a line: half of a narrow terminal."""
+FETCH_LOOK_S: Final = 0.5
+"""Seconds between two looks for new packets of a file: at SF7 two or three come meanwhile."""
+FETCH_SILENT_S: Final = 30.0
+"""Seconds without a packet after which a person is told so: on a busy channel others have their turn for as long."""
+FETCH_BAR_CELLS: Final = 20
+"""Cells of the bar: five percent each."""
+
+# --- Boards -----------------------------------------------------------------------------------------------------------
+
+TITLE_CELLS: Final = 30
+"""Cells of a board's name in a listing: beside id, counts and time it stays on one line."""
+CHANGE_CELLS: Final = 120
+"""Cells of what was done, in a line of a history."""
+LINE_CELLS: Final = 200
+"""Cells of a line where other programs read: a title is never cut there, an attack is."""

@@ -4,6 +4,7 @@ Kept quick: everything a command needs is imported by the command, when it runs.
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -43,6 +44,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without a character shows its number: words of strangers end no command.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     arguments = build_parser().parse_args(argv)
     try:
         code = int(arguments.run(arguments))

@@ -66,3 +66,31 @@ def positive(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**32):
         raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1 on")
     return int(text)
+
+
+def add_actions(
+    parser: argparse.ArgumentParser, common: argparse.ArgumentParser
+) -> Callable[..., argparse.ArgumentParser]:
+    """Let *parser* take an action, or none. Returns what adds one: its name, what runs it, a summary.
+
+    Options of the command may stand before the action and, given to ``add_again``, behind it.
+    """
+    actions = parser.add_subparsers(title="actions", metavar="ACTION")
+
+    def add(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
+        action: argparse.ArgumentParser = actions.add_parser(
+            name, parents=[common], help=summary, description=f"{summary[:1].upper()}{summary[1:]}."
+        )
+        action.set_defaults(run=run)
+        add_again(action)
+        return action
+
+    return add
+
+
+def add_again(action: argparse.ArgumentParser) -> None:
+    """Add --network and --json to an action whose command has them, too: given there they are not undone here."""
+    action.add_argument("--network", metavar="NAME", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    action.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON, one object a line"
+    )

@@ -54,6 +54,11 @@ class Names:
                 names = self._given if person.feed in petnamed else self._said
                 names.setdefault(word, []).append(person.feed)
 
+    def is_own(self, feed: FeedId) -> bool:
+        """Is it our own feed?"""
+        person = self._people.get(feed)
+        return person is not None and person.own
+
     def name(self, feed: FeedId) -> str | None:
         """One word for *feed*, unescaped: with a question mark behind it if others are called so; None for no name."""
         person = self._people.get(feed)
@@ -104,7 +109,7 @@ class Names:
         shown = ", ".join(self.shown(feed) for feed in list(meant)[: limits.NAMES_TOLD_MAX])
         raise AmbiguousPersonError(
             f"'{told}' may be {len(meant)} people: {shown}.",
-            "Type more digits of the feed id, or give one of them a name of yours: `tinyssb contacts name`.",
+            "Type more digits of the feed id, or give one of them a name of yours: `tinyssb contacts petname`.",
         )
 
     def _meant(self, word: str) -> list[FeedId]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tinyssb_node.cli.safetext import cells, padded, safe
 from tinyssb_node.codec import bipf
 
 SHORT_ID = 12
@@ -82,24 +83,21 @@ def _key(key: bipf.Scalar) -> str:
 
 
 def printable(text: str) -> str:
-    """*text* with everything escaped that could move a cursor or hide other text."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
-        for char in text
-    )
+    """*text* in one line, with everything escaped that could move a cursor or hide other text."""
+    return safe(text).replace("\n", "\\n")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Aligned columns under *header*: numbers to the right, everything else to the left, no trailing spaces."""
-    cells = [[_cell(value) for value in row] for row in rows]
+    shown = [[_cell(value) for value in row] for row in rows]
     numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(header))]
-    widths = [max(len(title), *(len(row[i]) for row in cells), 0) for i, title in enumerate(header)]
+    widths = [max(len(title), *(cells(row[i]) for row in shown), 0) for i, title in enumerate(header)]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
+            " " * (width - cells(cell)) + cell if right else padded(cell, width)
             for cell, width, right in zip(line, widths, numeric, strict=True)
         ).rstrip()
-        for line in [list(header), *cells]
+        for line in [list(header), *shown]
     )
 
 

@@ -56,7 +56,11 @@ def _add_follow(subparsers: Subparsers, common: argparse.ArgumentParser) -> argp
     parser = add_command(
         subparsers, common, "follow", follow, "add a feed to the set and ask peers for its entries"
     )
-    parser.add_argument("feed", metavar="FEED", help="a feed id, all 64 digits if it is new to the node")
+    parser.add_argument(
+        "feed",
+        metavar="FEED",
+        help="a feed id, all 64 digits if it is new to the node; or the name of a person",
+    )
     return parser
 
 
@@ -69,7 +73,9 @@ def _add_unfollow(subparsers: Subparsers, common: argparse.ArgumentParser) -> ar
         "stop asking for a feed's entries",
         more="It stays in the set.",
     )
-    add_feed(parser)
+    parser.add_argument(
+        "feed", metavar="FEED", help="a feed id, the beginning of one, or the name of a person"
+    )
     return parser
 
 
@@ -114,7 +120,7 @@ def follow(arguments: argparse.Namespace) -> int:
     from tinyssb_node.cli.client import Client
 
     with Client.at_home(arguments.home, arguments.network) as node:
-        row = node.follow(arguments.feed)
+        row = node.follow(_feed_named(arguments))
     return _say_followed(arguments, row, "Now following", "Already following")
 
 
@@ -123,7 +129,7 @@ def unfollow(arguments: argparse.Namespace) -> int:
     from tinyssb_node.cli.client import Client
 
     with Client.at_home(arguments.home, arguments.network) as node:
-        row = node.unfollow(arguments.feed)
+        row = node.unfollow(_feed_named(arguments))
     return _say_followed(arguments, row, "No longer following", "Was not following")
 
 
@@ -139,6 +145,20 @@ def goset(arguments: argparse.Namespace) -> int:
         print(f"state {row['state']}\ncount {row['count']}")
         print("\n".join(row["feeds"]))
     return 0
+
+
+def _feed_named(arguments: argparse.Namespace) -> str:
+    """The feed that is meant: digits are as they are, since a feed may be new; anything else is somebody's name.
+
+    Raises UnknownPersonError, AmbiguousPersonError.
+    """
+    feed: str = arguments.feed
+    if feed == "me" or not set(feed.lower()) - set("0123456789abcdef"):
+        return feed
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        return talk.find_person(feed).feed.hex()
 
 
 def _say_followed(arguments: argparse.Namespace, row: FollowedRow, changed: str, unchanged: str) -> int:

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -86,23 +86,32 @@ def export(arguments: argparse.Namespace) -> int:
         if arguments.file == "-":
             write_export(pieces, sys.stdout.buffer)
             return 0
-        path = Path(arguments.file)
-        part = path.with_name(path.name + ".part")
-        try:
-            with _new_file(path, part) as file:
-                write_export(pieces, file)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        except OSError as error:
-            with suppress(OSError):
-                part.unlink()
-            raise FileUnwritableError(
-                f"{path} cannot be written: {error.strerror}.",
-                "Name a file in a folder that you can write to.",
-            ) from error
-    print(f"Wrote {path}, {path.stat().st_size:,} bytes.")
+        size = write_new_file(arguments.file, lambda file: write_export(pieces, file))
+    print(f"Wrote {arguments.file}, {size:,} bytes.")
     return 0
+
+
+def write_new_file(name: str, write: Callable[[BinaryIO], object]) -> int:
+    """Make the file *name*, whole or not at all, with what *write* writes. Returns its size in bytes.
+
+    Raises FileExistsInPlaceError, FileUnwritableError.
+    """
+    path = Path(name)
+    part = path.with_name(path.name + ".part")
+    try:
+        with _new_file(path, part) as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise FileUnwritableError(
+            f"{path} cannot be written: {error.strerror}.",
+            "Name a file in a folder that you can write to.",
+        ) from error
+    return path.stat().st_size
 
 
 def import_(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,105 @@
+"""Boards as lines of a terminal, and which of their lists and cards a person means."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.chatlines import short
+from tinyssb_node.cli.people import Names, alike
+from tinyssb_node.cli.safetext import one_line, wrapped
+from tinyssb_node.content.board import Board, Column, Item
+from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.ids import FeedId
+
+
+class UnknownThingError(ProblemError):
+    """A board has no such list or card."""
+
+    exit_code = Exit.MISSING
+
+
+class AmbiguousThingError(ProblemError):
+    """Several lists or cards of a board may be meant."""
+
+    exit_code = Exit.USAGE
+
+
+Thing = TypeVar("Thing", Column, Item, Column | Item)
+
+
+def find_list(board: Board, text: str) -> Column:
+    """The list that *text* means. Raises UnknownThingError, AmbiguousThingError."""
+    return _find(board.columns, text, "list")
+
+
+def find_card(board: Board, text: str) -> Item:
+    """The card that *text* means. Raises UnknownThingError, AmbiguousThingError."""
+    return _find([item for column in board.columns for item in column.items], text, "card")
+
+
+def find_thing(board: Board, text: str) -> Column | Item:
+    """The list or card that *text* means. Raises UnknownThingError, AmbiguousThingError."""
+    items = [item for column in board.columns for item in column.items]
+    things: list[Column | Item] = [*board.columns, *items]
+    return _find(things, text, "list or card")
+
+
+def _find(things: Sequence[Thing], text: str, what: str) -> Thing:
+    digits, word = text.lower(), alike(text)
+    named = [thing for thing in things if word and alike(thing.name) == word]
+    found = named or [thing for thing in things if digits and thing.id.hex().startswith(digits)]
+    told = one_line(text, limits.NAME_CELLS)
+    if not found:
+        raise UnknownThingError(
+            f"The board has no {what} '{told}'.", "`tinyssb board show` shows what is on a board, with ids."
+        )
+    if len(found) > 1:
+        ids = ", ".join(short(thing.id) for thing in found[: limits.NAMES_TOLD_MAX])
+        raise AmbiguousThingError(f"'{told}' may be one of {len(found)}: {ids}.", "Type digits of its id.")
+    return found[0]
+
+
+def board_lines(board: Board, names: Names, width: int | None) -> Iterator[str]:
+    """A board: its lists one below the other, a card a line."""
+    most = width or limits.LINE_CELLS
+    yield f"{one_line(board.name, most - 20)}  ({short(board.id)})"
+    if board.members:
+        yield one_line("members: " + _named(board.members, names), most)
+    for column in board.columns:
+        yield ""
+        yield f"{one_line(column.name, most - 20)}  ({short(column.id)})"
+        for item in column.items:
+            yield f"  {short(item.id)}  {one_line(_card(item, names), most - 12)}"
+        if not column.items:
+            yield "  (nothing)"
+    left = sum(len(column.items) for column in board.removed_columns)
+    if left:
+        yield ""
+        yield f"{left} cards are on lists that somebody removed."
+
+
+def _card(item: Item, names: Names) -> str:
+    parts = [item.name]
+    if item.assignees:
+        parts.append("– " + _named(item.assignees, names))
+    if item.comments:
+        parts.append(f"({len(item.comments)} comment{'s' if len(item.comments) != 1 else ''})")
+    return " ".join(parts)
+
+
+def card_lines(item: Item, names: Names, width: int | None) -> Iterator[str]:
+    """A card with its description and comments."""
+    most = width or limits.LINE_CELLS
+    yield f"{one_line(item.name, most - 12)}  ({short(item.id)})"
+    if item.assignees:
+        yield one_line("assigned to: " + _named(item.assignees, names), most)
+    if item.description:
+        yield from (f"  {line}" for line in wrapped(item.description, most - 2, limits.MESSAGE_LINES_MAX))
+    for comment in item.comments:
+        yield ""
+        yield f"{short(comment.id)}  {names.shown(comment.author)}"
+        yield from (f"  {line}" for line in wrapped(comment.text, most - 2, limits.MESSAGE_LINES_MAX))
+
+
+def _named(feeds: Iterable[FeedId], names: Names) -> str:
+    return ", ".join(names.of(feed) for feed in feeds)

@@ -1,0 +1,195 @@
+"""`board`: kanban boards that several people keep."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tinyssb_node.ids import FeedId, MessageId
+
+_HELP = {
+    "board": "a board: its name, or some digits of its id",
+    "list": "a list of the board: its name, or some digits of its id",
+    "card": "a card of the board: its name, or some digits of its id",
+    "thing": "a card or a list of the board",
+    "person": "somebody: a name, or the beginning of a feed id",
+    "name": "a name",
+    "text": "a text; `-` reads it from standard input",
+    "color": "a colour by its name in CSS, such as `teal`",
+}
+_CHANGES = {
+    "rename": ("BOARD_RENAME", ("board", "name"), "rename a board"),
+    "add-list": ("COLUMN_CREATE", ("board", "name"), "add a list to a board"),
+    "add": ("ITEM_CREATE", ("board", "list", "name"), "add a card to a list"),
+    "move": ("ITEM_MOVE", ("board", "card", "list"), "move a card to the end of a list"),
+    "comment": ("ITEM_COMMENT", ("board", "card", "text"), "write a comment on a card"),
+    "describe": ("ITEM_DESCRIBE", ("board", "card", "text"), "say what a card is about"),
+    "assign": ("ITEM_ASSIGN", ("board", "card", "person"), "give a card to somebody"),
+    "unassign": ("ITEM_UNASSIGN", ("board", "card", "person"), "take a card from somebody"),
+    "color": ("ITEM_COLOR", ("board", "card", "color"), "colour a card"),
+    "invite": ("INVITE", ("board", "person"), "ask somebody to a board: phones show it to its members only"),
+    "leave": ("LEAVE", ("board",), "leave a board"),
+}
+"""What is one operation: its name in ``content.board.Operation``, its arguments, a summary."""
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "board",
+        list_boards,
+        "list and keep kanban boards",
+        more="Without an action it lists the boards; that, `show` and `history` work without the daemon.",
+    )
+    add_network(parser)
+    add_json(parser)
+    add_action = add_actions(parser, common)
+    action = add_action("show", show, "show a board, or one of its cards")
+    _add_arguments(action, ("board",))
+    action.add_argument("card", metavar="CARD", nargs="?", help=_HELP["card"])
+    _add_arguments(
+        add_action("history", history, "list what was done on a board, the latest last"), ("board",)
+    )
+    _add_arguments(add_action("new", new, "begin a board"), ("name",))
+    for name, (operation, words, summary) in _CHANGES.items():
+        action = add_action(name, change, summary)
+        action.set_defaults(operation=operation, words=words)
+        _add_arguments(action, words)
+    _add_arguments(add_action("remove", remove, "take a card or a list off a board"), ("board", "thing"))
+    _add_arguments(add_action("accept", answer, "accept an invitation to a board"), ("board",))
+    _add_arguments(add_action("decline", answer, "decline an invitation to a board"), ("board",))
+
+
+def _add_arguments(action: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    for word in words:
+        action.add_argument(word, metavar=word.upper(), help=_HELP[word])
+    action.set_defaults(action=action.prog.split()[-1])
+
+
+def list_boards(arguments: argparse.Namespace) -> int:
+    """List all boards."""
+    from tinyssb_node.cli.chatlines import short
+    from tinyssb_node.cli.render import local_time, table
+    from tinyssb_node.cli.safetext import one_line
+    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.cli.talkjson import board_row_json
+
+    with opened(arguments) as talk:
+        rows = talk.catalog.boards()
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(board_row_json(row)))
+        return 0
+    listed = [
+        (
+            short(row.id),
+            one_line(row.name, limits.TITLE_CELLS),
+            row.items,
+            row.operations,
+            local_time(row.last_us),
+        )
+        for row in rows
+    ]
+    print(table(("BOARD", "NAME", "CARDS", "OPERATIONS", "LATEST"), listed))
+    return 0
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Show a board, or one card with all that is on it."""
+    from tinyssb_node.cli.boardlines import board_lines, card_lines, find_card
+    from tinyssb_node.cli.screen import width
+    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.cli.talkjson import board_json, item_json
+
+    with opened(arguments) as talk:
+        board, names = talk.find_board(arguments.board), talk.names()
+    card = None if arguments.card is None else find_card(board, arguments.card)
+    if arguments.json:
+        print(json.dumps(board_json(board, names) if card is None else item_json(card, names)))
+        return 0
+    for line in board_lines(board, names, width()) if card is None else card_lines(card, names, width()):
+        print(line)
+    return 0
+
+
+def history(arguments: argparse.Namespace) -> int:
+    """List what was done on a board."""
+    from tinyssb_node.cli.chatlines import local_minute, short
+    from tinyssb_node.cli.safetext import one_line
+    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.cli.talkjson import change_json
+
+    with opened(arguments) as talk:
+        board, names = talk.find_board(arguments.board), talk.names()
+        came_us = {row.id: row.committed_us for row in talk.catalog.operations(board.id)}
+    for done in board.history:
+        when_us = came_us.get(done.id, 0)
+        if arguments.json:
+            print(json.dumps({**change_json(done, names), "committed_us": when_us}))
+            continue
+        refused = "" if done.applied else "(without effect) "
+        when = " ".join(local_minute(when_us))
+        who = names.shown(done.author)
+        print(f"{when}  {short(done.id)}  {who}  {refused}{one_line(done.text, limits.CHANGE_CELLS)}")
+    return 0
+
+
+def new(arguments: argparse.Namespace) -> int:
+    """Begin a board."""
+    from tinyssb_node.cli.talking import opened, published
+
+    with opened(arguments) as talk:
+        return published(arguments, "Began the board", talk.new_board(arguments.name))
+
+
+def change(arguments: argparse.Namespace) -> int:
+    """Do one operation on a board."""
+    from tinyssb_node.cli.boardlines import find_card, find_list
+    from tinyssb_node.cli.talking import opened, published, text_given
+    from tinyssb_node.content.board import Operation
+
+    with opened(arguments) as talk:
+        board = talk.find_board(arguments.board)
+        readers: dict[str, Callable[[str], str | MessageId | FeedId]] = {
+            "card": lambda text: find_card(board, text).id,
+            "list": lambda text: find_list(board, text).id,
+            "person": lambda text: talk.find_person(text).feed,
+            "text": text_given,
+        }
+        words = arguments.words[1:]
+        values = [readers.get(word, str)(getattr(arguments, word)) for word in words]
+        row = talk.change_board(board.id, Operation[arguments.operation], *values)
+    return published(arguments, "Done:", row)
+
+
+def remove(arguments: argparse.Namespace) -> int:
+    """Take a card or a list off a board."""
+    from tinyssb_node.cli.boardlines import find_thing
+    from tinyssb_node.cli.talking import opened, published
+    from tinyssb_node.content.board import Item, Operation
+
+    with opened(arguments) as talk:
+        board = talk.find_board(arguments.board)
+        thing = find_thing(board, arguments.thing)
+        operation = Operation.ITEM_REMOVE if isinstance(thing, Item) else Operation.COLUMN_REMOVE
+        row = talk.change_board(board.id, operation, thing.id)
+    return published(arguments, "Done:", row)
+
+
+def answer(arguments: argparse.Namespace) -> int:
+    """Accept or decline an invitation."""
+    from tinyssb_node.cli.talking import opened, published
+
+    with opened(arguments) as talk:
+        board = talk.find_board(arguments.board)
+        row = talk.answer_invitation(board.id, accept=arguments.action == "accept")
+    return published(arguments, "Done:", row)

@@ -1,0 +1,185 @@
+"""`chat`: read what people say, and say something."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network, positive
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tinyssb_node.catalog.rows import ConversationRow, MessageRow
+    from tinyssb_node.cli.chatlines import Lines
+    from tinyssb_node.cli.people import Names
+    from tinyssb_node.cli.talk import Talk
+    from tinyssb_node.cli.talkjson import JsonLines
+    from tinyssb_node.ids import FeedId, MessageId
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "chat",
+        read,
+        "read what people say, and say something",
+        more="Without an action it shows the latest messages; that works without the daemon.",
+    )
+    parser.add_argument(
+        "--last", type=positive, default=limits.CHAT_LAST, metavar="N", help="show the N latest messages"
+    )
+    parser.add_argument("--follow", action="store_true", help="go on with what comes, until Ctrl-C")
+    _add_with(parser, None)
+    add_network(parser)
+    add_json(parser)
+    add_action = add_actions(parser, common)
+    action = add_action("say", say, "say something, to everybody or privately")
+    action.add_argument("text", metavar="TEXT", help="what to say; `-` reads it from standard input")
+    action.add_argument(
+        "--reply", metavar="ID", help="answer this message: some digits of its id, or FEED.SEQ"
+    )
+    _add_with(action, argparse.SUPPRESS)
+    add_action("list", list_conversations, "list conversations")
+
+
+def _add_with(parser: argparse.ArgumentParser, default: object) -> None:
+    parser.add_argument(
+        "--with",
+        dest="people",
+        action="append",
+        default=default,
+        metavar="PERSON",
+        help="privately with this person, by name or the beginning of the feed id; may be repeated",
+    )
+
+
+def read(arguments: argparse.Namespace) -> int:
+    """Show the latest messages, and what comes."""
+    from tinyssb_node.catalog.rows import PUBLIC
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        names = talk.names()
+        people = [names.find(text).feed for text in arguments.people or ()]
+        where = talk.conversation_with(people) if people else PUBLIC
+        last = min(arguments.last, limits.CHAT_LAST_MAX)
+        rows = [] if where is None else talk.catalog.messages(where, limit=last)
+        waiting = [] if where is None else talk.catalog.waiting(where, limit=limits.WAITING_SHOWN_MAX)
+        lines = _lines(arguments, talk, names, [*rows, *waiting])
+        if people and not arguments.json:
+            print(f"Privately with {', '.join(names.shown(feed) for feed in people)}:")
+        if not rows and not waiting and not arguments.json:
+            print("Nothing was said yet; `tinyssb chat say` says something.")
+        for row in [*rows, *reversed(waiting)]:
+            _show(lines, row)
+        if arguments.follow:
+            _follow(talk, where, people, max((row.placed or 0 for row in rows), default=0), lines)
+    return 0
+
+
+def say(arguments: argparse.Namespace) -> int:
+    """Say something, and name what was said."""
+    from tinyssb_node.catalog.rows import PUBLIC
+    from tinyssb_node.cli.talking import opened, published, text_given
+
+    text = text_given(arguments.text)
+    with opened(arguments) as talk:
+        answered = None if arguments.reply is None else talk.find_message(arguments.reply)
+        reply_to = None if answered is None else answered.id
+        if arguments.people:
+            people = [talk.find_person(name).feed for name in arguments.people]
+            row = talk.say_private(text, people, reply_to)
+        else:
+            where = PUBLIC if answered is None or answered.conversation is None else answered.conversation
+            row = talk.say(text, where, reply_to)
+    return published(arguments, "Said", row)
+
+
+def list_conversations(arguments: argparse.Namespace) -> int:
+    """List conversations, the one with the latest message first."""
+    from tinyssb_node.cli.render import local_time, table
+    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.cli.talkjson import conversation_json
+
+    with opened(arguments) as talk:
+        names, rows = talk.names(), talk.catalog.conversations()
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(conversation_json(row, names)))
+        return 0
+    listed = [
+        (_title(row, names), row.messages, local_time(row.last.committed_us) if row.last else None)
+        for row in rows
+    ]
+    print(table(("WITH", "MESSAGES", "LATEST"), listed))
+    return 0
+
+
+def _title(row: ConversationRow, names: Names) -> str:
+    """Who reads a conversation."""
+    if not row.members:
+        return "everybody"
+    others = [feed for feed in row.members if not names.is_own(feed)]
+    return ", ".join(names.shown(feed) for feed in others or row.members)
+
+
+def _lines(
+    arguments: argparse.Namespace, talk: Talk, names: Names, rows: Sequence[MessageRow]
+) -> Lines | JsonLines:
+    """What turns messages to lines, for a program or for a person."""
+    if arguments.json:
+        from tinyssb_node.cli.talkjson import JsonLines
+
+        return JsonLines(names)
+    from tinyssb_node.cli.chatlines import Lines
+    from tinyssb_node.cli.screen import width
+
+    lines = Lines(names, width(), held_by(talk, names, rows))
+    lines.fit(rows)
+    return lines
+
+
+def held_by(talk: Talk, names: Names, rows: Sequence[MessageRow]) -> dict[MessageId, str]:
+    """Who has which of our own messages among *rows*, in words."""
+    receipts = talk.receipts(rows)
+    if not receipts:
+        return {}
+    import time
+
+    from tinyssb_node.cli.holding import holding_text
+    from tinyssb_node.ids import FeedId
+
+    def name_of(digits: str) -> str:
+        return names.shown(FeedId.from_hex(digits))
+
+    now_us = time.time_ns() // 1_000
+    return {id_: holding_text(receipt, name_of, now_us) for id_, receipt in receipts.items()}
+
+
+def _show(lines: Lines | JsonLines, row: MessageRow) -> None:
+    for line in lines.message(row) if row.placed is not None else lines.waiting(row):
+        # A reader at the other end of a pipe sees each message when it comes.
+        print(line, flush=True)
+
+
+def _follow(
+    talk: Talk, where: str | None, people: Sequence[FeedId], after: int, lines: Lines | JsonLines
+) -> None:
+    """Show what comes behind the place *after*, for ever."""
+    import time
+
+    while True:
+        if not talk.changed():
+            time.sleep(limits.CHAT_TICK_S)
+            continue
+        lines.names = talk.names()
+        where = where or talk.conversation_with(people)
+        rows = [] if where is None else talk.catalog.messages(where, after=after, limit=limits.CHAT_LAST_MAX)
+        for row in rows:
+            _show(lines, row)
+            after = max(after, row.placed or 0)

@@ -1,0 +1,52 @@
+"""`search`: find messages by their words."""
+
+import argparse
+
+from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network, positive
+
+_FOUND = 20
+"""Messages shown unless told otherwise: a screen."""
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "search",
+        search,
+        "find messages by their words",
+        more="Works without the daemon. Private messages that you can read are searched, too.",
+    )
+    parser.add_argument(
+        "words", metavar="WORD", nargs="+", help="a word, or the beginning of one; all must occur"
+    )
+    parser.add_argument(
+        "--limit", type=positive, default=_FOUND, metavar="N", help=f"show the N best (default: {_FOUND})"
+    )
+    add_network(parser)
+    add_json(parser)
+
+
+def search(arguments: argparse.Namespace) -> int:
+    """Show what has all the words, the best first."""
+    from tinyssb_node.cli import limits
+    from tinyssb_node.cli.chatlines import Lines
+    from tinyssb_node.cli.screen import width
+    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.cli.talkjson import JsonLines
+
+    with opened(arguments) as talk:
+        rows = talk.catalog.search(" ".join(arguments.words), min(arguments.limit, limits.CHAT_LAST_MAX))
+        names = talk.names()
+    if arguments.json:
+        lines: JsonLines | Lines = JsonLines(names)
+    else:
+        lines = Lines(names, width())
+        lines.fit(rows)
+        if not rows:
+            print("No message has all these words.")
+    for row in rows:
+        for line in lines.found(row):
+            print(line)
+    return 0

@@ -1,0 +1,174 @@
+"""`thread`: a tangle as a graph, or in a file of its own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network, positive
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tinyssb_node.catalog.rows import MessageRow
+    from tinyssb_node.cli.graph import Line
+    from tinyssb_node.cli.people import Names
+    from tinyssb_node.cli.talk import Talk
+    from tinyssb_node.ids import MessageId
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "thread",
+        show_usage,
+        "show how messages follow each other, or write them to a file",
+        more="Works without the daemon.",
+    )
+    add_network(parser)
+    add_json(parser)
+    parser.set_defaults(parser=parser)
+    add_action = add_actions(parser, common)
+    action = add_action("show", show, "draw the messages around one as a graph")
+    _add_id(action)
+    action.add_argument(
+        "--last",
+        type=positive,
+        default=limits.THREAD_LAST,
+        metavar="N",
+        help=f"show N messages: those around ID (default: {limits.THREAD_LAST})",
+    )
+    action.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
+    action = add_action("export", export, "write a whole thread to a file")
+    _add_id(action)
+    action.add_argument(
+        "file", metavar="FILE", nargs="?", default="-", help="the file to make (default: standard output)"
+    )
+    action.add_argument(
+        "--format",
+        choices=("json", "markdown"),
+        default="markdown",
+        help="how it is written (default: markdown)",
+    )
+
+
+def _add_id(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "id", metavar="ID", help="a message: some digits of its id, or FEED.SEQ; or `public`, the public chat"
+    )
+
+
+def show_usage(arguments: argparse.Namespace) -> int:
+    """Say what there is to do."""
+    arguments.parser.error("say what to do: show ID, or export ID")
+    return 0
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Draw a part of a tangle."""
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        rows, centre = _thread(talk, arguments.id)
+        names = talk.names()
+        first, behind = window(len(rows), centre, arguments.last)
+        if arguments.json:
+            from tinyssb_node.cli.talkjson import JsonLines
+
+            for row in rows[first:behind]:
+                print(*JsonLines(names).message(row))
+            return 0
+        _draw(rows, first, behind, names, ascii_only=arguments.ascii)
+    return 0
+
+
+def window(count: int, centre: int, size: int) -> tuple[int, int]:
+    """Which *size* of *count* messages to show around number *centre*: the first one, and the one behind the last."""
+    first = max(0, min(centre - size // 2, count - size))
+    return first, min(count, first + size)
+
+
+def _thread(talk: Talk, text: str) -> tuple[Sequence[MessageRow], int]:
+    """All messages of the tangle that *text* names, in canonical order, and which of them it names.
+
+    Raises NoThreadError, UnknownMessageError, AmbiguousMessageError.
+    """
+    from tinyssb_node.catalog.rows import PUBLIC
+    from tinyssb_node.cli.talk import NoThreadError
+    from tinyssb_node.content.chat import PUBLIC_ROOT
+
+    if text == PUBLIC:
+        rows = talk.catalog.thread(PUBLIC_ROOT)
+        return rows, len(rows)
+    row = talk.find_message(text)
+    if row.tangle is None:
+        raise NoThreadError(row)
+    rows = talk.catalog.thread(row.tangle)
+    return rows, next(number for number, one in enumerate(rows) if one.id == row.id)
+
+
+def _draw(rows: Sequence[MessageRow], first: int, behind: int, names: Names, *, ascii_only: bool) -> None:
+    """Print messages *first* to *behind*, with the lines between all of them."""
+    from tinyssb_node.cli.chatlines import Lines
+    from tinyssb_node.cli.graph import ASCII, UNICODE, draw
+    from tinyssb_node.cli.screen import can_draw, width
+
+    by_id = {row.id: row for row in rows}
+    told = [(row.id, [one for one in row.previous if any(one)]) for row in rows[:behind]]
+    glyphs = ASCII if ascii_only or not can_draw(UNICODE) else UNICODE
+    drawn = _from(first, list(draw(told, limits.LANES_MAX, glyphs)))
+    if first:
+        print(f"({first:,} messages before)")
+    lanes = max((len(line.drawing) for line in drawn), default=0)
+    room = width()
+    lines = Lines(names, None if room is None else room - lanes - 2)
+    lines.fit(rows[first:behind])
+    for line in drawn:
+        row = None if line.message is None else by_id[line.message]
+        texts = [""] if row is None else list(lines.drawn(row, line.apart))
+        for number, text in enumerate(texts):
+            drawing = line.drawing if number == 0 else continued(line.drawing, glyphs)
+            print(f"{drawing:<{lanes}}  {text}".rstrip())
+    if behind < len(rows):
+        print(f"({len(rows) - behind:,} messages behind)")
+
+
+def _from(first: int, drawn: Sequence[Line[MessageId]]) -> Sequence[Line[MessageId]]:
+    """*drawn* from the dot of message number *first* on, with the line that leads to it."""
+    dots = -1
+    for number, line in enumerate(drawn):
+        dots += line.message is not None
+        if dots == first:
+            leads = number > 0 and drawn[number - 1].message is None
+            return drawn[number - leads :]
+    return []
+
+
+def continued(drawing: str, glyphs: str) -> str:
+    """The lanes beside further lines of the message whose dot is in *drawing*."""
+    return drawing.replace(glyphs[0], " ")
+
+
+def export(arguments: argparse.Namespace) -> int:
+    """Write a whole tangle."""
+    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.cli.threadfile import as_json, as_markdown
+
+    write = {"json": as_json, "markdown": as_markdown}[arguments.format]
+    with opened(arguments) as talk:
+        rows, _ = _thread(talk, arguments.id)
+        text = write(rows, talk.names())
+    if arguments.file == "-":
+        sys.stdout.write(text)
+        return 0
+    from tinyssb_node.cli.commands.keep import write_new_file
+
+    size = write_new_file(arguments.file, lambda file: file.write(text.encode()))
+    told = {"file": arguments.file, "messages": len(rows), "size": size}
+    print(json.dumps(told) if arguments.json else f"Wrote {len(rows):,} messages to {arguments.file}.")
+    return 0

@@ -1,0 +1,58 @@
+"""A thread in a file: JSON for programs, Markdown for people (docs/formats/thread.md)."""
+
+import datetime as dt
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tinyssb_node.catalog.rows import MessageRow
+from tinyssb_node.cli.chatlines import said, short
+from tinyssb_node.cli.people import Names
+from tinyssb_node.cli.safetext import one_line, safe
+from tinyssb_node.cli.talkjson import message_json
+
+FORMAT: Final = "tinyssb-thread"
+VERSION: Final = 1
+_SPECIAL: Final = re.compile(
+    r"[\\`*_\[\]<>|~$@]|&(?=[#\w])|:(?=//)|(?<=www)\.|^[-+#=]|(?<=^\d)[.)]|(?<=^\d\d)[.)]", re.IGNORECASE
+)
+"""What Markdown, in any of its dialects, takes for more than a character, where it does."""
+
+
+def as_json(rows: Sequence[MessageRow], names: Names) -> str:
+    """*rows* as one JSON object, in their order."""
+    document = {
+        "format": FORMAT,
+        "v": VERSION,
+        "tangle": None if not rows or rows[0].tangle is None else rows[0].tangle.hex(),
+        "messages": [message_json(row, names) for row in rows],
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def as_markdown(rows: Sequence[MessageRow], names: Names) -> str:
+    """*rows* as a page, in their order. No text of a stranger becomes a heading, a link or HTML in it."""
+    return "\n".join(["# Thread", "", *(line for row in rows for line in _message(row, names))])
+
+
+def _message(row: MessageRow, names: Names) -> Iterator[str]:
+    follows = ", ".join(short(one) for one in row.previous if any(one))
+    answer = f", after {follows}" if follows else ""
+    yield f"**{escaped(names.of(row.feed))}**, {_utc(row.committed_us)}, {short(row.id)}{answer}"
+    yield ""
+    yield from (f"> {escaped(line)}".rstrip() for line in safe(said(row)).split("\n"))
+    yield ""
+
+
+def escaped(text: str) -> str:
+    """*text* in one line of Markdown that shows just these characters."""
+    return _SPECIAL.sub(r"\\\g<0>", one_line(text).lstrip())
+
+
+def _utc(wall_us: int) -> str:
+    try:
+        moment = dt.datetime.fromtimestamp(wall_us // 1_000_000, dt.UTC)
+    except (OverflowError, ValueError, OSError):
+        return str(wall_us)
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
