@@ -45,6 +45,29 @@ def test_every_tab_leads_to_a_view_and_back(browser: Browser, story: str) -> Non
         assert visit.complaints == []
 
 
+def test_what_two_views_share_goes_along_from_one_to_the_other(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        page = visit.go("/packets?last=7d&verdict=new")
+        node = page.locator("#packets tbody td a").first.get_attribute("href")
+        assert node is not None
+        page.get_by_label("Node").select_option(node.removeprefix("/node/"))
+        page.wait_for_url(f"**node={node[6:]}*")
+        tabs = page.get_by_role("navigation", name="Views")
+        for name, query in (
+            ("Topology", f"last=7d&node={node[6:]}"),
+            ("Feeds", "last=7d"),
+            ("Packets", "last=7d"),
+        ):
+            tabs.get_by_role("link", name=name, exact=True).click()
+            visit.settle()
+            assert urlsplit(page.url).query == query
+        page.get_by_label("Time range").select_option("24h")
+        tabs.get_by_role("link", name="Feeds", exact=True).click()
+        visit.settle()
+        assert urlsplit(page.url).query == ""
+        assert visit.complaints == []
+
+
 def test_the_first_stop_of_the_keyboard_skips_to_the_figures(browser: Browser, story: str) -> None:
     with Visit(browser, story) as visit:
         page = visit.go("/")

@@ -16,13 +16,19 @@ def node(scope: Scope) -> Answer:
         "boots": boots(scope, number),
         "clocks": clocks(scope, number),
         "faces": faces(scope, number),
-        "hears": common.link_rows(scope, "receiver = ?", (number,)),
-        "heard_by": common.link_rows(scope, "sender = ?", (number,)),
+        "hears": _named(scope, common.link_rows(scope, "receiver = ?", (number,)), "sender"),
+        "heard_by": _named(scope, common.link_rows(scope, "sender = ?", (number,)), "receiver"),
         "feeds_behind": feeds_behind(scope, number),
         "incidents": faults.incidents(scope, number),
         "traffic": traffic(scope, number),
         "gossip": gossip.of_nodes(scope, [number])[number],
     }
+
+
+def _named(scope: Scope, links: list[Answer], end: str) -> list[Answer]:
+    """Links with the label of the node at one end."""
+    labels = {node.node: node.label for node in scope.nodes.values()}
+    return [{**link, "label": labels.get(link[end])} for link in links]
 
 
 def boots(scope: Scope, number: int) -> list[Answer]:

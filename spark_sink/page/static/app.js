@@ -21,6 +21,8 @@ const RETRY_MS = 3_000;
 const AS_OF_WAIT_MS = 2_000;
 const SPOKEN = { connecting: "", live: "Connected, figures are live", lost: "Connection lost, trying again" };
 const RANGE_KEYS = ["last", "from", "to"];
+/** What else of the address means the same in another view, and goes along to it. */
+const SHARED = { feeds: ["at"], topology: ["at", "node"], packets: ["node"], faults: ["node"] };
 const HEX = "[0-9a-f]+";
 const ROUTES = [
   ...["feeds", "topology", "map", "airtime", "delays", "packets", "gossip", "faults", "job"].map((name) => [new RegExp(`^/${name}/?$`), name]),
@@ -57,12 +59,18 @@ function setQuery(changes, { replace = false } = {}) {
   changed({ kind: "query" });
 }
 
-/** `path` with the time range that is being looked at. */
+/**
+ * `path` with the time range that is being looked at, and with what else the view it leads to shares with this one; to
+ * the same view, with the range alone. What the path says itself stays.
+ */
 function withRange(path) {
   const url = new URL(path, location.origin);
   const now = query();
-  if (!RANGE_KEYS.some((key) => url.searchParams.has(key))) {
-    for (const key of RANGE_KEYS) if (now.has(key)) url.searchParams.set(key, now.get(key));
+  const [here, there] = [location.pathname, url.pathname].map((one) => one.split("/")[1]);
+  const shared = here === there ? [] : (SHARED[there] ?? []).filter((key) => SHARED[here]?.includes(key));
+  const ranged = RANGE_KEYS.some((key) => url.searchParams.has(key));
+  for (const key of [...(ranged ? [] : RANGE_KEYS), ...shared]) {
+    if (now.has(key) && !url.searchParams.has(key)) url.searchParams.set(key, now.get(key));
   }
   return url.pathname + url.search;
 }
@@ -303,11 +311,18 @@ function inside(event) {
   return /^\/(api|static|metrics|healthz)/.test(link.pathname) || link.getAttribute("href").startsWith("#") ? null : link;
 }
 
-// A link is given the time range when it is about to be used: also for a new tab, and for copying its address.
+// A link is given the time range when it is about to be used: also for a new tab, and for copying its address. Where it
+// led before is kept, for the range may be another one the next time.
+const plain = new WeakMap();
 for (const kind of ["pointerdown", "focusin"]) {
   document.addEventListener(kind, (event) => {
     const link = inside(event);
-    if (link) link.href = withRange(link.getAttribute("href").split("?")[0]);
+    if (!link) return;
+    const href = link.getAttribute("href");
+    const before = plain.get(link);
+    const own = before?.given === href ? before.own : href;
+    link.href = withRange(own);
+    plain.set(link, { own, given: link.getAttribute("href") });
   });
 }
 document.addEventListener("click", (event) => {

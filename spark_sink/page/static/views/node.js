@@ -18,10 +18,9 @@ class NodePage {
     this.context = context;
     this.node = context.params.node;
     this.drawn = null;
-    this.labels = new Map();
     this.facts = h("div", { class: "summary" });
     const csv = (table) => () => context.csv(`/api/node/${this.node}`, { table });
-    const peer = (key) => (row) => ({ node: row[key], label: this.labels.get(row[key]) ?? shortId(row[key]) });
+    const peer = (key) => (row) => ({ node: row[key], label: row.label });
     const list = (table, settings) => new ListCard(context, { ...settings, csv: csv(table) });
     this.lists = {
       feeds_behind: list("feeds_behind", { id: "lacks", title: "What it lacks", sub: "Feeds of which it has not everything.", sort: "-behind", empty: "It has every entry there is.", key: (row) => row.feed, columns: [
@@ -75,13 +74,12 @@ class NodePage {
 
   async update({ kind }) {
     if (kind === "theme") return;
-    const [topology, data] = await Promise.all([this.context.load("/api/topology").catch(ignoreEmpty), this.context.load(`/api/node/${this.node}`)]);
+    const data = await this.context.load(`/api/node/${this.node}`);
     if (data === this.drawn) {
       if (kind === "query") Object.values(this.lists).forEach((one) => one.table.draw());
       return;
     }
     this.drawn = data;
-    topology?.nodes.forEach((one) => this.labels.set(one.node, one.label));
     this.context.heading(`Node ${data.label}`);
     this.head(data);
     for (const [name, list] of Object.entries(this.lists)) list.set(name === "incidents" ? numbered(data.incidents) : data[name]);
@@ -132,10 +130,4 @@ function numbered(rows) {
     seen.set(name, n + 1);
     return { ...row, place: `${name} ${n}` };
   });
-}
-
-/** Names are a help: where they cannot be had, ids stand in their place. */
-function ignoreEmpty(error) {
-  if (error.name === "AbortError") throw error;
-  return null;
 }

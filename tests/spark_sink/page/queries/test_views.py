@@ -189,6 +189,10 @@ def test_a_node_page(database: Path, story: Story) -> None:
     assert [face["face"] for face in found["faces"]] == ["lora"]
     assert {link["receiver"] for link in found["hears"]} == {found["node"]}
     assert {link["sender"] for link in found["heard_by"]} == {found["node"]}
+    labels = {node["node"]: node["label"] for node in ask(database, "topology", **WHOLE)["nodes"]}
+    assert found["hears"]
+    assert all(link["label"] == labels[link["sender"]] for link in found["hears"])
+    assert all(link["label"] == labels[link["receiver"]] for link in found["heard_by"])
     assert sum(row["behind"] for row in found["feeds_behind"]) == found["behind"]
     counted: Counter[tuple[str, str, str]] = Counter()
     for row in story.book.rows["traffic"].values():
