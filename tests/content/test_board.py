@@ -277,6 +277,26 @@ def test_an_answer_names_the_invitation_among_many_tips() -> None:
     assert len(answer.previous) == content_limits.TIPS_WRITTEN_MAX
 
 
+def test_an_operation_that_names_nothing_before_it_follows_the_board() -> None:
+    desk = Desk()
+    first = desk.adds(BoardStep(board=ROOT, operation=Operation.COLUMN_CREATE, args=("a",)), BO)
+    assert names(desk.board()) == {"a": []}
+    assert desk.board().tips == (first,)
+
+
+def test_a_card_and_a_board_have_people_for_a_set_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content_limits, "BOARD_PEOPLE_MAX", 1)
+    desk = Desk()
+    card = desk.does(Operation.ITEM_CREATE, desk.does(Operation.COLUMN_CREATE, "a"), "card")
+    for feed in (BO, CY):
+        desk.does(Operation.ITEM_ASSIGN, card, feed)
+        desk.does(Operation.INVITE, feed)
+    board = desk.board()
+    assert board.columns[0].items[0].assignees == (BO,)
+    assert [one.feed for one in board.invitations] == [BO]
+    assert [change.operation for change in board.history if not change.applied] == ["item/assign", "invite"]
+
+
 @pytest.mark.parametrize(
     ("operation", "args"),
     [
