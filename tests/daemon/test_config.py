@@ -41,6 +41,8 @@ def test_an_empty_file_means_all_defaults(tmp_path: Path) -> None:
     assert config.events_keep_age_s * 1_000_000 == limits.EVENT_RETENTION_AGE_US
     assert (config.log_level, config.log_format) == (LogLevel.INFO, LogFormat.CONSOLE)
     assert config.control_socket == HOME.root / "control.sock"
+    assert (config.web_enabled, config.web_listen) == (False, ("127.0.0.1", limits.WEB_PORT))
+    assert config.web_token_file == HOME.root / "web.token"
     assert read_config(Home(tmp_path)).name == "node"
 
 
@@ -62,6 +64,10 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         format = "json"
         [control]
         socket = "/run/tinyssb/sock"
+        [web]
+        enabled = true
+        listen = "[::]:80"
+        token_file = "/etc/token"
     """)
     config = read_config(Home(tmp_path))
     assert {field.name: getattr(config, field.name) for field in dataclasses.fields(Config)} == {
@@ -78,6 +84,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "log_format": LogFormat.JSON,
         "acknowledge_enabled": False,
         "control_socket": Path("/run/tinyssb/sock"),
+        "web_enabled": True,
+        "web_listen": ("::", 80),
+        "web_token_file": Path("/etc/token"),
     }
 
 
@@ -112,6 +121,13 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ("log = 3", "log", "log = 3", "there is no such key"),
         ('control.socket = ""', "control.socket", "control.socket = ", "a path"),
         (f'control.socket = "{"x" * 120}"', "control.socket", "xxx", "107 bytes"),
+        ("web.enabled = 1", "web.enabled", "web.enabled = 1", "true or false"),
+        ('web.listen = "8780"', "web.listen", '"8780"', "an address and a port"),
+        ('web.listen = "::1:80"', "web.listen", '"::1:80"', "an address and a port"),
+        ('web.listen = "localhost:99999"', "web.listen", "99999", "an address and a port"),
+        ('web.listen = "a b:80"', "web.listen", '"a b:80"', "an address and a port"),
+        ('web.listen = ":80"', "web.listen", '":80"', "an address and a port"),
+        ("web.token_file = 1", "web.token_file", "web.token_file = 1", "a path"),
         ("nmae = 1", "nmae", "nmae = 1", "did you mean name?"),
         (
             "[event]\nkeep_days = 1",

@@ -17,6 +17,9 @@ from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
 """What a fresh node listens on: the multicast group all tinySSB programs use."""
+WEB_LISTEN = f"127.0.0.1:{limits.WEB_PORT}"
+"""Where the web page is unless said otherwise: this machine alone."""
+WEB_TOKEN = "web.token"  # noqa: S105 - a file's name
 _DAY_S = 86_400
 _HOUR_S = 3_600
 _MIB = 1_048_576
@@ -66,6 +69,12 @@ class Config:
     """True if the node says in its feed which entries of others it holds."""
     control_socket: Path
     """Where the control socket is."""
+    web_enabled: bool
+    """True if the daemon starts the web page."""
+    web_listen: tuple[str, int]
+    """Address and port of the web page."""
+    web_token_file: Path
+    """Where the token of the web page is, if there is one."""
 
     def find_network(self, name: str) -> tuple[NetworkName, Network]:
         """The network called *name*. Raises UnknownNetworkError."""
@@ -119,6 +128,12 @@ class _Reader:
             raise self.refuse(key, value, allowed)
         return tuple(value)
 
+    def flag(self, key: str, *, default: bool) -> bool:
+        value = self._get(key, default)
+        if not isinstance(value, bool):
+            raise self.refuse(key, value, "it takes true or false")
+        return value
+
     def number(self, key: str, default: int, low: int, high: int) -> int:
         value = self._get(key, default)
         # bool is an int to Python, not to TOML.
@@ -141,12 +156,6 @@ class _Reader:
                 return member
         allowed = ", ".join(f'"{member.value}"' for member in type(default))
         raise self.refuse(key, value, f"it takes one of {allowed}")
-
-    def flag(self, key: str, *, default: bool) -> bool:
-        value = self._get(key, default)
-        if not isinstance(value, bool):
-            raise self.refuse(key, value, "it takes true or false")
-        return value
 
     def has(self, key: str) -> bool:
         return key in self._values
@@ -202,6 +211,10 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         log_format=reader.choice("log.format", LogFormat.CONSOLE),
         acknowledge_enabled=reader.flag("acknowledge.enabled", default=True),
         control_socket=_socket(reader, home),
+        web_enabled=reader.flag("web.enabled", default=False),
+        web_listen=_listen(reader),
+        web_token_file=home.root
+        / Path(reader.text("web.token_file", WEB_TOKEN, "it takes a path")).expanduser(),
     )
     reader.finish()
     return config
@@ -298,6 +311,28 @@ def _socket(reader: _Reader, home: Home) -> Path:
     if len(str(path).encode()) > limits.UNIX_PATH_MAX or path == home.root:
         raise reader.refuse("control.socket", str(path), allowed)
     return path
+
+
+def split_address(text: str) -> tuple[str, int] | None:
+    """Address and port out of `127.0.0.1:8780`, `[::1]:8780` or `localhost:8780`; None if it is none. Port 0: any."""
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        return None
+    known = (
+        bool(colon) and re.fullmatch(r"[A-Za-z0-9.:_%-]{1,253}", host) and re.fullmatch(r"[0-9]{1,5}", port)
+    )
+    return (host, int(port)) if known and int(port) < 65_536 else None
+
+
+def _listen(reader: _Reader) -> tuple[str, int]:
+    allowed = f'it takes an address and a port, such as "{WEB_LISTEN}" or "0.0.0.0:{limits.WEB_PORT}"'
+    text = reader.text("web.listen", WEB_LISTEN, allowed)
+    found = split_address(text)
+    if found is None:
+        raise reader.refuse("web.listen", text, allowed)
+    return found
 
 
 def _flatten(prefix: str, table: dict[str, object]) -> list[tuple[str, object]]:

@@ -26,6 +26,7 @@ from tinyssb_node.daemon.places import Place, WrongNetworkError, claim_store
 from tinyssb_node.daemon.problems import Exit, HomeRefusedError
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name, read_identity
+from tinyssb_node.daemon.webpage import WebPage, page_command
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.faces.errors import FaceSpecError
@@ -143,6 +144,8 @@ class Daemon:
                 )
             ]
             await listening.wait()
+            if self._config.web_enabled:
+                around.append(group.create_task(WebPage(page_command(self._home), self._logger).run()))
             self._logger.info("ready", feed=self._key.feed_id.hex(), home=about.home, version=__version__)
             feeds = sum(len(runtime.networks.node(place.name).feeds()) for place in places)
             self._notifier.ready(f"{feeds} feeds")

@@ -5,7 +5,19 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tests.catalog.fake import ANA, BOB, PRIVATE, START_US, FakeCatalog, make_message, message_id, small_mesh
+from tests.catalog.fake import (
+    ANA,
+    BOB,
+    CYD,
+    EVE,
+    PRIVATE,
+    START_US,
+    FakeCatalog,
+    make_message,
+    make_person,
+    message_id,
+    small_mesh,
+)
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.cli.client import DaemonUnreachableError
 from tinyssb_node.cli.people import Names
@@ -122,14 +134,38 @@ class FakeNode:
 
     def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[Receipt]:  # noqa: ARG002
         return [
-            {
-                "id": message_id("first").hex(),
-                "held": 2,
-                "inferred": 1,
-                "expected": 3,
-                "missing": [BOB.hex()],
-            }
+            {"id": message_id(name).hex(), "held": 2, "inferred": 1, "expected": 3, "missing": [BOB.hex()]}
+            for name in ("first", "third", "sixth")
         ]
+
+
+def friendly_mesh() -> FakeCatalog:
+    """What a picture of the page shows: people on a mountain."""
+    people = [
+        make_person(ANA, "Ana", entries=31),
+        make_person(BOB, "Ben at the hut", said="ben", entries=28),
+        make_person(CYD, "Eva", entries=17),
+        make_person(EVE, "Weather post", entries=204),
+    ]
+    said = [
+        ("first", EVE, 1, "North ridge: 4 °C, wind 31 km/h from the west, gusts 52.", (), {}),
+        ("second", CYD, 2, "We turn back at the saddle, too windy. All four of us are fine.", ("first",), {}),
+        ("third", ANA, 3, "Good decision. There is soup.", ("second",), {}),
+        ("fourth", BOB, 4, "Two beds are free tonight. Bring dry socks!", ("second",), {}),
+        ("fifth", CYD, 5, "שלום מהאוכף · Grüße vom Sattel", ("third", "fourth"), {}),
+        ("sixth", ANA, 6, "See you at six. I leave the lamp on.", ("fifth",), {"chunks": 1, "chunks_held": 1}),
+    ]  # fmt: skip
+    rows = [
+        make_message(
+            name, feed, place, text, *before, arrival=place, placed=place,
+            committed_us=START_US + place * 7 * 60_000_000, **more,
+        )
+        for name, feed, place, text, before, more in said
+    ]  # fmt: skip
+    secret = make_message(
+        "secret", BOB, 7, "The key is under the stone.", conversation=PRIVATE, private=True, arrival=7, placed=7,
+    )  # fmt: skip
+    return FakeCatalog(people, [*rows, secret])
 
 
 @contextlib.contextmanager
@@ -137,7 +173,7 @@ def serving(node: Any, *, token: str | None = None, host: str = "127.0.0.1") -> 
     """The real server in a thread of its own; gives its address, ends it on leaving."""
     with server.bind(host, 0) as listener:
         port = listener.getsockname()[1]
-        running = server.make_server(node, host=host, port=port, token=token)
+        running = server.make_server(node, host=host, port=port, token=token, tick_s=0.02, sign_s=0.2)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

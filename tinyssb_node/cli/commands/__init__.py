@@ -15,11 +15,12 @@ from tinyssb_node.cli.commands import (
     service,
     shell,
     sim,
+    web,
 )
 from tinyssb_node.cli.options import Subparsers
 
 
 def add_all(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     """Add every command, in the order `--help` shows them."""
-    for module in (node, service, publish, feeds, receipts, air, radio, demo, sim, events, keep, shell):
+    for module in (node, service, publish, feeds, receipts, air, web, radio, demo, sim, events, keep, shell):
         module.add(subparsers, common)

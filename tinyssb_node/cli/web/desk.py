@@ -68,9 +68,8 @@ class Worker:
 class Desk:
     """Answers pages, and tells those that listen of each change."""
 
-    def __init__(
-        self, opener: Opener, *, tick_s: float = limits.TICK_S, sign_s: float = limits.SIGN_S
-    ) -> None:
+    def __init__(self, opener: Opener, *, tick_s: float, sign_s: float) -> None:
+        """Look for news every *tick_s* seconds; give a sign of life after *sign_s* without any."""
         self._opener = opener
         self._reader = Worker(opener, "reading")
         self._writer = Worker(opener, "writing")

@@ -29,9 +29,17 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def make_server(opener: Opener, *, host: str, port: int, token: str | None) -> Server:
+def make_server(
+    opener: Opener,
+    *,
+    host: str,
+    port: int,
+    token: str | None,
+    tick_s: float = limits.TICK_S,
+    sign_s: float = limits.SIGN_S,
+) -> Server:
     """The server of the page that speaks through what *opener* opens; it is given its socket when it runs."""
-    desk = Desk(opener)
+    desk = Desk(opener, tick_s=tick_s, sign_s=sign_s)
     config = uvicorn.Config(
         make_app(desk, host=host, gate=Gate(token, port)),
         # The least that does it: a Pi has no memory to give away.

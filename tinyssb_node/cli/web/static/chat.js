@@ -156,7 +156,9 @@ export class ChatView {
   async askReceipts() {
     try {
       const { receipts } = await get("/api/receipts");
+      const atEnd = this.atEnd();
       for (const [id, receipt] of Object.entries(receipts)) this.rows.get(id)?.showReceipt(receipt);
+      if (atEnd) this.toEnd();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
     }

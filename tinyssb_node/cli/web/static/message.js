@@ -26,9 +26,9 @@ export class Message {
 
   /** Who is known to have it. */
   showReceipt({ held, inferred, expected, missing }) {
-    const heard = inferred ? `, ${inferred === held ? "as heard" : `${inferred} of them as heard`}` : "";
-    const without = missing.length ? `; not yet ${missing.map(nameOf).join(", ")}` : "";
-    setText(this.receipt, expected ? `With ${held} of ${expected}${heard}${without}` : "");
+    const heard = inferred ? ` (${inferred} only heard)` : "";
+    const without = missing.length ? `, not yet ${missing.map(nameOf).join(", ")}` : "";
+    setText(this.receipt, expected ? `${held} of ${expected} have it${heard}${without}` : "");
   }
 
   draw() {

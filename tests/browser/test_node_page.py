@@ -1,0 +1,251 @@
+"""The node's own page in Chromium: read, write, answer, on a phone, by keyboard, offline, with harmful people."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.visits import Visit
+from tests.catalog.fake import BOB, EVE, PRIVATE, ZOE, FakeCatalog, make_message, make_person, message_id
+from tests.cli.web.fake import TOKEN, FakeNode, friendly_mesh, serving
+
+pytestmark = pytest.mark.browser
+
+PHONE_WIDTH = 320
+HARM = "<img src=x onerror=alert(1)><b>bold</b><script>alert(2)</script>"
+
+
+def opened(visit: Visit, path: str = "/c/public") -> Page:
+    """The page at *path*, once it is live."""
+    visit.page.goto(visit.address + path)
+    expect(visit.page.locator("#connection-text")).to_have_text("Live")
+    return visit.page
+
+
+def height_of(part: Locator) -> float:
+    """Pixels from top to bottom."""
+    return float(part.evaluate("(part) => part.offsetHeight"))
+
+
+def said(page: Page) -> Locator:
+    """The texts of the messages that found their place."""
+    return page.get_by_role("list", name="Messages", exact=True).locator(".text")
+
+
+def box(page: Page) -> Locator:
+    """Where one writes."""
+    return page.get_by_role("textbox", name="Message")
+
+
+def test_read_write_answer_and_see_what_comes(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        messages = page.get_by_role("list", name="Messages", exact=True).get_by_role("listitem")
+        expect(messages).to_have_count(8)
+        box(page).fill("Soup is ready")
+        page.get_by_role("button", name="Send").click()
+        expect(messages.last.locator(".text")).to_have_text("Soup is ready")
+        expect(box(page)).to_have_value("")
+        expect(page.locator("#announcer")).to_have_text("Sent: 3 packets.")
+
+        node.arrive(BOB, "On my way")
+        expect(messages.last.locator(".text")).to_have_text("On my way")
+        expect(page.locator("#announcer")).to_have_text("Bob from the hut: On my way")
+
+        messages.nth(1).get_by_role("button", name="Answer Bob from the hut").click()
+        expect(page.locator(".answering")).to_contain_text("Yes: at the hut")
+        box(page).press_sequentially("Which soup?")
+        box(page).press("Enter")
+        expect(messages.last.locator(".quote")).to_contain_text("Bob from the hut: Yes: at the hut")
+        assert [one["reply_to"] for one in node.said] == [None, message_id("answer")]
+        assert visit.complaints == []
+        assert len(visit.places) == 1
+
+
+def test_a_private_conversation_begins_with_a_person(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit, "/people")
+        page.get_by_role("link", name="Write to Bob from the hut").click()
+        expect(page.get_by_role("heading", name="Bob from the hut")).to_be_focused()
+        expect(page.locator(".talk > header")).to_contain_text("Only Bob from the hut and you can read this.")
+        box(page).fill("Thank you")
+        box(page).press("Enter")
+        expect(said(page).last).to_have_text("Thank you")
+        page.go_back()
+        expect(page.get_by_role("heading", name="People")).to_be_visible()
+        # With Zoe nothing was said yet.
+        page.get_by_role("link", name=f"Write to {ZOE.hex()[:8]}").click()
+        expect(page.locator(".talk > header")).to_contain_text("will be able to read this")
+        box(page).fill("Hello")
+        box(page).press("Enter")
+        expect(box(page)).to_have_value("")
+        assert node.said == [
+            {"text": "Thank you", "conversation": PRIVATE, "reply_to": None},
+            {"text": "Hello", "recipients": (ZOE,), "reply_to": None},
+        ]
+        assert visit.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/c/public", "/people", "/node"])
+def test_it_fits_a_small_phone_and_everybody_can_use_it(browser: Browser, path: str, scheme: str) -> None:
+    with serving(FakeNode()) as address, Visit(browser, address, width=PHONE_WIDTH, scheme=scheme) as visit:
+        page = opened(visit, path)
+        expect(page.locator(".message, .person, meter").first).to_be_visible()
+        assert not visit.wide()
+        parts = "[...document.querySelectorAll('main, .scroll, .sheet')]"
+        assert not page.evaluate(f"{parts}.some((part) => part.scrollWidth > part.clientWidth)")
+        assert visit.barriers() == []
+        assert visit.complaints == []
+        small = (
+            "[...document.querySelectorAll('button, a, input, textarea, summary')].filter((e) => e.checkVisibility()"
+            " && !e.closest('.skip') && (e.offsetHeight < 24 || e.offsetWidth < 24)).map((e) => e.outerHTML)"
+        )
+        assert page.evaluate(small) == []
+
+
+def test_all_of_it_works_by_keyboard(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        expect(page.locator(".message").first).to_be_visible()
+        page.keyboard.press("Tab")
+        expect(page.locator(".skip")).to_be_focused()
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "main"
+        reached = []
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            name = page.evaluate("document.activeElement.id || document.activeElement.textContent")
+            reached.append(name)
+            if name == "say":
+                break
+            if name == "Answer Bob from the hut" and page.locator(".answering").is_hidden():
+                page.keyboard.press("Enter")
+                expect(box(page)).to_be_focused()
+                page.keyboard.type("by hand")
+                page.keyboard.press("Escape")
+                expect(page.locator(".answering")).to_be_hidden()
+                break
+        assert any("Public" in name for name in reached)
+        page.keyboard.press("Shift+Enter")
+        page.keyboard.type("second line")
+        page.keyboard.press("Enter")
+        expect(said(page).last).to_have_text("by hand\nsecond line")
+        assert node.said[0]["reply_to"] is None
+
+
+def test_what_harmful_people_write_is_only_text(browser: Browser) -> None:
+    catalog = FakeNode().catalog
+    catalog.all_people[EVE] = make_person(EVE, HARM)
+    catalog.all_messages.append(
+        make_message("harm", EVE, 9, HARM + "\u202e\u0000" + "o" + "\u0336" * 500, arrival=99, placed=99)
+    )
+    with serving(FakeNode(catalog)) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        last = page.locator(f"#m-{message_id('harm').hex()}")
+        expect(last.locator(".text")).to_contain_text("<img src=x onerror=alert(1)><b>bold</b>")
+        expect(last.locator(".text")).to_contain_text("⟨202E⟩⟨0000⟩")
+        expect(last.locator(".who bdi")).to_contain_text("<img src=x")
+        assert page.evaluate("document.querySelectorAll('main img, main b, main script').length") == 0
+        hidden = r"/[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069\u200b]/"
+        assert page.evaluate(f"!{hidden}.test(document.body.textContent)")
+        assert height_of(last) < 200
+        visit.page.goto(address + "/people")
+        expect(page.locator(".person")).to_have_count(5)
+        assert page.evaluate("document.querySelectorAll('main img, main b, main script').length") == 0
+        assert visit.complaints == []
+
+
+def test_long_messages_are_folded_and_earlier_ones_come_when_asked_for(browser: Browser) -> None:
+    rows = [
+        make_message(f"m{n}", BOB, n, f"number {n}", *([f"m{n - 1}"] if n > 1 else []), arrival=n, placed=n)
+        for n in range(1, 131)
+    ]
+    rows[-1] = make_message("long", BOB, 130, "line\n" * 300, "m129", arrival=130, placed=130)
+    node = FakeNode(FakeCatalog([make_person(BOB, "Bob")], rows))
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        expect(page.locator(".message")).to_have_count(50)
+        fold = page.get_by_role("button", name="Show all of it")
+        low = height_of(page.locator(".message").last)
+        fold.click()
+        assert height_of(page.locator(".message").last) > 10 * low
+        expect(page.get_by_role("button", name="Show less of it")).to_have_attribute("aria-expanded", "true")
+        for count in (100, 130):
+            page.get_by_role("button", name="Show earlier messages").click()
+            expect(page.locator(".message")).to_have_count(count)
+        expect(page.get_by_role("button", name="Show earlier messages")).to_be_hidden()
+        expect(page.locator(".message .text").first).to_have_text("number 1")
+        assert page.locator(".quote").count() == 0
+
+
+def test_the_token_opens_the_page_by_link_and_by_hand(browser: Browser) -> None:
+    with serving(FakeNode(), token=TOKEN) as address:
+        with Visit(browser, address) as visit:
+            page = visit.page
+            page.goto(f"{address}/people#token={TOKEN}")
+            expect(page.locator(".person")).to_have_count(5)
+            assert page.url == f"{address}/people"
+            (cookie,) = visit.context.cookies()
+            assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+            assert TOKEN not in page.evaluate("document.cookie + JSON.stringify(localStorage)")
+        with Visit(browser, address, width=PHONE_WIDTH) as visit:
+            page = visit.page
+            page.goto(address)
+            field = page.get_by_label("Token")
+            expect(field).to_be_focused()
+            assert visit.barriers() == []
+            field.fill("not the token")
+            field.press("Enter")
+            expect(page.get_by_role("alert").first).to_contain_text("That is not the token")
+            assert page.locator(".message").count() == 0
+            field.fill(TOKEN)
+            page.get_by_role("button", name="Open").click()
+            expect(page.locator(".message").first).to_be_visible()
+
+
+def test_without_the_node_it_says_so_and_keeps_what_was_written(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        node.running = False
+        expect(page.locator("#problem")).to_contain_text("The node's daemon is not running. You can read")
+        box(page).fill("Still here?")
+        box(page).press("Enter")
+        expect(page.locator("#said")).to_contain_text("Not sent. The node's daemon is not running.")
+        expect(box(page)).to_have_value("Still here?")
+
+        node.running = True
+        expect(page.locator("#problem")).to_be_hidden()
+        visit.context.set_offline(True)
+        expect(page.locator("#connection-text")).to_have_text(re.compile("Offline since .+"))
+        box(page).press("Enter")
+        expect(page.locator("#said")).to_contain_text("The page’s server does not answer.")
+        expect(page.get_by_role("button", name="Send")).to_be_visible()
+        visit.context.set_offline(False)
+        expect(page.locator("#connection-text")).to_have_text("Live")
+        page.reload()
+        expect(box(page)).to_have_value("Still here?")
+        expect(page.locator(".message").first).to_be_visible()
+        box(page).press("Enter")
+        expect(said(page).last).to_have_text("Still here?")
+        assert len(node.said) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"), [("web-phone", 360, "light"), ("web-desk", 1_200, "dark")]
+)
+def test_it_looks_as_in_the_docs(browser: Browser, name: str, width: int, scheme: str) -> None:
+    with (
+        serving(FakeNode(friendly_mesh())) as address,
+        Visit(browser, address, width=width, scheme=scheme) as visit,
+    ):
+        visit.page.set_viewport_size({"width": width, "height": 720})
+        page = opened(visit)
+        expect(page.locator(".message")).to_have_count(6)
+        expect(page.locator(".message.own footer").last).to_contain_text("2 of 3 have it")
+        page.mouse.move(0, 0)
+        assert visit.picture_differs(name) == ""

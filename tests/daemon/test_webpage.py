@@ -1,0 +1,133 @@
+"""The page's process beside the daemon: started, started again, ended."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import IO, cast
+
+import pytest
+import structlog
+
+from tinyssb_node import limits
+from tinyssb_node.cli.main import build_parser
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.daemon.webpage import WebPage, page_command
+
+PATIENCE_S = 20.0
+TELL = (
+    "import os, signal, sys; print(os.getpid(), 'NOTIFY_SOCKET' in os.environ, file=open(sys.argv[1], 'w'));"
+)
+"""What each program below begins with."""
+
+
+class Log:
+    """A logger whose lines can be waited for."""
+
+    def __init__(self) -> None:
+        self._lines: asyncio.Queue[structlog.typing.EventDict] = asyncio.Queue()
+        self.logger = cast(
+            "structlog.typing.FilteringBoundLogger", structlog.wrap_logger(None, processors=[self._take])
+        )
+
+    def _take(
+        self, _logger: object, _method: str, line: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        self._lines.put_nowait(line)
+        raise structlog.DropEvent
+
+    async def next(self, said: str) -> structlog.typing.EventDict:
+        """The next line that has *said* in it."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                line = await self._lines.get()
+                if said in line["event"]:
+                    return line
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Path:
+    """Where programs tell their process, line by line, to whoever waits for it."""
+    path = tmp_path / "told"
+    os.mkfifo(path)
+    return path
+
+
+async def tell(told: Path) -> list[str]:
+    """What the next program that was started tells."""
+
+    def read() -> str:
+        with cast("IO[str]", told.open()) as pipe:
+            return pipe.readline()
+
+    async with asyncio.timeout(PATIENCE_S):
+        return (await asyncio.to_thread(read)).split()
+
+
+def program(told: Path, code: str) -> list[str]:
+    return [sys.executable, "-c", TELL + code, str(told)]
+
+
+def lives(pid: str) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+@contextlib.asynccontextmanager
+async def running(page: WebPage) -> AsyncIterator[asyncio.Task[None]]:
+    task = asyncio.create_task(page.run())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_it_is_started_again_when_it_ends(told: Path) -> None:
+    log = Log()
+    async with running(WebPage(program(told, "sys.exit(3)"), log.logger, entropy=lambda: -0.99)):
+        first, _ = await tell(told)
+        assert (await log.next("starting it again"))["exit_code"] == 3
+        second, _ = await tell(told)
+    assert first != second
+
+
+async def test_it_is_ended_with_the_daemon_and_hears_nothing_from_systemd(
+    told: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", "@somewhere")
+    async with running(WebPage(program(told, "sys.stdin.read()"), Log().logger)) as task:
+        pid, notified = await tell(told)
+        assert (lives(pid), notified, task.done()) == (True, "False", False)
+    assert not lives(pid)
+
+
+async def test_what_starting_again_would_not_put_right_is_left(told: Path) -> None:
+    log = Log()
+    async with running(WebPage(program(told, f"sys.exit({int(Exit.CONFIG)})"), log.logger)) as task:
+        await tell(told)
+        await log.next("until its settings are changed")
+        await task
+
+
+async def test_one_that_does_not_end_is_killed(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WEB_END_S", 0.05)
+    deaf = ["-c", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + TELL + "signal.pause()"]
+    async with running(WebPage([sys.executable, *deaf, str(told)], Log().logger)):
+        pid, _ = await tell(told)
+    assert not lives(pid)
+
+
+async def test_a_program_that_is_not_there_stops_nothing(tmp_path: Path) -> None:
+    log = Log()
+    async with running(WebPage([str(tmp_path / "nothing")], log.logger, entropy=lambda: -0.99)) as task:
+        for _ in range(2):
+            await log.next("cannot be started")
+        assert not task.done()
+
+
+def test_the_command_is_one_there_is() -> None:
+    words = page_command(Home(Path("/home/ana/.tinyssb")))[3:]
+    assert build_parser().parse_args(words).supervised
