@@ -65,6 +65,10 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--no-token", action="store_true", help="let everybody look who can reach it")
     serve.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate (PEM), for https")
     serve.add_argument("--tls-key", type=Path, metavar="FILE", help="its key (PEM)")
+    serve.add_argument(
+        "--tiles", metavar="URL", help="pictures for the map, as https://tiles.example.org/{z}/{x}/{y}.png"
+    )
+    serve.add_argument("--tiles-by", metavar="TEXT", help="whom they are by, as the map says it")
     serve.set_defaults(command=_serve)
     _add_compact(commands.add_parser("compact", help="turn segments that will not grow into an archive"))
     return parser
@@ -165,7 +169,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from spark_sink.page import access, server
+    from spark_sink.page import access, server, tiles
 
     if (options.tls_cert is None) != (options.tls_key is None):
         raise OptionError("--tls-cert", str(options.tls_cert), "given together with --tls-key")
@@ -176,6 +180,7 @@ def _serve(options: argparse.Namespace) -> int:
         token=access.find_token(options.token, os.environ),
         open_to_all=options.no_token,
         tls=None if options.tls_cert is None else server.Tls(options.tls_cert, options.tls_key),
+        tiles=None if options.tiles is None else tiles.parse_tiles(options.tiles, options.tiles_by),
         announce=lambda page: _tell(f"The page is at {page}"),
     )
     return 0

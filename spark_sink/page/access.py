@@ -28,6 +28,7 @@ def headers(tiles: str | None = None) -> Mapping[str, str]:
     """What every answer carries; *tiles* is the origin of a map's pictures, if there are any.
 
     Names of nodes come from strangers: one that became markup would still run nothing and send nothing anywhere.
+    Servers of pictures want to know which page asks; they are told its origin, and neither path nor query.
     """
     pictures = f"'self' data: blob: {tiles}" if tiles else "'self' data: blob:"
     return {
@@ -38,7 +39,7 @@ def headers(tiles: str | None = None) -> Mapping[str, str]:
         "cross-origin-opener-policy": "same-origin",
         "cross-origin-resource-policy": "same-origin",
         "permissions-policy": "camera=(), geolocation=(), microphone=()",
-        "referrer-policy": "no-referrer",
+        "referrer-policy": "strict-origin" if tiles else "no-referrer",
         "x-content-type-options": "nosniff",
     }
 

@@ -20,6 +20,7 @@ from spark_sink.page.errors import TooBusyError, TooManyPagesError
 from spark_sink.page.files import Files
 from spark_sink.page.replies import refusal
 from spark_sink.page.scope import BadQuestionError, NotKnownError, Question
+from spark_sink.page.tiles import Tiles
 from spark_sink.page.vendor import FOLDER, UPLOT
 
 PAGES: Final = (
@@ -55,9 +56,15 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(
-    answers: Desk, *, host: str = "127.0.0.1", token: str | None = None, tls: bool = False
+    answers: Desk,
+    *,
+    host: str = "127.0.0.1",
+    token: str | None = None,
+    tls: bool = False,
+    tiles: Tiles | None = None,
 ) -> Starlette:
-    """The application over one database, to be bound to ``host``; *token* is what one must have to see figures."""
+    """The application over one database, to be bound to ``host``; *token* is what one must have to see figures, and
+    *tiles* is where a map's pictures come from."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -82,6 +89,10 @@ def make_app(
             return refusal(503, str(error), **{"retry-after": _FULL_AFTER_S})
         return StreamingResponse(stream(first, pages), media_type="text/event-stream")
 
+    async def page_settings(_request: Request) -> Response:
+        ground = {"url": tiles.url, "by": tiles.by} if tiles else None
+        return JSONResponse({"v": limits.API_VERSION, "state": "ready", "tiles": ground})
+
     async def health(_request: Request) -> Response:
         state = (await answers.look()).state
         return JSONResponse({"database": state}, 200 if state == "ready" else 503)
@@ -92,7 +103,7 @@ def make_app(
 
     views = ("overview", "heatmap", "topology", "airtime", "delays", "packets", "gossip", "faults", "job")
     middleware = [
-        Middleware(access.FixedHeaders, fixed=access.headers()),
+        Middleware(access.FixedHeaders, fixed=access.headers(tiles.origin if tiles else None)),
         Middleware(access.Bounds),
         Middleware(TrustedHostMiddleware, allowed_hosts=access.allowed_hosts(host), www_redirect=False),
     ]
@@ -106,6 +117,7 @@ def make_app(
             Route("/api/feed/{feed}", answering(answers, "feed")),
             Route("/api/message/{feed}/{seq}", answering(answers, "message")),
             Route("/api/events", events),
+            Route("/api/page", page_settings),
             Route("/metrics", measure),
             Route("/healthz", health),
             Route("/static/{name:path}", static),

@@ -59,6 +59,18 @@ class BadTokenError(SinkError):
         )
 
 
+class BadTilesError(SinkError):
+    """The address of a map's pictures cannot be used."""
+
+    exit_code = EX_CONFIG
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(
+            f"The address of the map's pictures, {url}, {reason}; nothing was served. It looks like "
+            "https://tiles.example.org/{z}/{x}/{y}.png; without --tiles the map does without pictures."
+        )
+
+
 class BadCertificateError(SinkError):
     """The certificate or its key cannot be used."""
 

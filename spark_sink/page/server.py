@@ -14,6 +14,7 @@ from spark_sink.page.access import is_local
 from spark_sink.page.app import make_app
 from spark_sink.page.desk import Desk
 from spark_sink.page.errors import BadCertificateError, CannotListenError, TokenNeededError
+from spark_sink.page.tiles import Tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,9 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def make_server(name: str, *, host: str, token: str | None = None, tls: Tls | None = None) -> Server:
+def make_server(
+    name: str, *, host: str, token: str | None = None, tls: Tls | None = None, tiles: Tiles | None = None
+) -> Server:
     """The server of the page over the database *name*; it is given its socket when it runs.
 
     Raises BadCertificateError.
@@ -51,7 +54,7 @@ def make_server(name: str, *, host: str, token: str | None = None, tls: Tls | No
             raise BadCertificateError(tls.certificate, tls.key, error.strerror or str(error)) from error
     answers = Desk(name)
     config = uvicorn.Config(
-        make_app(answers, host=host, token=token, tls=tls is not None),
+        make_app(answers, host=host, token=token, tls=tls is not None, tiles=tiles),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -90,6 +93,7 @@ def serve(
     token: str | None = None,
     open_to_all: bool = False,
     tls: Tls | None = None,
+    tiles: Tiles | None = None,
 ) -> None:
     """Serve the page over the database *name* until SIGINT or SIGTERM; ``announce`` is given its address.
 
@@ -98,7 +102,7 @@ def serve(
     """
     if token is None and not open_to_all and not is_local(host):
         raise TokenNeededError(host)
-    server = make_server(name, host=host, token=token, tls=tls)
+    server = make_server(name, host=host, token=token, tls=tls, tiles=tiles)
     with bind(host, port) as listener:
         announce(page_address(listener, tls=tls is not None))
         # uvicorn ends in order at the first SIGINT and then lets it through, as a shell expects of a program.

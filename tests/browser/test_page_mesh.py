@@ -1,19 +1,27 @@
 """Topology, map, airtime, delays, packets, message, gossip and faults: what a reader sees is what the server says."""
 
+import base64
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from spark_sink.page.tiles import parse_tiles
 from tests.browser import answers
 from tests.browser.visits import HEIGHT, PHONE_WIDTH, Visit
+from tests.spark_sink.page.serve_story import serving
 
 pytestmark = pytest.mark.browser
 
+DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+"""A picture of one pixel."""
 VIEWS = ("topology", "map", "airtime", "delays", "packets", "message", "gossip", "faults")
 HOUR_US = 3_600_000_000
 
@@ -184,6 +192,27 @@ def test_nodes_with_a_position_are_on_the_map_and_the_others_in_a_list(visit: Vi
     page.locator(".leaflet-marker-icon.pin-box").first.focus()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/node/"))
+
+
+def test_the_map_has_pictures_if_a_server_of_them_is_named_and_a_grid_where_they_fail(
+    browser: Browser, story_database: Path
+) -> None:
+    tiles = parse_tiles("https://tiles.example.org/{z}/{x}/{y}.png", "<b>Example</b>")
+    with serving(str(story_database), tiles=tiles) as address, Visit(browser, address) as visit:
+        visit.page.route(
+            "https://tiles.example.org/**", lambda route: route.fulfill(body=DOT, content_type="image/png")
+        )
+        page = visit.go("/map")
+        expect(page.locator(".leaflet-tile-loaded").first).to_be_visible()
+        expect(page.locator("path.grid-line")).to_have_count(0)
+        expect(page.locator(".map-by")).to_have_text("<b>Example</b>")
+        assert visit.barriers() == []
+        assert visit.places == {address.split("//")[1], "tiles.example.org"}
+        assert visit.complaints == []
+        page.unroute("https://tiles.example.org/**")
+        page.route("https://tiles.example.org/**", lambda route: route.abort())
+        page.reload()
+        expect(page.locator("path.grid-line").nth(3)).to_be_attached()
 
 
 def test_worst_talkers_stand_first_and_whoever_is_over_the_limit_is_told(visit: Visit, story: str) -> None:

@@ -9,16 +9,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spark_sink.page import server
+from spark_sink.page.tiles import Tiles
 from tests.spark_sink.page.story import Story
 
 
 @contextlib.contextmanager
 def serving(
-    name: str, *, port: int = 0, token: str | None = None, tls: server.Tls | None = None
+    name: str,
+    *,
+    port: int = 0,
+    token: str | None = None,
+    tls: server.Tls | None = None,
+    tiles: Tiles | None = None,
 ) -> Iterator[str]:
     """The real server in a thread of its own; gives its address, ends it on leaving."""
     with server.bind("127.0.0.1", port) as listener:
-        running = server.make_server(name, host="127.0.0.1", token=token, tls=tls)
+        running = server.make_server(name, host="127.0.0.1", token=token, tls=tls, tiles=tiles)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -1,6 +1,7 @@
-// Nodes where they stand: links between them, a grid of latitude and longitude, a scale. No picture of the ground is
-// fetched from anywhere, so that it works where there is no internet.
+// Nodes where they stand: links between them, a grid of latitude and longitude, a scale. Pictures of the ground are fetched
+// only from a server that the page was started with; where they do not come, the grid is there.
 
+import { get } from "../api.js";
 import { card, h, nodeLink, setText, swatch, tool } from "../dom.js";
 import { leaflet } from "../charts.js";
 import { age, count, decibels, many, percent, time } from "../format.js";
@@ -13,6 +14,7 @@ const PATH = "/api/topology";
 const EDGE_PX = 48;
 const ZOOM_MAX = 18;
 const ZOOM_ALONE = 14;
+const TILE_ZOOM_MAX = 17; // what most servers have everywhere; beyond it their pictures are enlarged
 const LABEL_PX = 90; // from one line of the grid to the next, at least
 const GRID_STEPS = [30, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005];
 
@@ -79,6 +81,7 @@ class MapView {
       return;
     }
     this.library ??= await leaflet();
+    this.tiles ??= (await get("/api/page")).tiles ?? false;
     if (!this.closed) this.draw(placed);
   }
 
@@ -96,6 +99,7 @@ class MapView {
       this.chart = L.map(this.box, { attributionControl: false, zoomControl: false, maxZoom: ZOOM_MAX, zoomSnap: 0.25, zoomAnimation: false, fadeAnimation: false, markerZoomAnimation: false, worldCopyJump: true });
       L.control.zoom({ position: "topright" }).addTo(this.chart);
       L.control.scale({ imperial: false }).addTo(this.chart);
+      if (this.tiles) this.paper();
       this.ground = L.layerGroup().addTo(this.chart);
       this.sizes = new ResizeObserver(() => this.chart.invalidateSize({ pan: false }));
       this.sizes.observe(this.box);
@@ -108,6 +112,18 @@ class MapView {
     this.links(new Map(placed.map((node) => [node.node, node])));
     if (first) this.grid();
     this.legend();
+  }
+
+  /** Pictures of the ground; the grid goes once they come, and is back when one does not. */
+  paper() {
+    const show = (bare) => {
+      if (this.bare === bare) return;
+      this.bare = bare;
+      this.grid();
+    };
+    this.library.tileLayer(this.tiles.url, { maxNativeZoom: TILE_ZOOM_MAX, maxZoom: ZOOM_MAX })
+      .on("tileload", () => show(false)).on("tileerror", () => show(true)).addTo(this.chart);
+    this.box.append(h("p", { class: "map-by", text: this.tiles.by }));
   }
 
   showAll() {
@@ -187,6 +203,7 @@ class MapView {
     const stepOf = (degrees_, pixels) => GRID_STEPS.findLast((step) => degrees_ / step <= Math.max(2, pixels / LABEL_PX)) ?? GRID_STEPS[0];
     const [stepX, stepY] = [stepOf(east - west, size.x), stepOf(north - south, size.y)];
     this.ground.clearLayers();
+    if (this.bare === false) return;
     const label = (at, text, name) => L.marker(at, { icon: L.divIcon({ html: h("span", { text }), className: `grid-label ${name}`, iconSize: [0, 0] }), interactive: false, keyboard: false, zIndexOffset: -1000 });
     for (let at = Math.ceil(south / stepY) * stepY; at < north; at += stepY) {
       this.ground.addLayer(L.polyline([[at, west], [at, east]], { className: "grid-line", weight: 1, interactive: false })).addLayer(label([at, west], degrees(at, stepY, ["N", "S"]), "along"));

@@ -1,0 +1,44 @@
+"""Pictures of the ground for the map, from a server that whoever runs the page names."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from spark_sink.page.errors import BadTilesError
+
+PLACES: Final = ("{z}", "{x}", "{y}")
+"""What stands in an address for zoom, column and row, as map servers have it."""
+_HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]{1,5})?")
+"""Anything else could say something to the browser in the header that the origin becomes a part of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """Where a map's pictures come from."""
+
+    url: str
+    """With {z}, {x} and {y}."""
+    by: str
+    """Whom they are by, as the map says it."""
+
+    @property
+    def origin(self) -> str:
+        """The server, as a policy names it."""
+        found = urlsplit(self.url)
+        return f"{found.scheme}://{found.netloc}"
+
+
+def parse_tiles(url: str, by: str | None) -> Tiles:
+    """A server of pictures by its address; without *by* they are said to be by that server. Raises BadTilesError."""
+    try:
+        found = urlsplit(url)
+    except ValueError as error:
+        raise BadTilesError(url, "is no address") from error
+    if found.scheme not in ("http", "https") or not _HOST.fullmatch(found.netloc):
+        raise BadTilesError(url, "does not begin with http:// or https:// and a server's name")
+    if not all(place in found.path + found.query for place in PLACES):
+        raise BadTilesError(url, f"lacks one of {', '.join(PLACES)}")
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise BadTilesError(url, "has characters that no address has")
+    return Tiles(url, by or found.netloc)
