@@ -59,7 +59,7 @@ class WebPage:
         try:
             # Its standard input is a pipe that ends with us, however we end: a page without a node is of no use.
             process = await asyncio.create_subprocess_exec(
-                *self._command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL, env=environ
+                *self._command, stdin=asyncio.subprocess.PIPE, env=environ
             )
         except OSError as error:
             self._logger.warning("the web page cannot be started", error=error.strerror)
