@@ -1,0 +1,350 @@
+"""`attach`, `fetch`: files of up to 64 kB in an entry's side chain, with what they cost on the air."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
+from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tinyssb_node.cli.estimate import Cost
+    from tinyssb_node.cli.heldfile import HeldFile
+    from tinyssb_node.content.files import File
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
+
+
+class FileRefusedError(ProblemError):
+    """A file that cannot be attached."""
+
+    exit_code = Exit.DATA
+
+
+class NobodyToAskError(ProblemError):
+    """A question that nobody can answer: there is no terminal."""
+
+    exit_code = Exit.USAGE
+
+
+class NotHereYetError(ProblemError):
+    """The rest of a file did not come in time."""
+
+    exit_code = Exit.BUSY
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the commands."""
+    parser = add_command(
+        subparsers,
+        common,
+        "attach",
+        attach,
+        "publish a file of up to 64 kB",
+        more="Says first what it costs on the air, and asks.",
+    )
+    parser.add_argument("file", metavar="FILE", help="the file")
+    parser.add_argument(
+        "--name", metavar="NAME", help="what others see it is called (default: its name here)"
+    )
+    parser.add_argument("--type", metavar="TYPE", help="its media type (default: by its name)")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="only say what it would cost")
+    add_network(parser)
+    add_json(parser)
+    parser = add_command(
+        subparsers,
+        common,
+        "fetch",
+        fetch,
+        "write an attached file to the disk, once all of it is here",
+        more="Nothing that is there already is overwritten. The file's own name is used with care, or not at all.",
+    )
+    parser.add_argument("what", metavar="ID", help="the beginning of a message id, or FEED.SEQ such as me.17")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write it: a file, a folder, or `-` (default: here)"
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        help="how long to wait for the rest (default: for ever)",
+    )
+    add_network(parser)
+    add_json(parser)
+
+
+def attach(arguments: argparse.Namespace) -> int:
+    """Publish a file, after saying what it costs."""
+    from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.estimate import as_json, costs_in_words, estimate
+    from tinyssb_node.content.files import serialize_file
+    from tinyssb_node.feeds.layout import packet_count
+    from tinyssb_node.ids import Dialect
+
+    file = read_file(arguments)
+    content = serialize_file(file)
+    with Client.at_home(arguments.home, arguments.network) as node:
+        packets = packet_count(len(content), Dialect(node.status()["dialect"]))
+        costs = estimate(packets, list(node.faces()), list(node.airtime()))
+        about: dict[str, object] = {
+            "name": file.name,
+            "type": file.type,
+            "size": len(file.data),
+            "packets": packets,
+            "costs": [as_json(cost) for cost in costs],
+        }
+        if arguments.dry_run:
+            lines = [json.dumps(about)] if arguments.json else [_title(file), *costs_in_words(packets, costs)]
+            print("\n".join(lines))
+            return 0
+        if not arguments.yes and not _agreed(file, packets, costs):
+            print("Nothing was published.", file=sys.stderr)
+            return Exit.ATTENTION
+        row = node.publish(content)
+    if arguments.json:
+        print(json.dumps({"feed": row["feed"], "seq": row["seq"], "id": row["id"], **about}))
+    else:
+        print(f"Attached as entry {row['seq']} of {row['feed']}.")
+        print(f"Others get it by: tinyssb fetch {row['id'][:12]}")
+    return 0
+
+
+def read_file(arguments: argparse.Namespace) -> File:
+    """The file that *arguments* name. Raises FileUnreadableError, FileRefusedError."""
+    import mimetypes
+
+    from tinyssb_node import limits
+    from tinyssb_node.content.files import File, FileNameError, FileTooLongError, serialize_file
+
+    path = Path(arguments.file)
+    try:
+        if not path.is_file() and path.exists():
+            raise FileRefusedError(f"{path} is no file.", "Attach one file at a time.")
+        with path.open("rb") as opened:
+            # What is far too long need not be read to its end to be refused with its size.
+            data = opened.read(limits.CONTENT_PUBLISH_MAX + 1)
+        size = path.stat().st_size
+    except OSError as error:
+        raise FileUnreadableError(arguments.file, error) from error
+    name = path.name if arguments.name is None else arguments.name
+    guessed = mimetypes.MimeTypes().guess_type(name, strict=False)[0]
+    file = File(name, (guessed or "") if arguments.type is None else arguments.type, data)
+    try:
+        content = serialize_file(file)
+    except FileTooLongError as error:
+        told = FileTooLongError(max(size, error.size), error.most)
+        raise FileRefusedError(f"{told}.", "On cables, `tinyssb export` carries whole feeds.") from error
+    except FileNameError as error:
+        raise FileRefusedError(f"{error}.") from error
+    assert len(content) <= limits.CONTENT_PUBLISH_MAX
+    return file
+
+
+def _title(file: File) -> str:
+    from tinyssb_node.cli import limits
+    from tinyssb_node.cli.safetext import one_line
+
+    name = one_line(file.name, limits.FILE_NAME_CELLS) or "a file without a name"
+    type_ = f" of {one_line(file.type, limits.FILE_NAME_CELLS)}" if file.type else ""
+    return f"{name}: {len(file.data):,} bytes{type_}"
+
+
+def _agreed(file: File, packets: int, costs: Sequence[Cost]) -> bool:
+    """Say what it costs, and ask. Raises NobodyToAskError."""
+    from tinyssb_node.cli.estimate import costs_in_words
+
+    told = "\n".join([_title(file), *(f"  {line}" for line in costs_in_words(packets, costs))])
+    print(told, file=sys.stderr)
+    if costs:
+        print("  That is for saying it once; what somebody misses is said again.", file=sys.stderr)
+    if not _somebody_there():
+        raise NobodyToAskError(
+            "Nobody can be asked here whether to publish this, so it was not.", "Give --yes to do it unasked."
+        )
+    print("Publish it? It cannot be taken back. [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _somebody_there() -> bool:
+    return sys.stdin.isatty()
+
+
+def fetch(arguments: argparse.Namespace) -> int:
+    """Wait until a file is here, and write it."""
+    from tinyssb_node.cli.heldfile import clean_name, refuse_taken, write_new
+    from tinyssb_node.content.files import parse_file
+
+    record, held = _look(arguments)
+    entry = held.entry
+    otherwise = f"tinyssb-{entry.feed.hex()[:12]}-{entry.seq}"
+    name = held.head.name
+    if arguments.output != "-" and name is not None:
+        refuse_taken(_target(arguments.output, clean_name(name, otherwise)))
+    if held.content is None:
+        _await(arguments, record, held)
+        _, held = _look(arguments)
+    file = None if held.content is None else parse_file(held.content)
+    if file is None:
+        raise FileRefusedError(
+            f"Entry {entry.seq} of {entry.feed.hex()} begins like a file and is none. Nothing was written.",
+            f"See what it is: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
+        )
+    if arguments.output == "-":
+        sys.stdout.buffer.write(file.data)
+        return 0
+    path = _target(arguments.output, clean_name(file.name, otherwise))
+    write_new(path, file.data)
+    _say_written(arguments, entry, file, path)
+    return 0
+
+
+def _say_written(arguments: argparse.Namespace, entry: StoredEntry, file: File, path: Path) -> None:
+    from tinyssb_node.cli.safetext import one_line
+
+    if not arguments.json:
+        print(f"Wrote {one_line(str(path))}, {len(file.data):,} bytes.")
+        return
+    row = {
+        "feed": entry.feed.hex(),
+        "seq": entry.seq,
+        "id": entry.id.hex(),
+        "name": file.name,
+        "type": file.type,
+        "size": len(file.data),
+        "path": str(path),
+    }
+    print(json.dumps(row))
+
+
+def _look(arguments: argparse.Namespace) -> tuple[FeedRecord, HeldFile]:
+    """The feed and the entry that are meant, as they are in the store now. Raises UnknownFeedError, AmbiguousFeedError,
+    UnknownEntryError, UnknownMessageError, AmbiguousMessageError, NoFileError."""
+    from tinyssb_node.cli.heldfile import look_at
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.ids import DEFAULT_NETWORK
+    from tinyssb_node.store.sqlite import SqliteStore
+
+    home = Home.find(arguments.home, os.environ)
+    home.require()
+    name, _ = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
+    with closing(SqliteStore.open_readonly(home.of(name).store)) as store:
+        record, entry = _find(home, store, arguments)
+        assert record.dialect is not None, "a feed with entries has a dialect"
+        return record, look_at(store, entry, record.dialect)
+
+
+def _find(home: Home, store: Store, arguments: argparse.Namespace) -> tuple[FeedRecord, StoredEntry]:
+    from tinyssb_node.daemon.naming import OWN_FEED, find_feed
+    from tinyssb_node.daemon.problems import UnknownEntryError
+    from tinyssb_node.daemon.setup import read_identity
+
+    feed, dot, seq = arguments.what.rpartition(".")
+    if dot and seq.isascii() and seq.isdigit():
+        own = read_identity(home)[0].feed_id if feed == OWN_FEED else None
+        record, number = find_feed(store.feeds(), feed, own), int(seq[:12])
+    else:
+        from tinyssb_node.cli.talk import Talk
+
+        with Talk.at_home(arguments.home, arguments.network) as talk:
+            talk.catch_up()
+            row = talk.find_message(arguments.what)
+        record, number = find_feed(store.feeds(), row.feed.hex(), None), row.seq
+    entry = store.entry(record.feed, number) if 0 < number <= record.seq else None
+    if entry is None:
+        held = f"1 to {record.seq}" if record.seq else "none"
+        raise UnknownEntryError(
+            f"This node does not hold entry {number} of {record.feed.hex()}; it holds {held}.",
+            "Wait until it is replicated, or ask for one that is there.",
+        )
+    return record, entry
+
+
+def _target(output: str | None, name: str) -> Path:
+    """Where to write: *output*, or *name* in the folder that it is, or here."""
+    if output is None:
+        return Path(name)
+    path = Path(output)
+    return path / name if path.is_dir() else path
+
+
+def _await(arguments: argparse.Namespace, record: FeedRecord, held: HeldFile) -> None:
+    """Show how the rest arrives until it is here. Raises NotHereYetError, DaemonUnreachableError."""
+    import time
+
+    from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.estimate import packets_in_words
+    from tinyssb_node.cli.heldfile import wait_for
+
+    with Client.at_home(arguments.home, arguments.network) as node:
+        node.status()  # without a daemon nothing would ever come
+    if not record.wanted:
+        raise NotHereYetError(
+            f"Not all of it is here, and feed {record.feed.hex()} is not followed, so nobody is asked for the rest.",
+            f"Follow it: tinyssb follow {record.feed.hex()}",
+        )
+    # From here on the entry is known by its place: no id is looked for again and again.
+    arguments.what = f"{record.feed.hex()}.{held.entry.seq}"
+    show, done = _screen(held)
+    try:
+        here = wait_for(
+            held.chunks,
+            lambda: _look(arguments)[1].held,
+            show=show,
+            patience_s=arguments.timeout,
+            now=time.monotonic,
+            sleep=time.sleep,
+        )
+    finally:
+        done()
+    if here < held.chunks:
+        raise NotHereYetError(
+            f"{here:,} of {packets_in_words(held.chunks)} are here. Nothing was written.",
+            "The node goes on asking for the rest; fetch it again later.",
+        )
+
+
+def _screen(held: HeldFile) -> tuple[Callable[[str], None], Callable[[], None]]:
+    """How to show a line of progress, again and again in the same place, and how to end it."""
+    from tinyssb_node.cli import limits
+    from tinyssb_node.cli.estimate import packets_in_words
+    from tinyssb_node.cli.safetext import one_line
+
+    if not _on_a_terminal():
+        missing = packets_in_words(held.chunks - held.held)
+        print(f"Waiting for {missing} of {held.chunks:,}.", file=sys.stderr)
+        return lambda _: None, lambda: None
+    title = one_line(held.head.name or "", limits.FILE_NAME_CELLS)
+    size = held.size if held.head.size is None else held.head.size
+    print(f"{title or 'A file'}, {size:,} bytes. Ctrl-C ends the waiting only.", file=sys.stderr)
+    longest = 0
+
+    def show(line: str) -> None:
+        nonlocal longest
+        longest = max(longest, len(line))
+        print(f"\r{line:<{longest}}", end="", file=sys.stderr, flush=True)
+
+    return show, lambda: print(file=sys.stderr)
+
+
+def _on_a_terminal() -> bool:
+    return sys.stderr.isatty()
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 2**32:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
+    return seconds

@@ -1,0 +1,200 @@
+"""A file that an entry carries: how much of it is here, how long the rest takes, and where it may be written."""
+
+import bisect
+import os
+import secrets
+import unicodedata
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinyssb_node import limits as node_limits
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.estimate import packets_in_words
+from tinyssb_node.cli.render import duration
+from tinyssb_node.cli.safetext import one_line
+from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.files import FileHead, parse_head
+from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.feeds.layout import Form, layout_of
+from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.ids import Dialect
+from tinyssb_node.store.port import Store, StoredEntry
+
+
+class FileInPlaceError(ProblemError):
+    """Something is where a file should be written."""
+
+    exit_code = Exit.CREATE
+
+
+class FileUnwritableError(ProblemError):
+    """A file cannot be written."""
+
+    exit_code = Exit.STORAGE
+
+
+class NoFileError(ProblemError):
+    """The entry carries something else."""
+
+    exit_code = Exit.DATA
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFile:
+    """What is here of a file that an entry carries."""
+
+    entry: StoredEntry
+    head: FileHead
+    """What its beginning says."""
+    size: int
+    """Bytes of content declared."""
+    chunks: int
+    """Packets of its side chain."""
+    held: int
+    """Of those how many are here: all up to some number."""
+    content: bytes | None
+    """The whole content; None as long as some is missing."""
+
+
+def look_at(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile:
+    """What *store* holds of the file in *entry*. Raises NoFileError as soon as it is certain that there is none."""
+    parsed = parse_entry(entry.packet)
+    layout = layout_of(parsed.type, parsed.content, dialect)
+    first = store.chunks(entry.feed, entry.seq, 0, 1)
+    beginning = layout.head + b"".join(chunk[: node_limits.CHUNK_CONTENT_SIZE] for chunk in first)
+    head = None if layout.form is Form.OPAQUE else parse_head(beginning[: layout.size])
+    if head is None:
+        raise NoFileError(
+            f"Entry {entry.seq} of {entry.feed.hex()} carries no file.",
+            f"See what it is: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
+        )
+    held = bisect.bisect_left(
+        range(layout.chunks), True, key=lambda chunk: store.chunk(entry.feed, entry.seq, chunk) is None
+    )
+    content = None
+    if held == layout.chunks:
+        content = reassemble(layout, store.chunks(entry.feed, entry.seq, 0, layout.chunks))
+    return HeldFile(entry, head, layout.size, layout.chunks, held, content)
+
+
+@dataclass(slots=True)
+class Progress:
+    """How a side chain grows."""
+
+    chunks: int
+    """Packets there are."""
+    begun_held: int
+    """Packets held when we began to look."""
+    begun_s: float
+    """When that was."""
+    held: int
+    """Packets held."""
+    news_s: float
+    """When the last of them came, as far as we saw."""
+
+    def see(self, held: int, now_s: float) -> None:
+        """That *held* packets are here."""
+        if held > self.held:
+            self.held, self.news_s = held, now_s
+
+    def left_s(self, now_s: float) -> float | None:
+        """Seconds until the rest is here if it goes on as since we look; None: nothing came yet."""
+        came = self.held - self.begun_held
+        return (now_s - self.begun_s) * (self.chunks - self.held) / came if came else None
+
+    def line(self, now_s: float) -> str:
+        """Bar, packets, and what can be said of the time left."""
+        full = limits.FETCH_BAR_CELLS * self.held // max(1, self.chunks)
+        bar = "#" * full + "." * (limits.FETCH_BAR_CELLS - full)
+        return f"[{bar}] {self.held:,} of {packets_in_words(self.chunks)}{self._outlook(now_s)}"
+
+    def _outlook(self, now_s: float) -> str:
+        if self.held == self.chunks:
+            return ""
+        left_s, silent_s = self.left_s(now_s), now_s - self.news_s
+        if silent_s >= limits.FETCH_SILENT_S:
+            return f", none for {duration(int(silent_s * 1e6))}"
+        return ", waiting for the first" if left_s is None else f", about {duration(int(left_s * 1e6))} left"
+
+
+def wait_for(
+    chunks: int,
+    look: Callable[[], int],
+    *,
+    show: Callable[[str], None],
+    patience_s: float | None,
+    now: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> int:
+    """Look until all *chunks* are here, or *patience_s* is over, and *show* how it goes. Returns how many are here.
+
+    *look* tells how many are.
+    """
+    begun_s, held = now(), look()
+    progress = Progress(chunks, held, begun_s, held, begun_s)
+    while True:
+        show(progress.line(now()))
+        if progress.held == chunks or (patience_s is not None and now() - begun_s >= patience_s):
+            return progress.held
+        sleep(limits.FETCH_LOOK_S)
+        progress.see(look(), now())
+
+
+_PLAIN = frozenset(" ._-+()")
+"""What a file name may have besides letters and digits."""
+
+
+def clean_name(name: str, otherwise: str) -> str:
+    """A file name made of a stranger's *name*: no folder, nothing hidden, no option of a command, nothing odd; the name
+    *otherwise* if nothing is left."""
+    last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
+    plain = "".join(char if char.isalnum() or char in _PLAIN else "_" for char in last)
+    plain = plain.lstrip(" .-").rstrip(" .")
+    while len(plain.encode()) > content_limits.FILE_NAME_MAX:  # composing may lengthen a name
+        plain = plain[:-1]
+    return plain if plain.strip("_ .-") else otherwise
+
+
+def refuse_taken(path: Path) -> None:
+    """Raise FileInPlaceError if anything is at *path*, be it a link that leads nowhere."""
+    if os.path.lexists(path):
+        raise FileInPlaceError(
+            f"{one_line(str(path))} is there already. It was kept, and nothing was written.",
+            "Name another file with -o, or remove it first.",
+        )
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write *data* to *path*, all of it or nothing, over nothing. Raises FileInPlaceError, FileUnwritableError."""
+    refuse_taken(path)
+    part = path.with_name(f".tinyssb-{secrets.token_hex(8)}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        _put_in_place(part, path)
+    except OSError as error:
+        raise FileUnwritableError(
+            f"{one_line(str(path))} cannot be written: {error.strerror}. Nothing was left behind.",
+            "Name a file in a folder that you can write to, with -o.",
+        ) from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def _put_in_place(part: Path, path: Path) -> None:
+    """Give *part* the name *path* if nothing has it."""
+    try:
+        path.hardlink_to(part)  # unlike a renaming, it never replaces what somebody put there meanwhile
+    except FileExistsError:
+        refuse_taken(path)
+        raise
+    except OSError:
+        # FAT, as on memory cards, has no links.
+        refuse_taken(path)
+        part.replace(path)
