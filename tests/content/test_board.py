@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyssb_node.content import limits as content_limits
@@ -101,6 +101,7 @@ def test_the_app_and_we_show_the_same_board(case: dict[str, Any]) -> None:
     assert [change.id for change in board.history] == list(map(id_of, case["order"]))
 
 
+@settings(deadline=None)
 @given(st.sampled_from(CASES), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_does_not_matter(case: dict[str, Any], random: Random) -> None:
     steps = steps_of(case)
@@ -108,6 +109,7 @@ def test_the_order_of_arrival_does_not_matter(case: dict[str, Any], random: Rand
     assert as_the_app_says(fold(id_of(case["board"]), [*steps, *steps[:3]])) == case["expect"]
 
 
+@settings(deadline=None)
 @given(st.sampled_from(CASES), st.randoms(use_true_random=False))
 def test_what_follows_something_missing_waits(case: dict[str, Any], random: Random) -> None:
     steps = steps_of(case)
@@ -350,6 +352,7 @@ ANY_ARGS = st.lists(
 ).map(tuple)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -117,11 +117,13 @@ ANY_MESSAGE = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(ANY_MESSAGE)
 def test_what_is_written_is_read_back(message: Message) -> None:
     assert parse(serialize(message)) == message
 
 
+@settings(deadline=None)
 @given(ANY_MESSAGE)
 def test_reading_again_changes_nothing(message: Message) -> None:
     content = serialize(message)
@@ -139,6 +141,7 @@ VALUES = st.recursive(
 WORDS = st.sampled_from(["TAV", "IAM", "KAN", "TTT", "ACK", "DLV", "TRT", "DEL", "tav", "XYZ"])
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=80))
 def test_any_bytes_mean_something(content: bytes) -> None:
     message = parse(content)
@@ -148,7 +151,7 @@ def test_any_bytes_mean_something(content: bytes) -> None:
     assert links(message, ANA) is None or not isinstance(message, Opaque)
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(WORDS, st.lists(VALUES, max_size=7))
 def test_a_message_with_anything_in_its_places_is_one_or_is_opaque(word: str, items: list[Any]) -> None:
     content = bipf.encode([word, *items])
@@ -334,6 +337,7 @@ def test_the_rest_is_in_no_tangle(message: Message) -> None:
     assert links(message, ANA) is None
 
 
+@settings(deadline=None)
 @given(st.lists(MESSAGES, max_size=12))
 def test_tips_are_written_sorted_once_and_few(ids: list[MessageId]) -> None:
     virtual = conversation_root((ANA, BO))

@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.content.test_chat import ANY_MESSAGE, M1, VALUES
@@ -41,6 +41,7 @@ def test_what_is_said_of_a_message(message: Message, text: str) -> None:
     assert describe(message, 1_000) == (text, False)
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_a_value_is_json(value: Any) -> None:
     text, cut = describe_value(value, 100_000)
@@ -48,6 +49,7 @@ def test_a_value_is_json(value: Any) -> None:
     json.loads(text)
 
 
+@settings(deadline=None)
 @given(ANY_MESSAGE | st.binary(max_size=60).map(lambda raw: Opaque(content=raw)), st.integers(0, 50))
 def test_what_is_long_is_cut_where_it_was_said_to_be(message: Message, most: int) -> None:
     whole, cut = describe(message, 1_000_000)
@@ -70,7 +72,7 @@ def test_a_large_value_costs_no_more_than_what_is_shown(value: Any) -> None:
     before = time.process_time()
     for _ in range(20):
         text, cut = describe_value(value, 100)
-    assert time.process_time() - before < 0.2
+    assert time.process_time() - before < 1
     assert cut
     assert len(text) == 100
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from nacl.bindings import crypto_scalarmult_base, crypto_secretbox
 
@@ -51,6 +51,7 @@ def test_we_seal_the_same_bytes(case: dict[str, Any]) -> None:
     assert content == bipf.encode(bytes.fromhex(case["box"]))
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(KEYS), min_size=1, max_size=7, unique=True),
     st.binary(max_size=200),
@@ -122,6 +123,7 @@ def test_nothing_is_sealed_for_what_is_no_key(feed: bytes) -> None:
 # --- boxes of strangers
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=400))
 def test_any_bytes_are_tried_and_are_not_for_us(box: bytes) -> None:
     assert unseal(Sealed(box=box), KEYS[0]) is None
@@ -133,6 +135,7 @@ def test_a_passing_key_that_opens_everything_opens_nothing(public: bytes) -> Non
     assert unseal(Sealed(box=box), KEYS[0]) is None
 
 
+@settings(deadline=None)
 @given(st.integers(0, 170), st.integers(0, 7))
 def test_a_flipped_bit_closes_it(place: int, bit: int) -> None:
     box = bytearray(parse_box(seal(b"x" * 50, FEEDS[:1], ENTROPY)))
@@ -143,12 +146,14 @@ def test_a_flipped_bit_closes_it(place: int, bit: int) -> None:
     )  # the unused bit of a curve25519 key (RFC 7748, section 5)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 170))
 def test_a_box_that_was_cut_stays_closed(size: int) -> None:
     box = parse_box(seal(b"x" * 50, FEEDS[:1], ENTROPY))
     assert unseal(Sealed(box=box[:size]), KEYS[0]) is None
 
 
+@settings(deadline=None)
 @given(st.integers(0, 255))
 def test_a_count_of_readers_that_lies_gives_nothing(count: int) -> None:
     nonce, secret, data_key = ENTROPY[:24], ENTROPY[24:56], ENTROPY[56:]

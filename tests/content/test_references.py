@@ -3,7 +3,7 @@
 import base64
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyssb_node.content.references import (
@@ -21,6 +21,7 @@ MESSAGES = st.binary(min_size=20, max_size=20).map(MessageId)
 FEEDS = st.binary(min_size=32, max_size=32).map(FeedId)
 
 
+@settings(deadline=None)
 @given(MESSAGES)
 def test_a_message_is_read_from_its_text_and_from_its_bytes(id_: MessageId) -> None:
     assert read_message_ref(message_text(id_)) == id_
@@ -30,6 +31,7 @@ def test_a_message_is_read_from_its_text_and_from_its_bytes(id_: MessageId) -> N
     assert message_ref_text(id_) == message_text(id_)
 
 
+@settings(deadline=None)
 @given(FEEDS)
 def test_a_feed_is_read_from_its_three_spellings(feed: FeedId) -> None:
     for spelling in (feed_text(feed), feed.hex(), bytes(feed)):
@@ -79,12 +81,14 @@ def test_what_is_not_exactly_a_feed_is_kept_as_it_came(text: str) -> None:
     assert feed_ids([text]) == ()
 
 
+@settings(deadline=None)
 @given(st.none() | st.booleans() | st.integers() | st.floats() | st.lists(st.text()))
 def test_only_text_and_bytes_name_something(value: bool | float | list[str] | None) -> None:
     assert read_message_ref(value) is None  # type: ignore[arg-type]
     assert read_feed_ref(value) is None  # type: ignore[arg-type]
 
 
+@settings(deadline=None)
 @given(st.lists(MESSAGES | st.text() | st.binary(max_size=19), max_size=8))
 def test_ids_are_taken_once_in_their_order(refs: list[MessageId | str | bytes]) -> None:
     ids = message_ids([*refs, *refs])
