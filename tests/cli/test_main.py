@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from tests.daemon.processes import PROGRAM, make_home, tinyssb
+from tinyssb_node.cli import commands
 from tinyssb_node.cli.main import build_parser, main
 from tinyssb_node.daemon.problems import Exit
 
@@ -68,6 +70,36 @@ def test_what_was_typed_wrong_ends_with_64_and_a_way_to_help(
     told = capsys.readouterr().err
     assert words in told
     assert "--help" in told
+
+
+def test_each_command_is_where_the_table_says() -> None:
+    for module, names in commands.MODULES.items():
+        parser = argparse.ArgumentParser()
+        subparsers = parser.add_subparsers()
+        import_module(f"tinyssb_node.cli.commands.{module}").add(
+            subparsers, argparse.ArgumentParser(add_help=False)
+        )
+        assert tuple(subparsers.choices) == names
+    assert {path.stem for path in Path(commands.__file__).parent.glob("[!_]*.py")} == set(commands.MODULES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "some"),
+    [
+        (["chat", "--last", "5"], True),
+        (["--home", "chat", "search", "x"], True),
+        (["--home=x", "id"], True),
+        (["chta"], False),
+        (["--help"], False),
+        ([], False),
+        (["--home"], False),
+    ],
+)
+def test_what_is_typed_is_all_that_is_described(arguments: list[str], some: bool) -> None:
+    (action,) = [
+        one for one in build_parser(arguments)._actions if isinstance(one, argparse._SubParsersAction)
+    ]
+    assert (len(action.choices) < 24) == some
 
 
 def test_home_may_stand_before_or_behind_the_command(

@@ -75,7 +75,8 @@ def add_actions(
 
     Options of the command may stand before the action and, given to ``add_again``, behind it.
     """
-    actions = parser.add_subparsers(title="actions", metavar="ACTION")
+    # Told the program's name argparse need not work it out, which takes a millisecond.
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", prog=parser.prog)
 
     def add(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
         action: argparse.ArgumentParser = actions.add_parser(
