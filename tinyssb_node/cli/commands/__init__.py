@@ -11,6 +11,7 @@ MODULES: Final = {
     "node": ("init", "run", "status", "id"),
     "service": ("service",),
     "publish": ("publish",),
+    "attach": ("attach", "fetch"),
     "feeds": ("feeds", "log", "show", "follow", "unfollow", "goset"),
     "chat": ("chat",),
     "thread": ("thread",),
