@@ -44,6 +44,7 @@ def test_read_write_answer_and_see_what_comes(browser: Browser) -> None:
         messages = page.get_by_role("list", name="Messages", exact=True).get_by_role("listitem")
         expect(messages).to_have_count(8)
         box(page).fill("Soup is ready")
+        expect(page.locator("#cost")).to_have_text("1 packet · 0.2 s of air, 0.6 % of the airtime allowed")
         page.get_by_role("button", name="Send").click()
         expect(messages.last.locator(".text")).to_have_text("Soup is ready")
         expect(box(page)).to_have_value("")
@@ -112,9 +113,13 @@ def test_all_of_it_works_by_keyboard(browser: Browser) -> None:
         page = opened(visit)
         expect(page.locator(".message").first).to_be_visible()
         page.keyboard.press("Tab")
-        expect(page.locator(".skip")).to_be_focused()
+        expect(page.locator(".skip").first).to_be_focused()
         page.keyboard.press("Enter")
         assert page.evaluate("document.activeElement.id") == "main"
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(box(page)).to_be_focused()
+        page.evaluate("document.getElementById('main').focus()")
         reached = []
         for _ in range(60):
             page.keyboard.press("Tab")

@@ -28,7 +28,7 @@ from tinyssb_node.ids import FeedId, MessageId
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 FACE: FaceRow = {
-    "face": "lora:hut<b>", "spec": "lora:hut", "medium": "air", "queued": 2, "outstanding": 1, "sent": 1_234,
+    "face": "lora:hut", "spec": "lora:hut", "medium": "air", "queued": 2, "outstanding": 1, "sent": 1_234,
     "received": 5_678, "new": 345, "invalid": 0, "heard_us": 12_000_000,
 }  # fmt: skip
 AIRTIME: AirtimeRow = {
@@ -75,6 +75,14 @@ class FakeNode:
 
     def names(self) -> Names:
         return Names(self.catalog.people(), {BOB})
+
+    def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
+        return repr([text, conversation, reply_to]).encode()
+
+    def draft_private(
+        self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
+    ) -> bytes:
+        return repr([text, tuple(recipients), reply_to]).encode()
 
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:
         return PRIVATE if set(people) == {BOB} else None

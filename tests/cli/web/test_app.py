@@ -94,6 +94,19 @@ def test_a_text_is_said_where_it_was_written() -> None:
     assert (rows[-1]["text"], rows[-1]["own"]) == ("Soup!", True)
 
 
+def test_what_a_message_would_cost_is_told_before_it_is_sent() -> None:
+    node = FakeNode()
+    with serving(node) as address:
+        found = post(address, "/api/cost", saying("x" * 60)).json
+        private = post(address, "/api/cost", {"text": "x" * 100, "to": [ZOE.hex()], "once": "once-0001"}).json
+        node.running = False
+        assert post(address, "/api/cost", saying()).status == 503
+    assert found["packets"] == 2
+    assert private["packets"] > 2
+    assert found["costs"] == [{"air_us": 2 * 205_056, "share": 2 * 205_056 / 36_000_000, "wait_us": 0}]
+    assert node.said == []
+
+
 def test_what_is_sent_again_for_a_lost_answer_is_said_once() -> None:
     node = FakeNode()
     saying_it, go_on = threading.Event(), threading.Event()

@@ -149,12 +149,16 @@ def _writing_routes(desk: Desk) -> list[Route]:
     async def say(request: Request) -> Response:
         return JSONResponse(await desk.say(saying_of(await body_of(request))))
 
+    async def cost(request: Request) -> Response:
+        return JSONResponse(await desk.cost(saying_of(await body_of(request))))
+
     async def follow(request: Request) -> Response:
         feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
         return JSONResponse(await desk.change(lambda voice: dict(voice.follow(feed))))
 
     return [
         Route("/api/say", say, methods=["POST"]),
+        Route("/api/cost", cost, methods=["POST"]),
         Route("/api/follow", follow, methods=["POST"]),
     ]
 

@@ -9,12 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
+from tinyssb_node.cli.estimate import estimate
 from tinyssb_node.cli.web import limits, views
 from tinyssb_node.cli.web.errors import CatchingUpError, TooBusyError, TooManyPagesError
-from tinyssb_node.cli.web.shapes import Shape, node_shape
+from tinyssb_node.cli.web.shapes import Shape, cost_shape, node_shape
 from tinyssb_node.cli.web.voice import Opener, Receipt, Saying, Voice
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.errors import LocalError
+from tinyssb_node.feeds.layout import packet_count
+from tinyssb_node.ids import Dialect
 
 Found = TypeVar("Found")
 
@@ -125,6 +128,16 @@ class Desk:
     def _ask_node(self) -> Shape:
         with self._opener.daemon() as daemon:
             return node_shape(daemon.status(), list(daemon.faces()), list(daemon.airtime()))
+
+    async def cost(self, saying: Saying) -> Shape:
+        """What saying it would cost. Raises TooBusyError, DaemonUnreachableError, LocalError."""
+        size = await self._reader.with_voice(lambda voice: views.draft_size(voice, saying))
+        return await self._writer.do(lambda: self._ask_cost(size))
+
+    def _ask_cost(self, size: int) -> Shape:
+        with self._opener.daemon() as daemon:
+            packets = packet_count(size, Dialect(daemon.status()["dialect"]))
+            return cost_shape(packets, estimate(packets, list(daemon.faces()), list(daemon.airtime())))
 
     async def receipts(self) -> Shape:
         """Who has the latest of our own messages. Raises TooBusyError, DaemonUnreachableError, LocalError."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tinyssb_node.catalog.rows import ConversationRow, MessageRow, PersonRow
+from tinyssb_node.cli.estimate import Cost
 from tinyssb_node.cli.people import Names
 from tinyssb_node.cli.web import limits
 from tinyssb_node.cli.web.voice import Receipt
@@ -104,6 +105,12 @@ def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[Ai
         "links": [dict(row) for row in faces],
         "airtime": [dict(row) for row in airtime],
     }
+
+
+def cost_shape(packets: int, costs: Iterable[Cost]) -> Shape:
+    """What a message would cost, on each account of airtime."""
+    shown = [{"air_us": cost.air_us, "share": cost.share, "wait_us": cost.wait_us} for cost in costs]
+    return {"packets": packets, "costs": shown}
 
 
 def receipt_shape(row: Receipt, people: People) -> Shape:

@@ -105,6 +105,13 @@ def say(voice: Voice, saying: Saying) -> Shape:
     return {"id": row["id"], "seq": row["seq"], "packets": 1 + row["chunks"], "conversation": conversation}
 
 
+def draft_size(voice: Voice, saying: Saying) -> int:
+    """Bytes of content that would be published now."""
+    if saying.conversation is None:
+        return len(voice.draft_private(saying.text, saying.recipients, saying.reply_to))
+    return len(voice.draft(saying.text, saying.conversation, saying.reply_to))
+
+
 def receipts(voice: Voice, rows: Sequence[Receipt]) -> Shape:
     """Who has our own messages, by their ids."""
     known = people_of(voice)

@@ -47,6 +47,16 @@ class Voice(Protocol):
         """Publish a text for some people."""
         ...
 
+    def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
+        """The content that ``say`` would publish now."""
+        ...
+
+    def draft_private(
+        self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
+    ) -> bytes:
+        """The content that ``say_private`` would publish now."""
+        ...
+
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:
         """The private conversation with just these people; None: nothing was said in it yet."""
         ...

@@ -21,7 +21,8 @@ export function whenTokenNeeded(act) {
 /** The answer to a question. Throws ApiError. */
 export function get(path, params = {}) {
   const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== null && value !== undefined));
-  return ask(query.size ? `${path}?${query}` : path, {});
+  const text = query.toString();
+  return ask(text ? `${path}?${text}` : path, {});
 }
 
 /** What came of it. Throws ApiError. */

@@ -46,8 +46,14 @@ function go(path, { replace = false } = {}) {
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("a[data-page]");
-  if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  const link = event.target.closest("a");
+  const within = link?.getAttribute("href")?.startsWith("#") ? byId(link.hash.slice(1)) : null;
+  if (within) {
+    event.preventDefault();
+    within.focus();
+    return;
+  }
+  if (!link?.hasAttribute("data-page") || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   go(link.pathname);
 });

@@ -38,6 +38,7 @@ export class ChatView {
     this.element = h(
       "div",
       { class: "chat" },
+      h("a", { class: "skip", href: "#say", text: "Skip to where you write" }),
       h("nav", { class: "conversations", "aria-label": "Conversations" }, this.links),
       h("section", { class: "talk" }, h("header", {}, this.title, this.about), this.scroll, this.composer.element),
     );

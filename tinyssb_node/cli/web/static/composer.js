@@ -2,12 +2,12 @@
 
 import { ApiError, post } from "/static/api.js";
 import { announce, h, setText } from "/static/dom.js";
-import { count, line, nameOf } from "/static/words.js";
+import { count, duration, line, nameOf } from "/static/words.js";
 
 const TEXT_MAX = 4_000;
-const INLINE_BYTES = 28;
-const CHUNK_BYTES = 100;
-const AROUND_BYTES = 40; // of a message besides its text: its kind, what it follows, the time
+const PAUSE_MS = 600; // of typing, before it is asked what the message would cost
+const ROWS_MAX = 8; // where the browser does not let the box grow by itself
+const grows = CSS.supports("field-sizing", "content");
 const touch = window.matchMedia("(pointer: coarse)");
 
 export class Composer {
@@ -53,22 +53,37 @@ export class Composer {
     this.once = null;
     this.answering.hidden = !row;
     this.answeringText.replaceChildren(...(row ? ["Answering ", h("bdi", { text: nameOf(row.author) }), ": ", h("bdi", { text: row.text ? line(row.text, 60) : row.kind })] : []));
+    this.askCostSoon();
     this.box.focus();
   }
 
   changed() {
     this.once = null; // another text is another message
     this.keep();
-    this.drawCost();
+    this.fit();
+    this.askCostSoon();
   }
 
-  drawCost() {
-    const bytes = new TextEncoder().encode(this.box.value.trim()).length;
-    const whole = bytes + AROUND_BYTES;
-    const packets = whole <= INLINE_BYTES ? 1 : 1 + Math.ceil((whole - INLINE_BYTES) / CHUNK_BYTES);
-    const left = TEXT_MAX - this.box.value.length;
-    const room = left < 200 ? `, room for ${count(left, "character")} more` : "";
-    setText(this.cost, bytes ? `About ${count(packets, "packet")}${room}` : "");
+  fit() {
+    if (!grows) this.box.rows = Math.min(ROWS_MAX, this.box.value.split("\n").reduce((rows, each) => rows + 1 + Math.floor(each.length / 45), 0));
+  }
+
+  askCostSoon() {
+    clearTimeout(this.pause);
+    if (this.box.value.trim()) this.pause = setTimeout(() => this.askCost(), PAUSE_MS);
+    else setText(this.cost, "");
+  }
+
+  async askCost() {
+    const text = this.box.value.trim();
+    if (!text || !this.target || !this.element.isConnected) return;
+    try {
+      const found = await post("/api/cost", { ...this.target, text, reply_to: this.replyTo, once: "only-asking" });
+      if (this.box.value.trim() === text) setText(this.cost, costOf(found));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setText(this.cost, ""); // without the node nobody knows
+    }
   }
 
   async send() {
@@ -105,7 +120,8 @@ export class Composer {
     setText(this.said, "");
     this.said.className = "";
     this.keep();
-    this.drawCost();
+    this.fit();
+    this.askCostSoon();
     announce(`Sent: ${count(answer.packets, "packet")}.`);
     this.onSent(answer);
   }
@@ -130,6 +146,17 @@ export class Composer {
     } catch {
       // as above
     }
-    this.drawCost();
+    this.fit();
+    this.askCostSoon();
   }
+}
+
+/** What a message would cost, in words. */
+function costOf({ packets, costs }) {
+  const words = costs.map(({ air_us: airUs, share, wait_us: waitUs }) => {
+    const part = share === null ? "" : `, ${(100 * share).toFixed(share < 0.1 ? 1 : 0)} % of the airtime allowed`;
+    const wait = waitUs ? `, gone within ${duration(waitUs)}` : "";
+    return `${duration(airUs)} of air${part}${wait}`;
+  });
+  return [count(packets, "packet"), ...(words.length ? words : ["no radio is up"])].join(" · ");
 }
