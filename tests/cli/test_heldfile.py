@@ -25,6 +25,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.files import File, FileHead, serialize_file
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
+from tinyssb_node.feeds.layout import NO_CHUNK
 from tinyssb_node.ids import Dialect, Origin
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
@@ -118,6 +119,15 @@ def test_patience_ends_and_silence_is_told() -> None:
 def test_what_begins_like_no_file_is_not_waited_for(content: bytes) -> None:
     arriving = Arriving(content)
     with pytest.raises(NoFileError, match="carries no file"):
+        arriving.file()
+
+
+def test_a_side_chain_that_ends_too_early_is_not_waited_for() -> None:
+    arriving = Arriving(serialize_file(FILE))
+    arriving.take(1)
+    entry = arriving.file().entry
+    arriving.store.append_chunk(entry.feed, 1, 1, bytes(100) + NO_CHUNK, Origin.PEER, None)
+    with pytest.raises(NoFileError, match="ends too early"):
         arriving.file()
 
 

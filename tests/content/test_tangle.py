@@ -180,6 +180,12 @@ def test_a_message_that_follows_itself_or_begins_a_second_tangle_is_refused() ->
     assert tangle.add(B, Place(None, (A,))).outcome is Outcome.PLACED
 
 
+def test_several_first_messages_are_in_order_too() -> None:
+    first, second, third = sorted((A, B, C))
+    assert canonical_order({third: (), second: (), first: ()}) == [first, second, third]
+    assert canonical_order({first: (third,), second: (), third: ()}) == [second, third, first]
+
+
 def test_forged_ids_that_follow_each_other_wait_for_ever() -> None:
     tangle = by_place(A)
     tangle.add(A, FIRST)

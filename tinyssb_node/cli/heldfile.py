@@ -18,7 +18,7 @@ from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.files import FileHead, parse_head
 from tinyssb_node.daemon.problems import Exit, ProblemError
-from tinyssb_node.feeds.layout import Form, layout_of
+from tinyssb_node.feeds.layout import NO_CHUNK, Form, layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store.port import Store, StoredEntry
@@ -60,7 +60,8 @@ class HeldFile:
 
 
 def look_at(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile:
-    """What *store* holds of the file in *entry*. Raises NoFileError as soon as it is certain that there is none."""
+    """What *store* holds of the file in *entry*. Raises NoFileError as soon as it is certain that there is none,
+    or never will be."""
     parsed = parse_entry(entry.packet)
     layout = layout_of(parsed.type, parsed.content, dialect)
     first = store.chunks(entry.feed, entry.seq, 0, 1)
@@ -74,6 +75,12 @@ def look_at(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile:
     held = bisect.bisect_left(
         range(layout.chunks), True, key=lambda chunk: store.chunk(entry.feed, entry.seq, chunk) is None
     )
+    last = store.chunk(entry.feed, entry.seq, held - 1) if 0 < held < layout.chunks else None
+    if last is not None and last[node_limits.CHUNK_CONTENT_SIZE :] == NO_CHUNK:
+        raise NoFileError(
+            f"The side chain of entry {entry.seq} of {entry.feed.hex()} ends too early: nobody can have the rest.",
+            "Its author may attach it again.",
+        )
     content = None
     if held == layout.chunks:
         content = reassemble(layout, store.chunks(entry.feed, entry.seq, 0, layout.chunks))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tinyssb_node.cli.heldfile import HeldFile
     from tinyssb_node.content.files import File
     from tinyssb_node.daemon.home import Home
-    from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
+    from tinyssb_node.store.port import FeedRecord, StoredEntry
 
 
 class FileRefusedError(ProblemError):
@@ -182,16 +182,20 @@ def fetch(arguments: argparse.Namespace) -> int:
     """Wait until a file is here, and write it."""
     from tinyssb_node.cli.heldfile import clean_name, refuse_taken, write_new
     from tinyssb_node.content.files import parse_file
+    from tinyssb_node.daemon.home import Home
 
-    record, held = _look(arguments)
-    entry = held.entry
+    home = Home.find(arguments.home, os.environ)
+    home.require()
+    feed, seq = _named(arguments)
+    record, held = _look(home, arguments, feed, seq)
+    entry, feed = held.entry, record.feed.hex()
     otherwise = f"tinyssb-{entry.feed.hex()[:12]}-{entry.seq}"
     name = held.head.name
     if arguments.output != "-" and name is not None:
         refuse_taken(_target(arguments.output, clean_name(name, otherwise)))
     if held.content is None:
-        _await(arguments, record, held)
-        _, held = _look(arguments)
+        _await(arguments, record, held, lambda: _look(home, arguments, feed, seq)[1].held)
+        _, held = _look(home, arguments, feed, seq)
     file = None if held.content is None else parse_file(held.content)
     if file is None:
         raise FileRefusedError(
@@ -225,48 +229,43 @@ def _say_written(arguments: argparse.Namespace, entry: StoredEntry, file: File, 
     print(json.dumps(row))
 
 
-def _look(arguments: argparse.Namespace) -> tuple[FeedRecord, HeldFile]:
-    """The feed and the entry that are meant, as they are in the store now. Raises UnknownFeedError, AmbiguousFeedError,
-    UnknownEntryError, UnknownMessageError, AmbiguousMessageError, NoFileError."""
+def _named(arguments: argparse.Namespace) -> tuple[str, int]:
+    """The feed and the sequence number that are meant. Raises UnknownMessageError, AmbiguousMessageError."""
+    feed, dot, seq = str(arguments.what).rpartition(".")
+    if dot and seq.isascii() and seq.isdigit():
+        return feed, int(seq[:12])
+    from tinyssb_node.cli.talk import Talk
+
+    with Talk.at_home(arguments.home, arguments.network) as talk:
+        talk.catch_up()
+        row = talk.find_message(arguments.what)
+        return row.feed.hex(), row.seq
+
+
+def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tuple[FeedRecord, HeldFile]:
+    """A feed, and the file in entry *seq* of it, as they are in the store now. Raises UnknownFeedError,
+    AmbiguousFeedError, UnknownEntryError, NoFileError."""
     from tinyssb_node.cli.heldfile import look_at
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.home import Home
-    from tinyssb_node.ids import DEFAULT_NETWORK
-    from tinyssb_node.store.sqlite import SqliteStore
-
-    home = Home.find(arguments.home, os.environ)
-    home.require()
-    name, _ = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
-    with closing(SqliteStore.open_readonly(home.of(name).store)) as store:
-        record, entry = _find(home, store, arguments)
-        assert record.dialect is not None, "a feed with entries has a dialect"
-        return record, look_at(store, entry, record.dialect)
-
-
-def _find(home: Home, store: Store, arguments: argparse.Namespace) -> tuple[FeedRecord, StoredEntry]:
     from tinyssb_node.daemon.naming import OWN_FEED, find_feed
     from tinyssb_node.daemon.problems import UnknownEntryError
     from tinyssb_node.daemon.setup import read_identity
+    from tinyssb_node.ids import DEFAULT_NETWORK
+    from tinyssb_node.store.sqlite import SqliteStore
 
-    feed, dot, seq = arguments.what.rpartition(".")
-    if dot and seq.isascii() and seq.isdigit():
-        own = read_identity(home)[0].feed_id if feed == OWN_FEED else None
-        record, number = find_feed(store.feeds(), feed, own), int(seq[:12])
-    else:
-        from tinyssb_node.cli.talk import Talk
-
-        with Talk.at_home(arguments.home, arguments.network) as talk:
-            talk.catch_up()
-            row = talk.find_message(arguments.what)
-        record, number = find_feed(store.feeds(), row.feed.hex(), None), row.seq
-    entry = store.entry(record.feed, number) if 0 < number <= record.seq else None
-    if entry is None:
-        held = f"1 to {record.seq}" if record.seq else "none"
-        raise UnknownEntryError(
-            f"This node does not hold entry {number} of {record.feed.hex()}; it holds {held}.",
-            "Wait until it is replicated, or ask for one that is there.",
-        )
-    return record, entry
+    network, _ = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
+    own = read_identity(home)[0].feed_id if feed == OWN_FEED else None
+    with closing(SqliteStore.open_readonly(home.of(network).store)) as store:
+        record = find_feed(store.feeds(), feed, own)
+        entry = store.entry(record.feed, seq) if 0 < seq <= record.seq else None
+        if entry is not None:
+            assert record.dialect is not None, "a feed with entries has a dialect"
+            return record, look_at(store, entry, record.dialect)
+    held = f"1 to {record.seq}" if record.seq else "none"
+    raise UnknownEntryError(
+        f"This node does not hold entry {seq} of {record.feed.hex()}; it holds {held}.",
+        "Wait until it is replicated, or ask for one that is there.",
+    )
 
 
 def _target(output: str | None, name: str) -> Path:
@@ -277,8 +276,13 @@ def _target(output: str | None, name: str) -> Path:
     return path / name if path.is_dir() else path
 
 
-def _await(arguments: argparse.Namespace, record: FeedRecord, held: HeldFile) -> None:
-    """Show how the rest arrives until it is here. Raises NotHereYetError, DaemonUnreachableError."""
+def _await(
+    arguments: argparse.Namespace, record: FeedRecord, held: HeldFile, look: Callable[[], int]
+) -> None:
+    """Show how the rest arrives until it is here; *look* counts what is.
+
+    Raises NotHereYetError, DaemonUnreachableError.
+    """
     import time
 
     from tinyssb_node.cli.client import Client
@@ -292,13 +296,11 @@ def _await(arguments: argparse.Namespace, record: FeedRecord, held: HeldFile) ->
             f"Not all of it is here, and feed {record.feed.hex()} is not followed, so nobody is asked for the rest.",
             f"Follow it: tinyssb follow {record.feed.hex()}",
         )
-    # From here on the entry is known by its place: no id is looked for again and again.
-    arguments.what = f"{record.feed.hex()}.{held.entry.seq}"
     show, done = _screen(held)
     try:
         here = wait_for(
             held.chunks,
-            lambda: _look(arguments)[1].held,
+            look,
             show=show,
             patience_s=arguments.timeout,
             now=time.monotonic,
