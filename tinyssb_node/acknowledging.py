@@ -5,19 +5,28 @@ all stations, each given once by each of them, take a small share of the airtime
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE, Ack, ack_of, serialize_acks
 from tinyssb_node.events import EntryAppended, Event
-from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId
 from tinyssb_node.receipts import Receipts
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.trickle import Entropy
 from tinyssb_node.store.port import Store
+
+
+@dataclass(frozen=True, slots=True)
+class _Owed:
+    """What to say of a feed."""
+
+    ack: Ack
+    more: bool
+    """True if more of the feed is here, with a side chain under way."""
 
 
 class Acknowledging:
@@ -72,33 +81,39 @@ class Acknowledging:
         self._debts.setdefault(feed)
         if self.next_us is None:
             # Everybody got it at about the same time: not all answer at once.
-            spread = 0.25 + 0.75 * self._entropy.random()
-            self.next_us = now_us + int(spread * self.pace_us())
+            part = 0.25 + 0.75 * self._entropy.random()
+            self.next_us = now_us + int(part * self.spread_us())
 
     def take(self, now_us: int) -> bytes | None:
         """The 48 bytes that we acknowledge with, to be published at once; None if it is not time, or there is nothing
         to say."""
         if self.next_us is None or now_us < self.next_us or not self._may_write():
             return None
-        pace_us = self.pace_us()
-        wait_us = self._last_us + pace_us - now_us
+        every_us = self.every_us()
+        wait_us = self._last_us + every_us - now_us
         if wait_us <= 0 and any(
             line.spent(now_us) > content_limits.ACK_SPENT_MAX for line in self._lines.values()
         ):
-            wait_us = pace_us // 4
+            wait_us = every_us // 4
         if wait_us > 0:
             self.next_us = now_us + wait_us
             return None
-        owed = self._owed()
-        self.next_us = now_us + pace_us if self._debts else None
+        content = self._say(self._owed())
+        if content is not None:
+            self._last_us = now_us
+        self.next_us = now_us + every_us if self._debts else None
+        return content
+
+    def _say(self, owed: Mapping[FeedId, _Owed]) -> bytes | None:
+        """What there is room for; of that we owe nothing more, but for what is under way."""
         if not owed:
             return None
-        content, count = serialize_acks(owed.values())
-        for feed in list(owed)[:count]:
+        content, count = serialize_acks(each.ack for each in owed.values())
+        for feed, each in list(owed.items())[:count]:
+            self._receipts.acknowledge(feed, each.ack.seq)
             del self._debts[feed]
-            self._receipts.acknowledge(feed, owed[feed].seq)
-        self._last_us = now_us
-        self.next_us = now_us + pace_us if self._debts else None
+            if each.more:
+                self._debts[feed] = None
         return content
 
     def _may_write(self) -> bool:
@@ -113,21 +128,21 @@ class Acknowledging:
 
     # --- what
 
-    def _owed(self) -> dict[FeedId, Ack]:
+    def _owed(self) -> dict[FeedId, _Owed]:
         """What there is to say of the feeds that we owe for. Those of which nothing is under way are forgotten."""
-        open_chains = [chain for chain in self._store.side_chains() if _waited_for(chain)]
+        first_open: dict[FeedId, int] = {}
+        for chain in self._store.side_chains():
+            if chain.chunks <= content_limits.ACK_CHUNKS_MAX and not chain.broken:
+                first_open.setdefault(chain.feed, chain.seq)
         owed = {}
         for feed in list(self._debts):
             record = self._replica.record(feed)
-            first_open = min(
-                (chain.seq for chain in open_chains if chain.feed == feed), default=record.seq + 1
-            )
             ack = None
             if record.wanted and record.forked_at is None:
-                ack = self._ack(feed, first_open - 1)
+                ack = self._ack(feed, first_open.get(feed, record.seq + 1) - 1)
             if ack is not None:
-                owed[feed] = ack
-            elif first_open > record.seq:
+                owed[feed] = _Owed(ack, feed in first_open)
+            elif feed not in first_open:
                 del self._debts[feed]
         return owed
 
@@ -143,10 +158,19 @@ class Acknowledging:
 
     # --- when
 
-    def pace_us(self) -> int:
+    def every_us(self) -> int:
         """Least time between two acknowledgements of ours, on the faces that are up."""
+        return max(content_limits.ACK_EVERY_US, self._air_us())
+
+    def spread_us(self) -> int:
+        """Within which time all acknowledge the same news."""
+        return max(content_limits.ACK_SPREAD_US, self._air_us())
+
+    def _air_us(self) -> int:
+        """In which time the law of the narrowest radio leaves room for one acknowledgement of everybody, which each
+        of us gives once; 0 where air costs nothing."""
         stations = self._stations()
-        paces_us = [content_limits.ACK_EVERY_US]
+        air_us = 0
         for line in self._lines.values():
             full_us = line.profile.airtime_us[limits.PACKET_SIZE]
             allowance = line.profile.allowance
@@ -154,9 +178,8 @@ class Acknowledging:
                 limit_us, window_us = content_limits.ACK_FREE_PERMILLE, 1_000
             else:
                 limit_us, window_us = allowance.limit_us, allowance.window_us
-            # In a window of the law each of us says one, and each gives the others' once.
-            paces_us.append(stations * full_us * window_us * 1_000 // (limit_us * self._permille))
-        return max(paces_us)
+            air_us = max(air_us, stations * full_us * window_us * 1_000 // (limit_us * self._permille))
+        return air_us
 
     def _stations(self) -> int:
         """About how many write, and may therefore acknowledge: the feeds that have something not too old."""
@@ -168,7 +191,3 @@ class Acknowledging:
         # What is not committed yet came now.
         newest_us = max(last_us, default=0)
         return 1 + sum(not each or each > newest_us - content_limits.RECEIPT_ACTIVE_US for each in last_us)
-
-
-def _waited_for(chain: SideChain) -> bool:
-    return chain.chunks <= content_limits.ACK_CHUNKS_MAX and not chain.broken

@@ -64,8 +64,10 @@ assert SEQ_MAX.bit_length() <= 7 * ACK_SEQ_SIZE_MAX
 ACK_CHUNKS_MAX: Final = 16
 """Packets of a side chain without which an entry is not acknowledged: a text of 1,600 bytes. What is longer may take
 hours on the air, and those who wait to know whether the texts behind it came need not wait for it."""
-ACK_EVERY_US: Final = 600_000_000
-"""Least time between two acknowledgements: entries are for ever, and six an hour tell a person soon enough."""
+ACK_EVERY_US: Final = 1_800_000_000
+"""Least time between two acknowledgements: entries are for ever, and whoever comes later has to fetch them all."""
+ACK_SPREAD_US: Final = 600_000_000
+"""Within this time, or what airtime makes of it, all acknowledge what came after a silence: soon, and not at once."""
 ACK_AIR_PERMILLE: Final = 100
 """Share of what the law allows that all acknowledgements of a mesh may take, if everybody gives each of them once."""
 ACK_FREE_PERMILLE: Final = 100

@@ -73,10 +73,12 @@ class World:
         watchers: Sequence[Watcher] = (),
         keep_events: bool = True,
         spoil: Callable[[bytes], Sequence[bytes]] | None = None,
+        acknowledge_permille: int = 0,
     ) -> None:
         """*medium* makes the channel from the stream of chance it is given; None for streams only. *allowance* is what
         the law gives each node of the air, unless ``add`` says otherwise. *spoil* says what a receiver gets of a packet
-        that it received; None for just that packet."""
+        that it received; None for just that packet. *acknowledge_permille* is the share of airtime that all
+        acknowledgements may take; 0: nobody writes any."""
         self.now_us = 0
         self.inhabitants: dict[str, Inhabitant] = {}
         self.sent: Counter[PacketKind] = Counter()
@@ -95,6 +97,7 @@ class World:
         self._on_acknowledge = _those_who_look("acknowledged", watchers)
         self._keep_events = keep_events
         self._spoil = spoil
+        self._acknowledge_permille = acknowledge_permille
         self._backoff = self.chance("backoff")
         self._medium = medium(self.chance("medium")) if medium is not None else None
         self._allowance = allowance
@@ -181,6 +184,7 @@ class World:
             dialect=dialect,
             boot=Boot(id=f"{name} {boot}", since_us=0),
             verify=self._verify,
+            acknowledge_permille=self._acknowledge_permille,
         )
 
     def _begin(self, inhabitant: Inhabitant) -> None:
