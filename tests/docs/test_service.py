@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from tests.architecture.sources import ROOT
+from tinyssb_node import limits
 from tinyssb_node.cli.main import build_parser
 from tinyssb_node.cli.systemd import FILES
 from tinyssb_node.daemon.problems import Exit
@@ -61,6 +62,16 @@ def test_its_settings_are_where_the_home_leads() -> None:
         "/etc/tinyssb/config.toml": "f",
         "/var/lib/tinyssb/config.toml": "L",
     }
+
+
+def test_the_web_page_may_run_within_it() -> None:
+    """It is a child: another program, on a TCP port that needs no rights."""
+    service = unit()["Service"]
+    assert {"AF_UNIX", "AF_INET", "AF_INET6"} <= set(service["RestrictAddressFamilies"].split())
+    assert not {"NoExecPaths", "TasksMax", "SocketBindDeny", "IPAddressDeny"} & set(service)
+    assert "KillMode" not in service  # all of the service's processes end with it
+    assert limits.WEB_PORT >= 1_024
+    assert int(service["TimeoutStopSec"]) > limits.WEB_END_S
 
 
 def test_a_restart_can_be_told_from_a_power_cut() -> None:
