@@ -29,6 +29,8 @@ LINKS_SHOWN_MAX: Final = 1_000
 """Links in the graph, those with most packets first: every pair of thirty nodes, both ways, and some."""
 POINTS_MAX: Final = 240
 """Steps of a line over time: one every two pixels of a phone's width."""
+STRETCHES_MAX: Final = 168
+"""Columns of delays over time: a week by hours; longer ranges are told by longer stretches."""
 RECENT_SHOWN_MAX: Final = 12
 """Rows in the list of latest entries: one screen."""
 ALERTS_SHOWN_MAX: Final = 100

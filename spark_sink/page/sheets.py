@@ -26,6 +26,7 @@ MAIN: Final = {
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _LINES: Final[Mapping[str, tuple[str, ...]]] = {
     "convergence": ("t_us", "missing"),
+    "over_time": ("from_us", "low_us", "high_us", "n"),
 }
 """Lists of lists, and what their columns are called."""
 

@@ -254,6 +254,27 @@ def test_the_histogram_has_all_copies_and_a_row_shows_its_own(visit: Visit, stor
     assert counts == pytest.approx([2, 0, 4, 4])
 
 
+def test_delays_over_time_are_drawn_once_they_come_into_sight(visit: Visit, story: str) -> None:
+    known = ask(story, "/api/delays")
+    visit.page.set_viewport_size({"width": 1400, "height": 300})
+    page = visit.go("/delays")
+    figure = page.locator("#when .spread")
+    copies = sum(n for _from_us, _low_us, _high_us, n in known["over_time"])
+    expect(figure).to_have_attribute("aria-label", re.compile(f": {copies:,} copies$"))
+    expect(figure.locator("canvas")).to_have_count(0)
+    figure.scroll_into_view_if_needed()
+    figure.locator("canvas").first.wait_for()
+    assert visit.barriers() == []
+    page.locator("#theme").click()
+    figure.hover()
+    with page.expect_download() as picture:
+        page.locator("#when").get_by_role("button", name="PNG").click()
+    assert picture.value.path().read_bytes().startswith(b"\x89PNG")
+    with page.expect_download() as table:
+        page.locator("#when").get_by_role("link", name="CSV").click()
+    assert table.value.path().read_text().count("\n") == 1 + len(known["over_time"])
+
+
 def test_packets_are_filtered_and_held_still(visit: Visit, story: str) -> None:
     known = ask(story, "/api/packets?limit=2000")["rows"]
     page = visit.go("/packets")
@@ -366,6 +387,6 @@ def test_a_time_without_anything_says_so(visit: Visit, view: str, words: str) ->
 def test_drawings_are_saved_as_png(visit: Visit, story: str, view: str) -> None:
     page = visit.go(path_of(story, view))
     with page.expect_download() as download:
-        page.get_by_role("button", name="PNG").click()
+        page.get_by_role("button", name="PNG").first.click()
     assert download.value.suggested_filename.endswith(".png")
     assert download.value.path().read_bytes().startswith(b"\x89PNG")

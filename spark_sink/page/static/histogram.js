@@ -45,7 +45,7 @@ export function rebin(buckets, [low, high], bins) {
 }
 
 /** The delay at a place of the axis. */
-const delayAt = (at) => (2 ** at - 1) * MILLISECOND_US;
+export const delayAt = (at) => (2 ** at - 1) * MILLISECOND_US;
 
 function bars(counts, most, width, height, left, top) {
   const step = width / counts.length;

@@ -1,10 +1,12 @@
 // How late copies come: one histogram on a logarithmic axis for all, or for a node, a feed or a hop; a row for each.
 
+import { pngButton } from "../charts.js";
 import { card, choice, h, setText, tool } from "../dom.js";
-import { count, many, span } from "../format.js";
+import { count, many, moment, span } from "../format.js";
 import { extent, histogram, shareAt, small, under } from "../histogram.js";
 import { nothing } from "../states.js";
 import { savePicture } from "../picture.js";
+import { Spread } from "../spread.js";
 import { csvLink, Table } from "../table.js";
 import { hideTip, showTip } from "../tip.js";
 
@@ -37,7 +39,12 @@ class Delays {
     this.rows = card({ id: "rows", title: "Compared", wide: true, tools: [this.scopes.element, csvLink(() => context.csv(PATH, { scope: this.scope }))] });
     this.table = this.makeTable();
     this.rows.body.append(this.table.element);
-    root.append(h("div", { class: "grid" }, this.large.element, this.rows.element));
+    this.when = card({ id: "when", title: "How delays changed", wide: true, sub: "All copies by when they came and how long they took: the stronger, the more." });
+    const spread = h("div", { class: "chart spread" });
+    this.when.body.append(spread);
+    this.spread = new Spread(spread);
+    this.when.tools.append(pngButton(() => this.spread.canvas(), "delays-over-time", () => `Delays over time, ${moment(this.body?.as_of_us)}`), csvLink(() => context.csv(PATH, { scope: this.scope, table: "over_time" })));
+    root.append(h("div", { class: "grid" }, this.large.element, this.rows.element, this.when.element));
     this.watcher = new ResizeObserver(() => this.box.clientWidth !== this.width && this.drawLarge());
     this.watcher.observe(this.box);
     this.box.addEventListener("pointermove", (event) => this.pointed(event));
@@ -67,7 +74,10 @@ class Delays {
   }
 
   async update({ kind }) {
-    if (kind === "theme") return;
+    if (kind === "theme") {
+      this.spread.redraw();
+      return;
+    }
     const { scope } = this;
     this.body = await this.context.load(PATH, { scope });
     this.axis = extent([this.body.all.buckets, ...this.body.rows.map((row) => row.buckets)]);
@@ -75,6 +85,7 @@ class Delays {
     setText(this.rows.sub, ABOUT[scope]);
     this.table.set(this.body.rows);
     this.drawLarge();
+    this.spread.set(this.body.over_time, this.body.step_us, this.when.sub.textContent);
   }
 
   get shown() {
@@ -107,6 +118,7 @@ class Delays {
 
   close() {
     this.watcher.disconnect();
+    this.spread.close();
   }
 }
 

@@ -114,6 +114,29 @@ def test_delays_in_buckets(database: Path, story: Story, scope: str) -> None:
             assert bucket_of(high_us - 1) == bucket_of(low_us)
 
 
+@pytest.mark.parametrize("scope", ["node", "hop"])
+def test_delays_over_time_are_all_of_them_in_stretches_and_bands(
+    database: Path, story: Story, monkeypatch: pytest.MonkeyPatch, scope: str
+) -> None:
+    rows = [row for row in story.book.rows["delays"].values() if row["scope"] == scope]
+    first_us = min(row["hour_us"] for row in rows)
+    for most in (limits.STRETCHES_MAX, 5):
+        monkeypatch.setattr(limits, "STRETCHES_MAX", most)
+        found = ask(database, "delays", scope=scope, **WHOLE)
+        wanted: Counter[tuple[int, int]] = Counter()
+        for row in rows:
+            stretch = (row["hour_us"] - first_us) // found["step_us"]
+            wanted[
+                first_us + stretch * found["step_us"], -1 if row["bucket"] < 0 else row["bucket"] // 8
+            ] += row["n"]
+        assert len({begin_us for begin_us, _band in wanted}) <= most
+        assert {
+            (begin_us, -1 if high_us == 0 else bucket_of(low_us) // 8): n
+            for begin_us, low_us, high_us, n in found["over_time"]
+        } == dict(wanted)
+        assert all(bucket_of(high) == bucket_of(low) + 8 for _at, low, high, _n in found["over_time"] if high)
+
+
 def test_an_unknown_scope_is_refused(database: Path) -> None:
     with pytest.raises(BadQuestionError, match="node, feed, hop"):
         ask(database, "delays", scope="sideways")
