@@ -275,7 +275,10 @@ def canonical_order(previous: Mapping[MessageId, Sequence[MessageId]]) -> list[M
     It depends on the set of messages only. Messages without predecessors come first. Left out are those of which a
     predecessor is not among them, and all that hang on these. What follows itself, directly or not, is left out too.
     """
-    followers: dict[MessageId, list[MessageId]] = {}
+    # Who follows a message is a chain through two lists: a list for each message would cost half as much time again.
+    latest: dict[MessageId, int] = {}  # where a message's latest follower stands in the lists
+    follower: list[MessageId] = []
+    earlier: list[int] = []  # where the one before stands, -1 for none
     lacking: dict[MessageId, int] = {}
     ready = []
     for id_, follows in previous.items():
@@ -284,18 +287,19 @@ def canonical_order(previous: Mapping[MessageId, Sequence[MessageId]]) -> list[M
             continue
         lacking[id_] = len(follows)
         for one in follows:
-            if one in followers:
-                followers[one].append(id_)
-            else:
-                followers[one] = [id_]
+            earlier.append(latest.get(one, -1))
+            latest[one] = len(follower)
+            follower.append(id_)
     heapify(ready)
     ordered = []
     while ready:
         id_ = heappop(ready)
         ordered.append(id_)
-        for follower in followers.get(id_, ()):
-            left = lacking[follower] - 1
-            lacking[follower] = left
+        at = latest.get(id_, -1)
+        while at >= 0:
+            left = lacking[follower[at]] - 1
+            lacking[follower[at]] = left
             if not left:
-                heappush(ready, follower)
+                heappush(ready, follower[at])
+            at = earlier[at]
     return ordered
