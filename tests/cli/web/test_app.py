@@ -3,7 +3,7 @@
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -131,6 +131,28 @@ def test_what_is_sent_again_for_a_lost_answer_is_said_once() -> None:
         answers.append(post(address, "/api/say", saying()).json)
     assert len(node.said) == 1
     assert answers == [answers[0]] * 4
+
+
+def test_a_node_that_goes_through_what_it_holds_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PATIENCE_S", 0.05)
+    node, go_on = FakeNode(), threading.Event()
+
+    def catch_up(progress: Callable[[int, int], None] = lambda _done, _total: None) -> object:
+        progress(1, 3)
+        return go_on.wait(10)
+
+    monkeypatch.setattr(node, "catch_up", catch_up)
+    with serving(node) as address:
+        answer = ask(address, "/api/messages")
+        assert (answer.status, answer.json["code"]) == (503, "busy")
+        assert "33 % of it is done" in answer.json["message"]
+        assert post(address, "/api/say", saying()).status == 503
+        events = Events(address)
+        assert events.next()["problem"] is None
+        events.close()
+        go_on.set()
+        assert post(address, "/api/say", saying()).status == 200
+        assert ask(address, "/api/messages").status == 200
 
 
 def test_what_was_refused_can_be_sent_again() -> None:

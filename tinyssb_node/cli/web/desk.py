@@ -78,7 +78,7 @@ class Desk:
         self._writer = Worker(opener, "writing")
         self._tick_s = tick_s
         self._sign_s = sign_s
-        self._sent: OrderedDict[str, asyncio.Task[Shape]] = OrderedDict()
+        self._sent: OrderedDict[Saying, asyncio.Task[Shape]] = OrderedDict()
         self._listeners = 0
         self._number = 0
         self._problem: str | None = None
@@ -91,8 +91,7 @@ class Desk:
     async def read(self, view: Callable[[Voice], Shape]) -> Shape:
         """The answer of a view, of what is held now. Raises TooBusyError, CatchingUpError, LocalError."""
 
-        if not self._ready.is_set() and not await _wait(self._ready, limits.PATIENCE_S):
-            raise CatchingUpError(*self._progress)
+        await self._wait_until_ready()
 
         def look(voice: Voice) -> Shape:
             voice.catch_up()
@@ -100,26 +99,35 @@ class Desk:
 
         return await self._reader.with_voice(look)
 
+    async def _wait_until_ready(self) -> None:
+        if not self._ready.is_set() and not await _wait(self._ready, limits.PATIENCE_S):
+            raise CatchingUpError(*self._progress)
+
     async def change(self, deed: Callable[[Voice], Shape]) -> Shape:
         """Do something in the node's name. Raises TooBusyError, LocalError."""
         return await self._writer.with_voice(deed)
 
     async def say(self, saying: Saying) -> Shape:
-        """Publish, once, however often it is asked for by the same page. Raises TooBusyError, LocalError."""
-        sending = self._sent.get(saying.once)
+        """Publish, once, however often it is asked for by the same page.
+
+        Raises TooBusyError, CatchingUpError, LocalError.
+        """
+        await self._wait_until_ready()
+        sending = self._sent.get(saying)
         if sending is None:
             sending = asyncio.create_task(self.change(lambda voice: views.say(voice, saying)))
-            self._sent[saying.once] = sending
+            sending.add_done_callback(lambda task: self._was_said(saying, task))
+            self._sent[saying] = sending
             if len(self._sent) > limits.SENT_MAX:
                 self._sent.popitem(last=False)
-        try:
-            # A page that goes away does not take its message back.
-            found = await asyncio.shield(sending)
-        except LocalError:
-            self._sent.pop(saying.once, None)
-            raise
-        self._tell()
-        return found
+        # A page that goes away does not take its message back.
+        return await asyncio.shield(sending)
+
+    def _was_said(self, saying: Saying, sending: asyncio.Task[Shape]) -> None:
+        if sending.cancelled() or sending.exception() is not None:
+            self._sent.pop(saying, None)
+        else:
+            self._tell()
 
     async def node(self) -> Shape:
         """How the node is. Raises TooBusyError, DaemonUnreachableError."""

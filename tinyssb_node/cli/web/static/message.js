@@ -67,7 +67,8 @@ export class Message {
     if (row.text) {
       const text = visible(row.text);
       const paragraph = h("p", { class: TEXTS.has(row.kind) ? "text" : "text odd", dir: "auto", text: row.cut ? `${text}…` : text });
-      if (!TEXTS.has(row.kind)) parts.push(h("p", { class: "soft", text: `No text, but ${row.kind}:` }));
+      if (row.kind === "file") parts.push(h("p", { class: "soft" }, `A file of ${size(row.size)}; on the node, `, h("code", { text: `tinyssb fetch ${row.id.slice(0, 12)}` }), " saves it:"));
+      else if (!TEXTS.has(row.kind)) parts.push(h("p", { class: "soft", text: `No text, but ${row.kind}:` }));
       parts.push(paragraph);
       if (text.length > FOLD_CHARACTERS || text.split("\n").length > FOLD_LINES) parts.push(this.unfold(paragraph));
       if (row.cut) parts.push(h("p", { class: "soft", text: `Only the beginning of ${size(row.size)}.` }));
