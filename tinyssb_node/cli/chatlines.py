@@ -11,7 +11,9 @@ from tinyssb_node.ids import MessageId
 
 SHORT_MESSAGE = 8
 """Digits of a message id that are shown: enough to tell a million apart, and to type."""
+_NO_DATE = ("----------", "--:--")
 _VIRTUAL = bytes(20)
+"""What public messages follow that follow nothing else: it is no message."""
 
 
 def short(id_: MessageId) -> str:
@@ -26,7 +28,9 @@ def local_minute(wall_us: int) -> tuple[str, str]:
     try:
         moment = time.localtime(wall_us // 1_000_000)
     except (OverflowError, ValueError, OSError):
-        return "----------", "--:--"
+        return _NO_DATE
+    if not 0 < moment.tm_year < 10_000:
+        return _NO_DATE
     return time.strftime("%Y-%m-%d", moment), time.strftime("%H:%M", moment)
 
 

@@ -6,32 +6,34 @@
 Blocking, and for one thread. What the rows hold is described in ``tinyssb_node.daemon.rows``.
 """
 
+from __future__ import annotations
+
 import os
 import socket
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 
 from tinyssb_node import limits
-from tinyssb_node.daemon.config import read_config
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.daemon.protocol import Reply, Request, parse_reply, serialize_request
-from tinyssb_node.daemon.rows import (
-    AirtimeRow,
-    EntryRow,
-    FaceRow,
-    FeedRow,
-    FollowedRow,
-    GosetRow,
-    ImportedRow,
-    PublishedRow,
-    ReceiptRow,
-    ShownRow,
-    StatusRow,
-)
 from tinyssb_node.errors import ContentTooLongError
-from tinyssb_node.feeds.layout import chunks_for
+
+if TYPE_CHECKING:
+    from tinyssb_node.daemon.rows import (
+        AirtimeRow,
+        EntryRow,
+        FaceRow,
+        FeedRow,
+        FollowedRow,
+        GosetRow,
+        ImportedRow,
+        PublishedRow,
+        ReceiptRow,
+        ShownRow,
+        StatusRow,
+    )
 
 
 class DaemonUnreachableError(ProblemError):
@@ -95,7 +97,16 @@ class Client:
         """
         found = Home.find(home, os.environ)
         found.require()
-        return cls(read_config(found).control_socket, network=network)
+        try:
+            return cls(found.control_socket, network=network)
+        except DaemonUnreachableError:
+            # Settings may say another place. They are read now and not first: it takes longer than the question.
+            from tinyssb_node.daemon.config import read_config
+
+            path = read_config(found).control_socket
+            if path == found.control_socket:
+                raise
+        return cls(path, network=network)
 
     def __enter__(self) -> Self:
         return self
@@ -118,6 +129,8 @@ class Client:
         Raises ContentTooLongError, DaemonError (``feed_forked``, ``read_only``).
         """
         if len(content) > limits.CONTENT_PUBLISH_MAX:
+            from tinyssb_node.feeds.layout import chunks_for
+
             # Refused here as the daemon would: a request line could not hold much more.
             raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, 1 + chunks_for(len(content)))
         return cast("PublishedRow", self._ask("publish", content=content.hex(), **self._scope))

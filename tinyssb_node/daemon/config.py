@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.home import CONTROL_SOCKET, Home
 from tinyssb_node.daemon.problems import Exit, ProblemError, UnknownNetworkError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 
@@ -307,7 +307,7 @@ def _faces(reader: _Reader) -> tuple[str, ...]:
 
 def _socket(reader: _Reader, home: Home) -> Path:
     allowed = f"it takes a path, which may have up to {limits.UNIX_PATH_MAX} bytes once it is absolute"
-    path = home.root / Path(reader.text("control.socket", "control.sock", allowed)).expanduser()
+    path = home.root / Path(reader.text("control.socket", CONTROL_SOCKET, allowed)).expanduser()
     if len(str(path).encode()) > limits.UNIX_PATH_MAX or path == home.root:
         raise reader.refuse("control.socket", str(path), allowed)
     return path

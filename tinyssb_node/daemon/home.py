@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from tinyssb_node.daemon.problems import HomeMissingError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+
+CONTROL_SOCKET: Final = "control.sock"
+"""The control socket's name in the home, unless the settings say another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,11 @@ class Home:
     def events(self) -> Path:
         """Folder of event logs, of the default network."""
         return self.root / "events"
+
+    @property
+    def control_socket(self) -> Path:
+        """Where the daemon is asked, unless its settings say another place."""
+        return self.root / CONTROL_SOCKET
 
     def of(self, network: NetworkName) -> "Home":
         """Where the store and the event logs of *network* are."""

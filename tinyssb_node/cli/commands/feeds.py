@@ -119,8 +119,9 @@ def follow(arguments: argparse.Namespace) -> int:
     """Follow a feed."""
     from tinyssb_node.cli.client import Client
 
+    feed = _feed_named(arguments)
     with Client.at_home(arguments.home, arguments.network) as node:
-        row = node.follow(_feed_named(arguments))
+        row = node.follow(feed)
     return _say_followed(arguments, row, "Now following", "Already following")
 
 
@@ -128,8 +129,9 @@ def unfollow(arguments: argparse.Namespace) -> int:
     """Stop following a feed."""
     from tinyssb_node.cli.client import Client
 
+    feed = _feed_named(arguments)
     with Client.at_home(arguments.home, arguments.network) as node:
-        row = node.unfollow(_feed_named(arguments))
+        row = node.unfollow(feed)
     return _say_followed(arguments, row, "No longer following", "Was not following")
 
 

@@ -1,0 +1,161 @@
+"""Two nodes that talk over a link, by the commands that people type."""
+
+import contextlib
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, make_home, tinyssb
+from tests.daemon.test_process_networks import free_udp_port
+from tinyssb_node.daemon.problems import Exit
+
+
+@dataclass
+class Person:
+    """Somebody who types."""
+
+    running: RunningDaemon
+    feed: str
+
+    def types(self, *arguments: str, stdin: bytes = b"") -> str:
+        ended = tinyssb(self.running.home, *arguments, stdin=stdin)
+        assert ended.returncode == 0, ended.stderr.decode()
+        return ended.stdout.decode()
+
+    def objects(self, *arguments: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.types(*arguments, "--json").splitlines()]
+
+    def sees(self, words: str, *arguments: str) -> str:
+        """What a command shows once *words* are in it."""
+        until_s = time.monotonic() + PATIENCE_S
+        while words not in (shown := self.types(*arguments)):
+            assert time.monotonic() < until_s, shown
+        return shown
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, Person]]:
+    face = f"udp:239.5.5.8:{free_udp_port()}?interface=lo&ttl=0"
+    with contextlib.ExitStack() as stack:
+        people = []
+        for name in ("ana", "bob"):
+            home = tmp_path_factory.mktemp(name)
+            feed = make_home(home, face, name=name)
+            people.append(Person(stack.enter_context(daemon(home)), feed.hex()))
+        ana, bob = people
+        ana.types("follow", bob.feed)
+        bob.types("follow", ana.feed)
+        ana.types("alias", "Ana")
+        bob.types("alias", "Bob")
+        ana.sees("Bob", "contacts")
+        bob.sees("Ana", "contacts")
+        yield ana, bob
+
+
+def test_people_talk_and_answer(two: tuple[Person, Person]) -> None:
+    ana, bob = two
+    (first,) = ana.objects("chat", "say", "Is anybody up there?")
+    bob.sees("Is anybody up there?", "chat")
+    (answer,) = bob.objects("chat", "say", "--reply", first["id"][:10], "Yes: at the hut, with soup.")
+    ana.sees("with soup", "chat")
+    ana.types("chat", "say", "-", stdin=b"On the ridge.\nSee you!\n")
+    shown = bob.sees("On the ridge.⏎See you!", "chat")
+    assert f"Ana {ana.feed[:8]}" in shown
+    rows = {row["id"]: row for row in bob.objects("chat")}
+    assert rows[answer["id"]]["previous"] == [first["id"]]
+    thread = [row["text"] for row in ana.objects("thread", "show", first["id"][:8])]
+    assert thread == [row["text"] for row in bob.objects("thread", "show", "public")]
+
+
+def test_private_messages_are_read_by_their_recipients_only(
+    two: tuple[Person, Person], tmp_path: Path
+) -> None:
+    ana, bob = two
+    (said,) = ana.objects("chat", "say", "--with", "bob", "The key is under the stone")
+    assert "The key is under the stone" in bob.sees("The key", "chat", "--with", "ana")
+    (reply,) = bob.objects("chat", "say", "--reply", said["id"], "Found it")
+    ana.sees("Found it", "chat", "--with", "bob")
+    assert "The key" not in ana.types("chat")
+    assert "1" in next(line for line in ana.types("chat", "list").splitlines() if "Bob" in line)
+    # Whoever carries both feeds sees that something was said, and no word of it.
+    make_home(tmp_path / "eve")
+    file = tmp_path / "feeds.tssb"
+    ana.types("export", str(file))
+    with daemon(tmp_path / "eve") as running:
+        eve = Person(running, "")
+        eve.types("import", str(file))
+        assert "Is anybody up there?" in eve.types("chat")
+        assert "stone" not in eve.types("chat", "--with", "ana")
+        assert [eve.objects("search", word) for word in ("stone", "key", "under")] == [[], [], []]
+        (sealed,) = eve.objects("show", ana.feed[:8], str(said["seq"]))
+        assert b"stone" not in bytes.fromhex(sealed["content"])
+    assert [row["private"] for row in ana.objects("search", "stone")] == [True]
+    assert reply["seq"] > 0
+
+
+def test_both_work_on_a_board(two: tuple[Person, Person]) -> None:
+    ana, bob = two
+    ana.types("board", "new", "Hut work")
+    bob.sees("Hut work", "board")
+    bob.types("board", "add-list", "hut work", "To do")
+    bob.types("board", "add-list", "hut work", "Done")
+    ana.sees("Done", "board", "show", "hut work")
+    ana.types("board", "add", "Hut work", "to do", "Wood")
+    bob.sees("Wood", "board", "show", "hut work")
+    bob.types("board", "move", "hut work", "wood", "done")
+    bob.types("board", "assign", "hut work", "wood", "ana")
+    bob.types("board", "comment", "hut work", "wood", "it was wet")
+    ana.sees("it was wet", "board", "show", "hut work", "wood")
+    ana.types("board", "invite", "hut work", "bob")
+    bob.sees("invited", "board", "history", "hut work")
+    bob.types("board", "accept", "hut work")
+    ana.sees("accepted", "board", "history", "hut work")
+    boards = [person.objects("board", "show", "hut work")[0] for person in two]
+    for board in boards:
+        assert board["lists"][0]["cards"] == []
+        assert len(board["members"]) == 2
+    (card,) = boards[0]["lists"][1]["cards"]
+    assert ([one["feed"] for one in card["assigned"]], card["comments"][0]["text"]) == (
+        [ana.feed],
+        "it was wet",
+    )
+    bob.types("board", "remove", "hut work", "wood")
+    bob.types("board", "rename", "hut work", "Hut")
+    ana.sees("Hut  (", "board", "show", "hut")
+    assert "Wood" not in ana.types("board", "show", "hut")
+    assert tinyssb(ana.running.home, "board", "move", "hut", "wood", "done").returncode == Exit.MISSING
+
+
+def test_the_chat_is_followed_as_it_comes(two: tuple[Person, Person]) -> None:
+    ana, bob = two
+    command = [*PROGRAM, "--home", str(ana.running.home), "chat", "--last", "1", "--follow", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["kind"] == "TAV"
+        (said,) = bob.objects("chat", "say", "Now?")
+        assert json.loads(process.stdout.readline())["id"] == said["id"]
+        process.terminate()
+        process.wait(PATIENCE_S)
+
+
+def test_people_are_blocked_and_followed_by_name(two: tuple[Person, Person]) -> None:
+    ana, bob = two
+    assert "No longer showing Bob" in ana.types("block", "bob")
+    assert "not followed" in ana.types("feeds")
+    assert "with soup" not in ana.types("chat")
+    assert "Showing Bob" in ana.types("unblock", "bob")
+    assert "not followed" not in ana.types("feeds")
+    assert f"No longer following {bob.feed}" in ana.types("unfollow", "Bob")
+    assert f"Now following {bob.feed}" in ana.types("follow", "bob")
+
+
+def test_who_has_it_stands_behind_own_messages(two: tuple[Person, Person]) -> None:
+    ana, _ = two
+    (last,) = [line for line in ana.sees(" of 1", "chat").splitlines() if "Is anybody up there?" in line]
+    assert last.endswith("]")
