@@ -1,12 +1,14 @@
 """The questions, asked in SQL. They know nothing of how the tables came to be."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from tinyssb_node.catalog import limits, schema
+from tinyssb_node.catalog.errors import CatalogDamagedError
 from tinyssb_node.catalog.people import People
 from tinyssb_node.catalog.rows import PUBLIC, BoardRow, ConversationRow, Kind, MessageRow, PersonRow
 from tinyssb_node.ids import FeedId, MessageId, Origin
@@ -28,6 +30,24 @@ _ID: Final = MessageId.SIZE
 _DIGITS: Final = frozenset("0123456789abcdef")
 
 _Value = int | str | bytes | None
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+def _question(
+    ask: Callable[Concatenate["Asking", _Given], _Answer],
+) -> Callable[Concatenate["Asking", _Given], _Answer]:
+    """Ask again if the catalog turned out to be damaged, and could be made anew."""
+
+    @wraps(ask)
+    def asked(self: "Asking", /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
+        try:
+            return ask(self, *args, **kwargs)
+        except CatalogDamagedError as error:
+            self._repair(error)
+            return ask(self, *args, **kwargs)
+
+    return asked
 
 
 class Asking:
@@ -44,6 +64,7 @@ class Asking:
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         return int(version)
 
+    @_question
     def conversations(self) -> Sequence[ConversationRow]:
         """All conversations, the one with the latest message first; `PUBLIC` is always among them."""
         shown = self._shown("speakers.feed")
@@ -64,6 +85,7 @@ class Asking:
             found.append(ConversationRow(name=PUBLIC, members=(), messages=0, last=None))
         return sorted(found, key=lambda row: (-(row.last.placed or 0) if row.last else 0, row.name))
 
+    @_question
     def messages(
         self, conversation: str, *, before: int | None = None, after: int | None = None, limit: int = 50
     ) -> Sequence[MessageRow]:
@@ -79,6 +101,7 @@ class Asking:
                 return self._rows(where, root, before, limit)[::-1]
             return self._rows(f"{where} ORDER BY messages.placed DESC LIMIT ?", root, limit)[::-1]
 
+    @_question
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
         """Messages that wait for what they follow, the latest arrivals first."""
         where = (
@@ -88,11 +111,13 @@ class Asking:
         with self._reading():
             return self._rows(where, self._root(conversation), limit)
 
+    @_question
     def message(self, id_: MessageId) -> MessageRow | None:
         """One message."""
         with self._reading():
             return self._one("messages.id = ?", bytes(id_))
 
+    @_question
     def find(self, prefix: str, limit: int = 2) -> Sequence[MessageRow]:
         """Messages whose id begins with these hexadecimal digits, or `FEED.SEQ` with a beginning of the feed."""
         digits, dot, seq = prefix.strip().lower().partition(".")
@@ -109,6 +134,7 @@ class Asking:
                 return self._rows(where, low, high, int(seq), limit)
             return self._rows("messages.id BETWEEN ? AND ? ORDER BY messages.id LIMIT ?", low, high, limit)
 
+    @_question
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
         """All placed messages of the tangle of that root, in canonical order (Kahn, smallest id first)."""
         from tinyssb_node.content.tangle import canonical_order  # noqa: PLC0415 - most questions do without
@@ -118,6 +144,7 @@ class Asking:
         by_id = {row.id: row for row in rows}
         return [by_id[id_] for id_ in canonical_order({row.id: row.previous for row in rows})]
 
+    @_question
     def tips(self, conversation: str) -> Sequence[MessageId]:
         """What a new message of a conversation follows, the latest first."""
         sql = (
@@ -128,6 +155,7 @@ class Asking:
             values = (self._root(conversation), limits.CATALOG_TIPS_MAX)
             return [MessageId(id_) for (id_,) in self._connection.execute(sql, values)]
 
+    @_question
     def search(self, words: str, limit: int = 50) -> Sequence[MessageRow]:
         """Messages with all these words, or longer ones that begin so, the best first. Any text is a valid question."""
         wanted = words[: limits.SEARCH_MAX].encode(errors="replace").decode().replace("\0", " ").split()
@@ -149,16 +177,19 @@ class Asking:
         with self._reading():
             return self._select(f"{sql} messages.number DESC LIMIT ?", values)
 
+    @_question
     def people(self) -> Sequence[PersonRow]:
         """Everybody of whom the node knows, sorted by feed."""
         with self._reading():
             return self._people.all(self._connection)
 
+    @_question
     def person(self, feed: FeedId) -> PersonRow | None:
         """One of them."""
         with self._reading():
             return self._people.one(self._connection, feed)
 
+    @_question
     def boards(self) -> Sequence[BoardRow]:
         """All boards, by name; of more than `limits.CATALOG_BOARDS_MAX` those last worked on."""
         from tinyssb_node.catalog.boards import board_row  # noqa: PLC0415 - most questions do without
@@ -172,10 +203,12 @@ class Asking:
         rows = [board_row(MessageId(root), self.steps(MessageId(root)), last_us) for root, last_us in found]
         return sorted(rows, key=lambda row: (row.name, row.id))
 
+    @_question
     def operations(self, board: MessageId) -> Sequence[MessageRow]:
         """The operations on a board, in canonical order; their `text` is the operation as JSON."""
         return [row for row in self.thread(board) if row.kind is Kind.KAN]
 
+    @_question
     def steps(self, board: MessageId) -> "Sequence[Step]":
         """The operations on a board for `content.board.fold`, in no order."""
         from tinyssb_node.catalog.boards import read_step  # noqa: PLC0415 - most questions do without
@@ -189,7 +222,11 @@ class Asking:
         steps = (read_step(MessageId(id_), FeedId(feed), content) for id_, feed, content in rows)
         return [step for step in steps if step is not None]
 
-    # --- helpers; all but `_reading` within it
+    # --- helpers; all but the first two within `_reading`
+
+    def _repair(self, error: CatalogDamagedError) -> None:
+        """Make a damaged catalog anew. Raises CatalogFailedError if that cannot be."""
+        raise error
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

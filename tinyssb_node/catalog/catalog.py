@@ -111,8 +111,8 @@ class Catalog(Asking):
         try:
             done = self._catch_up(progress)
         except CatalogDamagedError as error:
-            self._renew(error)
-            done = self._catch_up(progress)
+            self._repair(error)
+            done = self._state()[0]
         except (CatalogBusyError, CatalogFullError, CatalogReadOnlyError) as error:
             return CaughtUp(done=0, behind=self.behind(), rebuilt=self._rebuilt, stopped=error.reason)
         rebuilt, self._rebuilt = self._rebuilt, None
@@ -219,7 +219,7 @@ class Catalog(Asking):
             return connection
 
     def _connect_reading(self) -> sqlite3.Connection:
-        """Open what cannot be written; what cannot be read either is made anew in memory, for this process."""
+        """Open what cannot be written; what cannot be read either is made anew in memory."""
         with ExitStack() as undo:
             try:
                 connection = schema.connect(self._path, readonly=True)
@@ -231,19 +231,38 @@ class Catalog(Asking):
             except CatalogFailedError:
                 # Said already: the file could not be opened for writing either.
                 pass
-        self._rebuilt = f"it cannot be kept: {self._stopped}"
+        return self._connect_memory()
+
+    def _connect_memory(self) -> sqlite3.Connection:
+        """A catalog for this process, made of nothing yet."""
+        self._rebuilt = f"it cannot be kept ({self._stopped})"
         self._stopped = None
         connection = schema.connect_memory()
         with schema.writing(connection, self._path):
             schema.make(connection)
         return connection
 
-    def _renew(self, error: CatalogDamagedError) -> None:
-        """Put a new file in the place of a damaged one. Raises CatalogFailedError if that cannot be."""
-        self._connection.close()
-        schema.remove_damaged(self._path)
-        self._connection = self._connect_writing()
+    def _repair(self, error: CatalogDamagedError) -> None:
+        """Make a damaged catalog anew, in memory if its file cannot be written. Raises CatalogFailedError."""
         self._rebuilt = f"it was damaged ({error.reason})"
+        try:
+            with schema.writing(self._connection, self._path):
+                schema.make(self._connection)
+        except CatalogFailedError as second:
+            self._connection.close()
+            self._connection = self._connect_instead(second)
+        self._catch_up(_silent)
+
+    def _connect_instead(self, error: CatalogFailedError) -> sqlite3.Connection:
+        """Another file in the place of one that could not even be emptied."""
+        try:
+            if isinstance(error, CatalogDamagedError):
+                schema.remove_damaged(self._path)
+                return self._connect_writing()
+        except CatalogFailedError as second:
+            error = second
+        self._stopped = error.reason
+        return self._connect_memory()
 
     def _make_anew(self, reason: str, arrival: int, packet: bytes) -> None:
         """Empty the catalog, unless somebody else did so since it was at *arrival*."""

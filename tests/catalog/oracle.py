@@ -1,0 +1,179 @@
+"""The catalog by brute force: what it must say after appends in some order; and people who say anything."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+from tests.catalog.mesh import Author, id_of, post
+from tinyssb_node.catalog.meaning import Meaning, meaning_of
+from tinyssb_node.content import chat
+from tinyssb_node.content.acks import ACK_TYPE
+from tinyssb_node.content.board import create_step
+from tinyssb_node.content.note import Note, serialize_compact, serialize_map
+from tinyssb_node.content.private import SealKey
+from tinyssb_node.content.tangle import Place
+from tinyssb_node.feeds.author import Composed
+from tinyssb_node.ids import FeedId, MessageId
+
+
+class Append(NamedTuple):
+    """What comes at a time: an entry (chunk is None), or a packet of its side chain."""
+
+    entry: Composed
+    chunk: int | None
+
+
+@dataclass
+class Oracle:
+    """Everything kept as it comes, everything looked at again each time."""
+
+    key: SealKey
+    meanings: dict[MessageId, Meaning] = field(default_factory=dict)
+    """Of messages that are whole."""
+    entries: dict[MessageId, tuple[FeedId, int]] = field(default_factory=dict)
+    """Feed and number of those."""
+    order: list[MessageId] = field(default_factory=list)
+    """Of entries, as they arrived."""
+    placed: dict[MessageId, MessageId] = field(default_factory=dict)
+    """Their root, in the order in which they found their place."""
+
+    def take(self, append: Append) -> None:
+        entry, chunk = append
+        id_ = id_of(entry)
+        if chunk is None:
+            self.order.append(id_)
+        if (0 if chunk is None else chunk + 1) < len(entry.chunks):
+            return
+        self.meanings[id_] = self._meaning(entry)
+        self.entries[id_] = (entry.extended.tip.feed, entry.extended.tip.seq)
+        self._place(id_, set(self.placed))
+
+    def _meaning(self, entry: Composed) -> Meaning:
+        tip = entry.extended.tip
+        bodies = b"".join(packet[:100] for packet in entry.chunks)
+        content = (entry.extended.layout.head + bodies)[: entry.extended.layout.size]
+        return meaning_of(entry.packet[7], content, id_of(entry), tip.feed, self.key)
+
+    def _place(self, id_: MessageId, looked_at: set[MessageId]) -> None:
+        ready = [id_] if self._root(id_, looked_at) is not None else []
+        for one in ready:
+            root = self._root(one, looked_at)
+            assert root is not None
+            self.placed[one] = root
+        while ready:
+            looked_at.add(ready.pop(0))
+            for one in [each for each in self.order if each in self.meanings and each not in self.placed]:
+                root = self._root(one, looked_at)
+                if root is not None:
+                    self.placed[one] = root
+                    ready.append(one)
+
+    def _root(self, id_: MessageId, looked_at: set[MessageId]) -> MessageId | None:
+        """The tangle of a message of which all predecessors were looked at; None: it has no place."""
+        meaning = self.meanings[id_]
+        if meaning.space is None or any(not self._stands(id_, one, looked_at) for one in meaning.previous):
+            return None
+        roots = {self.placed[one] for one in meaning.previous}
+        if meaning.root is not None:
+            return meaning.root
+        return roots.pop() if len(roots) == 1 else None
+
+    def _stands(self, id_: MessageId, previous: MessageId, looked_at: set[MessageId]) -> bool:
+        if previous not in looked_at or self.meanings[previous].space != self.meanings[id_].space:
+            return False
+        return self.meanings[id_].root in {None, self.placed[previous]}
+
+    def aliases(self) -> dict[FeedId, str]:
+        """What people call themselves, by the last entry of theirs that says so."""
+        said: dict[FeedId, tuple[int, str]] = {}
+        for id_, meaning in self.meanings.items():
+            feed, seq = self.entries[id_]
+            if meaning.alias is not None:
+                said[feed] = max(said.get(feed, (0, "")), (seq, meaning.alias))
+        return {feed: alias for feed, (_, alias) in said.items()}
+
+    def missing(self, id_: MessageId) -> tuple[MessageId, ...]:
+        placed = set(self.placed)
+        return tuple(one for one in self.meanings[id_].previous if not self._stands(id_, one, placed))
+
+
+LOST = MessageId(bytes([1]) * 20)
+"""What nobody ever said."""
+
+
+@dataclass
+class _Talk:
+    """What was said, by the sort of tangle, so that most follows what it may follow."""
+
+    draw: st.DrawFn
+    said: dict[str, list[MessageId]] = field(default_factory=dict)
+
+    def follows(self, sort: str) -> list[MessageId]:
+        """Some of the last messages of that sort; now and then another one, or one that there is not."""
+        own = self.said.get(sort, [])[-5:]
+        if self.draw(st.integers(0, 7)) == 0:
+            own = [*own, *(one for ids in self.said.values() for one in ids[-2:]), LOST]
+        if not own:
+            return []
+        return self.draw(st.lists(st.sampled_from(own), max_size=3, unique=True))
+
+    def say(self, author: Author, circle: Sequence[Author]) -> Composed:
+        sort = self.draw(
+            st.sampled_from(["chat"] * 5 + ["note"] * 5 + ["secret", "board", "alias", "alias", "ack"])
+        )
+        long = "long " * self.draw(st.sampled_from([0, 0, 0, 30, 70]))
+        entry = self._write(sort, author, circle, long)
+        self.said.setdefault(sort, []).append(id_of(entry))
+        return entry
+
+    def _write(self, sort: str, author: Author, circle: Sequence[Author], long: str) -> Composed:
+        follows = self.follows(sort)
+        if sort == "chat":
+            return author.say(post(f"{long}{author.name}", *follows))
+        if sort == "secret":
+            feeds = [one.feed for one in circle]
+            return author.whisper(post(f"{long}secret", *follows, recipients=feeds), feeds)
+        if sort == "alias":
+            return author.say(chat.Alias(name=f"{author.name} {author.tip.seq}{long}"))
+        if sort == "ack":
+            return author.write(bytes(48), ACK_TYPE)
+        if sort == "board":
+            step = (
+                chat.BoardStep(board=follows[0], previous=tuple(follows), operation="leave")
+                if follows
+                else None
+            )
+            return author.say(step or create_step(f"{long}board"))
+        named = self.draw(st.booleans())
+        if follows and named:
+            root = self.draw(st.sampled_from(self.said.get("note", [])[:2] or [LOST]))
+            return author.write(serialize_map(Note({"chess": Place(root, tuple(follows))}, {"say": long})))
+        return author.write(serialize_compact(Note({"chess": Place(None, tuple(follows))}, long)))
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Append]:
+    """What three people say, in an order in which it may come: each feed in order, each side chain in order."""
+    authors = [Author("ana"), Author("bob"), Author("eve")]
+    talk = _Talk(draw)
+    queues: dict[object, list[Append]] = {author.name: [] for author in authors}
+    for _ in range(draw(st.integers(1, 18))):
+        author = draw(st.sampled_from(authors))
+        queues[author.name].append(Append(talk.say(author, authors[: draw(st.integers(2, 3))]), None))
+    return _mixed(queues, draw(st.randoms(use_true_random=False)))
+
+
+def _mixed(queues: dict[object, list[Append]], random: Random) -> list[Append]:
+    """One of the orders in which it all may come; some side chains never come to an end."""
+    mixed: list[Append] = []
+    while any(queues.values()):
+        name = random.choice([name for name, queue in queues.items() if queue])
+        append = queues[name].pop(0)
+        mixed.append(append)
+        if append.chunk is None and append.entry.chunks:
+            count = len(append.entry.chunks) - random.choice([0, 0, 0, 1])
+            queues[id_of(append.entry)] = [Append(append.entry, number) for number in range(count)]
+    return mixed

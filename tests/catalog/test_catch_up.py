@@ -1,0 +1,196 @@
+"""However the catalog is brought up to date, it is what brute force makes of the store."""
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.catalog.mesh import Author, Home, id_of, post, seed_of
+from tests.catalog.oracle import Append, Oracle, conversations
+from tinyssb_node.catalog import limits
+from tinyssb_node.catalog.catalog import Catalog
+from tinyssb_node.catalog.rows import PUBLIC, Kind
+from tinyssb_node.content.note import Note, serialize_compact
+from tinyssb_node.content.private import SealKey
+from tinyssb_node.content.tangle import FIRST, Place
+
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where a file costs no time: disks that sync are tested elsewhere."""
+TABLES = ("state", "people", "messages", "waits", "circles", "speakers")
+
+
+@contextmanager
+def home_of(name: str) -> Iterator[Home]:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        home = Home(Path(folder) / "home", Author(name))
+        yield home
+        home.close()
+
+
+def keep(home: Home, appends: Sequence[Append]) -> None:
+    for entry, chunk in appends:
+        if chunk is None:
+            home.keep([entry], chunks=0, commit=False)
+        else:
+            home.keep_chunks(entry, chunk, chunk + 1)
+    home.keep([])
+
+
+def dump(home: Home) -> dict[str, list[tuple[object, ...]]]:
+    connection = sqlite3.connect(home.folder / "content.sqlite")
+    tables = {
+        table: connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES
+    }
+    tables["words"] = connection.execute(
+        "SELECT rowid FROM words WHERE words MATCH 'long' ORDER BY 1"
+    ).fetchall()
+    connection.close()
+    return tables
+
+
+def check(catalog: Catalog, oracle: Oracle) -> None:
+    """Every message is where the oracle has it."""
+    places = {id_: number for number, id_ in enumerate(oracle.placed, 1)}
+    for arrived, id_ in enumerate(oracle.order):
+        row = catalog.message(id_)
+        assert row is not None
+        meaning = oracle.meanings.get(id_)
+        assert (row.placed, row.tangle) == (places.get(id_), oracle.placed.get(id_))
+        if meaning is None:
+            assert (row.kind, row.cut) == (Kind.OPAQUE, True), arrived
+            assert row.chunks_held < row.chunks
+        else:
+            assert (row.kind, row.text, row.previous) == (meaning.kind, meaning.text, meaning.previous)
+            assert row.missing == (() if row.placed else oracle.missing(id_))
+            assert row.chunks_held == row.chunks
+    aliases = {person.feed: person.said for person in catalog.people() if person.said is not None}
+    assert aliases == oracle.aliases()
+    for conversation in catalog.conversations():
+        rows = catalog.messages(conversation.name, limit=100)
+        assert len(rows) == conversation.messages
+        assert [row.placed for row in rows] == sorted(row.placed or 0 for row in rows)
+        followed = {one for row in rows for one in row.previous}
+        assert set(catalog.tips(conversation.name)) == {row.id for row in rows} - followed
+        assert conversation.last == (rows[-1] if rows else None)
+
+
+@settings(max_examples=80, deadline=None)
+@given(conversations(), st.data())
+def test_it_is_what_brute_force_makes_of_the_store(appends, data):
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(appends)), max_size=3)))
+    oracle = Oracle(SealKey(seed_of("ana")))
+    with pytest.MonkeyPatch.context() as patch, home_of("ana") as home:
+        patch.setattr(limits, "CATALOG_BATCH", data.draw(st.integers(1, 9)))
+        keep(home, [])
+        with home.catalog() as one, home.catalog() as other:
+            for start, stop in zip([0, *cuts], [*cuts, len(appends)], strict=True):
+                keep(home, appends[start:stop])
+                data.draw(st.sampled_from([one, other])).catch_up()
+            assert [one.catch_up().done, other.catch_up().done] == [0, 0]
+            for append in appends:
+                oracle.take(append)
+            check(other, oracle)
+        grown = dump(home)
+        (home.folder / "content.sqlite").unlink()
+        with home.catalog() as catalog:
+            assert catalog.catch_up().done == len(appends)
+            check(catalog, oracle)
+        assert dump(home) == grown
+
+
+def test_two_at_once_take_turns(monkeypatch):
+    """Each transaction goes on from where anybody's last one ended."""
+    monkeypatch.setattr(limits, "CATALOG_BATCH", 2)
+    ana = Author("ana")
+    with home_of("ana") as home:
+        home.keep(ana.say(post(f"number {number}")) for number in range(9))
+        with home.catalog() as one, home.catalog() as other:
+            turns: list[int] = []
+
+            def meanwhile(done: int, total: int) -> None:
+                turns.append(done)
+                if len(turns) == 2:
+                    assert other.catch_up().done == 5
+
+            assert one.catch_up(meanwhile).done == 4
+            assert turns == [2, 4]
+            assert [row.text for row in one.messages(PUBLIC)] == [f"number {number}" for number in range(9)]
+
+
+def test_progress_counts_up_to_all(monkeypatch):
+    monkeypatch.setattr(limits, "CATALOG_BATCH", 4)
+    ana = Author("ana")
+    with home_of("ana") as home, home.catalog() as catalog:
+        home.keep(ana.say(post("x")) for _ in range(10))
+        told: list[tuple[int, int]] = []
+        catalog.catch_up(lambda done, total: told.append((done, total)))
+        assert told == [(4, 10), (8, 10), (10, 10)]
+
+
+def test_a_chain_that_waited_for_its_beginning_is_placed_at_once():
+    """Longer than Python would recurse."""
+    ana, bob = Author("ana"), Author("bob")
+    first = ana.say(post("first"))
+    chain = [bob.say(post("next", id_of(first)))]
+    for _ in range(1_500):
+        chain.append(bob.say(post("next", id_of(chain[-1]))))
+    with home_of("ana") as home, home.catalog() as catalog:
+        home.keep(chain, commit=False)
+        catalog.catch_up()
+        assert [row.missing for row in catalog.waiting(PUBLIC, 1)] == [(id_of(chain[-2]),)]
+        assert catalog.conversations()[0].messages == 0
+        home.keep([first])
+        assert catalog.catch_up().done == 1 + len(first.chunks)
+        assert catalog.waiting(PUBLIC) == []
+        assert [row.id for row in catalog.messages(PUBLIC, limit=2)] == [id_of(one) for one in chain[-2:]]
+
+
+def test_a_side_chain_that_comes_late_gives_the_message_its_meaning():
+    bob = Author("bob")
+    entry = bob.say(post("so much to say " * 30))
+    with home_of("ana") as home, home.catalog() as catalog:
+        home.keep([entry], chunks=0)
+        for held in range(len(entry.chunks)):
+            catalog.catch_up()
+            row = catalog.message(id_of(entry))
+            assert row is not None
+            assert (row.kind, row.conversation, row.chunks_held) == (Kind.OPAQUE, None, held)
+            assert catalog.search("much") == []
+            home.keep_chunks(entry, held, held + 1)
+            home.keep([])
+        catalog.catch_up()
+        assert catalog.messages(PUBLIC) == [catalog.message(id_of(entry))] == catalog.search("much")
+
+
+def test_a_note_behind_two_roots_is_in_neither_tangle():
+    ana, bob = Author("ana"), Author("bob")
+    one, other = (ana.write(serialize_compact(Note({"chess": FIRST}, name))) for name in ("one", "other"))
+    both = bob.write(serialize_compact(Note({"chess": Place(None, (id_of(one), id_of(other)))}, "both")))
+    reply = bob.write(serialize_compact(Note({"chess": Place(None, (id_of(both),))}, "reply")))
+    with home_of("ana") as home, home.catalog() as catalog:
+        home.keep([both, reply, one, other])
+        catalog.catch_up()
+        rows = [catalog.message(id_of(note)) for note in (one, other, both, reply)]
+        assert [row and (row.placed, row.tangle, row.missing) for row in rows] == [
+            (1, id_of(one), ()),
+            (2, id_of(other), ()),
+            (None, None, ()),
+            (None, None, (id_of(both),)),
+        ]
+
+
+def test_what_waited_is_placed_by_place_and_then_by_arrival():
+    ana, bob = Author("ana"), Author("bob")
+    root = ana.say(post("root"))
+    left, right = (bob.say(post(side, id_of(root))) for side in ("left", "right"))
+    below = [bob.say(post(f"below {number}", id_of(one))) for number, one in enumerate((right, left, right))]
+    with home_of("ana") as home, home.catalog() as catalog:
+        home.keep([left, right, *below, root])
+        catalog.catch_up()
+        placed = [row.text for row in catalog.messages(PUBLIC)]
+        assert placed == ["root", "left", "right", "below 1", "below 0", "below 2"]
