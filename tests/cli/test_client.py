@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemon.processes import make_home
 from tests.docs import pages
 from tinyssb_node import limits
 from tinyssb_node.cli.client import Client, DaemonError, DaemonUnreachableError
+from tinyssb_node.daemon.config import ConfigError
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.daemon.problems import BadRequestError, Exit, VersionError
 from tinyssb_node.errors import ContentTooLongError
@@ -94,6 +96,22 @@ def test_a_daemon_that_hangs_up_or_is_not_there_is_told(tmp_path: Path) -> None:
         client.status()
     with pytest.raises(DaemonUnreachableError, match="not running"):
         Client(tmp_path / "nobody")
+
+
+def test_the_socket_is_where_the_settings_say(tmp_path: Path) -> None:
+    make_home(tmp_path / "home")
+    elsewhere = tmp_path / "s"
+    with answering(tmp_path, reply(result={"pid": 7})) as (client, _):
+        client.status()
+        with pytest.raises(DaemonUnreachableError, match="not running"):
+            Client.at_home(str(tmp_path / "home"))
+        with (tmp_path / "home" / "config.toml").open("a") as config:
+            config.write(f'[control]\nsocket = "{elsewhere}"\n')
+        # The fake takes one connection at a time: that there is one more is all that is asked.
+        Client.at_home(str(tmp_path / "home")).close()
+        (tmp_path / "home" / "config.toml").write_text("socket = ")
+        with pytest.raises(ConfigError, match="not TOML"):
+            Client.at_home(str(tmp_path / "home"))
 
 
 def test_the_example_in_the_manual_is_python() -> None:

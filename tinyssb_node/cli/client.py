@@ -100,7 +100,9 @@ class Client:
         try:
             return cls(found.control_socket, network=network)
         except DaemonUnreachableError:
-            # Settings may say another place. They are read now and not first: it takes longer than the question.
+            # Settings may say another place. They are read now and not first: it takes longer than most questions.
+            if not _settings_name(b"socket", found):
+                raise
             from tinyssb_node.daemon.config import read_config
 
             path = read_config(found).control_socket
@@ -239,3 +241,13 @@ class Client:
             f"The node's daemon does not answer at {self._path} ({error.strerror or error}).",
             "See its log; `tinyssb doctor` may tell more.",
         )
+
+
+def _settings_name(word: bytes, home: Home) -> bool:
+    """Does *word* occur in the settings? True if they cannot be read: who needs them tells why."""
+    try:
+        return word in home.config.read_bytes()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
