@@ -6,6 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from tinyssb_node.catalog.catalog import STORE_FILE, Catalog
+from tinyssb_node.catalog.questions import Questions
+from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import chat, private
@@ -116,3 +118,17 @@ class Home:
 
     def close(self) -> None:
         self.store.close()
+
+
+ANA, BOB, EVE = Author("ana"), Author("bob"), Author("eve")
+SOUP = ANA.say(post("soup at the hut, café included"))
+ANSWER = BOB.say(post("I come \N{STEAMING BOWL}", id_of(SOUP)))
+SECRET = BOB.whisper(post("under the stone", recipients=[ANA.feed, BOB.feed]), [ANA.feed, BOB.feed])
+NAME = BOB.say(chat.Alias(name="bob"))
+EVIL = EVE.say(post("soup is poison", id_of(ANSWER)))
+PUBLIC_TEXTS = ["soup at the hut, café included", "I come \N{STEAMING BOWL}", "soup is poison"]
+"""What of that is public."""
+
+
+def texts(catalog: Questions, conversation: str = PUBLIC) -> list[str]:
+    return [row.text for row in catalog.messages(conversation)]
