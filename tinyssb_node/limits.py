@@ -459,34 +459,3 @@ WEB_END_S: Final = 5.0
 """Seconds after which the daemon kills a page's process that does not end: less than systemd gives the daemon."""
 WEB_RESTART_MAX_S: Final = 300.0
 """Longest wait before the page's process is started again: what keeps it from running is seldom gone sooner."""
-
-# --- The terminal screen (docs/decisions/0029) ------------------------------------------------------------------------
-
-TUI_MESSAGES_MAX: Final = 200
-"""Messages of a conversation at hand: ten screens; further ones are read when one scrolls there."""
-TUI_PEOPLE_MAX: Final = 500
-"""People, feeds and conversations listed at most: nobody scrolls further, and a set has 255 feeds in most meshes."""
-TUI_EVENTS_MAX: Final = 500
-"""Latest lines of the event log at hand: a minute or so of a busy node."""
-TUI_MESSAGE_LINES: Final = 12
-"""Lines of one message in a conversation: half a screen of 24, so that nobody fills one alone."""
-TUI_PAGE_LINES: Final = 2_000
-"""Lines of one message by itself."""
-TUI_NAME_CELLS: Final = 16
-"""Cells of a name: a fifth of a line."""
-TUI_ROOM_MIN: Final = 12
-"""Cells for which a row is drawn at least: before a list has its size, and where a window is hardly open."""
-TUI_ID_DIGITS: Final = 8
-"""Digits of an id shown where there is a name too: 32 bits tell any two apart that nobody made alike."""
-TUI_TODAY_US: Final = 20 * 3_600_000_000
-"""What is older is shown by its date: a time of day would be taken for today's."""
-TUI_LOOK_S: Final = 1.0
-"""Seconds between two looks at the node: bars move as one watches, and a Pi Zero has time left."""
-TUI_LOOKS_PER_RECEIPT: Final = 5
-"""Looks until it is asked again who has what: that changes with what is heard, in minutes."""
-TUI_LOG_S: Final = 0.5
-"""Seconds until the event log is read again where there was nothing new."""
-TUI_TIMEOUT_S: Final = 5.0
-"""Seconds until a daemon that says nothing counts as away."""
-TUI_PASTE_MAX: Final = 65_536
-"""Characters taken at once from the clipboard: what one entry holds at most."""

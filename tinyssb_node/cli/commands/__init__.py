@@ -20,6 +20,7 @@ MODULES: Final = {
     "search": ("search",),
     "receipts": ("receipts",),
     "air": ("faces", "airtime", "ether"),
+    "tui": ("tui",),
     "web": ("web",),
     "radio": ("radio",),
     "demo": ("demo",),

@@ -1,0 +1,32 @@
+"""The first line: who this is and how the node is, or why that is not known."""
+
+from tinyssb_node.cli.tui.lines import ago, clock
+from tinyssb_node.cli.tui.sight import Sight
+
+
+def head_line(sight: Sight) -> str:
+    """One line, unescaped; what is wrong comes first, in words."""
+    status = sight.status
+    who = " tinyssb" if status is None else f" {status['name']} {status['feed'][:8]}"
+    if sight.away is not None:
+        since = "" if sight.away_us is None else f" As of {clock(sight.away_us, sight.now_us)};"
+        return f" ! {sight.away}{since} trying again."
+    if sight.fault is not None:
+        return f" ! {sight.fault} trying again."
+    if status is None:
+        return f"{who}: asking the daemon …"
+    wrong = [f"CANNOT WRITE: {status['read_only']}"] if status["read_only"] else []
+    if status["forked"]:
+        wrong.append(_count(status["forked"], "forked feed"))
+    words = [
+        who,
+        f"up {ago(status['uptime_us'])}",
+        _count(status["faces"], "link"),
+        _count(status["feeds"], "feed"),
+        _count(status["entries"], "entry", "entries"),
+    ]
+    return " | ".join([*(f" ! {one}" for one in wrong), *words])
+
+
+def _count(number: int, word: str, many: str = "") -> str:
+    return f"{number:,} {word if number == 1 else many or word + 's'}"
