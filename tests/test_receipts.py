@@ -197,6 +197,13 @@ def _copy_of_own(entries: int) -> MemoryStore:
     return made.store
 
 
+def test_a_message_that_came_too_early_proves_it_when_its_turn_has_come(bench):
+    first, second = written(BEN, [b"x" * 30, bipf.encode(["DLV", ids_of(bench)[2]])])
+    bench.hear(second.packet)
+    bench.hear(first.packet)
+    assert known(bench) == [(BEN.feed_id, 2, 0)]
+
+
 def test_a_message_that_confirms_anothers_proves_nothing(bench):
     other = written(CYD, [b"x"])[0].extended.tip.id
     texts = [bipf.encode(["DLV", other]), bipf.encode("DLV and so on and on and on.."), b"\x00" * 30]

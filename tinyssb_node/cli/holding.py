@@ -13,6 +13,8 @@ _NAMED_MAX: Final = 3
 def holding_text(row: ReceiptRow, name_of: Callable[[str], str], now_us: int) -> str:
     """Such as `3 of 5, Ana missing since 14:02`. *name_of* makes 64 digits a name that is safe to show; *now_us*, the
     wall clock, decides whether the day is told too."""
+    if not row["expected"]:
+        return "nobody else is known"
     parts = [f"{row['held']} of {row['expected']}"]
     if row["inferred"]:
         parts.append("not proven" if not row["proven"] else f"{row['proven']} proven")

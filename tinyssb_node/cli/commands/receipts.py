@@ -53,14 +53,14 @@ def receipts(arguments: argparse.Namespace) -> int:
     with Client.at_home(arguments.home, arguments.network) as node:
         if arguments.message is not None:
             row = _find(node, arguments.message)
-            print(json.dumps(row) if arguments.json else _page(row, _short))
+            print(json.dumps(row) if arguments.json else _page(row, _names(arguments)))
             return 0
         rows = list(node.receipts(last=arguments.limit))
     if arguments.json:
         for row in rows:
             print(json.dumps(row))
     else:
-        print(_table(rows, _short))
+        print(_table(rows, _names(arguments)))
     return 0
 
 
@@ -84,10 +84,20 @@ def _find(node: Client, name: str) -> ReceiptRow:
     )
 
 
-def _short(feed: str) -> str:
-    from tinyssb_node.cli.render import SHORT_ID
+def _names(arguments: argparse.Namespace) -> Callable[[str], str]:
+    """What everybody is called, safe to show; without the catalog, the beginning of a feed id."""
+    from tinyssb_node.catalog.errors import CatalogFailedError
+    from tinyssb_node.cli.people import SHORT_FEED
+    from tinyssb_node.cli.talk import Talk
+    from tinyssb_node.ids import FeedId
 
-    return feed[:SHORT_ID]
+    try:
+        with Talk.at_home(arguments.home, arguments.network) as talk:
+            talk.catch_up()
+            names = talk.names()
+    except CatalogFailedError:
+        return lambda feed: feed[:SHORT_FEED]
+    return lambda feed: names.shown(FeedId.from_hex(feed))
 
 
 def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
