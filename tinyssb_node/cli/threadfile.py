@@ -14,10 +14,10 @@ from tinyssb_node.cli.talkjson import message_json
 
 FORMAT: Final = "tinyssb-thread"
 VERSION: Final = 1
-_SPECIAL: Final = re.compile(
-    r"[\\`*_\[\]<>|~$@]|&(?=[#\w])|:(?=//)|(?<=www)\.|^[-+#=]|(?<=^\d)[.)]|(?<=^\d\d)[.)]", re.IGNORECASE
-)
+_SPECIAL: Final = re.compile(r"[\\`*_\[\]<>|~$@]|&(?=[#\w])|:(?=//)|(?<=www)\.|^[-+#=]", re.IGNORECASE)
 """What Markdown, in any of its dialects, takes for more than a character, where it does."""
+_NUMBERED: Final = re.compile(r"^(\d{1,9})(?=[.)])")
+"""The number of a list's item."""
 
 
 def as_json(rows: Sequence[MessageRow], names: Names) -> str:
@@ -47,7 +47,7 @@ def _message(row: MessageRow, names: Names) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """*text* in one line of Markdown that shows just these characters."""
-    return _SPECIAL.sub(r"\\\g<0>", one_line(text).lstrip())
+    return _NUMBERED.sub(r"\1\\", _SPECIAL.sub(r"\\\g<0>", one_line(text).lstrip()))
 
 
 def _utc(wall_us: int) -> str:
