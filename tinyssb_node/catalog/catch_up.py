@@ -13,6 +13,7 @@ from tinyssb_node.catalog.placing import Found, Placer, Tie
 from tinyssb_node.catalog.rows import PUBLIC, Kind
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.feeds.layout import Layout
+from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.store.port import FeedRecord, Store, StoredChunk, StoredEntry
 
@@ -39,6 +40,16 @@ class _Person:
 
 
 @dataclass(slots=True)
+class _Begun:
+    """An entry, and what came of its side chain."""
+
+    person: _Person
+    entry: StoredEntry
+    layout: Layout
+    packets: list[bytes] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class _Batch:
     """What is known while one transaction reads appends."""
 
@@ -49,8 +60,10 @@ class _Batch:
     records: dict[FeedId, FeedRecord]
     people: dict[FeedId, _Person] = field(default_factory=dict)
     changed: set[FeedId] = field(default_factory=set)
+    begun: dict[tuple[int, int], _Begun] = field(default_factory=dict)
+    """Messages that came in this transaction and are not whole, by number of the feed and entry."""
     held: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Packets of side chains that came, by number of the feed and entry."""
+    """Packets of the side chains of earlier entries that came."""
     chunks: dict[tuple[int, int], int] = field(default_factory=dict)
     """How many there are in all, as far as somebody asked."""
     circles: set[MessageId] = field(default_factory=set)
@@ -91,6 +104,7 @@ def _read(batch: _Batch, appends: Sequence[StoredEntry | StoredChunk]) -> None:
             _read_entry(batch, append)
         else:
             _read_chunk(batch, append)
+    _keep_beginnings(batch)
     batch.placer.finish()
     rows = [(held, *place) for place, held in batch.held.items()]
     batch.connection.executemany("UPDATE messages SET held = ? WHERE feed = ? AND seq = ?", rows)
@@ -129,9 +143,7 @@ def _read_entry(batch: _Batch, entry: StoredEntry) -> None:
     person.entries, person.last_us = entry.seq, entry.committed_us
     layout = entry_layout(entry, batch.records[entry.feed].dialect)
     if layout.chunks:
-        batch.chunks[person.number, entry.seq] = layout.chunks
-        beginning = Meaning(kind=Kind.OPAQUE, text=layout.head.hex(), cut=True)
-        _keep(batch, person, entry, layout, 0, beginning, Found(0, None, None))
+        batch.begun[person.number, entry.seq] = _Begun(person, entry, layout)
     else:
         _understand(batch, person, entry, layout, layout.head)
 
@@ -140,6 +152,14 @@ def _read_chunk(batch: _Batch, chunk: StoredChunk) -> None:
     """Count a packet of a side chain; the last one lets the message be understood. They come in order, without gaps."""
     person = _person(batch, chunk.feed)
     place = (person.number, chunk.seq)
+    begun = batch.begun.get(place)
+    if begun is not None:
+        begun.packets.append(chunk.packet)
+        if len(begun.packets) == begun.layout.chunks:
+            del batch.begun[place]
+            whole = reassemble(begun.layout, begun.packets)
+            _understand(batch, person, begun.entry, begun.layout, whole)
+        return
     batch.held[place] = chunk.chunk + 1
     if place not in batch.chunks:
         sql = "SELECT coalesce(max(chunks), 0) FROM messages WHERE feed = ? AND seq = ?"
@@ -150,6 +170,14 @@ def _read_chunk(batch: _Batch, chunk: StoredChunk) -> None:
         content = whole_content(batch.store, entry, layout)
         assert content is not None, "the store has what it said came"
         _understand(batch, person, entry, layout, content)
+
+
+def _keep_beginnings(batch: _Batch) -> None:
+    """Write the rows of messages of which packets are missing."""
+    for begun in batch.begun.values():
+        meaning = Meaning(kind=Kind.OPAQUE, text=begun.layout.head.hex(), cut=True)
+        found = Found(0, None, None)
+        _keep(batch, begun.person, begun.entry, begun.layout, len(begun.packets), meaning, found)
 
 
 def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layout, content: bytes) -> None:

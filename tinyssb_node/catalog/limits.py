@@ -4,8 +4,8 @@ from typing import Final
 
 CATALOG_TEXT_MAX: Final = 16_384
 """Characters of a message that are kept for screens and search: some pages; the whole is in the store."""
-CATALOG_BATCH: Final = 1_000
-"""Appends that are read in one transaction: a tenth of a second on a PC, for which another process may have to wait."""
+CATALOG_BATCH: Final = 2_000
+"""Appends that are read in one transaction: a fifth of a second on a PC, for which another process may have to wait."""
 CATALOG_BUSY_S: Final = 5.0
 """Longest wait for another process that writes the catalog: many of its transactions."""
 CATALOG_CACHE_KIB: Final = 16_384
