@@ -92,6 +92,13 @@ def test_every_edge_is_drawn_or_told_and_nothing_else(graph: Graph, lanes_max: i
         assert {one for _, one in told} <= {"?"}
 
 
+@given(graphs(), st.integers(2, 9), st.integers(0, 14))
+def test_a_part_is_drawn_as_it_is_in_the_whole(graph: Graph, lanes_max: int, first: int) -> None:
+    whole, part = list(draw(graph, lanes_max)), list(draw(graph, lanes_max, first=first))
+    assert whole[len(whole) - len(part) :] == part
+    assert [line.message for line in part if line.message] == [message for message, _ in graph[first:]]
+
+
 def test_a_line_that_is_left_out_is_noticed() -> None:
     """The reader above can fail."""
     lines = list(draw(GRAPHS["branches"], 8))

@@ -151,6 +151,9 @@ def test_people_are_listed_named_and_blocked(own: Talkers) -> None:
     assert "The daemon is not running" in text
     assert f"tinyssb unfollow {own.feed(EVE)}" in text
     assert "owned" not in said(own, "chat")
+    for command in (["thread", "show", "public"], ["thread", "export", "public"]):
+        assert "(blocked)" in (text := said(own, *command))
+        assert "owned" not in text
     assert [row["blocked"] for row in objects(own, "contacts") if row["feed"] == own.feed(EVE)] == [True]
     (row,) = objects(own, "unblock", own.feed(EVE)[:8])
     assert (row["blocked"], row["daemon_told"]) == (False, False)

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tinyssb_node.cli import limits
-from tinyssb_node.cli.chatlines import short
+from tinyssb_node.cli.chatlines import SHORT_MESSAGE, short
 from tinyssb_node.cli.people import Names, alike
 from tinyssb_node.cli.safetext import one_line, wrapped
 from tinyssb_node.content.board import Board, Column, Item
 from tinyssb_node.daemon.problems import Exit, ProblemError
-from tinyssb_node.ids import FeedId
+from tinyssb_node.ids import FeedId, MessageId
 
 
 class UnknownThingError(ProblemError):
@@ -62,12 +62,12 @@ def _find(things: Sequence[Thing], text: str, what: str) -> Thing:
 def board_lines(board: Board, names: Names, width: int | None) -> Iterator[str]:
     """A board: its lists one below the other, a card a line."""
     most = width or limits.LINE_CELLS
-    yield f"{one_line(board.name, most - 20)}  ({short(board.id)})"
+    yield _headed(board.name, board.id, most)
     if board.members:
         yield one_line("members: " + _named(board.members, names), most)
     for column in board.columns:
         yield ""
-        yield f"{one_line(column.name, most - 20)}  ({short(column.id)})"
+        yield _headed(column.name, column.id, most)
         for item in column.items:
             yield f"  {short(item.id)}  {one_line(_card(item, names), most - 12)}"
         if not column.items:
@@ -75,7 +75,13 @@ def board_lines(board: Board, names: Names, width: int | None) -> Iterator[str]:
     left = sum(len(column.items) for column in board.removed_columns)
     if left:
         yield ""
-        yield f"{left} cards are on lists that somebody removed."
+        are = "1 card is" if left == 1 else f"{left} cards are"
+        yield one_line(f"{are} on lists that somebody removed.", most)
+
+
+def _headed(name: str, id_: MessageId, most: int) -> str:
+    """A name with its id behind it."""
+    return f"{one_line(name, most - SHORT_MESSAGE - 4)}  ({short(id_)})"
 
 
 def _card(item: Item, names: Names) -> str:
@@ -90,14 +96,14 @@ def _card(item: Item, names: Names) -> str:
 def card_lines(item: Item, names: Names, width: int | None) -> Iterator[str]:
     """A card with its description and comments."""
     most = width or limits.LINE_CELLS
-    yield f"{one_line(item.name, most - 12)}  ({short(item.id)})"
+    yield _headed(item.name, item.id, most)
     if item.assignees:
         yield one_line("assigned to: " + _named(item.assignees, names), most)
     if item.description:
         yield from (f"  {line}" for line in wrapped(item.description, most - 2, limits.MESSAGE_LINES_MAX))
     for comment in item.comments:
         yield ""
-        yield f"{short(comment.id)}  {names.shown(comment.author)}"
+        yield one_line(f"{short(comment.id)}  {names.of(comment.author)}", most)
         yield from (f"  {line}" for line in wrapped(comment.text, most - 2, limits.MESSAGE_LINES_MAX))
 
 

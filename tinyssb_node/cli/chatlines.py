@@ -11,6 +11,8 @@ from tinyssb_node.ids import MessageId
 
 SHORT_MESSAGE = 8
 """Digits of a message id that are shown: enough to tell a million apart, and to type."""
+BLOCKED = "(blocked)"
+"""In the place of what somebody said whom our user does not want to see, where others' messages hang on it."""
 _NO_DATE = ("----------", "--:--")
 _VIRTUAL = bytes(20)
 """What public messages follow that follow nothing else: it is no message."""
@@ -123,6 +125,8 @@ class Lines:
         return " (written {} {})".format(*local_minute(row.said_us))
 
     def _block(self, when: str, row: MessageRow, text: str, note: str) -> Iterator[str]:
+        if self.names.is_blocked(row.feed):
+            text = BLOCKED
         head = f"{when}  {short(row.id)}  {padded(self.names.shown(row.feed), self.name_cells)}  "
         if self.width is None:
             yield f"{head}{one_line(text)}{f'  {note}' if note else ''}"

@@ -54,14 +54,14 @@ class Line(Generic[Id]):
 
 
 def draw(
-    messages: Sequence[tuple[Id, Sequence[Id]]], lanes_max: int, glyphs: str = UNICODE
+    messages: Sequence[tuple[Id, Sequence[Id]]], lanes_max: int, glyphs: str = UNICODE, first: int = 0
 ) -> Iterator[Line[Id]]:
-    """Draw *messages*, each with what it follows, given in an order in which nothing is before what it follows.
+    """Draw *messages* from number *first* on, each with what it follows; nothing is before what it follows.
 
     What a message follows and is not before it is in ``apart``.
     """
     assert lanes_max >= 2
-    return _Graph(messages, lanes_max, glyphs).lines()
+    return _Graph(messages, lanes_max, glyphs).lines(first)
 
 
 class _Graph(Generic[Id]):
@@ -79,29 +79,27 @@ class _Graph(Generic[Id]):
         self._ended: int | None = None
         """The column of a dot right above from which nothing goes on."""
 
-    def lines(self) -> Iterator[Line[Id]]:
-        for message, previous in self._messages:
-            yield from self._message(message, tuple(dict.fromkeys(previous)))
+    def lines(self, first: int) -> Iterator[Line[Id]]:
+        for number, (message, previous) in enumerate(self._messages):
+            yield from self._message(message, tuple(dict.fromkeys(previous)), shown=number >= first)
 
-    def _message(self, message: Id, previous: tuple[Id, ...]) -> Iterator[Line[Id]]:
+    def _message(self, message: Id, previous: tuple[Id, ...], *, shown: bool) -> Iterator[Line[Id]]:
         reached = [one for one in previous if one in self._lane_of]
-        apart = tuple(one for one in previous if one not in self._lane_of)
         columns = sorted(self._lane_of[one] for one in reached)
-        above = [lane is not None for lane in self._lanes]
+        above = [lane is not None for lane in self._lanes] if shown else []
         self._followers.subtract(previous)
-        ending = [self._lane_of[one] for one in reached if not self._followers[one]]
+        ending = [self._lane_of.pop(one) for one in reached if not self._followers[one]]
         for column in ending:
-            ended = self._lanes[column]
-            assert ended is not None
-            del self._lane_of[ended]
             self._lanes[column] = None
         column = min(ending) if ending else self._free()
-        if any(one != column for one in columns):
-            yield Line(self._joint(column, columns, above), None)
-        elif not columns and column == self._ended:
-            # Right below the other dot this one would seem to follow it.
-            yield Line(self._row(None), None)
-        yield Line(self._row(column), message, apart)
+        if shown:
+            if any(one != column for one in columns):
+                yield Line(self._joint(column, columns, above), None)
+            elif not columns and column == self._ended:
+                # Right below the other dot this one would seem to follow it.
+                yield Line(self._row(None), None)
+            apart = tuple(one for one in previous if one not in reached)
+            yield Line(self._row(column), message, apart)
         self._ended = column
         if self._followers[message] > 0 and column < self._last:
             self._lanes += [None] * (column + 1 - len(self._lanes))

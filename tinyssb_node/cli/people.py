@@ -59,6 +59,11 @@ class Names:
         person = self._people.get(feed)
         return person is not None and person.own
 
+    def is_blocked(self, feed: FeedId) -> bool:
+        """Does our user want to see nothing of it?"""
+        person = self._people.get(feed)
+        return person is not None and person.blocked
+
     def name(self, feed: FeedId) -> str | None:
         """One word for *feed*, unescaped: with a question mark behind it if others are called so; None for no name."""
         person = self._people.get(feed)

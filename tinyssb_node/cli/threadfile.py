@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tinyssb_node.catalog.rows import MessageRow
-from tinyssb_node.cli.chatlines import said, short
+from tinyssb_node.cli.chatlines import BLOCKED, said, short
 from tinyssb_node.cli.people import Names
 from tinyssb_node.cli.safetext import one_line, safe
 from tinyssb_node.cli.talkjson import message_json
@@ -41,7 +41,8 @@ def _message(row: MessageRow, names: Names) -> Iterator[str]:
     answer = f", after {follows}" if follows else ""
     yield f"**{escaped(names.of(row.feed))}**, {_utc(row.committed_us)}, {short(row.id)}{answer}"
     yield ""
-    yield from (f"> {escaped(line)}".rstrip() for line in safe(said(row)).split("\n"))
+    text = BLOCKED if names.is_blocked(row.feed) else safe(said(row))
+    yield from (f"> {escaped(line)}".rstrip() for line in text.split("\n"))
     yield ""
 
 

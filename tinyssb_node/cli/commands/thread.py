@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tinyssb_node.catalog.rows import MessageRow
-    from tinyssb_node.cli.graph import Line
     from tinyssb_node.cli.people import Names
     from tinyssb_node.cli.talk import Talk
-    from tinyssb_node.ids import MessageId
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -121,7 +119,7 @@ def _draw(rows: Sequence[MessageRow], first: int, behind: int, names: Names, *, 
     by_id = {row.id: row for row in rows}
     told = [(row.id, [one for one in row.previous if any(one)]) for row in rows[:behind]]
     glyphs = ASCII if ascii_only or not can_draw(UNICODE) else UNICODE
-    drawn = _from(first, list(draw(told, limits.LANES_MAX, glyphs)))
+    drawn = list(draw(told, limits.LANES_MAX, glyphs, first))
     if first:
         print(f"({first:,} messages before)")
     lanes = max((len(line.drawing) for line in drawn), default=0)
@@ -136,17 +134,6 @@ def _draw(rows: Sequence[MessageRow], first: int, behind: int, names: Names, *, 
             print(f"{drawing:<{lanes}}  {text}".rstrip())
     if behind < len(rows):
         print(f"({len(rows) - behind:,} messages behind)")
-
-
-def _from(first: int, drawn: Sequence[Line[MessageId]]) -> Sequence[Line[MessageId]]:
-    """*drawn* from the dot of message number *first* on, with the line that leads to it."""
-    dots = -1
-    for number, line in enumerate(drawn):
-        dots += line.message is not None
-        if dots == first:
-            leads = number > 0 and drawn[number - 1].message is None
-            return drawn[number - leads :]
-    return []
 
 
 def continued(drawing: str, glyphs: str) -> str:

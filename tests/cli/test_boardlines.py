@@ -1,0 +1,97 @@
+"""Boards as lines, and which list or card is meant."""
+
+from dataclasses import replace
+
+import pytest
+import wcwidth
+
+from tests.catalog.fake import ANA, BOB, HOSTILE_TEXT, small_mesh
+from tinyssb_node.cli.boardlines import (
+    AmbiguousThingError,
+    UnknownThingError,
+    board_lines,
+    card_lines,
+    find_card,
+    find_list,
+    find_thing,
+)
+from tinyssb_node.cli.people import Names
+from tinyssb_node.content.board import Board, Column, Comment, Item
+from tinyssb_node.ids import MessageId
+
+NAMES = Names(small_mesh().people(), {BOB})
+
+
+def id_(number: int) -> MessageId:
+    return MessageId(bytes([number]) * 20)
+
+
+def item(number: int, name: str, column: int) -> Item:
+    return Item(
+        id=id_(number),
+        name=name,
+        column=id_(column),
+        description=HOSTILE_TEXT,
+        color="black",
+        assignees=(ANA, BOB),
+        comments=(Comment(id_(99), BOB, HOSTILE_TEXT),),
+        removed=False,
+    )
+
+
+def column(number: int, name: str, *items: Item) -> Column:
+    return Column(id=id_(number), name=name, items=items, removed=False)
+
+
+BOARD = Board(
+    id=id_(1),
+    name="Hut",
+    flags=(),
+    columns=(
+        column(2, "To do", item(0x21, "Wood", 2), item(0x22, "wood", 2)),
+        column(3, "Wood"),
+        column(4, HOSTILE_TEXT, item(0x23, HOSTILE_TEXT, 4)),
+    ),
+    removed_columns=(column(5, "Old", item(0x24, "Left", 5)),),
+    removed_items=(),
+    members=(ANA,),
+    invitations=(),
+    history=(),
+    tips=(id_(1),),
+)
+
+
+def test_things_are_found_by_name_and_by_digits() -> None:
+    assert find_list(BOARD, "to DO").id == id_(2)
+    assert find_list(BOARD, "wood").id == id_(3)
+    assert find_card(BOARD, "2121").id == id_(0x21)
+    assert find_thing(BOARD, "0404").id == id_(4)
+    with pytest.raises(AmbiguousThingError, match="one of 2: 21212121, 22222222"):
+        find_card(BOARD, "wood")
+    with pytest.raises(AmbiguousThingError, match="one of 3"):
+        find_thing(BOARD, "wood")
+    for nothing in ("", "left", "\x1b[2J"):
+        with pytest.raises(UnknownThingError) as caught:
+            find_card(BOARD, nothing)
+        assert "\x1b" not in caught.value.message
+
+
+@pytest.mark.parametrize("width", [24, 80, None])
+def test_no_line_is_wider_than_the_terminal(width: int | None) -> None:
+    for lines in (
+        board_lines(BOARD, NAMES, width),
+        *(card_lines(one, NAMES, width) for one in BOARD.columns[2].items),
+    ):
+        for line in lines:
+            assert 0 <= wcwidth.wcswidth(line) <= (width or 200)
+            assert "\n" not in line
+
+
+def test_a_board_says_what_it_has() -> None:
+    text = "\n".join(board_lines(BOARD, NAMES, None))
+    assert text.startswith(f"Hut  (01010101)\nmembers: me {ANA.hex()[:8]}\n\nTo do  (02020202)\n")
+    assert f"  21212121  Wood – me {ANA.hex()[:8]}, Bob from the hut {BOB.hex()[:8]} (1 comment)" in text
+    assert "Wood  (03030303)\n  (nothing)" in text
+    assert text.endswith("1 card is on lists that somebody removed.")
+    two = replace(BOARD, removed_columns=BOARD.removed_columns * 2, members=())
+    assert "\n".join(board_lines(two, NAMES, None)).endswith("2 cards are on lists that somebody removed.")
