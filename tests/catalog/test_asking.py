@@ -199,3 +199,30 @@ def test_a_file_is_shown_to_all_and_followed_by_nobody(home, catalog):
     assert row.text == '{"name": "map.webp", "type": "image/webp", "size": 300}'
     assert row.id not in catalog.tips(PUBLIC)
     assert catalog.search("map.webp") == [row]
+
+
+def test_a_thread_is_read_as_somebody_goes_through_it(home, catalog, monkeypatch):
+    monkeypatch.setattr(limits, "CATALOG_PAGE", 3)
+    author = Author("pages of threads")
+    home.keep([author.say(post(f"{number}", id_of(EVIL))) for number in range(8)])
+    catalog.catch_up()
+    thread = catalog.thread(chat.PUBLIC_ROOT)
+    rows = list(thread)
+    assert [row.id for row in rows[:3]] == [id_of(SOUP), id_of(ANSWER), id_of(EVIL)]
+    assert [row.id for row in rows[3:]] == sorted(row.id for row in rows[3:])
+    assert (len(thread), thread[4], list(thread[-2:]), rows[7] in thread) == (11, rows[4], rows[-2:], True)
+    with pytest.raises(IndexError):
+        thread[11]
+    assert list(catalog.thread(MessageId(bytes(20)))) == []
+
+
+def test_so_many_conversations_are_listed_and_the_public_one_always(home, catalog, monkeypatch):
+    monkeypatch.setattr(limits, "CATALOG_CONVERSATIONS_MAX", 3)
+    crowd = [[ANA.feed, FeedId(bytes([number]) * 32)] for number in range(5)]
+    secrets = [EVE_CIRCLES.whisper(post(f"{feeds[1][0]}", recipients=feeds), [ANA.feed]) for feeds in crowd]
+    home.keep(secrets)
+    catalog.catch_up()
+    assert [row.last and row.last.text for row in catalog.conversations()] == ["4", "3", "soup is poison"]
+
+
+EVE_CIRCLES = Author("circles")

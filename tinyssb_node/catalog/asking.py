@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from tinyssb_node.catalog import limits, schema
 from tinyssb_node.catalog.errors import CatalogDamagedError
+from tinyssb_node.catalog.pages import Pages
 from tinyssb_node.catalog.people import People
 from tinyssb_node.catalog.rows import PUBLIC, BoardRow, ConversationRow, Kind, MessageRow, PersonRow
 from tinyssb_node.ids import FeedId, MessageId, Origin
@@ -22,6 +23,7 @@ SELECT messages.number, messages.id, people.feed, seq, committed_us, said_us, or
 FROM messages JOIN people ON people.number = messages.feed
 LEFT JOIN circles ON space = 'chat' AND circles.root = messages.root
 """
+_TIES: Final = "SELECT number, id, previous FROM messages"
 _CONVERSATIONS: Final = """
 SELECT circles.root, name, members, coalesce(sum(messages), 0), max(placed) FROM circles
 LEFT JOIN speakers ON speakers.root = circles.root
@@ -66,10 +68,17 @@ class Asking:
 
     @_question
     def conversations(self) -> Sequence[ConversationRow]:
-        """All conversations, the one with the latest message first; `PUBLIC` is always among them."""
+        """Conversations, the one with the latest message first; `PUBLIC` is always among them.
+
+        Of more than `limits.CATALOG_CONVERSATIONS_MAX` the latest.
+        """
         shown = self._shown("speakers.feed")
         with self._reading():
-            rows = self._connection.execute(f"{_CONVERSATIONS} {shown} GROUP BY circles.root").fetchall()
+            sql = (
+                f"{_CONVERSATIONS} {shown} GROUP BY circles.root "
+                "ORDER BY name = 'public' DESC, max(placed) DESC, circles.root LIMIT ?"
+            )
+            rows = self._connection.execute(sql, (limits.CATALOG_CONVERSATIONS_MAX,)).fetchall()
             found = [
                 ConversationRow(
                     name=name,
@@ -137,12 +146,7 @@ class Asking:
     @_question
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
         """All placed messages of the tangle of that root, in canonical order (Kahn, smallest id first)."""
-        from tinyssb_node.content.tangle import canonical_order  # noqa: PLC0415 - most questions do without
-
-        with self._reading():
-            rows = self._rows("messages.root = ? AND messages.placed IS NOT NULL", bytes(root))
-        by_id = {row.id: row for row in rows}
-        return [by_id[id_] for id_ in canonical_order({row.id: row.previous for row in rows})]
+        return self._thread("root = ? AND placed IS NOT NULL", bytes(root))
 
     @_question
     def tips(self, conversation: str) -> Sequence[MessageId]:
@@ -206,7 +210,7 @@ class Asking:
     @_question
     def operations(self, board: MessageId) -> Sequence[MessageRow]:
         """The operations on a board, in canonical order; their `text` is the operation as JSON."""
-        return [row for row in self.thread(board) if row.kind is Kind.KAN]
+        return self._thread("root = ? AND placed IS NOT NULL AND kind = 'KAN'", bytes(board))
 
     @_question
     def steps(self, board: MessageId) -> "Sequence[Step]":
@@ -247,6 +251,24 @@ class Asking:
             return ""
         literals = ", ".join(f"x'{feed.hex()}'" for feed in blocked)
         return f" AND {column} NOT IN (SELECT number FROM people WHERE feed IN ({literals}))"  # noqa: S608 - digits
+
+    def _thread(self, where: str, root: bytes) -> "Pages":
+        """Messages of one tangle in canonical order; of messages that are not in memory only their ids are."""
+        from tinyssb_node.content.tangle import canonical_order  # noqa: PLC0415 - most questions do without
+
+        with self._reading():
+            rows = self._connection.execute(f"{_TIES} WHERE {where}", (root,)).fetchall()
+        numbers = {MessageId(id_): number for number, id_, _ in rows}
+        order = canonical_order({MessageId(id_): _ids(previous) for _, id_, previous in rows})
+        return Pages(self._numbered, [numbers[id_] for id_ in order])
+
+    @_question
+    def _numbered(self, numbers: Sequence[int]) -> Sequence[MessageRow]:
+        """Messages by their numbers, in that order; those that are not there any more left out."""
+        marks = ", ".join("?" * len(numbers))
+        with self._reading():
+            found = {row.arrival: row for row in self._rows(f"messages.number IN ({marks})", *numbers)}
+        return [found[number] for number in numbers if number in found]
 
     def _one(self, where: str, *values: _Value) -> MessageRow | None:
         return next(iter(self._rows(where, *values)), None)

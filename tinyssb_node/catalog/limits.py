@@ -12,6 +12,10 @@ CATALOG_CACHE_KIB: Final = 16_384
 """Memory for pages of the catalog: what a transaction changes stays in it, so that others can read meanwhile."""
 CATALOG_TIPS_MAX: Final = 64
 """Tips of a conversation that are told: more than any message of ours names."""
+CATALOG_PAGE: Final = 200
+"""Messages of a thread that are in memory at a time: 3 MB if all are as long as may be."""
+CATALOG_CONVERSATIONS_MAX: Final = 256
+"""Conversations that are listed, the latest ones: anybody may begin one with us, with anybody named in it."""
 CATALOG_BOARDS_MAX: Final = 256
 """Boards that are listed, those last worked on: among more one searches."""
 CIRCLE_NAME_DIGITS: Final = 16

@@ -18,7 +18,10 @@ class Questions(Protocol):
     """
 
     def conversations(self) -> Sequence[ConversationRow]:
-        """All conversations, the one with the latest message first; `PUBLIC` is always among them."""
+        """Conversations, the one with the latest message first; `PUBLIC` is always among them.
+
+        Of more than `limits.CATALOG_CONVERSATIONS_MAX` the latest.
+        """
         ...
 
     def messages(
@@ -40,7 +43,10 @@ class Questions(Protocol):
         ...
 
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
-        """All placed messages of the tangle of that root, in canonical order (Kahn, smallest id first)."""
+        """All placed messages of the tangle of that root, in canonical order (Kahn, smallest id first).
+
+        Thousands may be in it: they are read from the disk while somebody goes through them.
+        """
         ...
 
     def tips(self, conversation: str) -> Sequence[MessageId]:
