@@ -6,7 +6,6 @@ import pytest
 
 from tests.docs import pages
 from tinyssb_node import errors
-from tinyssb_node.catalog.errors import CatalogBusyError, ContactsError
 from tinyssb_node.daemon import problems
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
@@ -29,8 +28,6 @@ FEED = FeedId(bytes(32))
         (errors.IdentityExposedError(Path("/h/identity"), 0o644), "failed", Exit.PERMISSION),
         (errors.IdentityMissingError(Path("/h/identity")), "failed", Exit.MISSING),
         (errors.CircleSizeError(9, 7), "failed", Exit.DATA),
-        (ContactsError(Path("/h/contacts.json"), "no", "Do."), "failed", Exit.DATA),
-        (CatalogBusyError(Path("/h/content.sqlite"), "busy"), "failed", Exit.BUSY),
         (FaceSpecError("x", "y", "z"), "failed", Exit.CONFIG),
         (problems.UnknownFeedError("No such feed.", "Look."), "unknown_feed", Exit.MISSING),
         (errors.LocalError(), "failed", Exit.SOFTWARE),

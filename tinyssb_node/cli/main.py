@@ -57,9 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = int(arguments.run(arguments))
         sys.stdout.flush()
     except LocalError as error:
-        from tinyssb_node.daemon.explain import explain
+        from tinyssb_node.cli.explaining import explained
 
-        explanation = explain(error)
+        explanation = explained(error)
         say_error(explanation.message, explanation.hint)
         return int(explanation.exit_code)
     except BrokenPipeError:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from tinyssb_node import errors
-from tinyssb_node.catalog import errors as catalog_errors
 from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
 from tinyssb_node.faces.errors import (
     EtherOpenError,
@@ -41,12 +40,6 @@ _EXITS: dict[type[errors.LocalError], Exit] = {
     errors.UnsayableMessageError: Exit.DATA,
     errors.CircleSizeError: Exit.DATA,
     errors.ReaderKeyError: Exit.DATA,
-    catalog_errors.ContactsError: Exit.DATA,
-    catalog_errors.CatalogFailedError: Exit.STORAGE,
-    catalog_errors.CatalogDamagedError: Exit.DATA,
-    catalog_errors.CatalogFullError: Exit.STORAGE,
-    catalog_errors.CatalogReadOnlyError: Exit.PERMISSION,
-    catalog_errors.CatalogBusyError: Exit.BUSY,
     errors.OptionError: Exit.CONFIG,
     errors.ScenarioFileError: Exit.CONFIG,
 }

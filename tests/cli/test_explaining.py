@@ -1,0 +1,32 @@
+"""Exit codes of what can go wrong with the catalog."""
+
+from pathlib import Path
+
+import pytest
+
+from tinyssb_node.catalog import errors as catalog_errors
+from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError, ContactsError
+from tinyssb_node.cli.explaining import _EXITS, explained
+from tinyssb_node.daemon.problems import Exit, UnknownFeedError
+from tinyssb_node.errors import LocalError
+
+
+@pytest.mark.parametrize(
+    ("error", "exit_code"),
+    [
+        (CatalogFailedError(Path("/h/content.sqlite"), "no"), Exit.STORAGE),
+        (CatalogBusyError(Path("/h/content.sqlite"), "busy"), Exit.BUSY),
+        (ContactsError(Path("/h/contacts.json"), "it is too long", "Shorten it."), Exit.DATA),
+        (UnknownFeedError("No.", "Look."), Exit.MISSING),
+    ],
+)
+def test_an_error_has_an_exit_code(error: LocalError, exit_code: Exit) -> None:
+    assert explained(error).exit_code is exit_code
+    assert explained(error).message.endswith(".")
+
+
+def test_no_error_of_the_catalog_is_taken_for_a_fault_of_the_program() -> None:
+    classes = {
+        one for one in vars(catalog_errors).values() if isinstance(one, type) and issubclass(one, LocalError)
+    }
+    assert classes - {LocalError} == set(_EXITS)

@@ -1,0 +1,32 @@
+"""Errors as people and scripts are told of them: the daemon's, and those of the catalog, which the daemon does not know."""
+
+from dataclasses import replace
+from typing import Final
+
+from tinyssb_node.catalog.errors import (
+    CatalogBusyError,
+    CatalogDamagedError,
+    CatalogFailedError,
+    CatalogFullError,
+    CatalogReadOnlyError,
+    ContactsError,
+)
+from tinyssb_node.daemon.explain import Explanation, explain
+from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.errors import LocalError
+
+_EXITS: Final[dict[type[LocalError], Exit]] = {
+    CatalogFailedError: Exit.STORAGE,
+    CatalogDamagedError: Exit.DATA,
+    CatalogFullError: Exit.STORAGE,
+    CatalogReadOnlyError: Exit.PERMISSION,
+    CatalogBusyError: Exit.BUSY,
+    ContactsError: Exit.DATA,
+}
+
+
+def explained(error: LocalError) -> Explanation:
+    """What to tell about *error*, and the exit code."""
+    explanation = explain(error)
+    exit_code = _EXITS.get(type(error))
+    return explanation if exit_code is None else replace(explanation, exit_code=exit_code)
