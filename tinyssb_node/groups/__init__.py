@@ -1,0 +1,1 @@
+"""Private groups: what only members can open. Pure."""

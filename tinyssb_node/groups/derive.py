@@ -1,0 +1,54 @@
+"""Keys out of keys: HKDF with SHA-256 (RFC 5869), and the derivations of box2 (docs/formats/envelope.md)."""
+
+from hashlib import sha256
+from typing import Final
+
+from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.encoding import Context, slp
+
+_INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
+"""What HMAC does to each byte of a key (RFC 2104)."""
+
+
+def mac(key: bytes, message: bytes) -> bytes:
+    """HMAC with SHA-256, 32 bytes, for keys of at most 64.
+
+    Python's own takes five times as long for the few bytes that are hashed here, and nearly all of the work of trying
+    keys is this. Raises ValueError for a longer key.
+    """
+    if len(key) > group_limits.HASH_BLOCK_SIZE:
+        raise ValueError(f"a key of {len(key)} bytes, the most is {group_limits.HASH_BLOCK_SIZE}")
+    block = key.ljust(group_limits.HASH_BLOCK_SIZE, b"\x00")
+    inner = sha256(block.translate(_INNER) + message).digest()
+    return sha256(block.translate(_OUTER) + inner).digest()
+
+
+def expand(key: bytes, info: bytes, size: int = group_limits.SECRET_SIZE) -> bytes:
+    """HKDF's second step: *size* bytes out of *key*, which is random already. Raises ValueError for too many."""
+    if not 0 < size <= group_limits.EXPAND_MAX:
+        raise ValueError(f"{size} bytes of key, the most is {group_limits.EXPAND_MAX}")
+    made = last = mac(key, info + b"\x01")
+    count = 1
+    while len(made) < size:
+        count += 1
+        last = mac(key, last + info + bytes([count]))
+        made += last
+    return made[:size]
+
+
+def hkdf(secret: bytes, salt: bytes, info: bytes) -> bytes:
+    """Both steps of HKDF: 32 bytes out of *secret*, which may be any secret bytes. *salt* has at most 64."""
+    return expand(mac(salt, secret), info)
+
+
+def labels(*names: bytes) -> bytes:
+    """What a derivation is told beside its context. Raises ValueError for an empty name."""
+    if not all(names):
+        raise ValueError("a label is empty")
+    return slp(names)
+
+
+def derive(key: bytes, context: Context, label: bytes, size: int = group_limits.SECRET_SIZE) -> bytes:
+    """*size* bytes for what *label* names (see `labels`), at the place *context*, out of *key*."""
+    return expand(key, context.info + label, size)

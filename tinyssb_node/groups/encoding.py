@@ -1,0 +1,80 @@
+"""How ids and lists are spelled where they are hashed: BFE, SLP, contexts (docs/formats/envelope.md)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.ids import FeedId, MessageId
+
+_FEED: Final = 0x00
+_MESSAGE: Final = 0x01
+_CODE_SIZE: Final = 2
+_TINYSSB_FEED: Final = b"\x00\x54"
+_TINYSSB_MESSAGE: Final = b"\x01\x54"
+_TEXT: Final = b"\x06\x00"
+NOTHING: Final = b"\x06\x02"
+"""BFE of no value: how programs for classic feeds write what stands before the first message."""
+_FIRST: Final = {
+    b"\x00\x00": b"\x01\x00",
+    b"\x00\x01": b"\x01\x01",
+    b"\x00\x03": b"\x01\x04",
+    b"\x00\x04": b"\x01\x05",
+}
+"""Codes of feeds, and those of their messages: they do not line up."""
+_FIRST_SIZE: Final = 32
+"""Zeros before the first message of a feed that is not of tinySSB."""
+
+
+def slp(items: Iterable[bytes]) -> bytes:
+    """A list of byte strings, each behind its length. Raises ValueError for one of more than 65,535 bytes."""
+    parts = []
+    for item in items:
+        if len(item) > group_limits.SLP_ITEM_MAX:
+            raise ValueError(f"an item of {len(item)} bytes, the most is {group_limits.SLP_ITEM_MAX}")
+        parts.append(len(item).to_bytes(2, "little") + item)
+    return b"".join(parts)
+
+
+def bfe_feed(feed: FeedId) -> bytes:
+    """A tinySSB feed id in BFE, 34 bytes."""
+    return _TINYSSB_FEED + feed
+
+
+def bfe_message(message: MessageId) -> bytes:
+    """The id of a tinySSB entry in BFE, 22 bytes."""
+    return _TINYSSB_MESSAGE + message
+
+
+def bfe_text(text: str) -> bytes:
+    """A text in BFE."""
+    return _TEXT + text.encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The place of an entry, to which its envelope is bound. Raises ValueError for what is no id in BFE."""
+
+    feed: bytes
+    """Id of the feed, in BFE."""
+    previous: bytes
+    """Id of the entry before, in BFE. `NOTHING` becomes the zeros that stand before a first message."""
+    info: bytes = field(init=False, repr=False, compare=False)
+    """What every derivation begins with."""
+
+    def __post_init__(self) -> None:
+        if len(self.feed) <= _CODE_SIZE or self.feed[0] != _FEED:
+            raise ValueError(f"{self.feed.hex()} is no feed id")
+        if self.previous == NOTHING:
+            code = _FIRST.get(self.feed[:_CODE_SIZE])
+            if code is None:
+                raise ValueError(f"nobody says what stands before the first message of {self.feed.hex()}")
+            object.__setattr__(self, "previous", code + bytes(_FIRST_SIZE))
+        if len(self.previous) <= _CODE_SIZE or self.previous[0] != _MESSAGE:
+            raise ValueError(f"{self.previous.hex()} is no message id")
+        object.__setattr__(self, "info", slp((b"envelope", self.feed, self.previous)))
+
+
+def context_of(feed: FeedId, previous: MessageId) -> Context:
+    """That of the entry of *feed* behind *previous*: an id, or what its dialect has there before entry 1."""
+    return Context(bfe_feed(feed), bfe_message(previous))

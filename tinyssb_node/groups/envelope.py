@@ -1,0 +1,180 @@
+"""Envelopes, box2: sealed for up to 16 recipients, bound to the place of their entry (docs/formats/envelope.md).
+
+Nothing outside says for whom an envelope is: `unbox` tries keys. What it opens is authentic to the last byte; what it
+cannot open is somebody else's, or broken, and nobody can tell which.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from nacl.bindings import crypto_secretbox, crypto_secretbox_open
+from nacl.exceptions import CryptoError
+
+from tinyssb_node.content.limits import SEAL_NONCE_SIZE
+from tinyssb_node.errors import (
+    EmptyEnvelopeError,
+    EnvelopeBodyError,
+    EnvelopeFlagsError,
+    EnvelopeOffsetError,
+    GroupSlotError,
+    SlotCountError,
+)
+from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.derive import derive, expand, labels
+from tinyssb_node.groups.encoding import Context
+
+_NONCE: Final = bytes(SEAL_NONCE_SIZE)
+"""A box's key is used once, so its nonce is always the same."""
+_READ: Final = labels(b"read_key")
+_HEADER: Final = labels(b"header_key")
+_BODY: Final = labels(b"body_key")
+_FLAGS_AT: Final = group_limits.OFFSET_SIZE
+
+
+class Scheme(StrEnum):
+    """What kind of recipient a key is shared with."""
+
+    GROUP = "envelope-large-symmetric-group"
+    OWN = "envelope-symmetric-key-for-self"
+    MEMBER = "envelope-id-based-metafeed-announced-curve25519"
+    CLASSIC_FEED = "envelope-id-based-dm-converted-ed25519"
+    CLASSIC_POBOX = "envelope-id-based-pobox-curve25519"
+
+    @property
+    def depth(self) -> int:
+        """On how many slots a key of this kind is tried: the group's is the first slot."""
+        return 1 if self is Scheme.GROUP else group_limits.SLOTS_MAX
+
+
+_SLOT: Final = {scheme: labels(b"slot_key", scheme.encode()) for scheme in Scheme}
+
+
+@dataclass(frozen=True, slots=True)
+class SlotKey:
+    """A key that fills or opens a slot. Raises ValueError unless it has 32 bytes."""
+
+    key: bytes = field(repr=False)
+    """The secret, 32 bytes."""
+    scheme: Scheme
+    """With whom it is shared."""
+
+    def __post_init__(self) -> None:
+        _check_secret(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An envelope that one of our keys opened, and that nobody changed."""
+
+    plain: bytes = field(repr=False)
+    """What was sealed, at least one byte."""
+    read_key: bytes = field(repr=False)
+    """The key that opens this one envelope; a group's id is made with that of its first message."""
+    key: int
+    """Which of the keys that were tried opened it, from 0."""
+    slot: int
+    """Which slot it opened, from 0."""
+
+
+def slot_of(message_key: bytes, context: Context, recipient: SlotKey) -> bytes:
+    """The slot that holds *message_key* for *recipient*. Of a slot it is the message key again."""
+    mask = derive(recipient.key, context, _SLOT[recipient.scheme])
+    return _xor(message_key, int.from_bytes(mask, "big"))
+
+
+def read_key_of(message_key: bytes, context: Context) -> bytes:
+    """The key that opens the envelope sealed with *message_key* at this place, 32 bytes."""
+    return derive(message_key, context, _READ)
+
+
+def box(plain: bytes, context: Context, recipients: Sequence[SlotKey], message_key: bytes) -> bytes:
+    """Seal *plain* for *recipients*: the content of the entry at *context*.
+
+    *message_key* is 32 secret random bytes that are used for nothing else, ever; ValueError for what cannot be that.
+    What was sealed for one place and has been given away must not be sealed for that place again. Raises, all ours:
+    SlotCountError, GroupSlotError, EmptyEnvelopeError.
+    """
+    _check_secret(message_key)
+    if not any(message_key):
+        raise ValueError("a message key of zeros is not random")
+    if not plain:
+        raise EmptyEnvelopeError
+    if not 1 <= len(recipients) <= group_limits.SLOTS_MAX:
+        raise SlotCountError(len(recipients), group_limits.SLOTS_MAX)
+    places = [place for place, recipient in enumerate(recipients) if recipient.scheme is Scheme.GROUP]
+    if places not in ([], [0]):
+        raise GroupSlotError(places)
+    read_key = read_key_of(message_key, context)
+    offset = group_limits.HEADER_BOX_SIZE + group_limits.SLOT_SIZE * len(recipients)
+    header = offset.to_bytes(group_limits.OFFSET_SIZE, "little").ljust(group_limits.HEADER_SIZE, b"\x00")
+    return b"".join((
+        crypto_secretbox(header, _NONCE, derive(read_key, context, _HEADER)),
+        *(slot_of(message_key, context, recipient) for recipient in recipients),
+        crypto_secretbox(plain, _NONCE, derive(read_key, context, _BODY)),
+    ))  # fmt: skip
+
+
+def unbox(
+    envelope: bytes, context: Context, keys: Sequence[SlotKey], depth: int | None = None
+) -> Opened | None:
+    """What *envelope*, the content of the entry at *context*, says to whoever has *keys*. None: it is not for them.
+
+    Each key is tried on as many slots as its scheme says, or on *depth*, which costs as much for an envelope of any
+    length. Raises, all of them the author's fault: EnvelopeOffsetError, EnvelopeFlagsError, EnvelopeBodyError; and
+    ValueError for more keys than `limits.ENVELOPE_KEYS_MAX`.
+    """
+    if len(keys) > group_limits.ENVELOPE_KEYS_MAX:
+        raise ValueError(f"{len(keys)} keys for one envelope, the most is {group_limits.ENVELOPE_KEYS_MAX}")
+    room = len(envelope) - group_limits.HEADER_BOX_SIZE - group_limits.BODY_BOX_MIN_SIZE
+    count = min(room // group_limits.SLOT_SIZE, group_limits.SLOTS_MAX)
+    if count < 1:
+        return None
+    header_box = envelope[: group_limits.HEADER_BOX_SIZE]
+    slots_end = group_limits.HEADER_BOX_SIZE + count * group_limits.SLOT_SIZE
+    slots = [
+        envelope[at : at + group_limits.SLOT_SIZE]
+        for at in range(group_limits.HEADER_BOX_SIZE, slots_end, group_limits.SLOT_SIZE)
+    ]
+    read_info, header_info = context.info + _READ, context.info + _HEADER
+    for number, recipient in enumerate(keys):
+        mask = int.from_bytes(derive(recipient.key, context, _SLOT[recipient.scheme]), "big")
+        for place, slot in enumerate(slots[: recipient.scheme.depth if depth is None else depth]):
+            read_key = expand(_xor(slot, mask), read_info)
+            header = _open(header_box, expand(read_key, header_info))
+            if header is not None:
+                plain = _body(envelope, context, header, read_key, place)
+                return Opened(plain, read_key, number, place)
+    return None
+
+
+def _body(envelope: bytes, context: Context, header: bytes, read_key: bytes, place: int) -> bytes:
+    """The body of an envelope whose header we opened by the slot *place*. Raises as `unbox`."""
+    offset = int.from_bytes(header[: group_limits.OFFSET_SIZE], "little")
+    low = group_limits.HEADER_BOX_SIZE + (place + 1) * group_limits.SLOT_SIZE
+    high = len(envelope) - group_limits.BODY_BOX_MIN_SIZE
+    if not low <= offset <= high:
+        raise EnvelopeOffsetError(offset, low, high)
+    if header[_FLAGS_AT]:
+        raise EnvelopeFlagsError(header[_FLAGS_AT])
+    plain = _open(envelope[offset:], derive(read_key, context, _BODY))
+    if plain is None:
+        raise EnvelopeBodyError
+    return plain
+
+
+def _open(boxed: bytes, key: bytes) -> bytes | None:
+    try:
+        return crypto_secretbox_open(boxed, _NONCE, key)
+    except CryptoError:
+        return None
+
+
+def _xor(left: bytes, right: int) -> bytes:
+    return (int.from_bytes(left, "big") ^ right).to_bytes(len(left), "big")
+
+
+def _check_secret(key: bytes) -> None:
+    if len(key) != group_limits.SECRET_SIZE:
+        raise ValueError(f"a key of an envelope has {group_limits.SECRET_SIZE} bytes, not {len(key)}")

@@ -1,0 +1,117 @@
+"""Keys by which envelopes are shared, and the ids that only those who open them know (docs/formats/envelope.md)."""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final, NewType
+
+from nacl.bindings import crypto_sign_ed25519_pk_to_curve25519
+from nacl.exceptions import RuntimeError as SodiumError
+
+from tinyssb_node.content.private import SealKey
+from tinyssb_node.groups.derive import expand, hkdf
+from tinyssb_node.groups.encoding import bfe_feed, bfe_message, slp
+from tinyssb_node.groups.envelope import Scheme, SlotKey
+from tinyssb_node.ids import FeedId, MessageId
+
+GroupId = NewType("GroupId", bytes)
+"""32 bytes that name a group among its members; it stays the same in all epochs."""
+
+_DM_SALT: Final = sha256(b"envelope-dm-v1-extract-salt").digest()
+_DM_LABEL: Final = b"envelope-ssb-dm-v1/key"
+_DM_KEY: Final = b"\x03\x00"
+"""BFE of a curve25519 key for direct messages."""
+_CLOAKED: Final = b"cloaked_msg_id"
+_SALT: Final = b"tinyssb"
+_OWN: Final = slp((b"tinyssb-group-v1", b"own"))
+_URI: Final = "ssb:identity/group/"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two feeds that share a key."""
+
+    public: bytes
+    """Its curve25519 key, 32 bytes."""
+    feed: bytes
+    """Its id in BFE."""
+
+    def spelled(self) -> bytes:
+        """What of it is hashed into the key."""
+        return _DM_KEY + self.public + self.feed
+
+
+def dm_keys(shared: bytes, mine: Side, yours: Side) -> tuple[bytes, ...]:
+    """Keys between two feeds, *shared* being what their curve25519 keys have in common.
+
+    The first is that of the specification, and the only one to seal with. The second, if there is one, is that of
+    programs in JavaScript, which put the sides in another order for one pair in eight: a bridge tries it too.
+    """
+    sides = (mine.spelled(), yours.spelled())
+    orders = dict.fromkeys((tuple(sorted(sides)), tuple(sorted(sides, key=_as_text))))
+    return tuple(hkdf(shared, _DM_SALT, slp((_DM_LABEL, *order))) for order in orders)
+
+
+def _as_text(side: bytes) -> bytes:
+    """By what JavaScript sorts byte strings: as texts, what is no UTF-8 replaced, by UTF-16 units."""
+    return side.decode("utf-8", "replace").encode("utf-16-be")
+
+
+def member_slot(mine: SealKey, yours: FeedId) -> SlotKey | None:
+    """The slot between my feed and *yours*, the same on both sides. None if *yours* is a key that nobody can have.
+
+    Raises ValueError for my own feed: what one seals for oneself has `own_slot`.
+    """
+    if yours == mine.feed_id:
+        raise ValueError("one's own slot is own_slot's")
+    public = _curve25519(yours)
+    shared = None if public is None else mine.shared(public)
+    if public is None or shared is None:
+        return None
+    mine_public = _curve25519(mine.feed_id)
+    assert mine_public is not None, "the feed id was made from a seed"
+    sides = Side(mine_public, bfe_feed(mine.feed_id)), Side(public, bfe_feed(yours))
+    return SlotKey(dm_keys(shared, *sides)[0], Scheme.MEMBER)
+
+
+def _curve25519(feed: FeedId) -> bytes | None:
+    try:
+        return crypto_sign_ed25519_pk_to_curve25519(feed)
+    except SodiumError:
+        return None
+
+
+def own_slot(seed: bytes) -> SlotKey:
+    """The slot of what the identity with this *seed* seals for itself (decision 0032)."""
+    return SlotKey(hkdf(seed, _SALT, _OWN), Scheme.OWN)
+
+
+def epoch_slot(epoch_key: bytes) -> SlotKey:
+    """The slot of all members of an epoch. Raises ValueError unless its key has 32 bytes."""
+    return SlotKey(epoch_key, Scheme.GROUP)
+
+
+def keys_to_try(
+    epochs: Iterable[bytes], own: SlotKey | None = None, member: SlotKey | None = None
+) -> list[SlotKey]:
+    """What to try on an envelope, cheapest first: keys of *epochs*, then *own* if the entry is ours, then *member*.
+
+    *member* is the slot between us and the entry's author.
+    """
+    return [*map(epoch_slot, epochs), *(slot for slot in (own, member) if slot is not None)]
+
+
+def cloaked_id(read_key: bytes, message: bytes) -> bytes:
+    """The id, 32 bytes, by which those who can open a message speak of it; *message* is its id in BFE."""
+    return expand(read_key, slp((_CLOAKED, message)))
+
+
+def group_id(read_key: bytes, init: MessageId) -> GroupId:
+    """The id of the group whose first message is the entry *init*, an envelope opened by *read_key*."""
+    return GroupId(cloaked_id(read_key, bfe_message(init)))
+
+
+def group_uri(group: bytes) -> str:
+    """How a group is written for people and programs (ssb-uri-spec)."""
+    return _URI + urlsafe_b64encode(group).decode()
