@@ -1,4 +1,4 @@
-"""Errors as people and scripts are told of them: the daemon's, and those of the catalog, which the daemon does not know."""
+"""Errors as people and scripts are told of them: those that the daemon knows, and those of the catalog."""
 
 from dataclasses import replace
 from typing import Final
