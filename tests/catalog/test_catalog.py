@@ -269,6 +269,23 @@ def test_processes_catch_up_beside_each_other(home, path):
 EVE_MANY = Author("many")
 
 
+def test_a_process_that_dies_in_the_middle_costs_its_last_transaction(home, path):
+    code = (
+        "import os, sys; from pathlib import Path; from tinyssb_node.catalog import limits, placing\n"
+        "limits.CATALOG_BATCH = 2\n"
+        "from tinyssb_node.catalog.catalog import Catalog\n"
+        "whole = placing.Placer.finish\n"
+        "placing.Placer.finish = lambda placer: os._exit(9) if placer.placed > 1 else whole(placer)\n"
+        "home = Path(sys.argv[1])\n"
+        "Catalog.open(home, home).catch_up()"
+    )
+    assert subprocess.run([sys.executable, "-c", code, home.folder], check=False).returncode == 9
+    with home.catalog() as catalog:
+        assert catalog.behind() == home.store.last_arrival() - 2
+        assert catalog.catch_up().rebuilt is None
+        assert texts(catalog) == PUBLIC_TEXTS
+
+
 def test_damage_that_a_question_meets_is_repaired_before_it_is_answered(catalog):
     catalog._connection.execute("DROP TABLE circles")
     assert texts(catalog) == PUBLIC_TEXTS

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tinyssb_node import limits
-from tinyssb_node.feeds.layout import Form, Layout, layout_of
+from tinyssb_node.feeds.layout import Layout, layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store.port import Store, StoredEntry
@@ -21,8 +21,7 @@ def type_of(entry: StoredEntry) -> int:
 def entry_layout(entry: StoredEntry, dialect: Dialect | None) -> Layout:
     """How the entry carries its content in a feed of *dialect*."""
     content = entry.packet[_CONTENT_AT:_SIGNATURE_AT]
-    if dialect is None:  # no feed with entries is without
-        return Layout(Form.OPAQUE, limits.CONTENT_SIZE, content, 0, None)
+    assert dialect is not None, "the first entry of a feed fixed its dialect"
     return layout_of(type_of(entry), content, dialect)
 
 
