@@ -5,11 +5,14 @@ const PATIENCE_MS = 15_000; // the server itself waits 10 s for the node
 /** The server did not do what was asked. `kind`: lost, token, or the server's own word. */
 export class ApiError extends Error {
   constructor(kind, message, hint = "") {
-    super(message);
+    super(plain(message));
     this.kind = kind;
-    this.hint = hint;
+    this.hint = plain(hint);
   }
 }
+
+/** Sentences are written for terminals, where commands stand between backquotes. */
+const plain = (text) => text.replaceAll("`", "");
 
 let onTokenNeeded = () => {};
 

@@ -71,7 +71,7 @@ function connection(state, since) {
 function problem(text) {
   const notice = byId("problem");
   notice.hidden = !text;
-  setText(notice, text ? `${text} You can read what is here; what you write stays in its box until it can be sent.` : "");
+  setText(notice, text ? `${text} Reading works; what you write stays in its box.` : "");
 }
 
 function start() {
