@@ -16,6 +16,7 @@ from tinyssb_node.cli.talk import (
     AmbiguousBoardError,
     AmbiguousMessageError,
     NothingToSayError,
+    NotInConversationError,
     NotInvitedError,
     Talk,
     UnknownBoardError,
@@ -94,6 +95,21 @@ def test_nothing_is_not_said(talk: Talk) -> None:
         talk.say("x", "0123456789abcdef")
     assert "tinyssb chat list" in caught.value.hint
     assert sent(talk) == []
+
+
+def test_an_answer_stays_in_its_conversation(talk: Talk, talkers: Talkers) -> None:
+    bob = talkers.people[BOB].feed
+    for where in ("secret", "board", "alias-bob"):
+        with pytest.raises(NotInConversationError):
+            talk.say("x", reply_to=talkers.ids[where])
+    with pytest.raises(NotInConversationError):
+        talk.say_private("x", [bob], talkers.ids["first"])
+    with pytest.raises(NotInConversationError):
+        talk.say_private("x", [talkers.people[CYD].feed], talkers.ids["secret"])
+    assert sent(talk) == []
+    talk.say_private("x", [bob], talkers.ids["secret"])
+    talk.say("x", reply_to=talkers.ids["late"])
+    assert post(talk).tips == (talkers.ids["late"],)
 
 
 def test_a_private_text_is_read_by_its_circle_only(talk: Talk, talkers: Talkers) -> None:

@@ -82,6 +82,12 @@ class NoThreadError(ProblemError):
         )
 
 
+class NotInConversationError(ProblemError):
+    """What should be answered is in another conversation, or in none."""
+
+    exit_code = Exit.USAGE
+
+
 class NothingToSayError(ProblemError):
     """An empty text."""
 
@@ -231,7 +237,8 @@ class Talk:
     def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
         """Say *text* in *conversation*, behind all that was said in it, or in answer to *reply_to* alone.
 
-        Raises UnknownConversationError, NothingToSayError, UnsayableMessageError, and as ``Client.publish`` does.
+        Raises UnknownConversationError, NotInConversationError, NothingToSayError, UnsayableMessageError, and as
+        ``Client.publish`` does.
         """
         return self._publish(self.draft(text, conversation, reply_to))
 
@@ -240,7 +247,8 @@ class Talk:
     ) -> PublishedRow:
         """Say *text* so that only *recipients* and we can read it; at most ``limits.CIRCLE_MAX`` with us.
 
-        Raises NothingToSayError, CircleSizeError, ReaderKeyError, UnsayableMessageError, and as ``Client.publish``.
+        Raises NotInConversationError, NothingToSayError, CircleSizeError, ReaderKeyError, UnsayableMessageError, and as
+        ``Client.publish`` does.
         """
         return self._publish(self.draft_private(text, recipients, reply_to))
 
@@ -287,6 +295,13 @@ class Talk:
                 "There is nothing to say.", "Give a text; `-` reads it from standard input."
             )
         if reply_to is not None:
+            answered = self.catalog.message(reply_to)
+            if answered is None or answered.conversation is None or answered.conversation != conversation:
+                # It would follow what is never in its tangle, and wait for ever with everybody.
+                raise NotInConversationError(
+                    f"The message {reply_to.hex()} is not in this conversation, so that nothing in it can answer it.",
+                    "Answer it where it was said, or say this without answering anything.",
+                )
             behind: Sequence[MessageId] = (reply_to,)
         else:
             behind = () if conversation is None else self.catalog.tips(conversation)
