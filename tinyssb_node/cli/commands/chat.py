@@ -31,7 +31,11 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         more="Without an action it shows the latest messages; that works without the daemon.",
     )
     parser.add_argument(
-        "--last", type=positive, default=limits.CHAT_LAST, metavar="N", help="show the N latest messages"
+        "--last",
+        type=positive,
+        default=limits.CHAT_LAST,
+        metavar="N",
+        help=f"show the N latest messages (default: {limits.CHAT_LAST})",
     )
     parser.add_argument("--follow", action="store_true", help="go on with what comes, until Ctrl-C")
     _add_with(parser, None)
