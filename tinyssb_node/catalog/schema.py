@@ -94,11 +94,16 @@ _TABLES: Final = (
 )
 _NAMES: Final = ("words", "state", "people", "messages", "waits", "circles", "speakers")
 
-_FULL: Final = {sqlite3.SQLITE_FULL}
 _DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 """A statement of ours that SQLite does not understand met tables that are not ours."""
-_READ_ONLY: Final = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
-_BUSY: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_REFUSED: Final = {
+    sqlite3.SQLITE_FULL: (CatalogFullError, "there is no room on the disk"),
+    sqlite3.SQLITE_READONLY: (CatalogReadOnlyError, "it may not be written"),
+    sqlite3.SQLITE_CANTOPEN: (CatalogReadOnlyError, "it may not be written there"),
+    sqlite3.SQLITE_PERM: (CatalogReadOnlyError, "it may not be written"),
+    sqlite3.SQLITE_BUSY: (CatalogBusyError, "another process is writing it"),
+    sqlite3.SQLITE_LOCKED: (CatalogBusyError, "another process is writing it"),
+}
 
 
 class Found(StrEnum):
@@ -121,14 +126,10 @@ def catalog_faults(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         # Errors of the sqlite3 module itself have no code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_INTERNAL) & 0xFF
-        kinds = (
-            (_FULL, CatalogFullError),
-            (_DAMAGED, CatalogDamagedError),
-            (_READ_ONLY, CatalogReadOnlyError),
-            (_BUSY, CatalogBusyError),
-        )
-        kind = next((kind for codes, kind in kinds if code in codes), CatalogFailedError)
-        raise kind(path, str(error)) from error
+        if code in _DAMAGED:
+            raise CatalogDamagedError(path, str(error)) from error
+        kind, reason = _REFUSED.get(code, (CatalogFailedError, str(error)))
+        raise kind(path, reason) from error
 
 
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
