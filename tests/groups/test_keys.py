@@ -59,6 +59,18 @@ def test_the_two_orders_differ_for_one_pair_in_eight() -> None:
     assert 0.11 < differ / len(pairs) < 0.15
 
 
+def test_javascript_compares_utf16_units() -> None:
+    """A character beyond U+FFFF is two units, which sort before U+FFFD, that stands for bytes that are no text."""
+    emoji, broken = (
+        Side(start.ljust(32, b"a"), b"\x00\x00" + bytes(32)) for start in (b"\xf0\x9f\x98\x80", b"\xff")
+    )
+    assert len(dm_keys(bytes(32), broken, emoji)) == 1, "as by bytes"
+    euro = Side("€".encode().ljust(32, b"a"), emoji.feed)
+    assert len(dm_keys(bytes(32), emoji, euro)) == 1
+    private = Side("\ue000".encode().ljust(32, b"a"), emoji.feed)
+    assert len(dm_keys(bytes(32), emoji, private)) == 2, "units d83d and e000, bytes f0 and ee"
+
+
 @pytest.mark.parametrize("case", OURS["own_keys"], ids=named)
 def test_an_own_key_comes_from_the_seed(case: dict[str, str]) -> None:
     slot = group_keys.own_slot(bytes.fromhex(case["seed"]))
