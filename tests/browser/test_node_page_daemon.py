@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,14 @@ def ask_until(address: str, path: str, *, served: bool) -> Answer | None:
     raise AssertionError(f"the page {'does not come' if served else 'does not go'}")
 
 
+def wait_for(talk: Talk, count: int, rows: Callable[[], Sequence[object]]) -> None:
+    """Catch up until there are so many rows."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while len(rows()) < count:
+        assert time.monotonic() < deadline_s, "what Ana wrote does not come"
+        talk.catch_up()
+
+
 @pytest.fixture
 def mesh(tmp_path: Path) -> tuple[Path, Path, str, str]:
     """Homes of Ana, who has a page, and of Ben; the page's address and token."""
@@ -66,15 +75,24 @@ def test_two_people_talk_over_the_page_of_one(browser: Browser, mesh: tuple[Path
             page.get_by_role("textbox", name="Message").fill("Yes: at the hut, with soup. " * 5)
             page.get_by_role("button", name="Send").click()
             expect(page.locator(".message.own .text")).to_contain_text("with soup")
-            deadline_s = time.monotonic() + PATIENCE_S
-            while len(talk.catalog.messages("public")) < 2:
-                assert time.monotonic() < deadline_s, "Ana's answer does not come"
-                talk.catch_up()
+            wait_for(talk, 2, lambda: talk.catalog.messages("public"))
             first, second = talk.catalog.messages("public")
             assert (second.text, second.previous) == (
                 ("Yes: at the hut, with soup. " * 5).strip(),
                 (first.id,),
             )
+
+            page.get_by_role("link", name="People").click()
+            page.get_by_role("link", name="Write to Ben").click()
+            box = page.get_by_role("textbox", name="Message")
+            box.fill("The key is under the stone.")
+            box.press("Enter")
+            expect(page.locator(".message.own .text")).to_have_text("The key is under the stone.")
+            wait_for(talk, 2, talk.catalog.conversations)
+            (private,) = [row for row in talk.catalog.conversations() if row.name != "public"]
+            assert private.last is not None
+            assert (private.last.text, private.last.private) == ("The key is under the stone.", True)
+            assert page.url == f"{address}/c/{private.name}"
 
             page.get_by_role("link", name="Node").click()
             expect(page.locator("h3").first).to_contain_text("ws:")
