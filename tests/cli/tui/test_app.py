@@ -1,7 +1,12 @@
 """What keys do, and what the screen does when the node does not do as it should."""
 
+import asyncio
 import dataclasses
 import threading
+
+import pytest
+from textual.events import Key, Paste
+from textual.filter import Monochrome, NoColor
 
 from tests.cli.tui.node import (
     ANA,
@@ -16,9 +21,10 @@ from tests.cli.tui.node import (
     message,
     usual,
 )
-from tests.cli.tui.screen import shown
+from tests.cli.tui.screen import PATIENCE_S, shown
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
 from tinyssb_node.cli.tui import limits
+from tinyssb_node.cli.tui.app import Tui
 from tinyssb_node.cli.tui.sight import Asked, Sight
 from tinyssb_node.cli.tui.widgets import Compose, Rows
 
@@ -63,6 +69,25 @@ async def test_a_reply_goes_to_the_message_that_was_chosen() -> None:
     async with shown(node, "home", "down", "r", "y", "ctrl+j", "z", "enter") as screen:
         assert node.done == [("say", PUBLIC, "y\nz", id_of("b"))]
         assert "> to everybody" in screen.text()
+
+
+async def test_keys_that_come_in_a_bunch_go_where_they_were_meant_to() -> None:
+    node = FakeNode(usual())
+    async with shown(node) as screen:
+        for key in ("w", *"qb", "space", *"q1?", "enter"):
+            character = {"space": " ", "enter": "\r"}.get(key, key)
+            screen.app.post_message(Key(key, character))
+        async with asyncio.timeout(PATIENCE_S):
+            while not node.done:
+                await screen.settle()
+    assert node.done == [("say", PUBLIC, "qb q1?", None)]
+
+
+def test_without_colours_the_terminals_own_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    kinds = {type(one) for one in Tui(FakeNode(usual()))._filters}
+    assert NoColor in kinds
+    assert Monochrome not in kinds  # It makes black letters on black of the terminal's own colours.
 
 
 async def test_nothing_is_sent_where_nothing_is_written() -> None:
@@ -228,8 +253,6 @@ async def test_the_window_may_be_any_size() -> None:
 
 
 async def test_what_is_pasted_cannot_reach_the_terminal() -> None:
-    from textual.events import Paste
-
     async with shown(FakeNode(usual()), "w") as screen:
         screen.app.query_one(Compose).post_message(Paste("a\x1b[2Jb\r\nc\u202e" + "d" * 100_000))
         await screen.settle()

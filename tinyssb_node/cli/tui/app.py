@@ -9,7 +9,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import ContentSwitcher, Static
+from textual.widgets import ContentSwitcher
 
 from tinyssb_node.cli.safetext import one_line, safe
 from tinyssb_node.cli.tui import limits
@@ -17,7 +17,7 @@ from tinyssb_node.cli.tui.headline import head_line
 from tinyssb_node.cli.tui.sight import Asked, Sight, Source
 from tinyssb_node.cli.tui.talkview import Talk
 from tinyssb_node.cli.tui.views import Faces, Feeds, Log, People, View
-from tinyssb_node.cli.tui.widgets import Compose, Page
+from tinyssb_node.cli.tui.widgets import Compose, Line, Page
 from tinyssb_node.cli.tui.wish import ReadPage, Wish
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.errors import LocalError
@@ -64,7 +64,7 @@ class Tui(App[None]):
 
     def __init__(self, source: Source, *, look_s: float | None = limits.LOOK_S) -> None:
         """*look_s*: seconds between two looks at the node; None: only when something was done."""
-        super().__init__()
+        super().__init__(ansi_color=True)  # From the beginning: with NO_COLOR, what is drawn is decided here.
         self.animation_level = "none"  # A slow line is better used for text.
         self.asked = Asked()
         self.sight: Sight | None = None
@@ -77,21 +77,21 @@ class Tui(App[None]):
 
     def compose(self) -> ComposeResult:
         """Who we are, the views' names, a view, what was done last, keys."""
-        yield Static(id="head", markup=False)
-        yield Static(id="tabs", markup=False)
+        yield Line("head")
+        yield Line("tabs")
         with ContentSwitcher(id="views", initial="view1"):
             yield Talk("view1")
             yield People("view2")
             yield Faces("view3")
             yield Feeds("view4")
             yield Log("view5")
-        yield Static(id="notice", markup=False)
-        yield Static(id="keys", markup=False)
+        yield Line("notice")
+        yield Line("keys")
 
     def on_mount(self) -> None:
         """Begin to look."""
         self.theme = "ansi-dark"
-        self.query_one("#head", Static).update(" tinyssb: reading what is kept …")
+        self.query_one("#head", Line).put(" tinyssb: reading what is kept …")
         self._show_tabs()
         self._view.begin()
         self.screen.set_class(self.size.width < limits.WIDE, "narrow")
@@ -150,9 +150,9 @@ class Tui(App[None]):
         return self.query_one(f"#{self.query_one(ContentSwitcher).current}", View)
 
     def _show_head(self, sight: Sight) -> None:
-        head = self.query_one("#head", Static)
+        head = self.query_one("#head", Line)
         head.set_class(sight.away is not None or sight.fault is not None, "away")
-        head.update(one_line(head_line(sight), max(self.size.width, 2)))
+        head.put(one_line(head_line(sight), max(self.size.width, 2)))
 
     def _show_tabs(self) -> None:
         current = self.query_one(ContentSwitcher).current
@@ -162,17 +162,29 @@ class Tui(App[None]):
                 tabs.append((f"[{number} {title}]", "bold reverse"))
             else:
                 tabs.append(f" {number} {title} ")
-        self.query_one("#tabs", Static).update(Content.assemble(*tabs))
+        self.query_one("#tabs", Line).put(Content.assemble(*tabs))
 
     def _show_keys(self) -> None:
         always = "" if isinstance(self.focused, Compose) else "? keys  q end  1-5 views"
         keys = f" {self._view.keys}  {always}"
-        self.query_one("#keys", Static).update(keys.ljust(self.size.width))
+        self.query_one("#keys", Line).put(keys.ljust(self.size.width))
 
     def _say(self, text: str) -> None:
-        notice = self.query_one("#notice", Static)
-        notice.update(safe(f" {text}"))
+        notice = self.query_one("#notice", Line)
+        notice.put(safe(f" {text}"))
         notice.set_class(bool(text), "shown")
+
+    def on_key(self, event: events.Key) -> None:
+        """Put into the box what was typed before the box had the keyboard: over a slow line keys come in bunches, and
+        `w` with a `q` behind it must not end anything."""
+        if not isinstance(self.focused, Compose):
+            return
+        if event.key == "enter":
+            event.prevent_default()
+            self.focused.action_send()
+        elif event.is_printable and event.character is not None:
+            event.prevent_default()
+            self.focused.insert(event.character)
 
     def on_descendant_focus(self, _: events.DescendantFocus) -> None:
         """Other keys do something now."""

@@ -3,6 +3,8 @@
 from tinyssb_node.cli.tui.lines import ago, clock
 from tinyssb_node.cli.tui.sight import Sight
 
+MINUTE_US = 60_000_000
+
 
 def head_line(sight: Sight) -> str:
     """One line, unescaped; what is wrong comes first, in words."""
@@ -20,7 +22,7 @@ def head_line(sight: Sight) -> str:
         wrong.append(_count(status["forked"], "forked feed"))
     words = [
         who,
-        f"up {ago(status['uptime_us'])}",
+        "just started" if status["uptime_us"] < MINUTE_US else f"up {ago(status['uptime_us'])}",
         _count(status["faces"], "link"),
         _count(status["feeds"], "feed"),
         _count(status["entries"], "entry", "entries"),

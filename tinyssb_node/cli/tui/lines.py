@@ -115,7 +115,7 @@ def message(
     else:
         lines = [Content(texts[0]).stylize("bold", 0, len(name)), *map(Content, texts[1:])]
     if holders is not None:
-        lines += [Content.styled(line, "dim") for line in wrapped(f"held by {holders}", room, 2)]
+        lines += [Content.styled(line, "dim") for line in wrapped(f"who has it: {holders}", room, 2)]
     first = Content.assemble((f"{clock(row.committed_us, now_us)} ", "dim"), lines[0])
     return Content("\n").join([first, *(line.pad_left(INDENT) for line in lines[1:])])
 
@@ -145,7 +145,7 @@ def message_page(row: MessageRow, names: Names, person: PersonRow | None, receip
         ("came", f"{moment(row.committed_us, DATE_AND_TIME)}, {row.origin.value}"),
         ("said", None if row.said_us is None else f"{moment(row.said_us, DATE_AND_TIME)}, by its own clock"),
         ("follows", (_ids(row.previous) or "nothing") + missing),
-        ("held by", receipts),
+        ("held", receipts),
     ]
     head = [f"{name:<9}{value}" for name, value in pairs if value is not None]
     return "\n".join([*head, "", said(row)])

@@ -113,12 +113,14 @@ class NodeSource:
         """What the daemon knows."""
         try:
             return self._asked(sight, stale=stale)
-        except DaemonUnreachableError:
-            # The daemon may have been started anew since: then a new connection finds it, or says what is the matter.
-            self._hang_up()
         except LocalError as error:
             self._hang_up()
-            return dataclasses.replace(sight, away=explain(error).message)
+            broken = isinstance(error, DaemonUnreachableError) and not isinstance(
+                error.__cause__, TimeoutError
+            )
+            if not broken:
+                return dataclasses.replace(sight, away=explain(error).message)
+        # The daemon may have been started anew since: then a new connection finds it, or says what is the matter.
         try:
             return self._asked(sight, stale=True)
         except LocalError as error:

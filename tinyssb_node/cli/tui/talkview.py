@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.cli.chatlines import said
@@ -18,7 +18,7 @@ from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.cli.tui import limits, lines
 from tinyssb_node.cli.tui.sight import Asked, Sight, Source
 from tinyssb_node.cli.tui.views import View
-from tinyssb_node.cli.tui.widgets import Compose, Row, Rows
+from tinyssb_node.cli.tui.widgets import Compose, Line, Row, Rows
 from tinyssb_node.cli.tui.wish import ReadPage, Wish
 from tinyssb_node.ids import FeedId
 
@@ -64,9 +64,9 @@ class Talk(View):
         with Horizontal():
             yield Rows("conversations")
             with Vertical(id="said"):
-                yield Static(id="above", markup=False)
+                yield Line("above")
                 yield Rows("messages", to_end=True)
-                yield Static(id="to", markup=False)
+                yield Line("to")
                 yield Compose("compose")
 
     @property
@@ -128,7 +128,7 @@ class Talk(View):
             shown.append((row.id.hex(), content))
             above = row
         rows.show(shown)
-        self.query_one("#above", Static).update(self._above(sight, names))
+        self.query_one("#above", Line).put(self._above(sight, names))
 
     def _above(self, sight: Sight, names: Names) -> Content:
         title = next(
@@ -161,7 +161,7 @@ class Talk(View):
             to = "to everybody"
         else:
             to = f"private, to {self._readers(target, names)}"
-        self.query_one("#to", Static).update(one_line(f"> {to}", max(self.query_one("#to").size.width, 2)))
+        self.query_one("#to", Line).put(one_line(f"> {to}", max(self.query_one("#to").size.width, 2)))
 
     def _readers(self, target: Target, names: Names) -> str:
         rows = () if self.sight is None else self.sight.conversations
@@ -274,7 +274,10 @@ class Talk(View):
         self.query_one(Compose).read_only = False
 
     def _edit(self) -> None:
-        self.query_one(Compose).focus()
+        box = self.query_one(Compose)
+        # At once, as what is typed next is meant for the box; and again later, if this view only just comes up.
+        self.screen.set_focus(box)
+        box.focus()
         if self.sight is not None:
             self._draw_target(self.sight.names)
 

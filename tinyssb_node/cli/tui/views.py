@@ -6,12 +6,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widgets import Static
 
 from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.cli.tui import airlines, lines
 from tinyssb_node.cli.tui.sight import Sight
-from tinyssb_node.cli.tui.widgets import Row, Rows
+from tinyssb_node.cli.tui.widgets import Line, Row, Rows
 from tinyssb_node.cli.tui.wish import ReadPage, Wish
 from tinyssb_node.ids import FeedId
 
@@ -64,7 +63,7 @@ class People(View):
 
     def compose(self) -> ComposeResult:
         """Column titles and rows."""
-        yield Static(classes="columns")
+        yield Line(classes="columns")
         yield Rows("people-rows")
 
     def draw(self, sight: Sight) -> None:
@@ -73,7 +72,7 @@ class People(View):
         names = sight.names
         wanted = _wanted(sight)
         hidden = f"   {sight.hidden_people:,} more are not shown" if sight.hidden_people else ""
-        self.query_one(Static).update(lines.person_header(rows.room).append(hidden))
+        self.query_one(Line).put(lines.person_header(rows.room).append(hidden))
         rows.show(
             [
                 (
@@ -161,14 +160,14 @@ class Feeds(View):
 
     def compose(self) -> ComposeResult:
         """Column titles and rows."""
-        yield Static(classes="columns")
+        yield Line(classes="columns")
         yield Rows("feeds-rows")
 
     def draw(self, sight: Sight) -> None:
         """A row for each feed."""
         rows = self.query_one(Rows)
         names = sight.names
-        self.query_one(Static).update(lines.feed_header(rows.room))
+        self.query_one(Line).put(lines.feed_header(rows.room))
         rows.show([(row["feed"], lines.feed(row, names, rows.room)) for row in sight.feeds])
 
     def action_follow(self) -> None:
@@ -194,13 +193,13 @@ class Log(View):
 
     def compose(self) -> ComposeResult:
         """What is shown, and rows."""
-        yield Static(classes="columns")
+        yield Line(classes="columns")
         yield Rows("log-rows", to_end=True)
 
     def draw(self, sight: Sight) -> None:
         """A row for each record."""
         rows = self.query_one(Rows)
-        self.query_one(Static).update(
+        self.query_one(Line).put(
             airlines.event_header(packets=self._packets, fault=sight.log_fault, width=rows.room)
         )
         drawn = (

@@ -21,6 +21,21 @@ Row = tuple[str, Content]
 """What tells a line of a list from all others, and what it looks like."""
 
 
+class Line(Static):
+    """A line of text, drawn only when it has changed: there are thin lines to terminals, too."""
+
+    def __init__(self, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes, markup=False)
+        self._said = Content()
+
+    def put(self, content: Content | str) -> None:
+        """Show *content*, in which no markup is looked for."""
+        new = Content(content) if isinstance(content, str) else content
+        if not new.is_same(self._said):
+            self._said = new
+            self.update(new)
+
+
 class Rows(OptionList):
     """A list that is replaced as a whole while one reads in it: what was chosen stays chosen."""
 
@@ -136,6 +151,7 @@ class Compose(TextArea):
         super().__init__(
             id=id, compact=True, highlight_cursor_line=False, theme="css", placeholder="w: write here"
         )
+        self.cursor_blink = False
 
     def action_send(self) -> None:
         """Hand the text over, if there is any."""
