@@ -52,9 +52,10 @@ class Acknowledging:
         self._entropy = entropy
         self._own = own
         self._permille = permille
-        self._begun = False
-        self._last_us = 0
-        """When we said something last, or began."""
+        self._begun_us: int | None = None
+        """When the first face came up; None: before, or if we say nothing at all."""
+        self._last_us: int | None = None
+        """When we said something last since then."""
         self._debts: dict[FeedId, None] = {}
         """Feeds that brought something since, the one that waits longest first."""
         self.next_us: int | None = None
@@ -62,27 +63,31 @@ class Acknowledging:
 
     def begin(self, now_us: int) -> None:
         """A face is up. Whoever begins anew, however often, says nothing for a while."""
-        if self._begun or self._own is None or not self._permille:
+        if self._begun_us is not None or self._own is None or not self._permille:
             return
-        self._begun, self._last_us = True, now_us
+        self._begun_us = now_us
         for record in self._replica.records():
             if record.feed != self._own and record.seq > self._receipts.acknowledged(record.feed):
                 self._owe(record.feed, now_us)
 
     def appended(self, events: Sequence[Event], now_us: int) -> None:
         """Something of others came in. What only acknowledges is not acknowledged, or it would never end."""
-        if not self._begun:
+        if self._begun_us is None:
             return
         for event in events:
             if isinstance(event, EntryAppended) and event.type != ACK_TYPE and event.feed != self._own:
                 self._owe(event.feed, now_us)
 
     def _owe(self, feed: FeedId, now_us: int) -> None:
+        assert self._begun_us is not None
         self._debts.setdefault(feed)
         if self.next_us is None:
             # Everybody got it at about the same time: not all answer at once.
-            part = 0.25 + 0.75 * self._entropy.random()
-            self.next_us = now_us + int(part * self.spread_us())
+            spread_us, part = self.spread_us(), 0.25 + 0.75 * self._entropy.random()
+            self.next_us = now_us + int(part * spread_us)
+            if self._last_us is None:
+                # Nor do all who were switched on together.
+                self.next_us = max(self.next_us, self._begun_us + int((0.75 + part) * spread_us))
 
     def take(self, now_us: int) -> bytes | None:
         """The 48 bytes that we acknowledge with, to be published at once; None if it is not time, or there is nothing
@@ -90,7 +95,7 @@ class Acknowledging:
         if self.next_us is None or now_us < self.next_us or not self._may_write():
             return None
         every_us = self.every_us()
-        wait_us = self._last_us + every_us - now_us
+        wait_us = 0 if self._last_us is None else self._last_us + every_us - now_us
         if wait_us <= 0 and any(
             line.spent(now_us) > content_limits.ACK_SPENT_MAX for line in self._lines.values()
         ):
