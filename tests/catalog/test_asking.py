@@ -211,6 +211,10 @@ def test_a_thread_is_read_as_somebody_goes_through_it(home, catalog, monkeypatch
     assert [row.id for row in rows[:3]] == [id_of(SOUP), id_of(ANSWER), id_of(EVIL)]
     assert [row.id for row in rows[3:]] == sorted(row.id for row in rows[3:])
     assert (len(thread), thread[4], list(thread[-2:]), rows[7] in thread) == (11, rows[4], rows[-2:], True)
+    assert [thread.index(row) for row in rows] == list(range(11))
+    for other in (rows[3], None):
+        with pytest.raises(ValueError, match="not in list"):
+            thread[5:].index(other)
     with pytest.raises(IndexError):
         thread[11]
     assert list(catalog.thread(MessageId(bytes(20)))) == []

@@ -19,7 +19,7 @@ from tests.catalog.fake import (
     message_id,
     small_mesh,
 )
-from tinyssb_node.catalog.rows import PUBLIC, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, Kind, MessageRow
 from tinyssb_node.cli import limits
 from tinyssb_node.cli.chatlines import Lines, local_minute, said
 from tinyssb_node.cli.people import Names
@@ -106,6 +106,16 @@ def test_what_waits_says_for_what() -> None:
         ("pfx:loc/plus,8FVC9G8F+6X|hi", {}, "(at 8FVC9G8F+6X) hi"),
         ("long", {"cut": True}, f"long… (all of it: `tinyssb show {EVE.hex()[:8]} 9`)"),
         (HOSTILE_TEXT, {}, HOSTILE_TEXT),
+        (
+            '{"name": "map.webp", "type": "image/webp", "size": 9000}',
+            {"kind": Kind.FILE},
+            f"(file map.webp, 9,000 bytes: `tinyssb fetch {message_id('m').hex()[:8]}`)",
+        ),
+        (
+            '["no", "file"]',
+            {"kind": Kind.FILE, "size": 7},
+            f"(file without a name, 7 bytes: `tinyssb fetch {message_id('m').hex()[:8]}`)",
+        ),
     ],
 )
 def test_what_is_in_the_place_of_a_text(text: str, changes: dict[str, object], words: str) -> None:

@@ -34,6 +34,11 @@ class Pages(Sequence[MessageRow]):
         (row,) = self._read([self._numbers[index]])
         return row
 
+    def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
+        """Where *value* is, without reading what is before it. Raises ValueError."""
+        number = value.arrival if isinstance(value, MessageRow) else -1
+        return self._numbers.index(number, start, len(self) if stop is None else stop)
+
     def __iter__(self) -> Iterator[MessageRow]:
         for start in range(0, len(self._numbers), limits.CATALOG_PAGE):
             yield from self._read(self._numbers[start : start + limits.CATALOG_PAGE])

@@ -14,8 +14,6 @@ SHORT_MESSAGE = 8
 BLOCKED = "(blocked)"
 """In the place of what somebody said whom our user does not want to see, where others' messages hang on it."""
 _NO_DATE = ("----------", "--:--")
-_VIRTUAL = bytes(20)
-"""What public messages follow that follow nothing else: it is no message."""
 
 
 def short(id_: MessageId) -> str:
@@ -41,6 +39,8 @@ def said(row: MessageRow) -> str:
     if row.chunks_held < row.chunks:
         return f"(not all here yet: {row.chunks_held} of {row.chunks} packets)"
     text = row.text
+    if row.kind is Kind.FILE:
+        return _file(row)
     if row.kind in {Kind.TAV, Kind.TEXT}:
         text = _placed_text(text)
     if row.voice_size:
@@ -48,6 +48,18 @@ def said(row: MessageRow) -> str:
     if row.cut:
         text += f"… (all of it: `tinyssb show {row.feed.hex()[:SHORT_FEED]} {row.seq}`)"
     return text or "(nothing)"
+
+
+def _file(row: MessageRow) -> str:
+    """A file that somebody attached, and how to get it."""
+    import json
+
+    try:
+        described = json.loads(row.text)
+        name, size = str(described["name"]), int(described["size"])
+    except (ValueError, KeyError, TypeError):
+        name, size = "without a name", row.size
+    return f"(file {name}, {size:,} bytes: `tinyssb fetch {short(row.id)}`)"
 
 
 def _placed_text(text: str) -> str:
@@ -93,13 +105,15 @@ class Lines:
             yield f"-- {day} --"
             self._day = day
         text = said(row)
-        follows = [one for one in row.previous if one != _VIRTUAL]
+        follows = row.previous
         if follows and self._above is not None and self._above not in follows:
             more = f" +{len(follows) - 1}" if len(follows) > 1 else ""
             text = f"> {short(follows[-1])}{more}: {text}"
         held_by = self.held_by.get(row.id)
         yield from self._block(minute, row, text + self._written(row), f"[{held_by}]" if held_by else "")
-        self._above = row.id
+        if row.kind is not Kind.FILE:
+            # Texts do not follow files, which phones do not know.
+            self._above = row.id
 
     def waiting(self, row: MessageRow) -> Iterator[str]:
         """The lines of one that waits for what it follows."""

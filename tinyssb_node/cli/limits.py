@@ -40,8 +40,10 @@ CHAT_TICK_S: Final = 0.25
 """Seconds between two looks for news with `--follow`: a person does not see them, and each takes 2 ms."""
 THREAD_LAST: Final = 40
 """Messages of a thread shown unless told otherwise: a screen and a half."""
+THREAD_CONTEXT: Final = 1_000
+"""Messages before those shown whose lanes are followed: what was answered later than that is told in words."""
 LANES_MAX: Final = 12
-"""Lanes of a drawn tangle: 23 cells, a quarter of a narrow terminal; busier ones say the rest in words."""
+"""Lanes of a drawn tangle: 23 cells, where a terminal has three times as many; busier ones say the rest in words."""
 PROGRESS_FROM: Final = 5_000
 """Packets to read for the index from which on a person is told how far it is: they take a second or more."""
 TEXT_GIVEN_MAX: Final = 65_000

@@ -37,7 +37,7 @@ def as_markdown(rows: Sequence[MessageRow], names: Names) -> str:
 
 
 def _message(row: MessageRow, names: Names) -> Iterator[str]:
-    follows = ", ".join(short(one) for one in row.previous if any(one))
+    follows = ", ".join(short(one) for one in row.previous)
     answer = f", after {follows}" if follows else ""
     yield f"**{escaped(names.of(row.feed))}**, {_utc(row.committed_us)}, {short(row.id)}{answer}"
     yield ""

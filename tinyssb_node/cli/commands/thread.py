@@ -107,7 +107,7 @@ def _thread(talk: Talk, text: str) -> tuple[Sequence[MessageRow], int]:
     if row.tangle is None:
         raise NoThreadError(row)
     rows = talk.catalog.thread(row.tangle)
-    return rows, next(number for number, one in enumerate(rows) if one.id == row.id)
+    return rows, rows.index(row)
 
 
 def _draw(rows: Sequence[MessageRow], first: int, behind: int, names: Names, *, ascii_only: bool) -> None:
@@ -116,16 +116,18 @@ def _draw(rows: Sequence[MessageRow], first: int, behind: int, names: Names, *, 
     from tinyssb_node.cli.graph import ASCII, UNICODE, draw
     from tinyssb_node.cli.screen import can_draw, width
 
-    by_id = {row.id: row for row in rows}
-    told = [(row.id, [one for one in row.previous if any(one)]) for row in rows[:behind]]
+    begin = max(0, first - limits.THREAD_CONTEXT)
+    read = list(rows[begin:behind])
+    by_id = {row.id: row for row in read}
     glyphs = ASCII if ascii_only or not can_draw(UNICODE) else UNICODE
-    drawn = list(draw(told, limits.LANES_MAX, glyphs, first))
+    room = width()
+    lanes_max = limits.LANES_MAX if room is None else max(2, min(limits.LANES_MAX, room // 6))
+    drawn = list(draw([(row.id, row.previous) for row in read], lanes_max, glyphs, first - begin))
     if first:
         print(f"({first:,} messages before)")
     lanes = max((len(line.drawing) for line in drawn), default=0)
-    room = width()
     lines = Lines(names, None if room is None else room - lanes - 2)
-    lines.fit(rows[first:behind])
+    lines.fit(read[first - begin :])
     for line in drawn:
         row = None if line.message is None else by_id[line.message]
         texts = [""] if row is None else list(lines.drawn(row, line.apart))
