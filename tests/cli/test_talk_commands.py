@@ -205,3 +205,14 @@ def test_messages_without_a_place_have_no_thread(talkers: Talkers) -> None:
         talkers, Exit.MISSING, "thread", "show", talkers.digits("late")
     )
     assert "is in no thread" in refused(talkers, Exit.MISSING, "thread", "show", talkers.digits("alias-bob"))
+
+
+def test_an_index_that_was_lost_is_made_anew_and_said(own: Talkers) -> None:
+    shown = said(own, "chat")
+    (own.folder / "content.sqlite").write_bytes(b"not a database, not at all" * 100)
+    ended = tinyssb(own.folder, "chat")
+    assert ended.stdout.decode() == shown
+    assert "The index of messages was made anew: it was damaged" in ended.stderr.decode()
+    (own.folder / "content.sqlite").unlink()
+    ended = tinyssb(own.folder, "chat")
+    assert (ended.stdout.decode(), ended.stderr) == (shown, b"")
