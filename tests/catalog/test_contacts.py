@@ -31,6 +31,17 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 contacts = st.dictionaries(feeds, st.builds(Contact, st.none() | texts, st.booleans()))
 
 
+def test_the_format_is_what_it_was():
+    """A file of version 1, byte for byte."""
+    raw = (
+        b'{"v": 1, "people": [{"feed": "%s", "name": "Bob \\ud83c\\udf3f"}, {"feed": "%s", "blocked": true}]}\n'
+        % (b"11" * 32, b"ee" * 32)
+    )
+    people = {FeedId(b"\x11" * 32): Contact("Bob \U0001f33f"), FeedId(b"\xee" * 32): Contact(None, True)}
+    assert parse_contacts(raw, Path("c")) == people
+    assert serialize_contacts(people) == raw
+
+
 @given(contacts)
 def test_what_is_written_is_read_again(people):
     raw = serialize_contacts(people)
