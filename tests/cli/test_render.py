@@ -21,6 +21,7 @@ from tinyssb_node.cli.render import (
     to_json,
 )
 from tinyssb_node.codec import bipf
+from tinyssb_node.content.acks import ACK_TYPE, Ack, serialize_acks
 
 
 def test_content_is_bipf_else_text_else_hex() -> None:
@@ -31,6 +32,15 @@ def test_content_is_bipf_else_text_else_hex() -> None:
     assert decode_content(b"\x1b[2Jx").form is Form.HEX
     assert decode_content(b"\xff\xfe").value == "fffe"
     assert decode_content(b"").form is Form.TEXT
+
+
+def test_an_acknowledgement_is_shown_as_what_it_says() -> None:
+    content, _ = serialize_acks([Ack(7, b"\x6f\x1c\x02\xaa"), Ack(300, b"\x00\xe4\xb1\x19")])
+    decoded = decode_content(content, ACK_TYPE)
+    assert decoded.form is Form.ACKS
+    assert one_line(decoded) == '[[7, "6f1c02aa"], [300, "00e4b119"]]'
+    assert decode_content(content).form is Form.HEX
+    assert decode_content(bytes(48), ACK_TYPE).form is Form.HEX
 
 
 @given(st.binary(max_size=60) | st.text(max_size=20).map(bipf.encode))

@@ -4,11 +4,14 @@ import datetime as dt
 import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tinyssb_node.cli.safetext import cells, padded, safe
 from tinyssb_node.codec import bipf
+from tinyssb_node.content.acks import ACK_TYPE, parse_acks
+from tinyssb_node.errors import AckShapeError
 
 SHORT_ID = 12
 """Digits of a feed id shown in tables: enough to name one among 255, and to type."""
@@ -26,6 +29,8 @@ class Form(StrEnum):
     """It is no BIPF, but UTF-8 text with nothing unprintable in it."""
     HEX = "hex"
     """It is neither."""
+    ACKS = "acks"
+    """It is an acknowledgement: numbers of entries, and how their ids begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +39,15 @@ class Decoded:
 
     form: Form
     value: bipf.Value
-    """The BIPF value, the text, or hexadecimal digits."""
+    """The BIPF value, the text, hexadecimal digits, or what is acknowledged."""
 
 
-def decode_content(content: bytes) -> Decoded:
-    """Read *content*: BIPF if all of it is one value, else text, else hexadecimal."""
+def decode_content(content: bytes, type_: int | None = None) -> Decoded:
+    """Read *content*: BIPF if all of it is one value, else text, else hexadecimal; in an entry whose *type_* says that
+    it acknowledges, as an acknowledgement first."""
+    if type_ == ACK_TYPE:
+        with suppress(AckShapeError):
+            return Decoded(Form.ACKS, [[ack.seq, ack.id_prefix.hex()] for ack in parse_acks(content)])
     try:
         return Decoded(Form.BIPF, bipf.decode(content))
     except bipf.BipfError:

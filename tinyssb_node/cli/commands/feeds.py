@@ -190,7 +190,7 @@ def _decoded(row: EntryRow) -> dict[str, object]:
 
     if row["content"] is None:
         return {**row, "form": None, "decoded": None}
-    decoded = decode_content(bytes.fromhex(row["content"]))
+    decoded = decode_content(bytes.fromhex(row["content"]), row["type"])
     return {**row, "form": decoded.form.value, "decoded": to_json(decoded.value)}
 
 
@@ -206,7 +206,7 @@ def _log_line(row: EntryRow) -> str:
     if row["content"] is None:
         shown = _missing(row)
     else:
-        decoded = decode_content(bytes.fromhex(row["content"]))
+        decoded = decode_content(bytes.fromhex(row["content"]), row["type"])
         shown = f"{decoded.form.value:<4}  {shortened(one_line(decoded))}"
     return f"{row['seq']:>6}  {local_time(row['committed_us'])}  {shown}"
 
@@ -229,7 +229,7 @@ def _entry_page(row: ShownRow) -> str:
     if row["content"] is None:
         pairs.append(("content", _missing(row)))
     else:
-        decoded = decode_content(bytes.fromhex(row["content"]))
+        decoded = decode_content(bytes.fromhex(row["content"]), row["type"])
         pairs += [
             ("read as", decoded.form.value),
             ("content", one_line(decoded)),
