@@ -55,6 +55,12 @@ _FULL_AFTER_S: Final = "10"
 Handler = Callable[[Request], Awaitable[Response]]
 
 
+_WHOLE_VIEWS: Final = (
+    "overview", "heatmap", "topology", "airtime", "delays", "packets", "gossip", "faults", "job",
+)  # fmt: skip
+"""Views that are of no single node, feed or message."""
+
+
 def make_app(
     answers: Desk,
     *,
@@ -101,18 +107,10 @@ def make_app(
         found = await answers.read(metrics.figures)
         return Response(metrics.exposition(found, answers.listeners), media_type=metrics.MEDIA_TYPE)
 
-    views = ("overview", "heatmap", "topology", "airtime", "delays", "packets", "gossip", "faults", "job")
-    middleware = [
-        Middleware(access.FixedHeaders, fixed=access.headers(tiles.origin if tiles else None)),
-        Middleware(access.Bounds),
-        Middleware(TrustedHostMiddleware, allowed_hosts=access.allowed_hosts(host), www_redirect=False),
-    ]
-    if token is not None:
-        middleware.append(Middleware(access.TokenGuard, token=token, secure=tls))
     return Starlette(
         routes=[
             *(Route(path, page) for path in PAGES),
-            *(Route(f"/api/{view}", answering(answers, view)) for view in views),
+            *(Route(f"/api/{view}", answering(answers, view)) for view in _WHOLE_VIEWS),
             Route("/api/node/{node}", answering(answers, "node")),
             Route("/api/feed/{feed}", answering(answers, "feed")),
             Route("/api/message/{feed}/{seq}", answering(answers, "message")),
@@ -122,10 +120,22 @@ def make_app(
             Route("/healthz", health),
             Route("/static/{name:path}", static),
         ],
-        middleware=middleware,
+        middleware=_guards(host, token, tiles, tls=tls),
         exception_handlers={404: not_found, TooBusyError: too_busy},
         lifespan=lifespan,
     )
+
+
+def _guards(host: str, token: str | None, tiles: Tiles | None, *, tls: bool) -> list[Middleware]:
+    """What every request has to pass."""
+    guards = [
+        Middleware(access.FixedHeaders, fixed=access.headers(tiles.origin if tiles else None)),
+        Middleware(access.Bounds),
+        Middleware(TrustedHostMiddleware, allowed_hosts=access.allowed_hosts(host), www_redirect=False),
+    ]
+    if token is not None:
+        guards.append(Middleware(access.TokenGuard, token=token, secure=tls))
+    return guards
 
 
 async def not_found(request: Request, _error: Exception) -> Response:
