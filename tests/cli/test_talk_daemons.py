@@ -60,7 +60,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, Pers
 
 def test_people_talk_and_answer(two: tuple[Person, Person]) -> None:
     ana, bob = two
-    (first,) = ana.objects("chat", "say", "Is anybody up there?")
+    (first,) = ana.objects("chat", "say", "Is", "anybody", "up there?")
     bob.sees("Is anybody up there?", "chat")
     (answer,) = bob.objects("chat", "say", "--reply", first["id"][:10], "Yes: at the hut, with soup.")
     ana.sees("with soup", "chat")

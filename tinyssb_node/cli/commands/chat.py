@@ -43,7 +43,9 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     add_json(parser)
     add_action = add_actions(parser, common)
     action = add_action("say", say, "say something, to everybody or privately")
-    action.add_argument("text", metavar="TEXT", help="what to say; `-` reads it from standard input")
+    action.add_argument(
+        "text", metavar="TEXT", nargs="+", help="what to say; `-` reads it from standard input"
+    )
     action.add_argument(
         "--reply", metavar="ID", help="answer this message: some digits of its id, or FEED.SEQ"
     )
@@ -91,7 +93,7 @@ def say(arguments: argparse.Namespace) -> int:
     from tinyssb_node.catalog.rows import PUBLIC
     from tinyssb_node.cli.talking import opened, published, text_given
 
-    text = text_given(arguments.text)
+    text = text_given(" ".join(arguments.text))
     with opened(arguments) as talk:
         answered = None if arguments.reply is None else talk.find_message(arguments.reply)
         reply_to = None if answered is None else answered.id
