@@ -41,6 +41,23 @@ class MessageId(_FixedBytes):
     SIZE = limits.MESSAGE_ID_SIZE
 
 
+class GroupId(_FixedBytes):
+    """32 bytes that name a private group: the cloaked id of its first message (private-group-spec)."""
+
+    __slots__ = ()
+    SIZE = limits.GROUP_ID_SIZE
+
+
+class EpochKey(_FixedBytes):
+    """The 32 secret bytes that all members of an epoch of a private group share."""
+
+    __slots__ = ()
+    SIZE = limits.EPOCH_KEY_SIZE
+
+    def __repr__(self) -> str:
+        return "EpochKey(secret)"
+
+
 class Dmx(_FixedBytes):
     """The first 7 bytes of a SHA-256 that say what a packet is for (spec 4.2)."""
 

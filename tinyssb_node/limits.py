@@ -459,3 +459,30 @@ WEB_END_S: Final = 5.0
 """Seconds after which the daemon kills a page's process that does not end: less than systemd gives the daemon."""
 WEB_RESTART_MAX_S: Final = 300.0
 """Longest wait before the page's process is started again: what keeps it from running is seldom gone sooner."""
+
+# --- Private groups: members and epochs (docs/reference/groups.md, decision 0033) -------------------------------------
+
+GROUP_ID_SIZE: Final = 32
+"""Bytes of a group's id: a cloaked message id (envelope-spec)."""
+EPOCH_KEY_SIZE: Final = 32
+"""Bytes of an epoch's key (exclusion document, 4.1.1)."""
+GROUP_ADD_MAX: Final = 15
+"""Most people that one message adds: of an envelope's 16 slots the first is the group's (private-group-spec)."""
+GROUP_NAMED_MAX: Final = SET_MAX
+"""Most people that one message excludes, and most keys of epochs before that one message hands on."""
+GROUP_TEXT_MAX: Final = 1_024
+"""Most bytes of the text that goes with an addition: a greeting."""
+GROUP_KIND_MAX: Final = 64
+"""Most bytes of the word that says what a message to a group is."""
+GROUP_EPOCHS_BY_ONE_MAX: Final = 64
+"""Epochs by one member that count. One excludes a neighbour once; who goes on grinding keys only wears himself out."""
+GROUP_TIPS_POST_MAX: Final = 4
+"""Predecessors that a message to a group names, 20 bytes each; the rest stay tips until somebody writes more."""
+GROUP_TIPS_MAX: Final = 32
+"""Predecessors that a change of members or epochs names: what somebody made its author know has to be among them."""
+GROUP_REPAIR_WAIT_US: Final = (60_000_000, 1_800_000_000)
+"""Shortest and longest random wait before one adds whom others forgot to add: an entry takes minutes on the air."""
+GROUP_RESOLVE_WAIT_US: Final = (60_000_000, 1_800_000_000)
+"""The same before one makes the epoch that joins two forks (4.6). ssb-tribes2 waits 10 to 120 s, over the Internet."""
+GROUP_COMPLETE_WAIT_US: Final = (3_600_000_000, 7_200_000_000)
+"""The same before one completes what somebody began who may be writing still: an exclusion is 16 packets on the air."""

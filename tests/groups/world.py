@@ -1,0 +1,217 @@
+"""Members of a group in one process: each holds what reached him, and can read what he has the keys for."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude, draft_first, draft_init
+from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.messages import AddMember, Content, FeedRole, GroupMessage, Init, Said
+from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, plan
+from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
+
+
+def person(name: object) -> FeedId:
+    """Somebody of that name."""
+    return FeedId(hashlib.sha256(f"person/{name}".encode()).digest())
+
+
+def message_id(name: object) -> MessageId:
+    """An id, the same for the same name."""
+    return MessageId(hashlib.sha256(f"message/{name}".encode()).digest()[: MessageId.SIZE])
+
+
+def key_of(name: object) -> EpochKey:
+    """An epoch's key, the same for the same name."""
+    return EpochKey(hashlib.sha256(f"key/{name}".encode()).digest())
+
+
+GROUP = GroupId(hashlib.sha256(b"group").digest())
+
+
+def said(
+    id_: MessageId, author: FeedId, message: GroupMessage, key: EpochKey | None = None, seq: int = 0
+) -> Said:
+    """A message on the feed that it belongs on; *key* is needed for what is neither init nor addition."""
+    if isinstance(message, AddMember):
+        return Said(id_, author, FeedRole.ADDITIONS, None, message, seq)
+    return Said(
+        id_, author, FeedRole.EPOCH, message.secret if isinstance(message, Init) else key, message, seq
+    )
+
+
+class Member:
+    """Somebody with a node."""
+
+    def __init__(self, world: "World", name: str) -> None:
+        self.world = world
+        self.name = name
+        self.id = person(name)
+        self.held: dict[MessageId, Said] = {}
+        """All that reached him, sealed or not."""
+        self.keys: set[EpochKey] = set()
+        self.group: Group | None = None
+        self.since: dict[str, int] = {}
+        self._unread: dict[MessageId, Said] = {}
+
+    @property
+    def here(self) -> Group:
+        """His view of the group, once he has one."""
+        assert self.group is not None
+        return self.group
+
+    @property
+    def prefers(self) -> MessageId | None:
+        """The epoch that he prefers."""
+        return None if self.group is None else self.group.view.preference(self.id).epoch
+
+    def receive(self, messages: Iterable[Said]) -> None:
+        """Take what others hold, and read what can be read by now."""
+        for each in messages:
+            if each.id not in self.held:
+                self.held[each.id] = self._unread[each.id] = each
+        again = True
+        while again:
+            again = False
+            for each in list(self._unread.values()):
+                if self._opens(each):
+                    del self._unread[each.id]
+                    again = True
+
+    def _opens(self, each: Said) -> bool:
+        message = each.message
+        if isinstance(message, AddMember):
+            if message.secret not in self.keys and self.id not in message.people:
+                return False
+            self.keys.add(message.secret)
+            if self.group is None:
+                self.group = Group(message.group, message.root)
+        elif each.key not in self.keys or self.group is None:
+            return False
+        self.here.add(each)
+        return True
+
+    def publish(self, message: GroupMessage, key: EpochKey | None = None) -> Said:
+        """Write a message."""
+        each = said(self.world.next_id(self.name), self.id, message, key)
+        self.world.all[each.id] = each
+        self.held[each.id] = each
+        if isinstance(message, Init | AddMember):
+            self.keys.add(message.secret)
+        self.here.add(each)
+        return each
+
+    def create(self) -> None:
+        """Begin the group, with oneself in it."""
+        first = draft_first(self.world.next_key())
+        root = self.world.next_id(self.name)
+        self.group = Group(GROUP, root)
+        each = said(root, self.id, first)
+        self.world.all[root] = self.held[root] = each
+        self.keys.add(first.secret)
+        self.group.add(each)
+        self.do([Add(root, (self.id,))])
+
+    def do(self, steps: Sequence[Step]) -> None:
+        """Write what steps ask for."""
+        begun: MessageId | None = None
+        for step in steps:
+            match step:
+                case Exclude(epoch, people):
+                    self.publish(draft_exclude(self.here, epoch, people), self.here.view[epoch].key)
+                case Begin(previous):
+                    init = draft_init(self.here, self.id, self.world.next_key(), previous)
+                    begun = self.publish(init).id
+                case Add(epoch, people):
+                    at = epoch or begun
+                    assert at is not None
+                    self.publish(draft_add(self.here, at, people))
+
+    def say(self, text: str) -> None:
+        """Write to the preferred epoch."""
+        preferred = self.prefers
+        assert preferred is not None
+        message = draft_content(self.here, "post", text.encode())
+        assert isinstance(message, Content)
+        self.publish(message, self.here.view[preferred].key)
+
+    def act(self, now_us: int, most: int = 1_000) -> int | None:
+        """Do what the plan asks for now, at most so many steps. Returns when to look again."""
+        if self.group is None:
+            return None
+        while True:
+            found = plan(self.here, self.id, since_us=self.since, now_us=now_us, seed=self.name.encode())
+            self.since = dict(found.since_us)
+            if not found.steps or most <= 0:
+                return found.wake_us
+            self.do(found.steps[:most])
+            most -= len(found.steps)
+
+
+class World:
+    """Members, and all that they wrote."""
+
+    def __init__(self, names: str = "") -> None:
+        self.all: dict[MessageId, Said] = {}
+        self.members: dict[str, Member] = {}
+        self._count = 0
+        for name in names:
+            self.member(name)
+
+    def __getitem__(self, name: str) -> Member:
+        return self.members[name]
+
+    def member(self, name: str) -> Member:
+        """Somebody new, or known."""
+        return self.members.setdefault(name, Member(self, name))
+
+    def next_id(self, name: str) -> MessageId:
+        """The id of a new message."""
+        self._count += 1
+        return message_id(f"{name}/{self._count}")
+
+    def next_key(self) -> EpochKey:
+        """A new key."""
+        self._count += 1
+        return key_of(self._count)
+
+    def meet(self, *names: str) -> None:
+        """Let these exchange all they hold."""
+        union = {id_: each for name in names for id_, each in self[name].held.items()}
+        for name in names:
+            self[name].receive(union.values())
+
+    def settle(self, start_us: int = 0) -> int:
+        """All meet and act again and again, until nobody has anything to do. Returns how many epochs that took."""
+        now = start_us
+        for _ in range(500):
+            self.meet(*self.members)
+            wakes = [member.act(now) for member in self.members.values()]
+            written = len(self.all)
+            self.meet(*self.members)
+            waiting = [wake for wake in wakes if wake is not None]
+            idle = not waiting and len(self.all) == written
+            if idle and all(member.act(now) is None for member in self.members.values()):
+                return now
+            if waiting:
+                now = max(now, min(waiting))
+        raise AssertionError("it never ends")
+
+    def omniscient(self) -> Group:
+        """What all messages come to for somebody with all keys."""
+        root = next(iter(self.all))
+        group = Group(GROUP, root)
+        for each in self.all.values():
+            group.add(each)
+        return group
+
+
+def start(names: str, beside: str = "") -> World:
+    """A group of *names*, made by the first of them, that all know of; *beside* are not in it."""
+    world = World(names + beside)
+    first = world[names[0]]
+    first.create()
+    others = tuple(world[name].id for name in names[1:])
+    if others:
+        first.do([Add(first.prefers, others)])
+    world.meet(*names)
+    return world

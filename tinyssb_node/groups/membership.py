@@ -1,0 +1,229 @@
+"""Who is in which epoch of a group: three tangles made of what members wrote, in whatever order it comes (4.9, 4.10).
+
+A message takes part in a tangle if it has the form, the feed and the key that the tangle asks for; whether it counts
+depends on who wrote it and on what he knew. What does not count is kept with the rule that it broke, for the audit.
+The view is a function of the set of messages held, and of nothing else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node.content.tangle import Candidates, Outcome, Place, Tangle
+from tinyssb_node.groups.epochs import NOBODY, Exclusion, People, View
+from tinyssb_node.groups.judging import Judge, Judged, named
+from tinyssb_node.groups.messages import AddMember, Content, ExcludeMember, FeedRole, Flaw, Init, Said
+from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """One message in the history of a group."""
+
+    said: Said
+    flaw: Flaw | None
+    """None: it counts."""
+    waits: bool = False
+    """True if it follows something that is not here, or that we cannot read."""
+
+
+_SECOND_ROOT: Final = Flaw("R34", "begins the group a second time")
+_OTHER_GROUP: Final = Flaw("R34", "is of another group, or of another tangle")
+
+
+class _MembersRecipe:
+    """What may be in the members tangle of an epoch (R32)."""
+
+    def __init__(self, root: MessageId, group: "Group") -> None:
+        self._root = root
+        self._group = group
+
+    def place(self, message: Said) -> Place | None:
+        """Where it says it stands."""
+        said = message.message
+        return said.members_tangle if isinstance(said, Init | AddMember | ExcludeMember) else None
+
+    def extends(self, message: Said, previous: Sequence[Said]) -> bool:  # noqa: ARG002 - a port's signature
+        """Whether it is on the feed, and has the key, that it needs to change this epoch's members."""
+        init = self._group.init(self._root)
+        flaw = None if init is None or message.id == self._root else self._flaw(message, init)
+        if flaw is not None:
+            self._group.note(message.id, flaw)
+        return flaw is None
+
+    def _flaw(self, message: Said, init: Init) -> Flaw | None:
+        said = message.message
+        if isinstance(said, ExcludeMember):
+            if message.role is not FeedRole.EPOCH or message.key != init.secret:
+                return Flaw("R32", "excludes people, but not on a feed of the epoch")
+            return None
+        if not isinstance(said, AddMember) or message.role is not FeedRole.ADDITIONS:
+            return Flaw("R32", "adds people, but not on an additions feed")
+        if said.secret != init.secret:
+            return Flaw("R32", "hands on a key that is not this epoch's")
+        return self._group.flaw_of_origin(said)
+
+
+class Group:
+    """Everything that we hold of one group."""
+
+    def __init__(self, group: GroupId, root: MessageId) -> None:
+        self.group = group
+        self.root = root
+        """The group's first message."""
+        self.tangle = Tangle[Said](root, Candidates(lambda said: said.message.group_tangle))
+        """The group tangle (R34): all messages."""
+        self.epoch_tangle = Tangle[Said](root, Candidates(_epoch_place))
+        """The epoch tangle (R33): inits."""
+        self._said: dict[MessageId, Said] = {}
+        self._members: dict[MessageId, Tangle[Said]] = {}
+        """Members tangles by their root (R32)."""
+        self._flaws: dict[MessageId, Flaw] = {}
+        """Of what its form alone rules out."""
+        self._lacking: set[MessageId] = set()
+        """Ids that something follows, and that are not here."""
+        self._judged: Judged | None = None
+
+    def __contains__(self, id_: object) -> bool:
+        """True for a message that was added."""
+        return id_ in self._said
+
+    def __len__(self) -> int:
+        return len(self._said)
+
+    def said(self, id_: MessageId) -> Said:
+        """A message that was added. Raises KeyError."""
+        return self._said[id_]
+
+    def init(self, id_: MessageId) -> Init | None:
+        """The init *id_*, if it is here and is one."""
+        said = self._said.get(id_)
+        return said.message if said is not None and isinstance(said.message, Init) else None
+
+    def members_tangle(self, init: MessageId) -> Tangle[Said]:
+        """The members tangle of the epoch that *init* begins (R32); empty if it is not here."""
+        found = self._members.get(init)
+        if found is None:
+            found = self._members[init] = Tangle[Said](init, _MembersRecipe(init, self))
+        return found
+
+    def note(self, id_: MessageId, flaw: Flaw) -> None:
+        """Keep what is wrong with a message; the first thing found stays."""
+        self._flaws.setdefault(id_, flaw)
+
+    def flaw_of_origin(self, said: AddMember) -> Flaw | None:
+        """What an addition says of the group's beginning, held to the beginning."""
+        first = self._said.get(self.root)
+        if said.root != self.root or (first is not None and said.creator != first.author):
+            return Flaw("R32", "names another beginning or creator of the group")
+        return None
+
+    # --- taking messages
+
+    def add(self, said: Said) -> Outcome:
+        """Take a message. Its outcome is that in the group tangle."""
+        if said.id in self._said:
+            return Outcome.HELD
+        flaw = self._flaw_of_form(said)
+        if flaw is not None:
+            self._said[said.id] = said
+            self.note(said.id, flaw)
+            return Outcome.REFUSED
+        message = said.message
+        if not isinstance(message, Init | AddMember | ExcludeMember) and said.id not in self._lacking:
+            self._said[said.id] = said
+            self._lacking.update(id_ for id_ in named(message) if id_ not in self._said)
+            return self._in_group(said)
+        self._judged = None
+        self._said[said.id] = said
+        self._lacking.discard(said.id)
+        self._lacking.update(id_ for id_ in named(message) if id_ not in self._said)
+        if isinstance(message, Init):
+            self.epoch_tangle.add(said.id, said)
+            self.members_tangle(said.id).add(said.id, said)
+        elif isinstance(message, AddMember | ExcludeMember) and message.members_tangle.root is not None:
+            self.members_tangle(message.members_tangle.root).add(said.id, said)
+        return self._in_group(said)
+
+    def _in_group(self, said: Said) -> Outcome:
+        outcome = self.tangle.add(said.id, said).outcome
+        if outcome is Outcome.REFUSED:
+            self.note(said.id, _OTHER_GROUP)
+        return outcome
+
+    def _flaw_of_form(self, said: Said) -> Flaw | None:
+        """What is wrong with a message whatever others wrote."""
+        message = said.message
+        if message.group is None:
+            if said.id != self.root:
+                return _SECOND_ROOT
+        elif message.group != self.group:
+            return _OTHER_GROUP
+        elif said.id == self.root:
+            return Flaw("R34", "is where the group should begin, and follows something")
+        elif message.group_tangle.root != self.root:
+            return _OTHER_GROUP
+        if isinstance(message, Init):
+            if said.role is not FeedRole.EPOCH or said.key != message.secret:
+                return Flaw("R33", "begins an epoch, but not on a feed of that epoch")
+            if message.author not in {None, said.author}:
+                return Flaw("R33", "begins an epoch in somebody else's name")
+        elif not isinstance(message, AddMember) and said.role is FeedRole.ADDITIONS:
+            return Flaw("R32", "stands on an additions feed, where only additions do")
+        return None
+
+    # --- what it comes to
+
+    @property
+    def view(self) -> View:
+        """Epochs, who is in them, and who was excluded."""
+        return self._judge().view
+
+    @property
+    def pending(self) -> tuple[Exclusion, ...]:
+        """Exclusions that no epoch came of, of people whom nobody took on again since; sorted by id."""
+        return self._judge().pending
+
+    @property
+    def barred(self) -> People:
+        """Who was excluded from any epoch, and whom nobody took on again knowing of it."""
+        return self._judge().barred
+
+    @property
+    def doubtful(self) -> Mapping[MessageId, People]:
+        """By epoch: whom only people added who are excluded up to it, when its creator did not know; see R31."""
+        return self._judge().doubtful
+
+    def adders(self, person: FeedId) -> People:
+        """Who added *person* to any epoch."""
+        return self._judge().adders.get(person, NOBODY)
+
+    def audit(self) -> list[AuditLine]:
+        """All messages in the order of the group tangle; behind them, by their ids, what has no place in it."""
+        flaws = {**self._strangers(), **self._judge().flaws, **self._flaws}
+        ordered = self.tangle.order()
+        rest = sorted(self._said.keys() - set(ordered))
+        lines = [AuditLine(self._said[id_], flaws.get(id_)) for id_ in ordered]
+        return lines + [AuditLine(self._said[id_], flaws.get(id_), id_ not in flaws) for id_ in rest]
+
+    def _strangers(self) -> dict[MessageId, Flaw]:
+        """What somebody said with the key of an epoch that he is not in."""
+        people: dict[EpochKey, People] = {}
+        for epoch in self.view.epochs.values():
+            people[epoch.key] = people.get(epoch.key, NOBODY) | epoch.members | {epoch.creator}
+        flaw = Flaw("R23", "is by somebody who is not in the epoch")
+        return {
+            id_: flaw
+            for id_, said in self._said.items()
+            if isinstance(said.message, Content)
+            and (said.key is None or said.author not in people.get(said.key, NOBODY))
+        }
+
+    def _judge(self) -> Judged:
+        if self._judged is None:
+            self._judged = Judge(self._said, self.epoch_tangle, self.members_tangle).judged()
+        return self._judged
+
+
+def _epoch_place(said: Said) -> Place | None:
+    return said.message.epoch_tangle if isinstance(said.message, Init) else None

@@ -1,0 +1,249 @@
+"""What members of a private group write: one value for each kind of message, which can only be built as it has to be.
+
+The values have all that the classic messages have (private-group-spec 8.1.0; exclusion document 4.1 and 4.10), so that
+none is lost between the short form that goes over the air and the long one of other programs. Whether a message counts
+is not said here: that depends on what others wrote (`membership`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from tinyssb_node import limits
+from tinyssb_node.content.tangle import Place
+from tinyssb_node.errors import PeerError
+from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
+
+
+class GroupMessageError(PeerError):
+    """A message of a private group is none: a field of it has not what that field has to have."""
+
+    def __init__(self, kind: str, where: str, what: str) -> None:
+        super().__init__(f"{where} of a {kind} {what}")
+        self.kind = kind
+        self.where = where
+        self.what = what
+
+
+class ExcludesForm(StrEnum):
+    """How an exclusion names people: as one or the other version of the exclusion document has it."""
+
+    V0 = "v0.0"
+    """By their id."""
+    V1 = "v1.0"
+    """By their id, their feed in the epoch, and its last entry that counts."""
+
+
+INIT: Final = "group/init"
+ADD: Final = "group/add-member"
+EXCLUDE: Final = "group/exclude-member"
+VERSION: Final = "v2"
+"""What `version` says in an init and an addition; exclusions have none (private-group-spec)."""
+_NOBODY: Final = bytes(limits.FEED_ID_SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """Somebody who is excluded."""
+
+    member: FeedId
+    feed: FeedId | None = None
+    """His feed in the epoch that he is excluded from (v1.0); None: not said (v0.0)."""
+    seq: int | None = None
+    """Number of the last entry in it that the excluder has, 0 if he has none (v1.0)."""
+
+    def __post_init__(self) -> None:
+        """Raises GroupMessageError."""
+        _check_person(EXCLUDE, "excludes", self.member)
+        if (self.feed is None) != (self.seq is None):
+            raise GroupMessageError(EXCLUDE, "excludes", "says a feed without a number, or a number alone")
+        if self.seq is not None and not 0 <= self.seq <= limits.SEQ_MAX:
+            raise GroupMessageError(EXCLUDE, "excludes", f"has {self.seq} for an entry's number")
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """The first message of an epoch, on its author's feed of that epoch (4.1.3)."""
+
+    secret: EpochKey = field(repr=False)
+    """The epoch's key. All-zero keys seal nothing."""
+    group_tangle: Place
+    epoch_tangle: Place
+    members_tangle: Place
+    """Always first: an epoch's members are told from here on."""
+    group: GroupId | None = None
+    """None in the group's first message, whose id is not known while it is written."""
+    author: FeedId | None = None
+    """Whom the message is for beside the group: who wrote it. None in the group's first message."""
+
+    def __post_init__(self) -> None:
+        """Raises GroupMessageError."""
+        _check_key(INIT, "secret", self.secret)
+        if not self.members_tangle.first:
+            raise GroupMessageError(INIT, "tangles.members", "does not begin a tangle")
+        if self.group is None:
+            if self.author is not None:
+                raise GroupMessageError(INIT, "recps", "names somebody, but no group")
+            if not (self.group_tangle.first and self.epoch_tangle.first):
+                raise GroupMessageError(INIT, "recps", "names no group, though the message follows others")
+            return
+        if self.author is None:
+            raise GroupMessageError(INIT, "recps", "does not name who wrote it")
+        _check_person(INIT, "recps", self.author)
+        _check_follows(INIT, "tangles.group", self.group_tangle)
+        _check_follows(INIT, "tangles.epoch", self.epoch_tangle)
+
+
+@dataclass(frozen=True, slots=True)
+class AddMember:
+    """Somebody hands an epoch's key to people, on his additions feed (4.1.5)."""
+
+    secret: EpochKey = field(repr=False)
+    """Key of the epoch."""
+    group: GroupId
+    root: MessageId
+    """The group's first message. A newcomer knows nothing else of it."""
+    creator: FeedId
+    """Who made the group."""
+    people: tuple[FeedId, ...]
+    """1 to 15, each once."""
+    group_tangle: Place
+    members_tangle: Place
+    """Its root is the init of the epoch."""
+    text: str | None = None
+    """A greeting."""
+    old_secrets: tuple[EpochKey, ...] = field(default=(), repr=False)
+    """Keys of the epochs before; none if somebody is taken on into a new one."""
+
+    def __post_init__(self) -> None:
+        """Raises GroupMessageError."""
+        _check_key(ADD, "secret", self.secret)
+        _check_person(ADD, "creator", self.creator)
+        _check_people(ADD, "recps", self.people, limits.GROUP_ADD_MAX)
+        _check_follows(ADD, "tangles.group", self.group_tangle)
+        _check_follows(ADD, "tangles.members", self.members_tangle)
+        if self.text is not None and len(self.text.encode()) > limits.GROUP_TEXT_MAX:
+            raise GroupMessageError(ADD, "text", f"has more than {limits.GROUP_TEXT_MAX} bytes")
+        if len(self.old_secrets) > limits.GROUP_NAMED_MAX:
+            raise GroupMessageError(ADD, "oldSecrets", f"has more than {limits.GROUP_NAMED_MAX} keys")
+        if len({self.secret, *self.old_secrets}) != 1 + len(self.old_secrets):
+            raise GroupMessageError(ADD, "oldSecrets", "has a key twice")
+        for key in self.old_secrets:
+            _check_key(ADD, "oldSecrets", key)
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludeMember:
+    """Somebody says that the next epoch will be without some people, on his feed of this epoch (4.1.4)."""
+
+    group: GroupId
+    excludes: tuple[Excluded, ...]
+    """At least one, each person once, all in one form."""
+    group_tangle: Place
+    members_tangle: Place
+
+    def __post_init__(self) -> None:
+        """Raises GroupMessageError."""
+        _check_people(EXCLUDE, "excludes", [each.member for each in self.excludes], limits.GROUP_NAMED_MAX)
+        if len({each.feed is None for each in self.excludes}) != 1:
+            raise GroupMessageError(EXCLUDE, "excludes", "mixes two forms")
+        _check_follows(EXCLUDE, "tangles.group", self.group_tangle)
+        _check_follows(EXCLUDE, "tangles.members", self.members_tangle)
+
+    @property
+    def form(self) -> ExcludesForm:
+        """Which version of the exclusion document it is written by."""
+        return ExcludesForm.V0 if self.excludes[0].feed is None else ExcludesForm.V1
+
+    @property
+    def people(self) -> frozenset[FeedId]:
+        """Who is excluded."""
+        return frozenset(each.member for each in self.excludes)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Anything else that is said to a group."""
+
+    kind: str
+    """Its type, such as `post`."""
+    body: bytes
+    """The rest of it, as it came out of the envelope."""
+    group: GroupId
+    group_tangle: Place
+
+    def __post_init__(self) -> None:
+        """Raises GroupMessageError."""
+        if not 1 <= len(self.kind.encode()) <= limits.GROUP_KIND_MAX:
+            raise GroupMessageError("message to a group", "type", "is empty or too long")
+        if self.kind in {INIT, ADD, EXCLUDE}:
+            raise GroupMessageError(
+                "message to a group", "type", f"is {self.kind}, which has fields of its own"
+            )
+        _check_follows("message to a group", "tangles.group", self.group_tangle)
+
+
+GroupMessage: TypeAlias = Init | AddMember | ExcludeMember | Content
+
+
+class FeedRole(StrEnum):
+    """What a feed of a member is for."""
+
+    ADDITIONS = "additions"
+    """His one feed of additions."""
+    EPOCH = "epoch"
+    """His feed in one epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of a group, out of its envelope."""
+
+    id: MessageId
+    author: FeedId
+    """Main feed of the member whose feed it is on."""
+    role: FeedRole
+    """Of the feed that it is on."""
+    key: EpochKey | None = field(repr=False)
+    """Of the epoch whose feed it is on; None on an additions feed."""
+    message: GroupMessage
+    seq: int = 0
+    """Its number in its feed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why a message does not count."""
+
+    rule: str
+    """Of the list in docs/reference/groups.md, such as `R32`."""
+    what: str
+    """In words, for the audit."""
+
+
+def _check_key(kind: str, where: str, key: EpochKey) -> None:
+    if not any(key):
+        raise GroupMessageError(kind, where, "is all zeros, which seals nothing")
+
+
+def _check_person(kind: str, where: str, person: FeedId) -> None:
+    if person == _NOBODY:
+        raise GroupMessageError(kind, where, "names the feed of 32 zeros, which is nobody's")
+
+
+def _check_people(kind: str, where: str, people: Sequence[FeedId], most: int) -> None:
+    if not 1 <= len(people) <= most:
+        raise GroupMessageError(kind, where, f"names {len(people)} people, not 1 to {most}")
+    if len(set(people)) != len(people):
+        raise GroupMessageError(kind, where, "names somebody twice")
+    for person in people:
+        _check_person(kind, where, person)
+
+
+def _check_follows(kind: str, where: str, place: Place) -> None:
+    """R32 to R34: whatever is no root says the root, and what it follows."""
+    if place.root is None:
+        raise GroupMessageError(kind, where, "names no root")
+    if len(place.previous) > limits.TANGLE_PREVIOUS_MAX:
+        raise GroupMessageError(kind, where, f"follows more than {limits.TANGLE_PREVIOUS_MAX} messages")

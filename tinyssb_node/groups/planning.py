@@ -1,0 +1,297 @@
+"""What a member does next: excluding, adding, repairing, joining forks (exclusion document, 4.1, 4.6, 4.9).
+
+A plan is worked out anew from what is held, each time that something came or a wait is over. So an operation that a
+crash or a lost node cut short is finished by the same rules that would have carried it out, here or by somebody else,
+and whoever sees that another was faster has nothing left to do (R17). Only how long something has been waiting is
+remembered between two plans.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import Final, TypeAlias
+
+from tinyssb_node import limits
+from tinyssb_node.errors import LocalError
+from tinyssb_node.groups.epochs import NOBODY, People, View
+from tinyssb_node.groups.membership import Group
+from tinyssb_node.ids import FeedId, MessageId
+
+
+class Refusal(StrEnum):
+    """Why an operation is none."""
+
+    SELF = "you cannot exclude yourself (4.1)"
+    STRANGER = "they are not in the epoch that you write in"
+    NOBODY = "nobody is named"
+    EXCLUDED = "you were excluded from this group"
+    OUTSIDE = "you are not in this group"
+    OTHER_EPOCH = "another epoch is preferred by now (4.1)"
+    MEMBER = "they are in the group already"
+
+
+class GroupRefusalError(LocalError):
+    """What was asked for is against the rules of groups. Nothing was written."""
+
+    def __init__(self, refusal: Refusal, people: Iterable[FeedId] = ()) -> None:
+        super().__init__(f"nothing was written: {refusal.value}")
+        self.refusal = refusal
+        self.people = tuple(people)
+
+
+@dataclass(frozen=True, slots=True)
+class Exclude:
+    """Write a `group/exclude-member`, on one's feed of *epoch* and sealed with its key (R7)."""
+
+    epoch: MessageId
+    people: tuple[FeedId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Draw a new key and write a `group/init`, on a new feed of one's own (R4 to R6)."""
+
+    previous: tuple[MessageId, ...]
+    """The epochs that it succeeds: all tips of one's own (R38)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Write a `group/add-member`, on one's additions feed and sealed with the epoch's key and theirs (R8)."""
+
+    epoch: MessageId | None
+    """None: the one that the `Begin` before it makes."""
+    people: tuple[FeedId, ...]
+    """1 to 15."""
+
+
+Step: TypeAlias = Exclude | Begin | Add
+
+
+class Purpose(StrEnum):
+    """Why there is something to do."""
+
+    FINISH = "finish"
+    """An epoch or exclusion of one's own, cut short."""
+    REPAIR = "repair"
+    """An epoch lacks people (R29, R31)."""
+    COMPLETE = "complete"
+    """Somebody excluded people, and no epoch came of it."""
+    RESOLVE = "resolve"
+    """Forks overlap (R15)."""
+
+
+_WAITS_US: Final = {
+    Purpose.FINISH: (0, 0),
+    Purpose.REPAIR: limits.GROUP_REPAIR_WAIT_US,
+    Purpose.COMPLETE: limits.GROUP_COMPLETE_WAIT_US,
+    Purpose.RESOLVE: limits.GROUP_RESOLVE_WAIT_US,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something that a member should do, or that another may do first."""
+
+    purpose: Purpose
+    epoch: MessageId
+    """Which epoch lacks people, or is succeeded."""
+    steps: tuple[Step, ...]
+    """All of it, as far as it can be foreseen; never empty."""
+
+    @property
+    def key(self) -> str:
+        """Names it for as long as it is to be done."""
+        return f"{self.purpose.value}/{self.epoch.hex()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do now, and when to look again."""
+
+    steps: tuple[Step, ...]
+    """To be written now, in order. If writing stops in between, the next plan goes on from there."""
+    since_us: Mapping[str, int]
+    """By task: when it was first seen. To be kept, and handed to the next plan."""
+    wake_us: int | None
+    """When the next wait is over; None: nothing waits."""
+    tasks: tuple[Task, ...] = ()
+    """All there is to do, waiting or not."""
+
+
+def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, seed: bytes) -> Plan:
+    """What *me* should do. *seed* is random, secret and kept: it makes waits random, and the same after a restart.
+
+    *since_us* comes from the plan before; *now_us* is on any clock that does not jump back.
+    """
+    found = tasks(group, me)
+    since = {task.key: since_us.get(task.key, now_us) for task in found}
+    due = {task.key: since[task.key] + _wait_us(seed, me, task) for task in found}
+    ready = [task for task in found if due[task.key] <= now_us]
+    later = [due[task.key] for task in found if due[task.key] > now_us]
+    return Plan(ready[0].steps if ready else (), since, min(later, default=None), found)
+
+
+def _wait_us(seed: bytes, me: FeedId, task: Task) -> int:
+    """A random wait (R16): uniform for who does not know the seed."""
+    least, most = _WAITS_US[task.purpose]
+    drawn = int.from_bytes(sha256(seed + me + task.key.encode()).digest()[:8], "big")
+    return least + drawn % (most - least + 1)
+
+
+def tasks(group: Group, me: FeedId) -> tuple[Task, ...]:
+    """All that *me* could do for the group, the most pressing first.
+
+    People are added before anything is excluded (R30). Who was excluded from anywhere, and taken on by nobody since, is
+    not added by itself anywhere.
+    """
+    view = group.view
+    preference = view.preference(me)
+    unfinished = _unfinished(group, me)
+    found = [Task(Purpose.FINISH, init, _adds(init, people)) for init, people in unfinished]
+    if preference.epoch is None or preference.excluded:
+        return tuple(found)
+    begun = dict(unfinished)
+    for init, people in _repairs(group, me):
+        if people - begun.get(init, NOBODY):
+            found.append(Task(Purpose.REPAIR, init, _adds(init, people - begun.get(init, NOBODY))))
+    first = tuple(step for task in found for step in task.steps)
+    base = preference.epoch
+    for people, mine in _begun(group, me, base):
+        purpose = Purpose.FINISH if mine else Purpose.COMPLETE
+        found.append(Task(purpose, base, first or _exclusion(group, me, base, people)))
+    resolution = preference.resolution
+    if resolution is not None and (first or resolution.exclude):
+        steps = first or _exclusion(group, me, base, resolution.exclude)
+        found.append(Task(Purpose.RESOLVE, base, steps))
+    return tuple(found)
+
+
+def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
+    """Epochs that lack people whom *me* was about to add: those that he made, and his own newcomers."""
+    found = []
+    for init, epoch in group.view.epochs.items():
+        people = _lacking(group, init, me)
+        mine = people & epoch.due if epoch.creator == me else NOBODY
+        if me in epoch.members:
+            mine |= {person for person in people if group.adders(person) == {me}}
+        if mine:
+            found.append((init, mine))
+    return found
+
+
+def _repairs(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
+    """Epochs of *me* that lack somebody (R29)."""
+    return [(init, people) for init in group.view.of(me) if (people := _lacking(group, init, me))]
+
+
+def _lacking(group: Group, init: MessageId, me: FeedId) -> People:
+    """Who should be added to an epoch without anybody asking for it: nobody whom somebody excluded."""
+    epoch = group.view[init]
+    if me in epoch.excluded or me in epoch.without:
+        return NOBODY
+    return epoch.missing - (group.barred - {me})
+
+
+def _begun(group: Group, me: FeedId, base: MessageId) -> list[tuple[People, bool]]:
+    """Whom exclusions that no epoch came of would take out of *base*: by *me*, and by others.
+
+    Who is named in one leaves it to others: he is excluded himself.
+    """
+    members = group.view[base].members
+    began: dict[bool, People] = {}
+    for exclusion in group.pending:
+        people = exclusion.people & members & group.barred
+        if people and me not in exclusion.people:
+            mine = exclusion.by == me
+            began[mine] = began.get(mine, NOBODY) | people
+    return [(people - {me}, mine) for mine, people in sorted(began.items(), reverse=True) if people - {me}]
+
+
+# --- operations that a person asks for
+
+
+def exclude(
+    group: Group, me: FeedId, people: Iterable[FeedId], *, epoch: MessageId | None = None
+) -> tuple[Step, ...]:
+    """All steps of excluding *people* from the epoch that *me* prefers (4.1), which has to be *epoch* if that is given.
+
+    Writing the first ones is enough: `plan` asks for the rest at once. Raises GroupRefusalError.
+    """
+    named = frozenset(people)
+    base = _writable(group, me, epoch)
+    if not named:
+        raise GroupRefusalError(Refusal.NOBODY)
+    if me in named:
+        raise GroupRefusalError(Refusal.SELF, [me])
+    strangers = named - group.view[base].members
+    if strangers:
+        raise GroupRefusalError(Refusal.STRANGER, sorted(strangers))
+    first = tuple(step for init, lacking in _repairs(group, me) for step in _adds(init, lacking - named))
+    return first + _exclusion(group, me, base, named)
+
+
+def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:
+    """All steps of adding *people* to all epochs of *me*, the preferred one first (R29). Raises GroupRefusalError.
+
+    Who was excluded is taken on again by this.
+    """
+    named = frozenset(people)
+    base = _writable(group, me, None)
+    if not named:
+        raise GroupRefusalError(Refusal.NOBODY)
+    view = group.view
+    there = named & view[base].members - view[base].excluded
+    if there:
+        raise GroupRefusalError(Refusal.MEMBER, sorted(there))
+    steps = list(_adds(base, named))
+    for init in reversed(view.of(me)):
+        if init != base and me not in view[init].excluded:
+            steps += _adds(init, named - view[init].members)
+    return tuple(steps)
+
+
+def _writable(group: Group, me: FeedId, epoch: MessageId | None) -> MessageId:
+    """The epoch that *me* changes: the one that he prefers (R2). Raises GroupRefusalError."""
+    preference = group.view.preference(me)
+    if preference.epoch is None:
+        raise GroupRefusalError(Refusal.OUTSIDE)
+    if preference.excluded or (
+        epoch is not None and epoch in group.view.epochs and me in group.view[epoch].excluded
+    ):
+        raise GroupRefusalError(Refusal.EXCLUDED)
+    if epoch not in {None, preference.epoch}:
+        raise GroupRefusalError(Refusal.OTHER_EPOCH)
+    return preference.epoch
+
+
+def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tuple[Step, ...]:
+    """Exclude, init, add (R3 to R9). Who is excluded from the base already is not excluded again."""
+    view = group.view
+    named = people - _connected_exclusions(group, base)
+    remaining = (view[base].members | _lacking(group, base, me) | {me}) - people - view[base].excluded
+    steps: list[Step] = [Exclude(base, tuple(sorted(named)))] if named else []
+    steps.append(Begin(view.tips(me)))
+    return (*steps, *_adds(None, remaining))
+
+
+def _connected_exclusions(group: Group, base: MessageId) -> People:
+    """Who was excluded from *base* by messages that a new init follows."""
+    view = group.view
+    return view[base].excluded & NOBODY.union(
+        *(one.people for one in view.exclusions.values() if one.epoch == base and one.id in group.tangle)
+    )
+
+
+def _adds(epoch: MessageId | None, people: Iterable[FeedId]) -> tuple[Add, ...]:
+    """As many additions as it takes, 15 people in each (R8a)."""
+    ordered: Sequence[FeedId] = sorted(people)
+    size = limits.GROUP_ADD_MAX
+    return tuple(Add(epoch, tuple(ordered[at : at + size])) for at in range(0, len(ordered), size))
+
+
+def old_keys_of(view: View, epoch: MessageId) -> tuple[MessageId, ...]:
+    """The epochs before *epoch*, whose keys may go along with an addition (`oldSecrets`); nearest to zero first."""
+    before = view.predecessors(epoch)
+    return tuple(init for init in view.epochs if init in before)
