@@ -290,8 +290,20 @@ names = st.sampled_from(["feed", "seq", "first", "last", "follow", "content", "p
     max_size=5
 )
 commands = st.sampled_from(
-    ["status", "publish", "feeds", "log", "show", "follow", "unfollow", "goset", "faces", "airtime"]
-    + ["receipts", "import"]
+    [
+        "status",
+        "publish",
+        "feeds",
+        "log",
+        "show",
+        "follow",
+        "unfollow",
+        "goset",
+        "faces",
+        "airtime",
+        "receipts",
+        "import",
+    ]
 )
 requests = st.builds(
     lambda id_, command, arguments: (
