@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ from tests.catalog.mesh import (
 )
 from tinyssb_node.catalog import schema
 from tinyssb_node.catalog.catalog import Catalog
-from tinyssb_node.catalog.errors import CatalogFailedError, CatalogReadOnlyError
+from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError, CatalogReadOnlyError
 from tinyssb_node.catalog.rows import PUBLIC, Kind
 from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.ids import Dialect
@@ -190,6 +191,27 @@ def test_while_another_process_has_it_for_too_long_what_is_there_is_read(home, p
         PUBLIC_TEXTS,
     )
     other.close()
+    assert catalog.catch_up().stopped is None
+
+
+def test_another_process_that_gets_on_with_it_is_waited_for(home, catalog, monkeypatch):
+    home.keep([ANA_MORE])
+    whole = Catalog._read
+    asked = []
+
+    def busy(self: Catalog, *arguments: Any) -> int:
+        asked.append(self.behind())
+        if len(asked) == 1:
+            with home.catalog() as other:
+                whole(other, *arguments)
+            home.keep([ANA.say(post("and more"))])
+        if len(asked) <= 2:
+            raise CatalogBusyError(self._path, "another process is writing it")
+        return whole(self, *arguments)
+
+    monkeypatch.setattr(Catalog, "_read", busy)
+    assert catalog.catch_up().stopped == "another process is writing it"
+    assert len(asked) == 2
     assert catalog.catch_up().stopped is None
 
 

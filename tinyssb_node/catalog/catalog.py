@@ -109,7 +109,7 @@ class Catalog(Asking):
         Raises CatalogFailedError, StoreFailedError and others for the store.
         """
         try:
-            done = self._catch_up(progress)
+            done = self._catch_up_patiently(progress)
         except CatalogDamagedError as error:
             self._repair(error)
             done = self._state()[0]
@@ -128,6 +128,16 @@ class Catalog(Asking):
 
         row = self.message(id_)
         return None if row is None else content_of(self._folder / STORE_FILE, row, self._key)
+
+    def _catch_up_patiently(self, progress: Callable[[int, int], None]) -> int:
+        """Wait for whoever else is at it, as long as that gets anywhere; then read the rest, and return how much."""
+        while True:
+            behind = self.behind()
+            try:
+                return self._catch_up(progress)
+            except CatalogBusyError:
+                if self.behind() >= behind:
+                    raise
 
     def _catch_up(self, progress: Callable[[int, int], None]) -> int:
         """Returns how many appends were read."""
