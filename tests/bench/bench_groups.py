@@ -11,7 +11,7 @@ from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import Scheme, SlotKey, box, unbox
 from tinyssb_node.groups.keys import epoch_slot, member_slot
-from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 GROUP_KEYS = 20
 """Epochs of groups that somebody is in: few people are in more."""
@@ -40,8 +40,8 @@ def run() -> list[Figure]:
     random = Random(1)
     key = random.randbytes
     context = context_of(FeedId(key(32)), MessageId(key(20)))
-    groups = [epoch_slot(key(32)) for _ in range(GROUP_KEYS)]
-    own, stranger = SlotKey(key(32), Scheme.OWN), epoch_slot(key(32))
+    groups = [epoch_slot(EpochKey(key(32))) for _ in range(GROUP_KEYS)]
+    own, stranger = SlotKey(key(32), Scheme.OWN), epoch_slot(EpochKey(key(32)))
     members = [SlotKey(key(32), Scheme.MEMBER) for _ in range(group_limits.SLOTS_MAX - 1)]
     text, message_key = key(TEXT_SIZE), key(32)
     short = box(text, context, [stranger], message_key)

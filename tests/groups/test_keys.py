@@ -14,7 +14,7 @@ from tinyssb_node.groups import keys as group_keys
 from tinyssb_node.groups.encoding import Context, bfe_feed, context_of
 from tinyssb_node.groups.envelope import Scheme, SlotKey, box, read_key_of, unbox
 from tinyssb_node.groups.keys import Side, dm_keys
-from tinyssb_node.ids import Dialect, FeedId, MessageId
+from tinyssb_node.ids import Dialect, EpochKey, FeedId, GroupId, MessageId
 
 OURS: dict[str, list[dict[str, str]]] = json.loads((FOLDER / "tinyssb_keys.json").read_text("utf-8"))
 
@@ -89,7 +89,7 @@ def test_nobody_shares_a_key_with_himself_or_with_nobody() -> None:
 def test_ids_of_groups(case: dict[str, str]) -> None:
     cloaked = group_keys.cloaked_id(bytes.fromhex(case["read_key"]), bytes.fromhex(case["public_msg_id"]))
     assert cloaked.hex() == case["cloaked_msg_id"]
-    assert group_keys.group_uri(cloaked) == case["group_id_uri_utf8"]
+    assert group_keys.group_uri(GroupId(cloaked)) == case["group_id_uri_utf8"]
 
 
 @pytest.mark.parametrize("case", cases("chain"), ids=named)
@@ -98,7 +98,7 @@ def test_a_classic_group_from_its_first_message_to_its_second_member(case: dict[
         name: bytes.fromhex(value) for name, value in case.items() if isinstance(value, str) and name != "id"
     }
     init = {name: bytes.fromhex(value) for name, value in case["init"].items()}
-    epoch, own = group_keys.epoch_slot(raw["group_key"]), SlotKey(raw["own_key"], Scheme.OWN)
+    epoch, own = group_keys.epoch_slot(EpochKey(raw["group_key"])), SlotKey(raw["own_key"], Scheme.OWN)
     place = Context(raw["author_feed_id"], init["prev_msg_id"])
     assert box(init["plain_text"], place, [epoch, own], init["msg_key"]) == init["ciphertext"]
     opened = unbox(init["ciphertext"], place, [own])
@@ -132,7 +132,9 @@ def test_a_group_of_ours_begins_at_the_first_place_of_either_dialect(case: dict[
     assert previous == raw["prev_msg_id"]
     place, own = context_of(feed, previous), group_keys.own_slot(raw["seed"])
     assert own.key == raw["own_key"]
-    made = box(raw["plain_text"], place, [group_keys.epoch_slot(raw["epoch_key"]), own], raw["msg_key"])
+    made = box(
+        raw["plain_text"], place, [group_keys.epoch_slot(EpochKey(raw["epoch_key"])), own], raw["msg_key"]
+    )
     assert made == raw["ciphertext"]
     assert read_key_of(raw["msg_key"], place) == raw["read_key"]
     assert group_keys.group_id(raw["read_key"], MessageId(raw["message_id"])) == raw["group_id"]
@@ -141,7 +143,7 @@ def test_a_group_of_ours_begins_at_the_first_place_of_either_dialect(case: dict[
 
 def test_group_keys_are_tried_before_what_takes_more_work() -> None:
     own, member = group_keys.own_slot(bytes(32)), SlotKey(bytes(32), Scheme.MEMBER)
-    epochs = [bytes([number]) * 32 for number in range(2)]
+    epochs = [EpochKey(bytes([number]) * 32) for number in range(2)]
     assert group_keys.keys_to_try(epochs, own, member) == [*map(group_keys.epoch_slot, epochs), own, member]
     assert group_keys.keys_to_try(()) == []
     assert [slot.scheme.depth for slot in group_keys.keys_to_try(epochs, own, member)] == [1, 1, 16, 16]

@@ -4,7 +4,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, NewType
+from typing import Final
 
 from nacl.bindings import crypto_sign_ed25519_pk_to_curve25519
 from nacl.exceptions import RuntimeError as SodiumError
@@ -13,10 +13,7 @@ from tinyssb_node.content.private import SealKey
 from tinyssb_node.groups.derive import expand, hkdf
 from tinyssb_node.groups.encoding import bfe_feed, bfe_message, slp
 from tinyssb_node.groups.envelope import Scheme, SlotKey
-from tinyssb_node.ids import FeedId, MessageId
-
-GroupId = NewType("GroupId", bytes)
-"""32 bytes that name a group among its members; it stays the same in all epochs."""
+from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 _DM_SALT: Final = sha256(b"envelope-dm-v1-extract-salt").digest()
 _DM_LABEL: Final = b"envelope-ssb-dm-v1/key"
@@ -87,13 +84,13 @@ def own_slot(seed: bytes) -> SlotKey:
     return SlotKey(hkdf(seed, _SALT, _OWN), Scheme.OWN)
 
 
-def epoch_slot(epoch_key: bytes) -> SlotKey:
-    """The slot of all members of an epoch. Raises ValueError unless its key has 32 bytes."""
+def epoch_slot(epoch_key: EpochKey) -> SlotKey:
+    """The slot of all members of an epoch."""
     return SlotKey(epoch_key, Scheme.GROUP)
 
 
 def keys_to_try(
-    epochs: Iterable[bytes], own: SlotKey | None = None, member: SlotKey | None = None
+    epochs: Iterable[EpochKey], own: SlotKey | None = None, member: SlotKey | None = None
 ) -> list[SlotKey]:
     """What to try on an envelope, cheapest first: keys of *epochs*, then *own* if the entry is ours, then *member*.
 
@@ -112,6 +109,6 @@ def group_id(read_key: bytes, init: MessageId) -> GroupId:
     return GroupId(cloaked_id(read_key, bfe_message(init)))
 
 
-def group_uri(group: bytes) -> str:
+def group_uri(group: GroupId) -> str:
     """How a group is written for people and programs (ssb-uri-spec)."""
     return _URI + urlsafe_b64encode(group).decode()

@@ -3,13 +3,13 @@
 from typing import Final
 
 from tinyssb_node.content.limits import SEAL_TAG_SIZE
+from tinyssb_node.limits import EPOCH_KEY_SIZE, GROUP_ADD_MAX
 
 # --- Envelopes (docs/formats/envelope.md) ----------------------------------------------------------------------------
 
 SECRET_SIZE: Final = 32
 """Bytes of every key: of epochs, of oneself, of direct messages, of a message (envelope-spec)."""
-GROUP_ID_SIZE: Final = 32
-"""Bytes of a group's id (envelope-spec, cloaked ids)."""
+assert SECRET_SIZE == EPOCH_KEY_SIZE
 OFFSET_SIZE: Final = 2
 """Bytes of the body's offset, little-endian (envelope-spec)."""
 HEADER_SIZE: Final = 16
@@ -20,6 +20,7 @@ SLOT_SIZE: Final = SECRET_SIZE
 """Bytes of a slot (envelope-spec)."""
 SLOTS_MAX: Final = 16
 """Most slots of an envelope (private-group-spec), and most that one key is tried on."""
+assert SLOTS_MAX == 1 + GROUP_ADD_MAX
 BODY_BOX_MIN_SIZE: Final = SEAL_TAG_SIZE + 1
 """Least bytes of a boxed body: no envelope says nothing (envelope-js)."""
 ENVELOPE_MIN_SIZE: Final = HEADER_BOX_SIZE + SLOT_SIZE + BODY_BOX_MIN_SIZE
