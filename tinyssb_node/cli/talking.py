@@ -29,8 +29,6 @@ def opened(arguments: argparse.Namespace) -> Iterator[Talk]:
             print(f"Read {caught.done:,} packets for the index of messages.", file=sys.stderr)
         if caught.rebuilt is not None:
             print(f"tinyssb: The index of messages was made anew: {caught.rebuilt}.", file=sys.stderr)
-        if caught.rebuilt is not None:
-            print(f"tinyssb: The index of messages was made anew: {caught.rebuilt}.", file=sys.stderr)
         if caught.stopped is not None:
             print(
                 f"tinyssb: The index of messages could not be brought up to date: {caught.stopped}. "
