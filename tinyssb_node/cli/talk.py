@@ -199,11 +199,16 @@ class Talk:
 
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:
         """The private conversation of us with just these *people*; None: nothing was said in it yet."""
-        circle = tuple(sorted({*people, self.own}))
-        for row in self.catalog.conversations():
-            if row.name != PUBLIC and row.members == circle:
-                return row.name
-        return None
+        name = self._circle_name(people)
+        begun = self.catalog.messages(name, limit=1) or self.catalog.waiting(name, limit=1)
+        return name if begun else None
+
+    def _circle_name(self, people: Iterable[FeedId]) -> str:
+        """What the catalog calls the conversation of us with *people*, begun or not."""
+        from tinyssb_node.catalog.limits import CIRCLE_NAME_DIGITS
+        from tinyssb_node.content.chat import conversation_root
+
+        return conversation_root({*people, self.own}).hex()[:CIRCLE_NAME_DIGITS]
 
     def members(self, conversation: str) -> tuple[FeedId, ...]:
         """Who reads *conversation*; empty: everybody. Raises UnknownConversationError."""
@@ -275,7 +280,7 @@ class Talk:
         own = self.own
         others = [feed for feed in recipients if feed != own]
         readers = circle(own, others)
-        post = self._post(text, self.conversation_with(others), reply_to)
+        post = self._post(text, self._circle_name(others), reply_to)
         clear = serialize(replace(post, recipients=readers))
         return seal(clear, readers, secrets.token_bytes(SEAL_ENTROPY_SIZE))
 
@@ -285,7 +290,7 @@ class Talk:
 
         return self._say(Alias(name=alias))
 
-    def _post(self, text: str, conversation: str | None, reply_to: MessageId | None) -> Post:
+    def _post(self, text: str, conversation: str, reply_to: MessageId | None) -> Post:
         import time
 
         from tinyssb_node.content.chat import Post, tips_form
@@ -304,7 +309,7 @@ class Talk:
                 )
             behind: Sequence[MessageId] = (reply_to,)
         else:
-            behind = () if conversation is None else self.catalog.tips(conversation)
+            behind = self.catalog.tips(conversation)
         return Post(tips=tips_form(tuple(behind)), text=text, said_s=int(time.time()))
 
     # --- Boards ---
