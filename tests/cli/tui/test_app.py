@@ -204,6 +204,18 @@ async def test_the_screen_answers_while_the_node_does_not() -> None:
         await screen.settle()
 
 
+async def test_nothing_is_said_to_everybody_because_the_node_is_slow() -> None:
+    node = SlowNode(usual())
+    async with shown(node, "shift+tab") as screen:
+        node.slow = True
+        for key in ("down", "w", *"hush", "enter"):
+            await screen.pilot.press(key)
+        assert "> private, to Eva" in screen.text()
+        node.go_on.set()
+        await screen.settle()
+    assert node.done == [("say", "00112233aabbccdd", "hush", None)]
+
+
 class SlowNode(FakeNode):
     """A node that answers when the test lets it."""
 

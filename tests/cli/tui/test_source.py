@@ -67,6 +67,10 @@ def test_what_a_source_tells_and_does(tmp_path: Path) -> None:
         assert first.holders[message.id]
         source.say(PUBLIC, "you", reply_to=message.id)
         assert [row.text for row in source.look(asked).messages] == ["hello", "you"]
+        source.say(PUBLIC, "a")
+        source.say(PUBLIC, "b")
+        *_, a, b = source.look(asked).messages
+        assert b.previous == (a.id,)
         private = source.tell([], "for me")
         assert private != PUBLIC
         assert [row.text for row in source.look(Asked(conversation=private)).messages] == ["for me"]
@@ -75,7 +79,9 @@ def test_what_a_source_tells_and_does(tmp_path: Path) -> None:
         assert {one.feed: one.blocked for one in sight.people}[BEN]
         assert not {row["feed"]: row["wanted"] for row in sight.feeds}[BEN.hex()]
         source.block(BEN, blocked=False)
+        source.look(asked)
         source.follow(BEN, wanted=False)
+        assert not {row["feed"]: row["wanted"] for row in source.look(asked).feeds}[BEN.hex()]
     assert source.look(asked).messages
     with pytest.raises(DaemonUnreachableError):
         source.say(PUBLIC, "nobody there")

@@ -55,6 +55,8 @@ class Talk(View):
 
     def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id)
+        self._conversation = PUBLIC
+        """The one that was opened; what is shown may still be another for the time of a look."""
         self._target = Target(PUBLIC)
         self._seen: dict[str, int] | None = None
         """Highest place that was on this screen, by conversation."""
@@ -85,13 +87,11 @@ class Talk(View):
         names = sight.names
         self._note_seen(sight)
         rows = self.query_one("#conversations", Rows)
-        rows.show(
-            [(one.name, self._conversation(one, sight, names, rows.room)) for one in sight.conversations]
-        )
+        rows.show([(one.name, self._drawn(one, sight, names, rows.room)) for one in sight.conversations])
         self._draw_messages(sight, names)
         self._draw_target(names)
 
-    def _conversation(self, row: ConversationRow, sight: Sight, names: Names, width: int) -> Content:
+    def _drawn(self, row: ConversationRow, sight: Sight, names: Names, width: int) -> Content:
         place = None if row.last is None else row.last.placed
         new = place is not None and place > (self._seen or {}).get(row.name, -1)
         return lines.conversation(
@@ -177,7 +177,7 @@ class Talk(View):
         """Open the conversation that was chosen."""
         event.stop()
         chosen = event.option_id if event.option_list.id == "conversations" else None
-        if chosen is not None and self.sight is not None and chosen != self.sight.asked.conversation:
+        if chosen is not None and chosen != self._conversation:
             self._open(chosen)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -207,7 +207,7 @@ class Talk(View):
             self.post_message(self.Opened(Asked(conversation=asked.conversation, after=after)))
 
     def _open(self, conversation: str) -> None:
-        self._target = Target(conversation)
+        self._conversation, self._target = conversation, Target(conversation)
         self.post_message(self.Opened(Asked(conversation=conversation)))
 
     def _chosen(self) -> MessageRow | None:
@@ -231,20 +231,19 @@ class Talk(View):
 
     def action_write(self) -> None:
         """Write to the open conversation."""
-        if self.sight is not None:
-            self._target = Target(self.sight.asked.conversation)
+        self._target = Target(self._conversation)
         self._edit()
 
     def action_reply(self) -> None:
         """Answer the chosen message."""
-        if (row := self._chosen()) is not None and self.sight is not None:
-            self._target = Target(self.sight.asked.conversation, answered=row)
+        if (row := self._chosen()) is not None:
+            self._target = Target(row.conversation, answered=row)
             self._edit()
 
     def action_drop(self) -> None:
         """Answer nobody, and close what is open over the view."""
+        self._target = Target(self._conversation)
         if self.sight is not None:
-            self._target = Target(self.sight.asked.conversation)
             self.draw(self.sight)
 
     def on_compose_left(self) -> None:
