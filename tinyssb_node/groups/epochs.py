@@ -222,6 +222,11 @@ class View:
         """Of the epochs that *person* is in, those that no other of them succeeds (R10, R23), sorted."""
         return self.tips_among(self.of(person))
 
+    def open_tips(self, person: FeedId) -> tuple[MessageId, ...]:
+        """Those tips from which nobody excluded him; all, if there are no such (decision 0033)."""
+        tips = self.tips(person)
+        return tuple(tip for tip in tips if person not in self.epochs[tip].excluded) or tips
+
     def preference(self, person: FeedId) -> Preference:
         """What *person* prefers if he knows what we know (4.8).
 
@@ -232,7 +237,7 @@ class View:
         if not tips:
             return Preference(None)
         rules = set()
-        left = [tip for tip in tips if person not in self.epochs[tip].excluded] or list(tips)
+        left = list(self.open_tips(person))
         if len(left) == 1:
             rules.add(Rule.SUCCESSOR if self.epochs[left[0]].previous else Rule.EPOCH_ZERO)
         for one, other in combinations(left, 2):
@@ -249,7 +254,7 @@ class View:
             epoch=chosen,
             tips=tips,
             rules=tuple(sorted(rules, key=list(Rule).index)),
-            resolution=self._resolution(chosen, witnessed, tips) if witnessed else None,
+            resolution=self._resolution(chosen, witnessed, self.open_tips(person)) if witnessed else None,
             interim=len(left) > 1,
             excluded=person in self.epochs[chosen].excluded,
         )
@@ -265,14 +270,24 @@ class View:
     def _resolution(
         self, base: MessageId, others: Collection[MessageId], tips: tuple[MessageId, ...]
     ) -> Resolution:
-        """What the text of 4.6 asks for. Its formula would drop who was added to one of the forks only."""
-        barred = NOBODY.union(*(self._newly_excluded(other, base) for other in others))
+        """What the text of 4.6 asks for. Its formula would drop who was added to one of the forks only.
+
+        Forks that 4.4 and 4.5 settled are joined too (R38), so those who were excluded in them are left out as well.
+        """
+        barred = NOBODY.union(*(self._excluded_in(other, base) for other in tips if other != base))
         members = self.epochs[base].members
         return Resolution(base, frozenset(others), members & barred, members - barred, tips)
 
-    def _newly_excluded(self, init: MessageId, base: MessageId) -> People:
-        """Who was excluded on the way to *init* and not on the way to *base* too."""
-        led = self.epochs[init].exclusions - self.epochs[base].exclusions
-        return self.epochs[init].without.intersection(
-            NOBODY.union(*(self.exclusions[id_].people for id_ in led))
+    def _excluded_in(self, init: MessageId, base: MessageId) -> People:
+        """Who was excluded on the way to *init*, and whom nobody on the way to *base* took on knowing of it."""
+        epoch, other = self.epochs[init], self.epochs[base]
+        return epoch.without.intersection(
+            NOBODY.union(
+                *(
+                    self.exclusions[id_].people & other.without
+                    if id_ in other.exclusions
+                    else self.exclusions[id_].people
+                    for id_ in epoch.exclusions
+                )
+            )
         )

@@ -17,7 +17,8 @@ class Judged:
     view: View
     flaws: Mapping[MessageId, Flaw]
     pending: tuple[Exclusion, ...]
-    barred: People
+    standing: Mapping[MessageId, People]
+    """By exclusion: whom of those it names nobody took on again."""
     doubtful: Mapping[MessageId, People]
     adders: Mapping[FeedId, People]
 
@@ -84,7 +85,7 @@ class Judge:
             View(epochs, self._exclusions.values()),
             self._flaws,
             tuple(pending),
-            NOBODY.union(*standing.values()),
+            standing,
             doubtful,
             {
                 person: frozenset(addition.by for addition in additions)
@@ -119,9 +120,8 @@ class Judge:
         message = said.message
         assert isinstance(message, Init)
         previous = self._epoch_tangle.previous(said.id)
+        self._chains[said.id] = frozenset([said.id]).union(*(self._chains[one] for one in previous))
         members = self._weigh(said)
-        chain = frozenset([said.id]).union(*(self._chains[one] for one in previous))
-        self._chains[said.id] = chain
         self._epochs[said.id] = Epoch(said.id, message.secret, said.author, previous, members)
 
     def _weigh(self, init: Said) -> People:
@@ -206,17 +206,28 @@ class Judge:
         return finished, added - vouched - without
 
     def _taken_on(self, exclusion: Exclusion, epochs: Iterable[MessageId]) -> People:
-        """Whom somebody who knew of *exclusion* added again to one of *epochs* that is or succeeds where it was."""
+        """Whom somebody added to one of *epochs* in spite of *exclusion*."""
         within = frozenset(epochs)
         return frozenset(
             person
             for person in exclusion.people
             if any(
-                addition.epoch in within
-                and exclusion.epoch in self._chains[addition.epoch]
-                and exclusion.id in self._before[addition.id]
+                addition.epoch in within and self._takes_on(addition, exclusion)
                 for addition in self._additions_of.get(person, ())
             )
+        )
+
+    def _takes_on(self, addition: _Addition, exclusion: Exclusion) -> bool:
+        """Whether *addition* undoes *exclusion* for those in both.
+
+        Its author knew of it, and so did who made the epoch: otherwise he may only be handing on a key that was owed.
+        Whom an exclusion names undoes it for nobody.
+        """
+        return (
+            exclusion.id in self._before[addition.id]
+            and exclusion.epoch in self._chains[addition.epoch]
+            and (addition.epoch == exclusion.epoch or exclusion.id in self._before[addition.epoch])
+            and addition.by not in exclusion.people
         )
 
     def _was_excluded(self, author: FeedId, id_: MessageId, epoch: MessageId) -> bool:
@@ -233,7 +244,7 @@ class Judge:
         again = any(
             addition.epoch == exclusion.epoch
             and addition.id in before
-            and exclusion.id in self._before[addition.id]
+            and self._takes_on(addition, exclusion)
             for addition in self._additions_of.get(person, ())
         )
         return frozenset([person]) if again else NOBODY

@@ -187,7 +187,12 @@ class Group:
     @property
     def barred(self) -> People:
         """Who was excluded from any epoch, and whom nobody took on again knowing of it."""
-        return self._judge().barred
+        return NOBODY.union(*self._judge().standing.values())
+
+    @property
+    def standing(self) -> Mapping[MessageId, People]:
+        """By exclusion: whom of those it names nobody took on again."""
+        return self._judge().standing
 
     @property
     def doubtful(self) -> Mapping[MessageId, People]:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
-from tinyssb_node.groups.epochs import NOBODY, People, View
+from tinyssb_node.groups.epochs import NOBODY, Exclusion, People, View
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.ids import FeedId, MessageId
 
@@ -150,7 +150,7 @@ def tasks(group: Group, me: FeedId) -> tuple[Task, ...]:
     preference = view.preference(me)
     unfinished = _unfinished(group, me)
     found = [Task(Purpose.FINISH, init, _adds(init, people)) for init, people in unfinished]
-    if preference.epoch is None or preference.excluded:
+    if preference.epoch is None or preference.excluded or _left_to_others(group, me, preference.epoch):
         return tuple(found)
     begun = dict(unfinished)
     for init, people in _repairs(group, me):
@@ -158,7 +158,7 @@ def tasks(group: Group, me: FeedId) -> tuple[Task, ...]:
             found.append(Task(Purpose.REPAIR, init, _adds(init, people - begun.get(init, NOBODY))))
     first = tuple(step for task in found for step in task.steps)
     base = preference.epoch
-    for people, mine in _begun(group, me, base):
+    for mine, people in _begun(group, me, base).items():
         purpose = Purpose.FINISH if mine else Purpose.COMPLETE
         found.append(Task(purpose, base, first or _exclusion(group, me, base, people)))
     resolution = preference.resolution
@@ -194,19 +194,37 @@ def _lacking(group: Group, init: MessageId, me: FeedId) -> People:
     return epoch.missing - (group.barred - {me})
 
 
-def _begun(group: Group, me: FeedId, base: MessageId) -> list[tuple[People, bool]]:
-    """Whom exclusions that no epoch came of would take out of *base*: by *me*, and by others.
+def _left_to_others(group: Group, me: FeedId, base: MessageId) -> bool:
+    """Whether somebody in *base* excluded *me* from another epoch, and others are there: it is for them to act."""
+    epoch = group.view[base]
+    out = NOBODY.union(*(people for _, people in _aimed_at(group, base)))
+    return me in out and bool(epoch.members - out)
+
+
+def _aimed_at(group: Group, base: MessageId) -> list[tuple[Exclusion, People]]:
+    """Exclusions by members of *base* that name members of it, and these.
+
+    What somebody wrote who is not in it himself concerns it only through epochs that both are in (4.6, 4.7).
+    """
+    epoch = group.view[base]
+    aimed = [(one, group.standing[one.id] & epoch.members) for one in group.view.exclusions.values()]
+    return [(one, people) for one, people in aimed if people and one.by in epoch.members]
+
+
+def _begun(group: Group, me: FeedId, base: MessageId) -> dict[bool, People]:
+    """Whom exclusions that no epoch came of would take out of *base*: True by *me*, False by others.
 
     Who is named in one leaves it to others: he is excluded himself.
     """
-    members = group.view[base].members
+    resolution = group.view.preference(me).resolution
+    resolved = {me} if resolution is None else {me} | resolution.exclude
+    pending = {one.id for one in group.pending}
     began: dict[bool, People] = {}
-    for exclusion in group.pending:
-        people = exclusion.people & members & group.barred
-        if people and me not in exclusion.people:
-            mine = exclusion.by == me
-            began[mine] = began.get(mine, NOBODY) | people
-    return [(people - {me}, mine) for mine, people in sorted(began.items(), reverse=True) if people - {me}]
+    for one, people in _aimed_at(group, base):
+        if me not in one.people:
+            mine = one.by == me and one.id in pending
+            began[mine] = began.get(mine, NOBODY) | (people - resolved)
+    return {mine: people for mine, people in sorted(began.items(), reverse=True) if people}
 
 
 # --- operations that a person asks for
@@ -267,12 +285,20 @@ def _writable(group: Group, me: FeedId, epoch: MessageId | None) -> MessageId:
 
 
 def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tuple[Step, ...]:
-    """Exclude, init, add (R3 to R9). Who is excluded from the base already is not excluded again."""
+    """Exclude, init, add (R3 to R9).
+
+    Since the new epoch joins all forks, it is also without those whom others excluded in them, or were about to. Who is
+    excluded from the base already is not excluded again.
+    """
     view = group.view
+    resolution = view.preference(me).resolution
+    people = people.union(
+        NOBODY if resolution is None else resolution.exclude, *_begun(group, me, base).values()
+    )
     named = people - _connected_exclusions(group, base)
     remaining = (view[base].members | _lacking(group, base, me) | {me}) - people - view[base].excluded
     steps: list[Step] = [Exclude(base, tuple(sorted(named)))] if named else []
-    steps.append(Begin(view.tips(me)))
+    steps.append(Begin(view.open_tips(me)))
     return (*steps, *_adds(None, remaining))
 
 
