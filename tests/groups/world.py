@@ -82,7 +82,7 @@ class Member:
         if isinstance(message, AddMember):
             if message.secret not in self.keys and self.id not in message.people:
                 return False
-            self.keys.add(message.secret)
+            self.keys.update((message.secret, *message.old_secrets))
             if self.group is None:
                 self.group = Group(message.group, message.root)
         elif each.key not in self.keys or self.group is None:
@@ -121,10 +121,10 @@ class Member:
                 case Begin(previous):
                     init = draft_init(self.here, self.id, self.world.next_key(), previous)
                     begun = self.publish(init).id
-                case Add(epoch, people):
+                case Add(epoch, people, old_keys):
                     at = epoch or begun
                     assert at is not None
-                    self.publish(draft_add(self.here, at, people))
+                    self.publish(draft_add(self.here, at, people, old_keys=old_keys))
 
     def say(self, text: str) -> None:
         """Write to the preferred epoch."""

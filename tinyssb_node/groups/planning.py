@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
-from tinyssb_node.groups.epochs import NOBODY, Exclusion, People, View
+from tinyssb_node.groups.epochs import NOBODY, Exclusion, People
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.ids import FeedId, MessageId
 
@@ -64,6 +64,8 @@ class Add:
     """None: the one that the `Begin` before it makes."""
     people: tuple[FeedId, ...]
     """1 to 15."""
+    old_keys: tuple[MessageId, ...] = ()
+    """Earlier epochs whose keys go along (`oldSecrets`): those that one cannot add people to, being excluded there."""
 
 
 Step: TypeAlias = Exclude | Begin | Add
@@ -149,13 +151,13 @@ def tasks(group: Group, me: FeedId) -> tuple[Task, ...]:
     view = group.view
     preference = view.preference(me)
     unfinished = _unfinished(group, me)
-    found = [Task(Purpose.FINISH, init, _adds(init, people)) for init, people in unfinished]
+    found = [Task(Purpose.FINISH, init, _additions(group, me, init, people)) for init, people in unfinished]
     if preference.epoch is None or preference.excluded or _left_to_others(group, me, preference.epoch):
         return tuple(found)
     begun = dict(unfinished)
     for init, people in _repairs(group, me):
-        if people - begun.get(init, NOBODY):
-            found.append(Task(Purpose.REPAIR, init, _adds(init, people - begun.get(init, NOBODY))))
+        if rest := people - begun.get(init, NOBODY):
+            found.append(Task(Purpose.REPAIR, init, _additions(group, me, init, rest)))
     first = tuple(step for task in found for step in task.steps)
     base = preference.epoch
     for mine, people in _begun(group, me, base).items():
@@ -246,14 +248,16 @@ def exclude(
     strangers = named - group.view[base].members
     if strangers:
         raise GroupRefusalError(Refusal.STRANGER, sorted(strangers))
-    first = tuple(step for init, lacking in _repairs(group, me) for step in _adds(init, lacking - named))
+    first = tuple(
+        step for init, lacking in _repairs(group, me) for step in _additions(group, me, init, lacking - named)
+    )
     return first + _exclusion(group, me, base, named)
 
 
 def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:
-    """All steps of adding *people* to all epochs of *me*, the preferred one first (R29). Raises GroupRefusalError.
+    """All steps of adding *people* to all epochs of *me*, the earliest first (R29). Raises GroupRefusalError.
 
-    Who was excluded is taken on again by this.
+    Nobody can read an epoch who cannot read those before it. Who was excluded is taken on again by this.
     """
     named = frozenset(people)
     base = _writable(group, me, None)
@@ -263,10 +267,11 @@ def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:
     there = named & view[base].members - view[base].excluded
     if there:
         raise GroupRefusalError(Refusal.MEMBER, sorted(there))
-    steps = list(_adds(base, named))
-    for init in reversed(view.of(me)):
-        if init != base and me not in view[init].excluded:
-            steps += _adds(init, named - view[init].members)
+    steps: list[Step] = []
+    for init in view.of(me):
+        people = named if init == base else named - view[init].members
+        if me not in view[init].excluded:
+            steps += _additions(group, me, init, people)
     return tuple(steps)
 
 
@@ -310,14 +315,18 @@ def _connected_exclusions(group: Group, base: MessageId) -> People:
     )
 
 
-def _adds(epoch: MessageId | None, people: Iterable[FeedId]) -> tuple[Add, ...]:
+def _additions(group: Group, me: FeedId, epoch: MessageId, people: People) -> tuple[Add, ...]:
+    """Additions to an epoch, with keys of those before it that *me*, excluded there, cannot add the people to."""
+    view = group.view
+    before = view.predecessors(epoch)
+    shut = [init for init in view.of(me) if init in before and me in view[init].excluded]
+    return _adds(epoch, people, tuple(init for init in shut if people - view[init].members))
+
+
+def _adds(
+    epoch: MessageId | None, people: Iterable[FeedId], old_keys: tuple[MessageId, ...] = ()
+) -> tuple[Add, ...]:
     """As many additions as it takes, 15 people in each (R8a)."""
     ordered: Sequence[FeedId] = sorted(people)
     size = limits.GROUP_ADD_MAX
-    return tuple(Add(epoch, tuple(ordered[at : at + size])) for at in range(0, len(ordered), size))
-
-
-def old_keys_of(view: View, epoch: MessageId) -> tuple[MessageId, ...]:
-    """The epochs before *epoch*, whose keys may go along with an addition (`oldSecrets`); nearest to zero first."""
-    before = view.predecessors(epoch)
-    return tuple(init for init in view.epochs if init in before)
+    return tuple(Add(epoch, tuple(ordered[at : at + size]), old_keys) for at in range(0, len(ordered), size))
