@@ -94,6 +94,12 @@ def test_a_long_text_is_cut():
     assert record["reason"] == "x" * limits.EVENT_TEXT_MAX
 
 
+def test_the_longest_texts_of_a_record_fit_a_line():
+    worst = "\x01" * 500
+    event = events.FaceUp(face=FaceName(worst), spec=worst, sub_band=worst, limit_ppm=10**6, window_us=10**12)
+    assert len(write(event, 10**12 - 1, 2**53, 2**53)) <= limits.EVENT_LINE_MAX
+
+
 def test_a_text_that_utf8_cannot_say_is_written_with_question_marks():
     record = json.loads(write(events.DaemonStopped(reason="caf\udce9")))
     assert record["reason"] == "caf?"
