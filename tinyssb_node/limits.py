@@ -192,7 +192,7 @@ STORE_CHECKPOINT_PAGES: Final = 4_096
 EVENT_LINE_MAX: Final = 4_096
 """Most bytes of an event record, line feed included."""
 EVENT_TEXT_MAX: Final = 200
-"""Characters kept of a free text in an event record: three texts, escaped to six bytes each, leave room for the rest."""
+"""Characters kept of a free text in an event record: three, escaped to six bytes each, leave room for the rest."""
 EVENT_SEGMENT_BYTES: Final = 16 * 2**20
 """A segment that reached this many bytes is followed by a new one, unless configured otherwise."""
 EVENT_SEGMENT_AGE_US: Final = 3_600 * 1_000_000
