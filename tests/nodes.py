@@ -20,6 +20,8 @@ from tinyssb_node.store.memory import MemoryStore
 FACE = FaceName("ws#1")
 OTHER = FaceName("ws#2")
 AIR_PACKET_US = 200_000
+SPINS_MAX = 10_000
+"""Wake-ups in a row at one moment: a few are usual, when several things are due."""
 """Airtime of every packet on the bench's radio."""
 
 E = TypeVar("E", bound=Event)
@@ -133,9 +135,12 @@ class Bench:
             self.perform(self.node.follow(feed, self.now_us))
 
     def pass_time(self, span_us: int, heard_meanwhile: Callable[[], object] | None = None) -> None:
-        """Wake the node whenever it wants to be woken for *span_us*."""
+        """Wake the node whenever it wants to be woken for *span_us*. A node that spins fails the test."""
         end_us = self.now_us + span_us
+        at_once = 0
         while (due_us := self.node.next_wake_us()) is not None and due_us <= end_us:
+            at_once = at_once + 1 if due_us <= self.now_us else 0
+            assert at_once < SPINS_MAX, "it wants to be woken again and again, at once"
             self.now_us = max(self.now_us, due_us)
             self.perform(self.node.wake(self.now_us))
             if heard_meanwhile is not None:
