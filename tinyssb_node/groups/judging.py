@@ -183,13 +183,9 @@ class Judge:
         chain = self._chains[epoch.init]
         led = {id_: one for id_, one in self._exclusions.items() if id_ in before}
         without = NOBODY.union(*(one.people - self._taken_on(one, chain) for one in led.values()))
-        vouched, added, known = NOBODY, NOBODY, NOBODY
-        for addition in self._additions:
-            added |= addition.people
-            if addition.by not in without or addition.id in before or addition.epoch == epoch.init:
-                vouched |= addition.people
-            if addition.id in before:
-                known |= addition.people
+        known = NOBODY.union(*(one.people for one in self._additions if one.id in before))
+        added = NOBODY.union(*(one.people for one in self._additions))
+        vouched = epoch.members | known | self._vouched(known | {epoch.creator}, without)
         here = [one for one in self._exclusions.values() if one.epoch == epoch.init]
         finished = Epoch(
             init=epoch.init,
@@ -204,6 +200,17 @@ class Judge:
             due=known & vouched - without,
         )
         return finished, added - vouched - without
+
+    def _vouched(self, trusted: People, without: People) -> People:
+        """Whom *trusted* people added anywhere, and whom these added, and so on; never by somebody in *without*."""
+        found = NOBODY
+        grows = True
+        while grows:
+            able = (trusted | found) - without
+            more = NOBODY.union(*(one.people for one in self._additions if one.by in able))
+            grows = not more <= found
+            found |= more
+        return found
 
     def _taken_on(self, exclusion: Exclusion, epochs: Iterable[MessageId]) -> People:
         """Whom somebody added to one of *epochs* in spite of *exclusion*."""
