@@ -1,0 +1,293 @@
+"""Rules R10 to R31 of docs/reference/groups.md: preferring, repairing, replicating (4.2 to 4.9)."""
+
+import pytest
+
+from tests.groups.world import World, key_of, message_id, person, start
+from tinyssb_node import limits
+from tinyssb_node.groups.drafting import draft_content, draft_exclude
+from tinyssb_node.groups.epochs import Epoch, Relation, Rule, View
+from tinyssb_node.groups.planning import Add, Begin, Exclude, Purpose, add, exclude, plan, tasks
+from tinyssb_node.groups.replicating import EpochFeed, publishing_epoch, replication
+from tinyssb_node.ids import FeedId, MessageId
+
+
+def people(names: str) -> frozenset[FeedId]:
+    """People of these names."""
+    return frozenset(person(name) for name in names)
+
+
+def forked(one: str, other: str, names: str = "abcd") -> World:
+    """Two members exclude somebody each without knowing of each other: *one* is "ac" for a excludes c."""
+    world = start(names)
+    for by, *out in (list(one), list(other)):
+        world[by].do(exclude(world[by].here, person(by), [person(name) for name in out]))
+    return world
+
+
+def prefers(world: World, name: str) -> MessageId:
+    """What somebody prefers."""
+    found = world[name].prefers
+    assert found is not None
+    return found
+
+
+def inside(world: World, name: str) -> frozenset[FeedId]:
+    """Who is in the epoch that somebody prefers."""
+    return world[name].here.view[prefers(world, name)].members
+
+
+def test_r10_a_successor_is_preferred_once_one_is_added_to_it() -> None:
+    world = start("abc")
+    a, b = world["a"], world["b"]
+    zero = prefers(world, "b")
+    a.do(exclude(a.here, a.id, [person("c")]))
+    *held, addition = a.held.values()
+    b.receive(held)
+    assert b.prefers == zero
+    b.receive([addition])
+    assert b.prefers == a.prefers != zero
+    assert b.here.view.preference(b.id).rules == (Rule.SUCCESSOR,)
+
+
+def test_r11_ties_go_to_the_smallest_key_as_unsigned_bytes() -> None:
+    low, high = (message_id(name) for name in ("low", "high"))
+    keys = {low: bytes([0x7F]) + bytes(31), high: bytes([0x80]) + bytes(31)}
+    view = View(Epoch(init, type(key_of(0))(key), person("a"), (), people("a")) for init, key in keys.items())
+    assert view.winner([high, low]) == low
+    same = sorted([low, high])
+    twice = View(Epoch(init, key_of(0), person("a"), (), people("a")) for init in same)
+    assert twice.winner(same) == same[0]
+
+
+def test_r12_of_forks_with_the_same_members_the_winner_is_preferred() -> None:
+    world = forked("ad", "bd")
+    world.meet(*"abcd")
+    view = world["a"].here.view
+    (fork,) = view.forks()
+    assert fork.relation is Relation.SAME
+    assert {prefers(world, name) for name in "abc"} == {fork.winner}
+    assert view.preference(person("c")).rules == (Rule.SAME,)
+
+
+def test_r13_any_number_of_forks_may_have_the_same_members() -> None:
+    world = forked("ae", "be", "abcde")
+    world["c"].do(exclude(world["c"].here, person("c"), [person("e")]))
+    world.meet(*"abcde")
+    view = world["d"].here.view
+    assert len(view.forks()) == 3
+    assert {prefers(world, name) for name in "abcd"} == {view.winner(view.tips(person("d")))}
+
+
+def test_r14_the_smaller_of_two_forks_is_preferred_whatever_the_keys() -> None:
+    world = forked("acd", "bd")
+    world.meet(*"abcd")
+    assert inside(world, "a") == inside(world, "b") == people("ab")
+    assert inside(world, "c") == people("abc")
+
+
+def test_r15_a_witness_joins_forks_that_overlap() -> None:
+    world = forked("ac", "bd")
+    world.settle()
+    assert prefers(world, "a") == prefers(world, "b")
+    assert inside(world, "a") == people("ab")
+    assert len(world["a"].here.view[prefers(world, "a")].previous) == 2
+
+
+def test_r16_he_waits_for_a_random_time_first_and_the_same_after_a_restart() -> None:
+    world = forked("ac", "bd")
+    world.meet(*"abcd")
+    least, most = limits.GROUP_RESOLVE_WAIT_US
+    wakes = set()
+    for number in range(20):
+        seed = bytes([number])
+        first = plan(world["a"].here, person("a"), since_us={}, now_us=0, seed=seed)
+        assert first.steps == ()
+        assert first.wake_us is not None
+        assert least <= first.wake_us <= most
+        wakes.add(first.wake_us)
+        later = plan(
+            world["a"].here, person("a"), since_us=first.since_us, now_us=first.wake_us - 1, seed=seed
+        )
+        assert (later.steps, later.wake_us) == ((), first.wake_us)
+        due = plan(world["a"].here, person("a"), since_us=later.since_us, now_us=first.wake_us, seed=seed)
+        assert [type(step) for step in due.steps] == [Exclude, Begin, Add]
+    assert len(wakes) == 20
+
+
+def test_r17_r18_he_stands_down_if_another_was_faster() -> None:
+    world = forked("ac", "bd")
+    world.meet(*"abcd")
+    a, b = world["a"], world["b"]
+    waiting = plan(b.here, b.id, since_us={}, now_us=0, seed=b"b")
+    assert waiting.wake_us is not None
+    a.act(0)
+    a.act(limits.GROUP_RESOLVE_WAIT_US[1])
+    world.meet(*"abcd")
+    after = plan(b.here, b.id, since_us=waiting.since_us, now_us=waiting.wake_us, seed=b"b")
+    assert (after.steps, after.since_us, after.wake_us) == ((), {}, None)
+    assert b.prefers == a.prefers
+
+
+def test_r19_two_who_join_forks_at_the_same_time_agree_by_the_tie_break() -> None:
+    world = forked("ac", "bd")
+    world.meet(*"abcd")
+    for name in "ab":
+        world[name].act(0)
+        world[name].act(limits.GROUP_RESOLVE_WAIT_US[1])
+    world.meet(*"abcd")
+    assert len(world.omniscient().view.epochs) == 5
+    assert prefers(world, "a") == prefers(world, "b")
+    assert inside(world, "a") == people("ab")
+
+
+def test_r20_nobody_acts_on_forks_without_witnesses() -> None:
+    world = forked("acd", "cab")
+    world.settle()
+    assert len(world.omniscient().view.epochs) == 3
+    assert inside(world, "a") == inside(world, "b") == people("ab")
+    assert inside(world, "c") == inside(world, "d") == people("cd")
+
+
+def test_r21_additions_make_witnesses_and_the_rules_apply_to_them() -> None:
+    world = forked("acd", "cab")
+    world.settle()
+    d = world["d"]
+    d.do([Add(d.prefers, (person("a"), person("b")))])
+    world.settle()
+    assert inside(world, "a") == inside(world, "b") == people("ab")
+    assert world["a"].here.view.preference(person("a")).rules == (Rule.SUBSET,)
+    assert inside(world, "d") == people("abcd")
+
+
+def test_r22_what_needs_no_new_epoch_comes_first() -> None:
+    world = start("abcde")
+    for by, out in (("c", "de"), ("d", "ce"), ("a", "cde")):
+        world[by].do(exclude(world[by].here, person(by), people(out)))
+    world.settle()
+    assert len(world.omniscient().view.epochs) == 4
+    assert prefers(world, "a") == prefers(world, "b")
+    assert inside(world, "b") == people("ab")
+
+
+def test_r23_everybody_prefers_among_the_epochs_that_he_is_in() -> None:
+    world = start("abc")
+    zero = prefers(world, "c")
+    world["a"].do(exclude(world["a"].here, person("a"), [person("c")]))
+    world.meet(*"abc")
+    assert world["c"].prefers == zero
+    assert world["c"].here.view.preference(person("c")).excluded
+    assert world["c"].here.view.preference(person("z")).epoch is None
+    group = world["c"].here
+    stranger = draft_content(group, "post", b"let me in")
+    world.member("z").group = group
+    world["z"].publish(stranger, group.view[zero].key)
+    assert [line.flaw.rule for line in group.audit() if line.flaw is not None] == ["R23"]
+
+
+def test_r24_one_writes_in_the_preferred_epoch_and_nowhere_if_excluded() -> None:
+    world = start("abc")
+    world["a"].do(exclude(world["a"].here, person("a"), [person("c")]))
+    world.meet(*"abc")
+    assert publishing_epoch(world["b"].here.view, person("b")) == world["a"].prefers
+    assert publishing_epoch(world["c"].here.view, person("c")) is None
+
+
+def test_r25_r26_r27_who_is_excluded_is_no_longer_fetched_but_served() -> None:
+    world = start("abc")
+    zero = prefers(world, "a")
+    a = world["a"]
+    feeds = {person("c"): (person("c in zero"), 5)}
+    a.publish(draft_exclude(a.here, zero, [person("c")], feeds=feeds), a.here.view[zero].key)
+    assert replication(a.here, a.id).cease == {}  # all of the preferred epoch is fetched
+    a.act(0)
+    found = replication(a.here, a.id)
+    assert found.cease == {EpochFeed(zero, person("c")): 5}
+    assert EpochFeed(zero, person("b")) in found.fetch
+    assert {EpochFeed(prefers(world, "a"), person(name)) for name in "ab"} <= found.fetch
+    assert found.serve == found.fetch | found.cease.keys()
+
+
+def test_r28_what_others_follow_may_be_fetched_by_itself() -> None:
+    world = start("abc")
+    b = world["b"]
+    b.say("one")
+    b.say("two")
+    *held, one, two = b.held.values()
+    world["a"].receive([*held, two])
+    assert replication(world["a"].here, person("a")).single == {one.id}
+    world["a"].receive([one])
+    assert replication(world["a"].here, person("a")).single == frozenset()
+
+
+def test_r29_a_newcomer_is_added_to_all_epochs() -> None:
+    world = start("abcd", "e")
+    for out in "cd":
+        world["a"].do(exclude(world["a"].here, person("a"), [person(out)]))
+    world.meet(*"abcd")
+    b = world["b"]
+    steps = add(b.here, b.id, [person("e")])
+    assert [step.epoch for step in steps if isinstance(step, Add)] == list(b.here.view.epochs)
+    b.do(steps)
+    world.meet(*"abcde")
+    assert all(person("e") in epoch.members for epoch in world["e"].here.view.epochs.values())
+    assert world["e"].prefers == b.prefers
+
+
+@pytest.mark.parametrize("written", [1, 2])
+def test_r29_what_an_addition_lacks_is_added_by_others(written: int) -> None:
+    world = start("abcd", "e")
+    for out in "cd":
+        world["a"].do(exclude(world["a"].here, person("a"), [person(out)]))
+    world.meet(*"abcd")
+    world["b"].do(add(world["b"].here, person("b"), [person("e")])[:written])
+    world.meet(*"abcde")
+    assert {task.purpose for task in tasks(world["a"].here, person("a"))} == {Purpose.REPAIR}
+    wake = world["a"].act(0)
+    assert wake is not None
+    assert limits.GROUP_REPAIR_WAIT_US[0] <= wake
+    world["a"].act(limits.GROUP_REPAIR_WAIT_US[1])
+    world.meet(*"abcde")
+    assert world["e"].prefers == world["a"].prefers
+
+
+def test_r30_people_are_added_before_a_new_epoch_is_made() -> None:
+    world = forked("ac", "bd", "abcd")
+    world.member("e")
+    world["b"].do(add(world["b"].here, person("b"), [person("e")])[1:])
+    world.meet(*"abcde")
+    a = world["a"]
+    first, *_ = exclude(a.here, a.id, [person("b")])
+    assert isinstance(first, Add)
+    assert first.people == (person("e"),)
+    resolve = [task for task in tasks(a.here, a.id) if task.purpose is Purpose.RESOLVE]
+    assert all(isinstance(step, Add) for task in resolve for step in task.steps)
+
+
+def test_r31_who_was_added_anywhere_belongs_in_unless_excluded_on_the_way() -> None:
+    world = forked("ac", "bd", "abcd")
+    world.member("e")
+    world["b"].do(add(world["b"].here, person("b"), [person("e")]))
+    world.meet(*"abcde")
+    view = world["a"].here.view
+    (left,) = [epoch for epoch in view.epochs.values() if epoch.creator == person("a") and epoch.previous]
+    assert left.correct == people("abde")
+    assert left.missing == people("e")
+    assert left.without == people("c")
+
+
+def test_another_member_completes_what_a_vanished_one_began() -> None:
+    world = start("abcd")
+    a, b = world["a"], world["b"]
+    a.do(exclude(a.here, a.id, [person("d")])[:1])
+    world.meet(*"bcd", "a")
+    (task,) = tasks(b.here, b.id)
+    assert task.purpose is Purpose.COMPLETE
+    assert [type(step) for step in task.steps] == [Begin, Add]
+    wake = b.act(0)
+    assert wake is not None
+    assert limits.GROUP_COMPLETE_WAIT_US[0] <= wake <= limits.GROUP_COMPLETE_WAIT_US[1]
+    b.act(wake)
+    world.meet(*"abcd")
+    assert prefers(world, "a") == prefers(world, "b") == prefers(world, "c")
+    assert inside(world, "c") == people("abc")
+    assert tasks(world["d"].here, person("d")) == ()
