@@ -155,7 +155,7 @@ def test_r33_one_member_makes_a_bounded_number_of_epochs() -> None:
     group = world["a"].here
     for number in range(limits.GROUP_EPOCHS_BY_ONE_MAX + 3):
         init = Init(
-            key_of(number),
+            key_of(f"epoch {number}"),
             Place(group.root, (group.root,)),
             Place(group.root, (group.root,)),
             FIRST,
