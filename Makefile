@@ -9,7 +9,7 @@ DEMO_SECONDS ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-gossip bench-sink deb clean
+.PHONY: help demo test lint format bench bench-gossip bench-sink torture deb clean
 
 help:  ## list these targets
 	@echo "tinySSB node: what you can type here"
@@ -46,6 +46,10 @@ bench-gossip:  ## what gossip costs on the air, beside deployed rules and floodi
 bench-sink:  ## analytics beside plain reading, event to pixel, kills; an hour (ARGS="--parts paint --print" to try)
 	@$(SETUP) dev java chromium
 	@$(PYTHON) -m tests.bench --only sink $(ARGS)
+
+torture:  ## 1,000 kills, 10,000 faults and power cuts; half an hour (ARGS="faults --count 100" for some)
+	@$(SETUP) dev
+	@$(PYTHON) -m tests.torture $(ARGS)
 
 deb:  ## a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine than this)
 	@DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh

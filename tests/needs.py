@@ -62,6 +62,8 @@ def missing(marker: str) -> str | None:
         return "needs dbus-daemon: sudo apt-get install dbus"
     if marker == "postgres" and postgres("initdb") is None:
         return "needs PostgreSQL: sudo apt-get install postgresql"
+    if marker == "gcc" and shutil.which("gcc") is None:
+        return "needs gcc: sudo apt-get install gcc libc6-dev"
     if marker == "browser" and chromium() is None:
         return "needs Chromium: sudo apt-get install chromium"
     return None

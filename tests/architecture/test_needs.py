@@ -41,6 +41,7 @@ def marked(request: pytest.FixtureRequest, marker: str) -> pytest.Item:
         ("browser", "chromium"),
         ("dbus", "dbus"),
         ("postgres", "postgresql"),
+        ("gcc", "gcc libc6-dev"),
     ],
 )
 def test_what_is_missing_is_said_as_the_line_to_type(
@@ -56,9 +57,10 @@ def test_what_is_missing_is_said_as_the_line_to_type(
 def test_a_test_that_has_all_it_needs_runs(bare: Path, request: pytest.FixtureRequest) -> None:
     program(bare / "java", "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2")
     program(bare / "google-chrome")
+    program(bare / "gcc")
     program(bare / "dbus-daemon")
     program(bare / "15" / "bin" / "initdb")
-    for marker in ("spark", "browser", "dbus", "postgres", "asyncio"):
+    for marker in ("spark", "browser", "dbus", "postgres", "gcc", "asyncio"):
         conftest.pytest_runtest_setup(marked(request, marker))
 
 

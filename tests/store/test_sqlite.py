@@ -1,3 +1,4 @@
+import errno
 import os
 import shutil
 import sqlite3
@@ -175,6 +176,17 @@ def test_a_holder_that_has_not_said_who_it_is(store, path):
 def test_the_lock_is_free_after_closing(store, path):
     store.close()
     store.close()
+    SqliteStore.open(path).close()
+
+
+def test_the_lock_is_free_after_it_could_not_be_signed(path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EIO, "input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", refuse)
+        with pytest.raises(StoreFailedError, match="could not be taken"):
+            SqliteStore.open(path)
     SqliteStore.open(path).close()
 
 

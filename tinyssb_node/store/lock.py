@@ -11,7 +11,10 @@ class FolderLock:
     """Held from construction until ``release``."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the lock of *folder*, which exists. Raises StoreLockedError with the holder's process id."""
+        """Take the lock of *folder*, which exists.
+
+        Raises StoreLockedError with the holder's process id, OSError (the lock is not held then).
+        """
         self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -19,8 +22,12 @@ class FolderLock:
             pid = _read_pid(self._file)
             os.close(self._file)
             raise StoreLockedError(folder, pid) from None
-        # One width for all numbers: overwriting needs no room on the disk, which may be full.
-        os.pwrite(self._file, f"{os.getpid():<10}\n".encode(), 0)
+        try:
+            # One width for all numbers: overwriting needs no room on the disk, which may be full.
+            os.pwrite(self._file, f"{os.getpid():<10}\n".encode(), 0)
+        except OSError:
+            self.release()
+            raise
 
     def release(self) -> None:
         """Let the next one in. The file stays: removing it would let two processes lock two files of one name."""
