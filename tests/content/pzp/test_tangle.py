@@ -1,0 +1,115 @@
+import random
+from itertools import pairwise
+
+import pytest
+
+from tests.content.pzp.vectors import VERSION, load, tangle_of
+from tinyssb_node.content.pzp import message
+from tinyssb_node.content.pzp.lipmaa import lipmaa_depth
+from tinyssb_node.content.pzp.tangle import RootFacts, Tangle, in_locale_order
+
+
+def test_order_within_a_depth() -> None:
+    vectors = load("sort-orders")
+    assert in_locale_order(vectors["input"]) == vectors["locale"]
+    assert sorted(vectors["input"]) == vectors["codeUnit"]
+
+
+@pytest.mark.parametrize(
+    "name", ["v1-feed-linear", "v1-feed-forks", "v2-feed-linear", "v2-feed-forks", "v2-feed-wide"]
+)
+def test_order_tips_and_paths_of_the_original(name: str) -> None:
+    vectors = load(name)
+    messages = vectors["msgs"]
+    tangle = tangle_of(VERSION[name[:2]], messages[0]["hash"], messages)
+    assert tangle.topological() == vectors["topoSort"]
+    assert len(tangle) == len(messages)
+    assert sorted(tangle.tips) == sorted(vectors.get("tips", tangle.tips))
+    assert tangle.max_depth == vectors.get("maxDepth", tangle.max_depth)
+    if "shortestPathToRoot" in vectors:
+        last = messages[-1]["hash"]
+        assert tangle.path_to_root(last) == vectors["shortestPathToRoot"]
+        assert tangle.certificate(last) == [last, *vectors["shortestPathToRoot"]]
+
+
+def test_what_may_be_erased_and_what_precedes_what() -> None:
+    vectors = load("v2-feed-forks")
+    tangle = tangle_of(VERSION["v2"], vectors["rootHash"], vectors["msgs"])
+    for record in vectors["getDeletablesAndErasables"]:
+        expected = record["deletables"], record["erasables"]
+        assert tangle.deletable_and_erasable(record["msgHash"]) == expected
+    for first, second, expected in vectors["precedes"]:
+        assert tangle.precedes(first, second) == expected
+
+
+def test_places_of_forks_are_the_originals() -> None:
+    vectors = load("v2-feed-forks")
+    by_id = {record["hash"]: record["msg"] for record in vectors["msgs"]}
+    tangle = tangle_of(VERSION["v2"], vectors["rootHash"], vectors["msgs"][:1])
+    for step in vectors["steps"]:
+        if len(step["added"]) == 1 and "stale" not in step["tag"]:
+            place = by_id[step["added"][0]]["metadata"]["tangles"][vectors["rootHash"]]
+            assert (place["depth"], place["prev"]) == (step["depth"], step["prev"])
+        for added in step["added"]:
+            message.enter(VERSION["v2"].fields, by_id[added], tangle)
+        assert sorted(tangle.tips) == sorted(step["tipsAfter"])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_order_of_arrival_changes_nothing(seed: int) -> None:
+    vectors = load("v2-feed-forks")
+    messages = list(vectors["msgs"])
+    random.Random(seed).shuffle(messages)
+    tangle = tangle_of(VERSION["v2"], vectors["rootHash"], messages * 2)
+    assert tangle.tips == set(vectors["tips"])
+    assert tangle.topological() == vectors["topoSort"]
+    assert len(tangle) == vectors["size"]
+
+
+def test_a_message_in_two_tangles() -> None:
+    vectors = load("v2-multi-tangle")
+    for root, first in ((vectors["threadRoot"], "threadRootMsg"), (vectors["feedRoot"], "feedRootMsg")):
+        tangle = tangle_of(VERSION["v2"], root, [vectors[first], *vectors["msgs"]])
+        assert len(tangle) == 3
+        assert tangle.topological()[0] == root
+
+
+def chain(length: int) -> Tangle:
+    """A feed of one author, *length* messages after the root, named by their depths."""
+    tangle = Tangle("0")
+    tangle.add_root(RootFacts())
+    for depth in range(1, length + 1):
+        tangle.add(str(depth), depth, sorted({str(depth - 1), str(lipmaa_depth(depth))}))
+    return tangle
+
+
+def test_a_certificate_is_short() -> None:
+    tangle = chain(100_000)
+    for depth in (100_000, 99_999, 88_573, 66_666, 54_321):
+        path = tangle.certificate(str(depth))
+        assert path is not None
+        assert path[0] == str(depth)
+        assert path[-1] == "0"
+        assert all(after in tangle.prev(before) for before, after in pairwise(path))
+        assert len(path) <= 60
+    assert tangle.precedes("0", "100000")
+    assert tangle.slice(5, 7) == ["5", "6", "7"]
+
+
+def test_no_certificate_where_links_are_missing() -> None:
+    tangle = Tangle("0")
+    tangle.add("9", 9, ["8", "7"])
+    assert tangle.certificate("9") is None
+    assert tangle.path_to_root("9") == []
+    assert tangle.depth("8") is None
+    assert "9" in tangle
+    tangle.add_root(RootFacts())
+    assert tangle.certificate("9") is None
+    assert tangle.tips == {"0", "9"}
+
+
+def test_the_next_place_has_tips_and_lipmaa_links() -> None:
+    for length in range(60):
+        depth, prev = chain(length).place_of_next()
+        assert depth == length + 1
+        assert set(prev) == {str(length), str(lipmaa_depth(depth))}

@@ -1,0 +1,171 @@
+"""A tangle of PZP: what is known of one root's messages, in whatever order they arrived.
+
+It holds ids, depths and links, not messages. What is added has been checked; of what was left out or deleted only the
+links that name it are known.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node.content.pzp.lipmaa import lipmaa_depth
+
+
+@dataclass(frozen=True, slots=True)
+class FeedName:
+    """What all messages of a feed have in common, and what its root's id follows from."""
+
+    owner: object
+    """The group's id; in V1 the author's key."""
+    type: object
+    """Strings both, unless the root was taken by ``compat``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RootFacts:
+    """What a root says of the whole tangle."""
+
+    feed: FeedName | None = None
+    """None: the root is no feed root."""
+    identity: bool = False
+    """True: the messages add keys to a group."""
+
+
+def in_locale_order(hashes: Iterable[str]) -> list[str]:
+    """*hashes* as JavaScript's ``localeCompare`` puts them: by letter, and of one letter the small one first."""
+    return sorted(hashes, key=lambda one: (one.lower(), one.swapcase()))
+
+
+class Tangle:
+    """The messages of one root that are known."""
+
+    __slots__ = ("_adds", "_by_depth", "_depths", "_followed", "_prev", "_tips", "facts", "root")
+
+    def __init__(self, root: str) -> None:
+        self.root: Final = root
+        self.facts = RootFacts()
+        """Of the root, once it was added."""
+        self._depths: dict[str, int] = {}
+        self._prev: dict[str, tuple[str, ...]] = {}
+        self._by_depth: dict[int, list[str]] = {}
+        self._followed: set[str] = set()
+        self._tips: set[str] = set()
+        self._adds: dict[str, str] = {}
+
+    def add_root(self, facts: RootFacts, adds: str | None = None) -> None:
+        """Add the root. *adds* is the key that it adds, if it founds an identity. A second time changes nothing."""
+        if self.root not in self._depths:
+            self.facts = facts
+            self._enter(self.root, 0, (), adds)
+
+    def add(self, message: str, depth: int, prev: Iterable[str], adds: str | None = None) -> None:
+        """Add a message that was checked, by its id; a second time changes nothing."""
+        if message not in self._depths:
+            self._enter(message, depth, tuple(prev), adds)
+
+    def _enter(self, message: str, depth: int, prev: tuple[str, ...], adds: str | None) -> None:
+        self._depths[message] = depth
+        self._prev[message] = prev
+        self._by_depth.setdefault(depth, []).append(message)
+        self._followed.update(prev)
+        self._tips.difference_update(prev)
+        if message not in self._followed:
+            self._tips.add(message)
+        if adds is not None:
+            self._adds[message] = adds
+
+    def __contains__(self, message: object) -> bool:
+        return message in self._depths
+
+    def __len__(self) -> int:
+        return len(self._depths)
+
+    @property
+    def max_depth(self) -> int:
+        """The largest depth of a message that is known; 0 for an empty tangle."""
+        return max(self._by_depth, default=0)
+
+    @property
+    def tips(self) -> frozenset[str]:
+        """What no known message follows, whatever the order of arrival."""
+        return frozenset(self._tips)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Every key that a message of this identity has added."""
+        return frozenset(self._adds.values())
+
+    def depth(self, message: str) -> int | None:
+        """The depth of *message*; None if it is not known."""
+        return self._depths.get(message)
+
+    def prev(self, message: str) -> tuple[str, ...]:
+        """What *message* names as its predecessors, known or not."""
+        return self._prev.get(message, ())
+
+    def at_depth(self, depth: int) -> list[str]:
+        """The messages at *depth*, in the original's order."""
+        return in_locale_order(self._by_depth.get(depth, ()))
+
+    def place_of_next(self) -> tuple[int, tuple[str, ...]]:
+        """Depth and ``prev`` of a message written now: the tips and all messages at the lipmaa depth."""
+        depth = self.max_depth + 1
+        return depth, tuple(sorted(self._tips.union(self._by_depth.get(lipmaa_depth(depth), ()))))
+
+    def topological(self) -> list[str]:
+        """All messages, none before what it follows: by depth, then in the original's order."""
+        return [message for depth in sorted(self._by_depth) for message in self.at_depth(depth)]
+
+    def slice(self, low: int, high: int) -> list[str]:
+        """The messages from depth *low* to depth *high*, both included, in topological order."""
+        depths = sorted(depth for depth in self._by_depth if low <= depth <= high)
+        return [message for depth in depths for message in self.at_depth(depth)]
+
+    def path_to_root(self, message: str) -> list[str]:
+        """From *message*, which is left out, by the least deep predecessors to the root, or as far as is known."""
+        path: list[str] = []
+        while known := [one for one in self.prev(message) if one in self._depths]:
+            least = min(self._depths[one] for one in known)
+            if least >= self._depths[message]:
+                break
+            message = in_locale_order(one for one in known if self._depths[one] == least)[0]
+            path.append(message)
+        return path
+
+    def certificate(self, message: str) -> list[str] | None:
+        """*message* and its path to the root, which prove that it is in the tangle; None if links are missing."""
+        path = [message, *self.path_to_root(message)]
+        return path if path[-1] == self.root and self.root in self._depths else None
+
+    def ancestors(self, messages: Iterable[str], *, limit: int | None = None, above: int = -1) -> set[str]:
+        """*messages* and what they follow, of that which is known: at most some *limit*, and deeper than *above*."""
+        found = {one for one in messages if one in self._depths}
+        queue = deque(found)
+        while queue and (limit is None or len(found) < limit):
+            for one in self._prev[queue.popleft()]:
+                if one not in found and self._depths.get(one, -1) > above:
+                    found.add(one)
+                    queue.append(one)
+        return found
+
+    def precedes(self, first: str, second: str) -> bool:
+        """Whether *second* follows *first*, directly or not. Every message is visited once at most."""
+        depth = self._depths.get(first, -1)
+        if first == second or second not in self._depths:
+            return False
+        return any(first in self._prev[one] for one in self.ancestors([second], above=depth))
+
+    def keys_before(self, messages: Iterable[str]) -> set[str]:
+        """The keys of an identity, as somebody knew it who knew *messages* and what they follow."""
+        return {self._adds[one] for one in self.ancestors(messages) if one in self._adds}
+
+    def deletable_and_erasable(self, message: str) -> tuple[list[str], list[str]]:
+        """What may be deleted, and what has to keep its metadata, if all before *message* is to go.
+
+        Erased are those on its path to the root, so that it can still be certified; deleted are the others before it.
+        """
+        erasable = self.path_to_root(message)
+        order = self.topological()
+        kept = set(erasable)
+        return [one for one in order[: order.index(message)] if one not in kept], erasable
