@@ -20,9 +20,9 @@ from tinyssb_node.store.memory import MemoryStore
 FACE = FaceName("ws#1")
 OTHER = FaceName("ws#2")
 AIR_PACKET_US = 200_000
+"""Airtime of every packet on the bench's radio."""
 SPINS_MAX = 10_000
 """Wake-ups in a row at one moment: a few are usual, when several things are due."""
-"""Airtime of every packet on the bench's radio."""
 
 E = TypeVar("E", bound=Event)
 
