@@ -1,6 +1,7 @@
 """`tinyssb-sink` as a process of its own: how long it takes, how much memory, and how it is killed."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ SAMPLE_S: Final = 0.5
 """Between two looks at memory."""
 END_S: Final = 30.0
 """What a process that was asked to end is given for it."""
+REPORT_MAX: Final = 20_000
+"""Characters shown of what Spark says when it fails."""
 READING: Final = "Reading"
 """How the line begins that says that Spark has started."""
 ALL_READ: Final = "All read."
@@ -140,6 +143,11 @@ class Sink:
         """All it printed."""
         return "\n".join(text for _, text in self.lines)
 
+    def _report(self) -> str:
+        """What Spark said of its end, if it did: the command names the file."""
+        named = re.search(r"report is in (\S+);", self.text())
+        return Path(named[1]).read_text("utf-8")[:REPORT_MAX] if named else ""
+
     def said_s(self, beginning: str) -> float | None:
         """After how many seconds a line came that begins so."""
         return next((at for at, text in self.lines if text.startswith(beginning)), None)
@@ -170,7 +178,7 @@ class Sink:
         self._join()
         reading, read = self.said_s(READING), self.said_s(ALL_READ)
         if code or reading is None or read is None:
-            raise SinkFailedError(f"exit code {code}:\n{self.text()}")
+            raise SinkFailedError(f"exit code {code}:\n{self.text()}\n{self._report()}")
         return Run(seconds, read - reading, seconds - read, self.memory)
 
 
