@@ -1,12 +1,16 @@
 """Which epoch people prefer agrees with the vectors, each scenario played by messages."""
 
 import json
+from itertools import permutations
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.groups.world import GROUP, message_id, person, said
+from tests.groups.world import GROUP, key_of, message_id, person, said
 from tinyssb_node.content.tangle import FIRST, Place
 from tinyssb_node.groups.epochs import Epoch, View
 from tinyssb_node.groups.membership import Group
@@ -207,3 +211,33 @@ def test_ties_are_broken_by_unsigned_bytes(case: Any) -> None:
     assert view[view.winner(list(view.epochs))].key.hex() == case["winner_hex"]
     ordered = sorted(view.epochs.values(), key=lambda epoch: epoch.rank)
     assert [epoch.key.hex() for epoch in ordered] == case["order_hex"]
+
+
+@given(st.lists(st.frozensets(st.sampled_from("bcdef")), min_size=1, max_size=6), st.randoms())
+def test_what_needs_no_new_epoch_comes_out_the_same_in_any_order_of_pairs(
+    crowds: list[frozenset[str]], chance: Random
+) -> None:
+    """By the letter of 4.8: pairs of forks, in whatever order, until 4.4 and 4.5 apply to none."""
+    zero = Epoch(message_id("zero"), key_of("zero"), person("a"), (), people("abcdef"))
+    forks = [
+        Epoch(message_id(at), key_of(at), person("a"), (zero.init,), people({"a", *crowd}))
+        for at, crowd in enumerate(crowds)
+    ]
+    chance.shuffle(forks)
+    view = View([zero, *forks])
+    left = [epoch.init for epoch in forks]
+    while True:
+        pairs = [
+            (one, other)
+            for one, other in permutations(left, 2)
+            if view[one].members < view[other].members
+            or (view[one].members == view[other].members and view.winner((one, other)) == one)
+        ]
+        if not pairs:
+            break
+        left.remove(chance.choice(pairs)[1])
+    found = view.preference(person("a"))
+    assert found.epoch == view.winner(left)
+    assert found.interim == (len(left) > 1)
+    if found.resolution is not None:
+        assert {found.resolution.base, *found.resolution.others} == set(left)

@@ -5,7 +5,7 @@ import pytest
 from tests.groups.world import World, key_of, message_id, person, start
 from tinyssb_node import limits
 from tinyssb_node.groups.drafting import draft_content, draft_exclude
-from tinyssb_node.groups.epochs import Epoch, Relation, Rule, View
+from tinyssb_node.groups.epochs import Epoch, Exclusion, Relation, Rule, View
 from tinyssb_node.groups.planning import Add, Begin, Exclude, Purpose, add, exclude, plan, tasks
 from tinyssb_node.groups.replicating import EpochFeed, publishing_epoch, replication
 from tinyssb_node.ids import FeedId, MessageId
@@ -291,3 +291,64 @@ def test_another_member_completes_what_a_vanished_one_began() -> None:
     assert prefers(world, "a") == prefers(world, "b") == prefers(world, "c")
     assert inside(world, "c") == people("abc")
     assert tasks(world["d"].here, person("d")) == ()
+
+
+def test_a_new_epoch_leaves_out_who_was_excluded_in_forks_that_lost_too() -> None:
+    keys = sorted((key_of(number) for number in range(4)), key=bytes)
+    zero, pair, three, base = (message_id(name) for name in ("zero", "pair", "three", "base"))
+    out = [Exclusion(message_id(f"{one} out"), person("d"), zero, {person(one): None}) for one in "abc"]
+    of_a, of_b, of_c = (frozenset([one.id]) for one in out)
+    view = View(
+        [
+            Epoch(zero, keys[3], person("d"), (), people("abcd")),
+            Epoch(pair, keys[1], person("d"), (zero,), people("cd"), exclusions=of_b, without=people("b")),
+            Epoch(three, keys[2], person("d"), (zero,), people("bcd"), exclusions=of_a, without=people("a")),
+            Epoch(
+                base,
+                keys[0],
+                person("d"),
+                (zero,),
+                people("ad"),
+                exclusions=of_b | of_c,
+                without=people("bc"),
+            ),
+        ],
+        out,
+    )
+    found = view.preference(person("d"))
+    assert found.rules == (Rule.SUBSET, Rule.OVERLAP)
+    assert found.resolution is not None
+    assert (found.resolution.base, found.resolution.others) == (base, frozenset([pair]))
+    assert found.resolution.exclude == people("a")
+
+
+def test_who_excludes_somebody_joins_forks_along_with_it() -> None:
+    world = forked("ac", "bd", "abcde")
+    world.meet(*"abcde")
+    world["a"].do(exclude(world["a"].here, person("a"), [person("e")]))
+    assert inside(world, "a") == people("ab")
+    world.settle()
+    assert prefers(world, "b") == prefers(world, "a")
+
+
+def test_whom_others_excluded_elsewhere_leaves_it_to_them() -> None:
+    world = forked("ae", "ce", "abcdeh")
+    d = world["d"]
+    d.receive(world["c"].held.values())
+    d.do(exclude(d.here, d.id, [person("b")])[:1])
+    world.member("z")
+    world["a"].do(add(world["a"].here, person("a"), [person("z")])[:1])
+    world.meet(*"abcdeh")
+    b = world["b"].here.view.preference(person("b"))
+    assert (len(b.tips), b.excluded) == (2, False)
+    assert tasks(world["b"].here, person("b")) == ()
+    assert Purpose.REPAIR in {task.purpose for task in tasks(world["c"].here, person("c"))}
+
+
+def test_whom_an_exclusion_names_undoes_it_for_nobody() -> None:
+    world = forked("acd", "cab", "abcde")
+    world.meet(*"abcde")
+    a = world["a"]
+    a.do(exclude(a.here, a.id, [person("e")]))
+    assert inside(world, "a") == people("ab")
+    assert people("ab") in a.here.standing.values()
