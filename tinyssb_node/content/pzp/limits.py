@@ -20,3 +20,5 @@ BASE58_MAX: Final = 128
 """Most characters that are decoded: a signature has 88, and the work grows with the square."""
 ANCESTORS_SEARCHED_MAX: Final = 4_096
 """Predecessors looked at to tell whether one message precedes another, when a message is checked. Ours: 2 ms."""
+DECODED_MAX: Final = 4_096
+"""Ids and keys whose bytes are remembered: 1 MB. Ours: each message of a feed names the same group and key."""

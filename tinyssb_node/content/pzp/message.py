@@ -1,7 +1,8 @@
 """A message of PZP: its fields by version, its id, its names and its roots."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, TypeAlias, cast
 
 from blake3 import blake3
@@ -9,6 +10,7 @@ from blake3 import blake3
 from tinyssb_node.content.pzp import base58, limits
 from tinyssb_node.content.pzp.jsontext import Json, canonical
 from tinyssb_node.content.pzp.tangle import FeedName, RootFacts, Tangle
+from tinyssb_node.limits import FEED_ID_SIZE
 
 Message: TypeAlias = Mapping[str, Json]
 """A message as JSON says it. Unchecked, until a version has checked it."""
@@ -35,17 +37,17 @@ class Fields:
     tips: str | None
     """The tips of the group that the author knew, in the metadata; None: there are no groups."""
 
-    @property
-    def outer(self) -> frozenset[str]:
-        """The names of a message's fields."""
-        names = {self.payload, "metadata", "sig"}
-        return frozenset(names if self.author_signed else names | {self.author})
+    outer: frozenset[str] = field(init=False)
+    """The names of a message's fields."""
+    inner: frozenset[str] = field(init=False)
+    """The names of its metadata's fields."""
 
-    @property
-    def inner(self) -> frozenset[str]:
-        """The names of its metadata's fields."""
+    def __post_init__(self) -> None:
+        """Gather the names once: every message that is checked is compared with them."""
+        names = {self.payload, "metadata", "sig"}
+        object.__setattr__(self, "outer", frozenset(names if self.author_signed else names | {self.author}))
         names = {self.payload_hash, self.payload_size, self.owner, "tangles", "type", "v"}
-        return frozenset(names | {self.tips} if self.tips else names)
+        object.__setattr__(self, "inner", frozenset(names | {self.tips} if self.tips else names))
 
 
 V2_FIELDS: Final = Fields(2, "data", "dataHash", "dataSize", "pubkey", False, "group", "groupTips")
@@ -65,24 +67,27 @@ def hash_and_size(payload: Json) -> tuple[str, int]:
     return hash_bytes(data), len(data)
 
 
+def decoded(text: str) -> bytes | None:
+    """The bytes of an id or key, which are remembered; None if *text* is no base58."""
+    return _decoded(text) if len(text) <= limits.BASE58_MAX else None
+
+
+@lru_cache(maxsize=limits.DECODED_MAX)
+def _decoded(text: str) -> bytes | None:
+    try:
+        return base58.decode(text)
+    except ValueError:
+        return None
+
+
 def is_hash(value: object) -> bool:
     """Whether *value* is the text of 16 bytes."""
-    if not isinstance(value, str):
-        return False
-    try:
-        return len(base58.decode(value)) == limits.HASH_SIZE
-    except ValueError:
-        return False
+    return isinstance(value, str) and len(decoded(value) or b"") == limits.HASH_SIZE
 
 
 def is_key(value: object) -> bool:
     """Whether *value* is the text of 32 bytes."""
-    if not isinstance(value, str):
-        return False
-    try:
-        return len(base58.decode(value)) == 32
-    except ValueError:
-        return False
+    return isinstance(value, str) and len(decoded(value) or b"") == FEED_ID_SIZE
 
 
 def metadata_of(message: Message) -> dict[str, Json]:
@@ -170,9 +175,9 @@ def added_key(fields: Fields, message: Message) -> str | None:
     return added if isinstance(added, str) else None
 
 
-def enter(fields: Fields, message: Message, tangle: Tangle) -> str:
-    """Add *message*, which was checked for *tangle*, to it. Returns its id."""
-    found = message_id(message)
+def enter(fields: Fields, message: Message, tangle: Tangle, known_id: str | None = None) -> str:
+    """Add *message*, which was checked for *tangle*, to it. Returns its id, which is worked out if it is not given."""
+    found = message_id(message) if known_id is None else known_id
     adds = added_key(fields, message) if fields.tips else None
     if found == tangle.root:
         facts = root_facts(fields, message)

@@ -16,9 +16,9 @@ from tinyssb_node.content.pzp.message import (
     Fields,
     Message,
     author_of,
+    decoded,
     hash_and_size,
     hash_bytes,
-    metadata_of,
 )
 from tinyssb_node.content.pzp.tangle import Tangle
 from tinyssb_node.ids import FeedId
@@ -37,13 +37,23 @@ class Case:
     """What is known of the tangle; empty: the message has to be its root."""
     keys: Container[str]
     """The keys of the message's group, as far as they are known."""
+    metadata: dict[str, Json] = field(init=False)
+    """The metadata; nothing, if it is no object."""
+    place: Mapping[str, Json] = field(init=False)
+    """Depth and ``prev`` in the tangle; nothing, if there is none."""
+    key: bytes = field(default=b"", init=False)
+    """The author's key, once it was checked."""
     _signed: bytes | None = field(default=None, init=False)
     _id: str | None = field(default=None, init=False)
 
-    @property
-    def metadata(self) -> dict[str, Json]:
-        """The metadata, once its shape was checked."""
-        return metadata_of(self.message)
+    def __post_init__(self) -> None:
+        """Look once at what most rules look at; where it is not what it should be, a rule says so."""
+        message: object = self.message  # whatever JSON said
+        metadata = message.get("metadata") if isinstance(message, dict) else None
+        self.metadata = metadata if isinstance(metadata, dict) else {}
+        tangles = self.metadata.get("tangles")
+        place = tangles.get(self.tangle.root) if isinstance(tangles, dict) else None
+        self.place = place if isinstance(place, dict) else {}
 
     @property
     def signed(self) -> bytes:
@@ -58,13 +68,6 @@ class Case:
         if self._id is None:
             self._id = hash_bytes(self.signed)
         return self._id
-
-    @property
-    def place(self) -> Mapping[str, Json]:
-        """Depth and ``prev`` in the tangle, or nothing."""
-        tangles = self.metadata["tangles"]
-        place = tangles.get(self.tangle.root) if isinstance(tangles, dict) else None
-        return place if isinstance(place, dict) else {}
 
 
 Rule: TypeAlias = Callable[[Case], None]
@@ -92,9 +95,9 @@ def shape(case: Case) -> None:
     metadata = message.get("metadata")
     if not isinstance(metadata, dict | list):
         raise errors.NotAnObjectError("metadata", metadata)
-    for name in sorted(fields.inner - {"v", "type"} if fields.author_signed else fields.inner - {"v"}):
-        if name not in metadata:
-            raise errors.MissingError(f"metadata.{name}", list(metadata))
+    later = {"v", "type"} if fields.author_signed else {"v"}  # which the original asks for by another rule
+    if missing := [name for name in fields.inner if name not in metadata and name not in later]:
+        raise errors.MissingError(f"metadata.{min(missing)}", list(metadata))
     tangles = metadata["tangles"] if isinstance(metadata, dict) else None
     if fields.author_signed and not isinstance(tangles, dict | list | None):
         raise errors.NotAnObjectError("metadata.tangles", tangles)  # V2's roots may have anything
@@ -108,16 +111,16 @@ def shape(case: Case) -> None:
 def author(case: Case) -> None:
     """The author's key is one by its size."""
     name = f"metadata.{case.fields.author}" if case.fields.author_signed else case.fields.author
-    _decoded(name, author_of(case.fields, case.message), FEED_ID_SIZE)
+    key = author_of(case.fields, case.message)
+    case.key = _sized(name, key, decoded(key) if isinstance(key, str) else None, FEED_ID_SIZE)
 
 
-def _decoded(name: str, text: Json, size: int) -> bytes:
+def _sized(name: str, text: Json, found: bytes | None, size: int) -> bytes:
+    """*found*, what base58 made of *text*, if it has *size* bytes."""
     if not isinstance(text, str):
         raise errors.NotTextError(name, text)
-    try:
-        found = base58.decode(text)
-    except ValueError:
-        raise errors.Base58Error(name, text) from None
+    if found is None:
+        raise errors.Base58Error(name, text)
     if len(found) != size:
         raise errors.LengthError(name, text, f"{size}, not {len(found)}")
     return found
@@ -251,8 +254,10 @@ def links(case: Case, name: str) -> None:
 
 def signature(case: Case) -> None:
     """The metadata is signed by the author."""
-    signed = _decoded("sig", case.message["sig"], SIGNATURE_SIZE)
-    key = author_of(case.fields, case.message)
-    assert isinstance(key, str)
-    if not verify(FeedId(base58.decode(key)), signed, case.signed):
+    text = case.message["sig"]
+    try:
+        signed = _sized("sig", text, base58.decode(str(text)), SIGNATURE_SIZE)
+    except ValueError:
+        raise errors.Base58Error("sig", text) from None
+    if not verify(FeedId(case.key), signed, case.signed):
         raise errors.SignatureError("sig", case.message["sig"])

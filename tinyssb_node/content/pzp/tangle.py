@@ -40,7 +40,7 @@ def in_locale_order(hashes: Iterable[str]) -> list[str]:
 class Tangle:
     """The messages of one root that are known."""
 
-    __slots__ = ("_adds", "_by_depth", "_depths", "_followed", "_prev", "_tips", "facts", "root")
+    __slots__ = ("_adds", "_by_depth", "_deepest", "_depths", "_followed", "_prev", "_tips", "facts", "root")
 
     def __init__(self, root: str) -> None:
         self.root: Final = root
@@ -49,6 +49,7 @@ class Tangle:
         self._depths: dict[str, int] = {}
         self._prev: dict[str, tuple[str, ...]] = {}
         self._by_depth: dict[int, list[str]] = {}
+        self._deepest = 0
         self._followed: set[str] = set()
         self._tips: set[str] = set()
         self._adds: dict[str, str] = {}
@@ -67,6 +68,7 @@ class Tangle:
     def _enter(self, message: str, depth: int, prev: tuple[str, ...], adds: str | None) -> None:
         self._depths[message] = depth
         self._prev[message] = prev
+        self._deepest = max(self._deepest, depth)
         self._by_depth.setdefault(depth, []).append(message)
         self._followed.update(prev)
         self._tips.difference_update(prev)
@@ -84,7 +86,7 @@ class Tangle:
     @property
     def max_depth(self) -> int:
         """The largest depth of a message that is known; 0 for an empty tangle."""
-        return max(self._by_depth, default=0)
+        return self._deepest
 
     @property
     def tips(self) -> frozenset[str]:
