@@ -2,6 +2,8 @@ import random
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.content.pzp.vectors import VERSION, load, tangle_of
 from tinyssb_node.content.pzp import message
@@ -113,3 +115,46 @@ def test_the_next_place_has_tips_and_lipmaa_links() -> None:
         depth, prev = chain(length).place_of_next()
         assert depth == length + 1
         assert set(prev) == {str(length), str(lipmaa_depth(depth))}
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> dict[int, list[int]]:
+    """What each message follows; 0 is the root, and every other follows some before it."""
+    size = draw(st.integers(1, 14))
+    before = {
+        number: st.sets(st.integers(0, number - 1), min_size=1, max_size=4) for number in range(1, size)
+    }
+    return {0: [], **{number: sorted(draw(choice)) for number, choice in before.items()}}
+
+
+@given(graphs(), st.randoms(use_true_random=False))
+def test_any_graph_in_any_order(graph: dict[int, list[int]], chance: random.Random) -> None:
+    depths: dict[int, int] = {}
+    behind: dict[int, set[int]] = {}
+    for number, prev in graph.items():
+        depths[number] = max((depths[one] + 1 for one in prev), default=0)
+        behind[number] = set(prev).union(*(behind[one] for one in prev))
+    arrivals = list(graph)
+    chance.shuffle(arrivals)
+    tangle = Tangle("0")
+    for number in arrivals:
+        if number == 0:
+            tangle.add_root(RootFacts(), "key 0")
+        else:
+            tangle.add(str(number), depths[number], [str(one) for one in graph[number]], f"key {number}")
+    followed = {one for prev in graph.values() for one in prev}
+    assert tangle.tips == {str(one) for one in graph.keys() - followed}
+    assert tangle.max_depth == max(depths.values())
+    order = tangle.topological()
+    assert tangle.slice(0, tangle.max_depth) == order
+    for number, earlier in behind.items():
+        assert tangle.ancestors([str(number)]) == {str(one) for one in earlier | {number}}
+        assert tangle.keys_before([str(number)]) == {f"key {one}" for one in earlier | {number}}
+        assert all(order.index(str(one)) < order.index(str(number)) for one in earlier)
+        for other in graph:
+            assert tangle.precedes(str(other), str(number)) == (other in earlier)
+        path = tangle.certificate(str(number))
+        assert path is not None
+        assert all(after in tangle.prev(one) for one, after in pairwise(path))
+        deletable, erasable = tangle.deletable_and_erasable(str(number))
+        assert sorted([*deletable, *erasable]) == sorted(order[: order.index(str(number))])

@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -191,6 +192,18 @@ def entered(said, tangle: Tangle):
     return said
 
 
+def test_the_page_of_the_format_tells_what_is_written() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "formats" / "pzp.md").read_text("utf-8")
+    said = [line.split(maxsplit=1)[1] for line in page.split("```")[1].strip().splitlines()]
+    group = write_identity(ALICE, "MYNONCE")
+    feed = write_feed_root(V2, ALICE, message.message_id(group), "post")
+    assert said == [
+        base58.encode(ALICE.feed_id),
+        *(canonical(group["metadata"]).decode(), message.message_id(group)),
+        *(canonical(feed["metadata"]).decode(), message.message_id(feed)),
+    ]
+
+
 def test_an_identity_is_written_as_the_original_writes_it() -> None:
     vectors = load("v2-identity")
     first = write_identity(ALICE, "MYNONCE")
@@ -252,3 +265,27 @@ def test_names_of_nothing_are_refused() -> None:
     for text in ("", "ppppp:message/v2/x/post/", "0", "ppppp:group/v2/abc"):
         with pytest.raises(ValueError, match="names no message"):
             message.id_of_uri(text)
+
+
+def test_a_message_with_many_predecessors_costs_its_sender_and_not_us(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = write_feed_root(V2, ALICE, "XKKmEBmqKGa5twQ2HNSk7t", "post")
+    tangle = Tangle(message.message_id(first))
+    message.enter(V2.fields, first, tangle)
+    wide = [message.hash_bytes(bytes([n, m])) for n in range(20) for m in range(20)]
+    for depth, one in enumerate(wide, 1):
+        tangle.add(one, depth, [tangle.root] if depth == 1 else [wide[depth - 2]])
+    said = write(V2, ALICE, {}, "post", [tangle], "XKKmEBmqKGa5twQ2HNSk7t", ["XKKmEBmqKGa5twQ2HNSk7t"])
+    said["metadata"]["tangles"][tangle.root]["prev"] = sorted(wide)  # type: ignore[index, call-overload, assignment]
+    searched: list[int] = []
+    search = Tangle.ancestors
+
+    def counted(self: Tangle, *args, **bounds) -> set[str]:
+        searched.append(1)
+        return search(self, *args, **bounds)
+
+    monkeypatch.setattr(Tangle, "ancestors", counted)
+    with pytest.raises(errors.PrevAncestorError):
+        check(V2, said, tangle, [base58.encode(ALICE.feed_id)])
+    assert searched == [1]

@@ -96,13 +96,13 @@ def tips_and_lipmaa(case: Case) -> None:
     if len(depths) == len(prev) and linked not in depths.values():
         raise errors.LipmaaError(name, prev, str(linked))
     deepest = max(depths.values())
-    for one, found in depths.items():
-        if found in (linked, deepest):
-            continue
-        others = (other for other in depths if other != one)
-        after = case.tangle.ancestors(others, limit=limits.ANCESTORS_SEARCHED_MAX, above=found)
-        if any(one in case.tangle.prev(other) for other in after):
-            raise errors.PrevAncestorError(name, one)
+    beside = {one: found for one, found in depths.items() if found not in (linked, deepest)}
+    if not beside:
+        return
+    after = case.tangle.ancestors(depths, limit=limits.ANCESTORS_SEARCHED_MAX, above=min(beside.values()))
+    for message in after:
+        if followed := beside.keys() & set(case.tangle.prev(message)):
+            raise errors.PrevAncestorError(name, min(followed))
 
 
 def identity(case: Case) -> None:
