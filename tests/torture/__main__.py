@@ -144,7 +144,7 @@ def _cuts(asked: argparse.Namespace, folder: Path, tally: Tally) -> None:
         cases = [Cut(seed, asked.at, asked.variant)] if once else cuts_of(life)
         for cut in _some(cases, tally.left, seed):
             try:
-                tally.add(run_cut(folder, life, cut))
+                tally.add(run_cut(shim, folder, life, cut))
             except Exception as error:  # noqa: BLE001
                 tally.fail(cut.replay() + " --careless" * asked.careless, error)
             if tally.enough():

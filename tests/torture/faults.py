@@ -111,7 +111,7 @@ class _Run:
             victim.end()
         except LocalError as error:
             outcome = f"ended: {type(error).__name__}"
-            _close(victim)
+            close(victim)
         finally:
             self._shim.watch(None)
         await self._restart()
@@ -167,7 +167,8 @@ def check(victim: Victim) -> None:
     check_home(victim.home, node_name(KEY.feed_id), list(victim.claims.values()), NETWORK)
 
 
-def _close(victim: Victim) -> None:
+def close(victim: Victim) -> None:
+    """End a victim of which something failed."""
     try:
         victim.close()
     except LocalError:

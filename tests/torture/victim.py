@@ -30,7 +30,8 @@ from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.sqlite import SqliteStore
 
 KEY: Final = SigningKey(b"\x07" * 32)
-PEER_KEY: Final = SigningKey(b"\x09" * 32)
+PEER_KEYS: Final = [SigningKey(bytes([9 + number]) * 32) for number in range(3)]
+"""Of the peers: one that has forgotten what it published is another one, or it would fork its own feed."""
 NETWORK: Final = Network()
 FACE: Final = FaceName("wire")
 SEGMENT_BYTES: Final = 8_000
@@ -57,6 +58,7 @@ class Peer:
     """The other end of a cable: a whole node, in memory, which no fault reaches."""
 
     entropy: random.Random
+    key: SigningKey
     node: Node = field(init=False)
     store: MemoryStore = field(default_factory=MemoryStore)
     sent: list[bytes] = field(default_factory=list)
@@ -64,7 +66,7 @@ class Peer:
 
     def __post_init__(self) -> None:
         self.node = Node(
-            store=self.store, network=NETWORK, entropy=self.entropy, key=PEER_KEY, dialect=Dialect.SPEC
+            store=self.store, network=NETWORK, entropy=self.entropy, key=self.key, dialect=Dialect.SPEC
         )
 
     def did(self, effects: list[Effect], now_us: int) -> None:
@@ -93,14 +95,21 @@ class Victim:
     """One node over all its boots. Time goes on over them; so does its peer, which remembers what it was shown."""
 
     def __init__(
-        self, home: Path, seed: int, claimed: Callable[[Claim], None], *, careless: bool = False
+        self,
+        home: Path,
+        seed: int,
+        claimed: Callable[[Claim], None],
+        *,
+        peer: int = 0,
+        careless: bool = False,
     ) -> None:
-        """*claimed* hears at once of everything somebody was told. A *careless* one does not sync its store."""
+        """*claimed* hears at once of everything somebody was told. *peer* says which peer is at the other end. A
+        *careless* one does not sync its store."""
         self._careless = careless
         self.home = home
         self.entropy = random.Random(f"victim {seed}")
         self.clock = FakeClock()
-        self.peer = Peer(random.Random(f"peer {seed}"))
+        self.peer = Peer(random.Random(f"peer {seed}"), PEER_KEYS[peer])
         self.claims: dict[tuple[FeedId, int], Claim] = {}
         self.room = True
         self._claimed = claimed
@@ -211,7 +220,7 @@ class Victim:
             self.runtime.frame(FACE, packet, WIRED)
         self.runtime._turn()
         for record in self.place.store.feeds():
-            if record.feed == PEER_KEY.feed_id and record.tip is not None:
+            if record.feed == self.peer.key.feed_id and record.tip is not None:
                 self._claim(Claim(record.feed, record.seq, record.tip, 0))
         # The sender of the port is a task of its own, and tells the runtime what has left.
         for _ in range(3):

@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.eventlog_rederive import rederive
-from tinyssb_node.daemon.eventlog_segments import drop_old_segments, last_words, segment_path
+from tinyssb_node.daemon.eventlog_segments import drop_old_segments, last_words, segment_path, segments
 from tinyssb_node.daemon.eventlog_sends import SendMeter
 from tinyssb_node.errors import EventLogFailedError, EventLogFullError, StoreFullError
 from tinyssb_node.eventrecords import record_serializers, serialize_mark
@@ -29,7 +29,7 @@ from tinyssb_node.events import (
     PacketSent,
     Refused,
 )
-from tinyssb_node.store.durable import sync_folder
+from tinyssb_node.store.durable import sync_folder, write_anew
 from tinyssb_node.store.port import Store
 
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
@@ -131,6 +131,9 @@ class EventLog:
             place.mkdir(parents=True, exist_ok=True)
         with _faults(place):
             said = last_words(place, int(store.get_meta(_META_SINCE) or 0))
+            if not said.clean:
+                # What it says is counted on from now on, so it has to stay.
+                write_anew(segments(place)[-1].path)
         counted = int(store.get_meta(_META_BOOT) or 0)
         boot, arrival = max(counted, said.boot) + 1, said.arrival
         metas = {_META_BOOT: str(boot)}

@@ -1,7 +1,13 @@
-"""What it takes for a new name in a folder to survive a power cut."""
+"""What it takes for names in a folder, and for what another process left, to survive a power cut."""
 
+import errno
 import os
 from pathlib import Path
+from typing import Final
+
+_BLOCK: Final = 1 << 20
+"""Bytes read and written at a time."""
+_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 
 
 def sync_folder(folder: Path) -> None:
@@ -9,5 +15,28 @@ def sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_anew(path: Path) -> None:
+    """Make durable what *path* holds, if there is such a file, whatever became of it before.
+
+    A sync that failed leaves bytes in the system's memory that read as if nothing had happened, will never be on the
+    disk, and of which no later sync tells anybody. So every byte is written over itself, and synced. That takes no room
+    on most file systems; where it does, and there is none, the file stays as it is. Raises OSError.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        at = 0
+        while block := os.pread(descriptor, _BLOCK, at):
+            at += os.pwrite(descriptor, block, at)
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
     finally:
         os.close(descriptor)

@@ -19,6 +19,7 @@ from tinyssb_node.errors import LocalError, StoreFailedError, StoreFullError
 from tinyssb_node.feeds.fork import ForkProof, parse_proof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
+from tinyssb_node.store.durable import write_anew
 from tinyssb_node.store.lock import FolderLock
 from tinyssb_node.store.port import Charge, FeedRecord, Receipt, StoredChunk, StoredEntry
 from tinyssb_node.store.sqlite_file import let_others_read, open_for_reading, open_for_writing, store_faults
@@ -86,6 +87,7 @@ class SqliteStore:
         with ExitStack() as undo:
             lock = _take_lock(path)
             undo.callback(lock.release)
+            _settle(path)
             try:
                 connection, alone = open_for_writing(path), False
             except StoreFullError:
@@ -428,6 +430,16 @@ def _take_lock(path: Path) -> FolderLock:
     except OSError as error:
         kind = StoreFullError if error.errno == errno.ENOSPC else StoreFailedError
         raise kind(f"{path.parent}: the lock could not be taken: {error.strerror}") from error
+
+
+def _settle(path: Path) -> None:
+    """See that what a process left in the write-ahead log of *path*, because it did not end in order, is on the disk.
+    New commits go behind it, and would be lost with it. Raises StoreFailedError."""
+    log = path.with_name(path.name + "-wal")
+    try:
+        write_anew(log)
+    except OSError as error:
+        raise StoreFailedError(f"{log}: the disk or file system refused it: {error.strerror}") from error
 
 
 def _hash_prefix(hash_: bytes) -> int:
