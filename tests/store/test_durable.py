@@ -11,24 +11,24 @@ def test_every_byte_is_written_over_itself_and_synced_behind_that(tmp_path, monk
     path = tmp_path / "file"
     content = bytes(range(256)) * 20
     path.write_bytes(content)
-    did = []
+    writes, synced = [], []
     monkeypatch.setattr(durable, "_BLOCK", 1_000)
     write, sync = os.pwrite, os.fsync
 
     def keep_write(file, block, at):
-        did.append((block, at))
+        writes.append((block, at))
         return write(file, block, at)
 
     def keep_sync(file):
-        did.append("sync")
+        synced.append(len(writes))
         sync(file)
 
     monkeypatch.setattr(os, "pwrite", keep_write)
     monkeypatch.setattr(os, "fsync", keep_sync)
     write_anew(path)
-    assert did[-1] == "sync"
-    assert b"".join(block for block, _ in did[:-1]) == content
-    assert [at for _, at in did[:-1]] == list(range(0, len(content), 1_000))
+    assert synced == [len(writes)]
+    assert b"".join(block for block, _ in writes) == content
+    assert [at for _, at in writes] == list(range(0, len(content), 1_000))
     assert path.read_bytes() == content
 
 
