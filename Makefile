@@ -20,7 +20,7 @@ demo:  ## five nodes on a modelled LoRa channel, Spark and a live page (DEMO_SEC
 	@.venv/bin/tinyssb demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
 
 test:  ## every test, with branch coverage (ARGS="-k word" for some)
-	@$(SETUP) dev java chromium dbus postgres micropython
+	@$(SETUP) dev java chromium dbus postgres gcc micropython
 	@$(PYTHON) -m pytest --cov --cov-branch --cov-report=term $(ARGS)
 
 lint:  ## ruff, the formatter, mypy --strict and the layers
@@ -48,7 +48,7 @@ bench-sink:  ## analytics beside plain reading, event to pixel, kills; an hour (
 	@$(PYTHON) -m tests.bench --only sink $(ARGS)
 
 torture:  ## 1,000 kills, 10,000 faults and power cuts; half an hour (ARGS="faults --count 100" for some)
-	@$(SETUP) dev
+	@$(SETUP) dev gcc
 	@$(PYTHON) -m tests.torture $(ARGS)
 
 deb:  ## a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine than this)

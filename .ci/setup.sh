@@ -6,6 +6,7 @@
 #   chromium  a browser, for the page's tests
 #   dbus      a message bus, for the Bluetooth tests
 #   postgres  PostgreSQL's programs, for the serving database's tests; no server is started
+#   gcc       a C compiler, for the torture tests
 #   micropython  MicroPython for Node.js, for the firmware's tests; Node.js itself is not installed
 # A step already done costs milliseconds and prints nothing. System packages are installed where that needs no
 # password (root, or sudo without one); elsewhere the line to type is printed and the set-up goes on.
@@ -117,6 +118,13 @@ setup_postgres() {
     say "    sudo apt-get install postgresql"
 }
 
+setup_gcc() {
+    command -v gcc >/dev/null && return
+    apt_install "a C compiler, for the torture tests" gcc && apt_install "the C library's headers" libc6-dev && return
+    say "gcc is missing; the torture tests are left out. To add it, type:"
+    say "    sudo apt-get install gcc libc6-dev"
+}
+
 # Only where there is npm already: on Debian it comes with hundreds of packages, and these tests are optional.
 setup_micropython() {
     local package=@micropython/micropython-webassembly-pyscript@1.27.0 folder=$VENV/node
@@ -201,6 +209,7 @@ for word in "$@"; do
         chromium) setup_chromium ;;
         dbus) setup_dbus ;;
         postgres) setup_postgres ;;
+        gcc) setup_gcc ;;
         micropython) setup_micropython ;;
         *) fail "setup.sh does not know '$word'" ;;
     esac
