@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-_BLOCK: Final = 1 << 20
-"""Bytes read and written at a time."""
+_BLOCK: Final = 1 << 16
+"""Bytes read and written at a time: few, for a small machine."""
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 
 
