@@ -39,15 +39,15 @@ class Job:
 
     def __init__(self, session: "SparkSession", settings: Settings, database: Database) -> None:
         """Raises DatabaseFailedError, ForeignCheckpointError, NoLogsFolderError."""
-        self.lock = threading.Lock()
-        """Held while the database is used."""
-        self.refresh = Refresh(database, self.lock, keep_days=settings.keep_days)
         self._session = session
         self._settings = settings
         self._database = database
+        self._check_checkpoint()
+        self.lock = threading.Lock()
+        """Held while the database is used."""
+        self.refresh = Refresh(database, self.lock, keep_days=settings.keep_days)
         self._names = Names(database)
         self._sides = _Sides(Planner(open_files(settings.logs, settings.endpoint)))
-        self._check_checkpoint()
 
     def _check_checkpoint(self) -> None:
         """A database is filled from one checkpoint: by another, records would be counted again, or never."""
