@@ -4,12 +4,12 @@ import argparse
 import importlib
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.bench import machine, tables
-from tests.bench.figure import Figure, Findings
+from tests.bench.figure import Findings
 
 FOLDER = Path(__file__).parent
 PAGE = machine.ROOT / "docs/reference/benchmarks.md"
@@ -36,18 +36,23 @@ def names() -> list[str]:
     return sorted(path.stem.removeprefix("bench_") for path in FOLDER.glob("bench_*.py"))
 
 
-def measure(name: str, options: Mapping[str, Any]) -> Findings:
-    """Run one of them with those of the options that it takes."""
+def measure(name: str, options: Mapping[str, Any]) -> Iterator[Findings]:
+    """Run one of them with those of the options that it takes; what is found comes as soon as it is."""
     run = importlib.import_module(f"tests.bench.bench_{name}").run
     taken = inspect.signature(run).parameters
-    found: Findings | list[Figure] = run(**{key: value for key, value in options.items() if key in taken})
-    return found if isinstance(found, Findings) else Findings(found, tables.figures_table(found))
+    found = run(**{key: value for key, value in options.items() if key in taken})
+    if isinstance(found, list):
+        yield Findings(found, tables.figures_table(found))
+    elif isinstance(found, Findings):
+        yield found
+    else:
+        yield from found
 
 
-def write(name: str, text: str) -> None:
-    """Put *text* into the page as the section of the measurement *name*; the others stay as they are."""
+def write(heading: str, text: str) -> None:
+    """Put *text* into the page as the section under *heading*; the others stay as they are."""
     written = tables.sections(PAGE.read_text("utf-8")) if PAGE.exists() else {}
-    written[name.capitalize()] = text
+    written[heading] = text
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(tables.page(INTRODUCTION, dict(sorted(written.items()))), "utf-8")
 
@@ -70,12 +75,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     ok = True
     for name in [arguments.only] if arguments.only else sorted(set(names()) - LONG):
         print(f"· Measuring: {name}", flush=True)
-        found = measure(name, vars(arguments))
-        print(tables.figures_table(found.figures), flush=True)
-        ok = ok and all(figure.ok for figure in found.figures)
-        if not arguments.keep:
-            write(name, tables.section(described, found.body))
-            print(f"Written to {PAGE.relative_to(machine.ROOT)}.")
+        for found in measure(name, vars(arguments)):
+            print(tables.figures_table(found.figures), flush=True)
+            ok = ok and all(figure.ok for figure in found.figures)
+            if not arguments.keep:
+                write(found.heading or name.capitalize(), tables.section(described, found.body))
+                print(f"Written to {PAGE.relative_to(machine.ROOT)}.")
     return 0 if ok else 1
 
 

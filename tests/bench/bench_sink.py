@@ -1,7 +1,7 @@
 """Whether the analytics keep up: rates beside plain reading, event to pixel, the page, and what a kill leaves."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
@@ -12,11 +12,11 @@ from tests.bench.figure import Figure, Findings
 from tests.browser.conftest import ARGUMENTS
 
 TITLES = {
-    "rates": "Backfill of two million events",
-    "large": "Backfill of twenty million",
-    "pixels": "From event to pixel",
-    "paint": "The page",
-    "kills": "Kills",
+    "rates": "backfill of two million events",
+    "large": "backfill of twenty million",
+    "pixels": "from event to pixel",
+    "paint": "the page",
+    "kills": "kills",
 }
 """By part. ``large`` takes some ten minutes and 10 GB of disk, ``kills`` half an hour."""
 NOTES = {
@@ -45,23 +45,23 @@ and derived tables those of a run that nobody disturbed.""",
 """How each is measured."""
 
 
-def run(kills: int, parts: Sequence[str]) -> Findings:
-    """Measure these parts."""
+def run(kills: int, parts: Sequence[str]) -> Iterator[Findings]:
+    """Measure these parts, each a section of its own."""
     folder = machine.ROOT / ".bench"
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix="sink-") as name:
-        found = measure(Path(name), kills, parts)
-    return Findings([figure for some in found.values() for figure in some], body(found))
+        for part, figures in measure(Path(name), kills, parts):
+            yield Findings(figures, body(part, figures), f"Sink: {TITLES[part]}")
 
 
-def measure(folder: Path, kills: int, parts: Sequence[str]) -> dict[str, list[Figure]]:
+def measure(folder: Path, kills: int, parts: Sequence[str]) -> Iterator[tuple[str, list[Figure]]]:
     """The figures of each part."""
-    found: dict[str, list[Figure]] = {}
     small_rate = None
     if "rates" in parts:
-        found["rates"], small_rate = sink_rates.figures(_made(folder, "rates"))
+        figures, small_rate = sink_rates.figures(_made(folder, "rates"))
+        yield "rates", figures
     if "large" in parts:
-        found["large"] = sink_rates.large_figures(_made(folder, "large"), small_rate)
+        yield "large", sink_rates.large_figures(_made(folder, "large"), small_rate)
     looks: dict[str, Callable[[Browser, Path], list[Figure]]] = {
         "pixels": sink_pixels.figures,
         "paint": sink_paint.figures,
@@ -70,19 +70,15 @@ def measure(folder: Path, kills: int, parts: Sequence[str]) -> dict[str, list[Fi
         if part in parts:
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=needs.chromium(), args=list(ARGUMENTS))
-                found[part] = look(browser, _made(folder, part))
+                yield part, look(browser, _made(folder, part))
                 browser.close()
     if "kills" in parts:
-        found["kills"] = sink_kills.figures(_made(folder, "kills"), kills)
-    return found
+        yield "kills", sink_kills.figures(_made(folder, "kills"), kills)
 
 
-def body(found: dict[str, list[Figure]]) -> str:
-    """The section: a table for each part."""
-    return "\n".join(
-        f"### {TITLES[part]}\n\n{NOTES[part]}\n\n{tables.figures_table(figures)}"
-        for part, figures in found.items()
-    )
+def body(part: str, figures: list[Figure]) -> str:
+    """What is written of a part: how it was measured, and a table."""
+    return f"{NOTES[part]}\n\n{tables.figures_table(figures)}"
 
 
 def _made(folder: Path, name: str) -> Path:

@@ -43,3 +43,5 @@ class Findings:
     figures: list[Figure]
     body: str
     """What to write down, Markdown."""
+    heading: str = ""
+    """Of the section to write; empty: the measurement's name."""

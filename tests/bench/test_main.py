@@ -1,6 +1,7 @@
 """The tool that runs the measurements."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -73,6 +74,19 @@ def test_one_that_depends_on_luck_is_told_how_often(benches: Path, monkeypatch: 
     assert benches.read_text("utf-8").endswith("\n\n10 throws.\n")
     with pytest.raises(SystemExit):
         bench.main(["--seeds", "0"])
+
+
+def test_parts_are_sections_of_their_own_and_each_is_written_at_once(
+    benches: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run() -> Iterator[Findings]:
+        yield Findings([LOAD], "One.", "Good: first")
+        raise InterruptedError
+
+    monkeypatch.setattr(sys.modules["tests.bench.bench_good"], "run", run)
+    with pytest.raises(InterruptedError):
+        bench.main(["--only", "good"])
+    assert list(tables.sections(benches.read_text("utf-8"))) == ["Good: first"]
 
 
 def test_a_name_that_is_none_is_refused_with_those_there_are(
