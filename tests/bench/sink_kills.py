@@ -72,6 +72,7 @@ def figures(folder: Path, kills: int) -> list[Figure]:
         differ = differing(contents.read(database), wanted)
         wrong.update(differ)
         equal += not differ and not unfinished(database)
+        print(f"  killed {number + 1:3d} of {kills} times, {equal} times all was equal after it", flush=True)
     return [
         Figure("killed at random points", kills, "times"),
         Figure(
