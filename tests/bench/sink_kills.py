@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,7 +73,7 @@ def figures(folder: Path, kills: int) -> list[Figure]:
         differ = differing(contents.read(database), wanted)
         wrong.update(differ)
         equal += not differ and not unfinished(database)
-        print(f"  killed {number + 1:3d} of {kills} times, {equal} times all was equal after it", flush=True)
+        sys.stderr.write(f"  killed {number + 1:3d} of {kills} times, {equal} times all was equal after it\n")
     return [
         Figure("killed at random points", kills, "times"),
         Figure(
