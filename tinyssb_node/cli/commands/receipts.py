@@ -66,9 +66,9 @@ def receipts(arguments: argparse.Namespace) -> int:
 
 def _find(node: Client, name: str) -> ReceiptRow:
     """The entry called *name*. Raises UnknownMessageError."""
-    if name.isascii() and name.isdigit() and len(name) <= _SEQ_DIGITS_MAX and int(name) > 0:
+    if name.isascii() and name.isdigit() and len(name) <= _SEQ_DIGITS_MAX:
         # The rest of the listing is cut off with the connection.
-        following = next(iter(node.receipts(first=int(name))), None)
+        following = next(iter(node.receipts(first=max(1, int(name)))), None)
         found = [following] if following is not None and following["seq"] == int(name) else []
     else:
         found = [row for row in node.receipts() if name and row["id"].startswith(name.lower())]
