@@ -47,31 +47,3 @@ def post(address: str, path: str, content: Any, **headers: str) -> Answer:
         name.replace("_", "-"): value for name, value in headers.items()
     }
     return ask(address, path, method="POST", body=json.dumps(content).encode(), headers=given)
-
-
-class Events:
-    """A listening page: reads server-sent events off a socket."""
-
-    def __init__(self, address: str, **headers: str) -> None:
-        place = urlsplit(address)
-        self._connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=10)
-        self._connection.request("GET", "/api/events", headers=headers)
-        self._answer = self._connection.getresponse()
-        self.status = self._answer.status
-
-    def next(self, kind: str = "change") -> dict[str, Any]:
-        """Data of the next event of this kind."""
-        name = ""
-        for raw in self._answer:
-            line = raw.decode().rstrip("\n")
-            if line.startswith("event: "):
-                name = line.removeprefix("event: ")
-            elif line.startswith("data: ") and name == kind:
-                found: dict[str, Any] = json.loads(line.removeprefix("data: "))
-                return found
-        raise AssertionError(f"the stream ended before a {kind} came")
-
-    def close(self) -> None:
-        """Leave."""
-        self._answer.close()
-        self._connection.close()

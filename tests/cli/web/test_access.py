@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.web.asking import Events, ask, post
+from tests.cli.web.asking import ask, post
 from tests.cli.web.fake import TOKEN, FakeNode, serving
+from tests.sse import Events
 from tinyssb_node.cli.web import limits
 from tinyssb_node.cli.web.access import allowed_hosts
 

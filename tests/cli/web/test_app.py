@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.catalog.fake import ANA, BOB, EVE, HOSTILE_TEXT, PRIVATE, ZOE, make_person, message_id, small_mesh
-from tests.cli.web.asking import Events, ask, post
+from tests.cli.web.asking import ask, post
 from tests.cli.web.fake import FakeNode, serving
+from tests.sse import Events
 from tinyssb_node.cli.web import limits
 from tinyssb_node.cli.web.app import STATIC
 

@@ -1,12 +1,9 @@
 """Questions to a database, straight to the queries and over sockets."""
 
-import http.client
-import json
 import urllib.request
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
 
 from spark_sink.page.scope import Question
 from spark_sink.page.source import opened
@@ -16,33 +13,6 @@ def ask(path: Path, view: str, **asked: Any) -> dict[str, Any]:
     """The answer of a view."""
     with opened(str(path)) as source:
         return source.ask(view, Question(**asked))
-
-
-class Events:
-    """A listening page: reads server-sent events off a socket."""
-
-    def __init__(self, address: str) -> None:
-        place = urlsplit(address)
-        self.connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=10)
-        self.connection.request("GET", "/api/events")
-        self.response = self.connection.getresponse()
-
-    def next(self, kind: str) -> dict[str, Any]:
-        """Data of the next event of this kind."""
-        name = ""
-        for raw in self.response:
-            line = raw.decode().rstrip("\n")
-            if line.startswith("event: "):
-                name = line.removeprefix("event: ")
-            elif line.startswith("data: ") and name == kind:
-                found: dict[str, Any] = json.loads(line.removeprefix("data: "))
-                return found
-        raise AssertionError(f"the stream ended before a {kind} came")
-
-    def close(self) -> None:
-        """Leave."""
-        self.response.close()
-        self.connection.close()
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):

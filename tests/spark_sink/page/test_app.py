@@ -11,10 +11,11 @@ import pytest
 from spark_sink.page import access, app, limits
 from spark_sink.page.desk import make_payload
 from spark_sink.page.files import STATIC, Files
-from tests.spark_sink.page.asking import Events, get
+from tests.spark_sink.page.asking import get
 from tests.spark_sink.page.book import feed_of, node_of
 from tests.spark_sink.page.serve_story import serving
 from tests.spark_sink.page.story import KEYS, Story
+from tests.sse import Events
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 VIEWS = [
