@@ -28,10 +28,10 @@ def replace(database: Database, hours: Sequence[int], tables: Mapping[str, pa.Ta
         for begin in range(0, len(hours), limits.KEYS_AT_A_TIME):
             some = hours[begin : begin + limits.KEYS_AT_A_TIME]
             marks = ", ".join("?" for _ in some)
-            database.execute(f"DELETE FROM {table} WHERE hour_us IN ({marks})", some)  # noqa: S608
+            database.execute(f"DELETE FROM {table} WHERE hour_us IN ({marks})", some)  # noqa: S608 - names of ours
     for table in _WHOLE:
         if table in tables:
-            database.execute(f"DELETE FROM {table}")  # noqa: S608
+            database.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
     for table, rows in tables.items():
         if rows.num_rows:
             database.insert(table, rows)

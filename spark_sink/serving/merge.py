@@ -141,7 +141,7 @@ def _merge_sides(database: Database, names: Names, batch: Batch) -> None:
     for table, rows in (("gaps", batch.gaps), ("oddities", batch.oddities)):
         if rows is not None:
             kept = f" WHERE path <> '{retention.PATH}'" if table == "oddities" else ""
-            database.execute(f"DELETE FROM {table}{kept}")  # noqa: S608
+            database.execute(f"DELETE FROM {table}{kept}")  # noqa: S608 - names of ours
             database.insert(table, names.numbered(table, rows))
 
 
@@ -171,7 +171,7 @@ def _note(database: Database, batch: Batch, begin_ns: int) -> None:
         "merge_us": (time.perf_counter_ns() - begin_ns) // 1000,
     }
     database.execute(
-        f"INSERT INTO batch_log ({', '.join(row)}) VALUES ({', '.join('?' for _ in row)})",  # noqa: S608
+        f"INSERT INTO batch_log ({', '.join(row)}) VALUES ({', '.join('?' for _ in row)})",  # noqa: S608 - names of ours
         tuple(row.values()),
     )
     database.execute(

@@ -35,7 +35,7 @@ def forget(database: Database, before_us: int) -> int:
         end_us = before_us - limits.SIGHTS_MARGIN_US
         count = _count(database, end_us)
         for table in ("sights", "dirty"):
-            database.execute(f"DELETE FROM {table} WHERE {_OLDER.format(table=table)}", (end_us,))  # noqa: S608
+            database.execute(f"DELETE FROM {table} WHERE {_OLDER.format(table=table)}", (end_us,))  # noqa: S608 - names of ours
         database.execute(
             "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             (SIGHTS_SINCE, str(before_us)),
@@ -63,7 +63,7 @@ def kept(
 
 
 def _count(database: Database, end_us: int) -> int:
-    query = f"SELECT count(*) FROM sights WHERE {_OLDER.format(table='sights')}"  # noqa: S608
+    query = f"SELECT count(*) FROM sights WHERE {_OLDER.format(table='sights')}"  # noqa: S608 - names of ours
     ((count,),) = database.rows(query, (end_us,))
     assert isinstance(count, int)
     return count
@@ -77,7 +77,7 @@ def _note_late(database: Database, since_us: int) -> None:
         "matched with what other nodes heard"
     )
     database.execute(
-        "INSERT INTO oddities (node, path, reason) SELECT DISTINCT n.node, ?, ? FROM sights "  # noqa: S608
+        "INSERT INTO oddities (node, path, reason) SELECT DISTINCT n.node, ?, ? FROM sights "  # noqa: S608 - names of ours
         f"JOIN nodes n ON n.node_no = sights.node_no WHERE {_OLDER.format(table='sights')} "
         "ON CONFLICT (node, path) DO UPDATE SET reason = excluded.reason",
         (PATH, reason, since_us - limits.SIGHTS_MARGIN_US),

@@ -90,7 +90,7 @@ class SqliteDatabase(SqliteReader):
     def insert(self, table: str, rows: pa.Table) -> None:
         """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
         marks = ", ".join("?" for _ in rows.column_names)
-        statement = f"INSERT INTO {table} ({ddl.quoted(rows.column_names)}) VALUES ({marks})"  # noqa: S608
+        statement = f"INSERT INTO {table} ({ddl.quoted(rows.column_names)}) VALUES ({marks})"  # noqa: S608 - names of ours
         with self._translated():
             self._connection.executemany(statement, values.rows_of(values.without_nan(rows)))
 

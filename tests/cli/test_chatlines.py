@@ -38,7 +38,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(rows: list[MessageRow], width: int | None, **options: object) -> list[str]:
-    lines = Lines(NAMES, width, **options)  # type: ignore[arg-type]
+    lines = Lines(NAMES, width, **options)  # type: ignore[arg-type] # options of any kind
     lines.fit(rows)
     return [
         line

@@ -170,7 +170,7 @@ def test_boards_are_found_changed_and_begun(talk: Talk, talkers: Talkers) -> Non
         talk.board(MessageId(bytes(20)))
     with pytest.raises(NotInvitedError):
         talk.answer_invitation(board.id, accept=True)
-    talk.catalog.boards = lambda: [row] * 2  # type: ignore[method-assign]
+    talk.catalog.boards = lambda: [row] * 2  # type: ignore[method-assign] # a fake's answer
     with pytest.raises(AmbiguousBoardError):
         talk.find_board("hut [1mwork")
 

@@ -84,8 +84,8 @@ def test_what_is_not_exactly_a_feed_is_kept_as_it_came(text: str) -> None:
 @settings(deadline=None)
 @given(st.none() | st.booleans() | st.integers() | st.floats() | st.lists(st.text()))
 def test_only_text_and_bytes_name_something(value: bool | float | list[str] | None) -> None:
-    assert read_message_ref(value) is None  # type: ignore[arg-type]
-    assert read_feed_ref(value) is None  # type: ignore[arg-type]
+    assert read_message_ref(value) is None  # type: ignore[arg-type] # on purpose
+    assert read_feed_ref(value) is None  # type: ignore[arg-type] # on purpose
 
 
 @settings(deadline=None)

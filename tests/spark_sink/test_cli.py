@@ -120,9 +120,9 @@ class Refused:
 
 def test_a_cluster_that_is_not_there_is_said() -> None:
     with pytest.raises(NoClusterError, match="The cluster at spark://nowhere:7077 took no job"):
-        session._start(Refused(), "spark://nowhere:7077")  # type: ignore[arg-type]
+        session._start(Refused(), "spark://nowhere:7077")  # type: ignore[arg-type] # a fake builder
     with pytest.raises(JavaFailedError, match="stopped SparkContext"):
-        session._start(Refused(), LOCAL)  # type: ignore[arg-type]
+        session._start(Refused(), LOCAL)  # type: ignore[arg-type] # a fake builder
 
 
 @pytest.mark.parametrize("submitted", [False, True])

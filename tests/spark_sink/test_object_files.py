@@ -90,7 +90,7 @@ def test_a_store_is_read_as_folders_are(store: str, logs: Path) -> None:
     upload(store, logs)
     files = Options.parse({"path": "s3://logs/mesh", "endpoint": store}).files()
     reader = Reader(MemoryFiles())
-    reader.files = files  # type: ignore[assignment]
+    reader.files = files  # type: ignore[assignment] # a fake store
     reader.restart()
     reader.all()
     rows = sorted((row["node"], row["boot"], row["offset"]) for row in reader.rows)

@@ -110,7 +110,7 @@ def _kills(asked: argparse.Namespace, folder: Path, tally: Tally) -> None:
         try:
             for outcome in life.play(left):
                 tally.add(outcome)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 - whatever breaks is what is looked for
             tally.fail(life.replay(), error)
         number += 1
         if asked.life is not None:
@@ -126,7 +126,7 @@ def _faults(asked: argparse.Namespace, folder: Path, tally: Tally) -> None:
         for fault in _some(cases, tally.left, seed):
             try:
                 tally.add(run_fault(shim, folder, fault))
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 - whatever breaks is what is looked for
                 tally.fail(fault.replay(), error)
             if tally.enough():
                 break
@@ -145,7 +145,7 @@ def _cuts(asked: argparse.Namespace, folder: Path, tally: Tally) -> None:
         for cut in _some(cases, tally.left, seed):
             try:
                 tally.add(run_cut(shim, folder, life, cut))
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 - whatever breaks is what is looked for
                 tally.fail(cut.replay() + " --careless" * asked.careless, error)
             if tally.enough():
                 break

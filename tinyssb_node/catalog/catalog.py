@@ -165,7 +165,7 @@ class Catalog(Asking):
     def _read(self, mine: bytes, key: "SealKey | None", progress: Callable[[int, int], None]) -> int:
         """Read what is new in the store."""
         from tinyssb_node.catalog.catch_up import catch_up  # noqa: PLC0415 - lazy, see above
-        from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415
+        from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415 - who only reads does without it
 
         with schema.writing(self._connection, self._path):
             self._connection.execute("UPDATE state SET reader = ? WHERE arrival = 0", (mine,))
@@ -178,7 +178,7 @@ class Catalog(Asking):
     def _key(self) -> "SealKey | None":
         """What opens messages sealed for this node; None if its identity cannot be used."""
         from tinyssb_node.content.private import SealKey  # noqa: PLC0415 - lazy, see above
-        from tinyssb_node.store.secrets import load_identity  # noqa: PLC0415
+        from tinyssb_node.store.secrets import load_identity  # noqa: PLC0415 - who only reads does without it
 
         try:
             return SealKey(load_identity(self._home / IDENTITY_FILE).seed)

@@ -153,7 +153,7 @@ class View:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, View) and (self.epochs, self.exclusions) == (other.epochs, other.exclusions)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment] # how Python says: not hashable
 
     def __getitem__(self, init: MessageId) -> Epoch:
         """The epoch that *init* begins. Raises KeyError."""

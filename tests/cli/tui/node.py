@@ -52,7 +52,7 @@ def message(word: str, by: FeedId, text: str, placed: int, **others: object) -> 
         chunks_held=0,
         private=False,
     )
-    return dataclasses.replace(row, **others)  # type: ignore[arg-type]
+    return dataclasses.replace(row, **others)  # type: ignore[arg-type] # fields of any kind
 
 
 def person(feed: FeedId, alias: str | None, **others: object) -> PersonRow:
@@ -65,7 +65,7 @@ def person(feed: FeedId, alias: str | None, **others: object) -> PersonRow:
         last_us=NOW_US - 7 * MINUTE_US,
         blocked=False,
     )
-    return dataclasses.replace(row, **others)  # type: ignore[arg-type]
+    return dataclasses.replace(row, **others)  # type: ignore[arg-type] # fields of any kind
 
 
 def feed_row(feed: FeedId, seq: int, *, wanted: bool = True, forked_at: int | None = None) -> FeedRow:

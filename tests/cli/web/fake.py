@@ -140,7 +140,7 @@ class FakeNode:
     def airtime(self) -> Iterable[AirtimeRow]:
         return [AIRTIME]
 
-    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[Receipt]:  # noqa: ARG002
+    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[Receipt]:  # noqa: ARG002 - a port's signature
         return [
             {"id": message_id(name).hex(), "held": 2, "inferred": 1, "expected": 3, "missing": [BOB.hex()]}
             for name in ("first", "third", "sixth")

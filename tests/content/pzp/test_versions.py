@@ -277,7 +277,7 @@ def test_a_message_with_many_predecessors_costs_its_sender_and_not_us(
     for depth, one in enumerate(wide, 1):
         tangle.add(one, depth, [tangle.root] if depth == 1 else [wide[depth - 2]])
     said = write(V2, ALICE, {}, "post", [tangle], "XKKmEBmqKGa5twQ2HNSk7t", ["XKKmEBmqKGa5twQ2HNSk7t"])
-    said["metadata"]["tangles"][tangle.root]["prev"] = sorted(wide)  # type: ignore[index, call-overload, assignment]
+    said["metadata"]["tangles"][tangle.root]["prev"] = sorted(wide)  # type: ignore[index, call-overload, assignment] # JSON
     searched: list[int] = []
     search = Tangle.ancestors
 

@@ -63,7 +63,7 @@ def compacted(
 
 
 def reader(root: Path) -> Reader:
-    return Reader(Folders(str(root)))  # type: ignore[arg-type]
+    return Reader(Folders(str(root)))  # type: ignore[arg-type] # files by their shape
 
 
 @st.composite
@@ -338,7 +338,7 @@ def test_an_archive_in_an_object_store_is_read_as_from_a_folder(tmp_path: Path) 
     compacted(tmp_path)
     (tmp_path / "archive" / "day=2025-10-09" / "strange.parquet").touch()
     objects = ObjectFiles(pa.fs.LocalFileSystem(), str(tmp_path), "")
-    stream = Reader(objects).all()  # type: ignore[arg-type]
+    stream = Reader(objects).all()  # type: ignore[arg-type] # files by their shape
     assert sorted(stream.read()) == [(1, offset) for offset in range(10)]
     assert [path for path, _ in stream.reasons()] == [
         str(tmp_path / "archive" / "day=2025-10-09" / "strange.parquet")

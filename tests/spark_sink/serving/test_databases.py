@@ -30,7 +30,7 @@ def test_what_is_staged_is_what_is_there(
     if blobs:  # they take another way into PostgreSQL
         data = [None if row[2] is None else row[2].encode() for row in rows]
         table = table.append_column("d", pa.array(data, pa.binary()))
-        expected = [(*row, value) for row, value in zip(rows, data, strict=True)]  # type: ignore[misc]
+        expected = [(*row, value) for row, value in zip(rows, data, strict=True)]  # type: ignore[misc] # rows of any length
     with database.transaction():
         database.stage("things", table)
         assert sorted(database.rows("SELECT * FROM new_things"), key=repr) == sorted(expected, key=repr)

@@ -37,7 +37,7 @@ class View(Vertical):
 
     def draw(self, sight: Sight) -> None:
         """Draw how things are."""
-        raise NotImplementedError
+        raise NotImplementedError  # each view draws in its own way, and none is without
 
     def begin(self) -> None:
         """Take the keyboard."""
