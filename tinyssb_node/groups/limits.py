@@ -3,7 +3,13 @@
 from typing import Final
 
 from tinyssb_node.content.limits import SEAL_TAG_SIZE
-from tinyssb_node.limits import EPOCH_KEY_SIZE, GROUP_ADD_MAX
+from tinyssb_node.limits import (
+    BIPF_DEPTH_MAX,
+    EPOCH_KEY_SIZE,
+    FEED_ID_SIZE,
+    GROUP_ADD_MAX,
+    MESSAGE_ID_SIZE,
+)
 
 # --- Envelopes (docs/formats/envelope.md) ----------------------------------------------------------------------------
 
@@ -36,3 +42,23 @@ EXPAND_MAX: Final = 255 * 32
 """Most bytes that one expansion yields (RFC 5869 2.3)."""
 HASH_BLOCK_SIZE: Final = 64
 """Bytes of SHA-256's block, to which HMAC fills up a key (RFC 2104)."""
+
+# --- Messages in their short form (docs/formats/group-messages.md) ----------------------------------------------------
+
+OWNER_SIZE: Final = 8
+"""Bytes of a main feed id in front of an epoch feed's first message. Who announces another's feed as his own would need
+an id that begins like the other's: 2**64 attempts."""
+SHORT_NAME_SIZE: Final = 8
+"""Bytes of a feed id that name a member: 15 of 32 bytes would take four packets more."""
+SHORT_CHECK_SIZE: Final = 12
+"""Bytes of the hash over all whom short names mean. With a name they make 20, as many as an id of an entry has; and
+they are no multiple of 8, so that a row of names never has the length of a row of ids."""
+assert SHORT_NAME_SIZE + SHORT_CHECK_SIZE == MESSAGE_ID_SIZE
+assert FEED_ID_SIZE % SHORT_NAME_SIZE == 0 != SHORT_CHECK_SIZE % SHORT_NAME_SIZE
+SHORT_TRIES_MAX: Final = 64
+"""Combinations of people that names are tried with. Two feed ids that begin alike take 2**32 attempts."""
+PLAIN_MAX: Final = 32_768
+"""Most bytes of a message: all that one may name at once fits, and four times what classic feeds allow."""
+BODY_DEPTH_MAX: Final = 16
+"""How deep fields of a message may be nested: less than BIPF allows, as they stand in a list already."""
+assert BODY_DEPTH_MAX < BIPF_DEPTH_MAX

@@ -1,0 +1,425 @@
+"""The short form of a group's messages, in which they go over the air (docs/formats/group-messages.md, decision 0037).
+
+What the opening key implies is left out: the group, its first message, who wrote it. So a message is read with a
+`Reading`: what the reader knows so far. If that does not do yet, `decode` says what it lacks, and the message waits.
+Each message has one spelling only.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import islice, product
+from typing import Final, NamedTuple, TypeAlias
+
+from tinyssb_node import limits
+from tinyssb_node.codec import bipf
+from tinyssb_node.codec.bipf import BipfError, Value
+from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.content import POST, body_of, checked_fields, fields_of, post
+from tinyssb_node.groups.messages import (
+    ADD,
+    EXCLUDE,
+    INIT,
+    AddMember,
+    Content,
+    Excluded,
+    ExcludeMember,
+    GroupMessage,
+    GroupMessageError,
+    Init,
+)
+from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
+
+_WHAT: Final = "message to a group"
+_INIT: Final = "I"
+_ADD: Final = "A"
+_EXCLUDE: Final = "X"
+_POST: Final = "P"
+_CONTENT: Final = "C"
+_PAIR_SIZE: Final = 2 * limits.FEED_ID_SIZE
+"""A member and his feed in the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader knows of a message beside its bytes."""
+
+    author: FeedId
+    """Main feed of who wrote it."""
+    key: EpochKey | None = field(repr=False)
+    """The group key that opened it; None: it was opened with a key between members, or one's own."""
+    root_of: Callable[[EpochKey], MessageId | None]
+    """First message of the group that a key is of. Somebody may say of another group's key that it is of his: such a
+    message is decoded once for each, and in the wrong group it follows nothing."""
+    group_of: Callable[[MessageId], GroupId | None]
+    """By the group's first message; None: that is not read yet."""
+    creator_of: Callable[[MessageId], FeedId | None]
+    """The same, for who wrote it."""
+    people: Callable[[bytes], Collection[FeedId]]
+    """All people known whose main feed begins with these 8 bytes."""
+
+
+class Lack(StrEnum):
+    """What would have to be known to read a message."""
+
+    GROUP = "group"
+    """To which group a key belongs."""
+    ROOT = "root"
+    """A group's first message."""
+    PERSON = "person"
+    """Who is meant by 8 bytes."""
+
+
+class Secret(NamedTuple):
+    """A key that somebody hands on."""
+
+    key: EpochKey
+    root: MessageId
+    """Of the group that it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """A message that cannot be read yet."""
+
+    what: Lack
+    ids: tuple[bytes, ...]
+    """The key, the id of the first message, or the beginnings of feed ids. News of any of them is worth another try."""
+    secrets: tuple[Secret, ...] = ()
+    """Keys that it hands on. They can be used at once."""
+
+
+def with_owner(plain: bytes, main: FeedId) -> bytes:
+    """What the first envelope of an epoch feed holds: whose the feed is, and *plain*."""
+    return main[: group_limits.OWNER_SIZE] + plain
+
+
+def split_owner(plain: bytes) -> tuple[bytes, bytes]:
+    """The first 8 bytes of the main feed, and the message. Raises GroupMessageError if there is none."""
+    if len(plain) <= group_limits.OWNER_SIZE:
+        raise GroupMessageError(_WHAT, "owner", "is all there is")
+    return plain[: group_limits.OWNER_SIZE], plain[group_limits.OWNER_SIZE :]
+
+
+def encode(message: GroupMessage, *, known: Collection[FeedId] = ()) -> bytes:
+    """The short form of *message*. Raises GroupMessageError for a body without one, or what is too long.
+
+    *known* are the people in an epoch that every reader is in. If all that are added are among them, they are named
+    by 8 bytes.
+    """
+    value: list[Value]
+    if isinstance(message, Init):
+        value = _init(message)
+    elif isinstance(message, AddMember):
+        value = _addition(message, known)
+    elif isinstance(message, ExcludeMember):
+        value = _exclusion(message)
+    else:
+        value = _content(message)
+    plain = bipf.encode(value)
+    if len(plain) > group_limits.PLAIN_MAX:
+        raise GroupMessageError(_WHAT, "length", f"is more than {group_limits.PLAIN_MAX} bytes")
+    return plain
+
+
+def _init(message: Init) -> list[Value]:
+    if message.group is None:
+        return [_INIT, bytes(message.secret)]
+    _check_root(INIT, "tangles.epoch", message.epoch_tangle, message.group_tangle.root)
+    return [
+        _INIT,
+        bytes(message.secret),
+        _joined(message.group_tangle.previous),
+        _joined(message.epoch_tangle.previous),
+    ]
+
+
+def _check_root(kind: str, where: str, place: Place, root: MessageId | None) -> None:
+    """What is said once cannot be two things."""
+    if place.root != root:
+        raise GroupMessageError(kind, where, "is of another group than the message")
+
+
+def _addition(message: AddMember, known: Collection[FeedId]) -> list[Value]:
+    _check_root(ADD, "tangles.group", message.group_tangle, message.root)
+    short = all(person in known for person in message.people)
+    alone = message.group_tangle.previous == (message.members_tangle.root,)
+    value: list[Value] = [
+        _ADD,
+        bytes(message.secret),
+        bytes(message.root),
+        _named(message.people) if short else b"".join(message.people),
+        b"" if alone else _joined(message.group_tangle.previous),
+        _rooted(message.members_tangle),
+    ]
+    if message.old_secrets:
+        value.append(b"".join(message.old_secrets))
+    if message.text is not None:
+        value.append(message.text)
+    return value
+
+
+def _named(people: tuple[FeedId, ...]) -> bytes:
+    return _check_of(people) + b"".join(person[: group_limits.SHORT_NAME_SIZE] for person in people)
+
+
+def _check_of(people: tuple[FeedId, ...]) -> bytes:
+    return hashlib.sha256(b"".join(people)).digest()[: group_limits.SHORT_CHECK_SIZE]
+
+
+def _exclusion(message: ExcludeMember) -> list[Value]:
+    value: list[Value] = [
+        _EXCLUDE,
+        _joined(message.group_tangle.previous),
+        _rooted(message.members_tangle),
+    ]
+    for each in message.excludes:
+        value.append(bytes(each.member) if each.feed is None else each.member + each.feed)
+        if each.seq is not None:
+            value.append(each.seq)
+    return value
+
+
+def _content(message: Content) -> list[Value]:
+    previous = _joined(message.group_tangle.previous)
+    fields = fields_of(message.body)
+    text = fields.get("text")
+    if message.kind == POST and len(fields) == 1 and isinstance(text, str):
+        return [_POST, previous, text]
+    return [_CONTENT, previous, message.kind, dict(fields.items())]
+
+
+def _joined(ids: tuple[MessageId, ...]) -> bytes:
+    return b"".join(ids)
+
+
+def _rooted(place: Place) -> bytes:
+    """A tangle's first message, and the predecessors unless that is the only one."""
+    root = place.root or b""
+    return root if place.previous == (root,) else root + _joined(place.previous)
+
+
+def decode(plain: bytes, reading: Reading) -> GroupMessage | Lacks:
+    """What *plain*, out of its envelope and without an owner, says. Raises GroupMessageError, and nothing else."""
+    if len(plain) > group_limits.PLAIN_MAX:
+        raise GroupMessageError(_WHAT, "length", f"is more than {group_limits.PLAIN_MAX} bytes")
+    try:
+        value = bipf.decode(plain)
+    except BipfError as error:
+        raise GroupMessageError(_WHAT, "form", f"is {error}") from error
+    if not isinstance(value, list) or not value:
+        raise GroupMessageError(_WHAT, "form", "is no list with something in it")
+    letter, *items = value
+    parse = _PARSERS.get(letter) if isinstance(letter, str) else None
+    if parse is None:
+        raise GroupMessageError(_WHAT, "letter", "is none that has a meaning")
+    message = parse(items, reading)
+    if not isinstance(message, Lacks) and plain != _again(message, items):
+        raise GroupMessageError(_WHAT, "form", "is not the one spelling that it has")
+    return message
+
+
+def _again(message: GroupMessage, items: list[Value]) -> bytes:
+    """*message* spelled anew, with people named as *items* name them."""
+    if isinstance(message, AddMember) and items[2] == _named(message.people):
+        return encode(message, known=message.people)
+    return encode(message)
+
+
+def _parse_init(items: list[Value], reading: Reading) -> Init | Lacks:
+    _check_count(INIT, items, 1, 3)
+    secret = EpochKey(_bytes(INIT, "secret", items[0], limits.EPOCH_KEY_SIZE))
+    if len(items) == 1:
+        return Init(secret, FIRST, FIRST, FIRST)
+    group = _bytes(INIT, "tangles.group", items[1])
+    epoch = _bytes(INIT, "tangles.epoch", items[2])
+    known = _group(secret, reading)
+    if isinstance(known, Lacks):
+        return known
+    return Init(
+        secret,
+        _behind(INIT, "tangles.group", known.root, group),
+        _behind(INIT, "tangles.epoch", known.root, epoch),
+        FIRST,
+        known.id,
+        reading.author,
+    )
+
+
+def _parse_add(items: list[Value], reading: Reading) -> AddMember | Lacks:
+    _check_count(ADD, items, 5, 6, 7)
+    secret = EpochKey(_bytes(ADD, "secret", items[0], limits.EPOCH_KEY_SIZE))
+    root = MessageId(_bytes(ADD, "root", items[1], limits.MESSAGE_ID_SIZE))
+    members = _members(ADD, items[4])
+    group = _bytes(ADD, "tangles.group", items[3])
+    old, text = _rest(items[5:])
+    secrets = tuple(Secret(key, root) for key in (secret, *old))
+    people = _people(_bytes(ADD, "recps", items[2]), reading)
+    group_id, creator = reading.group_of(root), reading.creator_of(root)
+    if group_id is None or creator is None:
+        return Lacks(Lack.ROOT, (root,), secrets)
+    if isinstance(people, Lacks):
+        return Lacks(people.what, people.ids, secrets)
+    return AddMember(
+        secret,
+        group_id,
+        root,
+        creator,
+        people,
+        _behind(ADD, "tangles.group", root, group or members.root or b""),
+        members,
+        text,
+        old,
+    )
+
+
+def _rest(items: list[Value]) -> tuple[tuple[EpochKey, ...], str | None]:
+    """Earlier keys and a greeting, either of which may be left out."""
+    old: tuple[EpochKey, ...] = ()
+    if items and isinstance(items[0], bytes):
+        data = _bytes(ADD, "oldSecrets", items[0])
+        keys = _parts(ADD, "oldSecrets", data, limits.EPOCH_KEY_SIZE)
+        old, items = tuple(map(EpochKey, keys)), items[1:]
+    if not items:
+        return old, None
+    if len(items) > 1 or not isinstance(items[0], str):
+        raise GroupMessageError(ADD, "form", "has fields that none has")
+    return old, items[0]
+
+
+def _people(data: bytes, reading: Reading) -> tuple[FeedId, ...] | Lacks:
+    """Who is named. Names are tried with all who could be meant, until the check is right."""
+    if len(data) % limits.FEED_ID_SIZE == 0:
+        return tuple(map(FeedId, _parts(ADD, "recps", data, limits.FEED_ID_SIZE)))
+    check, rest = data[: group_limits.SHORT_CHECK_SIZE], data[group_limits.SHORT_CHECK_SIZE :]
+    names = _parts(ADD, "recps", rest, group_limits.SHORT_NAME_SIZE)
+    if not 1 <= len(names) <= limits.GROUP_ADD_MAX:
+        raise GroupMessageError(ADD, "recps", f"names {len(names)} people")
+    meant = [sorted(reading.people(name)) for name in names]
+    nobody = tuple(name for name, some in zip(names, meant, strict=True) if not some)
+    if nobody:
+        return Lacks(Lack.PERSON, nobody)
+    for people in islice(product(*meant), group_limits.SHORT_TRIES_MAX):
+        if _check_of(people) == check:
+            return people
+    return Lacks(Lack.PERSON, names)
+
+
+def _parse_exclude(items: list[Value], reading: Reading) -> ExcludeMember | Lacks:
+    if len(items) <= 2:
+        raise GroupMessageError(EXCLUDE, "form", "lacks fields")
+    group = _bytes(EXCLUDE, "tangles.group", items[0])
+    members = _members(EXCLUDE, items[1])
+    excludes = _excludes(items[2:])
+    known = _group_of_opening(EXCLUDE, reading)
+    if isinstance(known, Lacks):
+        return known
+    return ExcludeMember(known.id, excludes, _behind(EXCLUDE, "tangles.group", known.root, group), members)
+
+
+def _excludes(items: list[Value]) -> tuple[Excluded, ...]:
+    first = _bytes(EXCLUDE, "excludes", items[0])
+    if len(first) != _PAIR_SIZE:
+        return tuple(
+            Excluded(FeedId(_bytes(EXCLUDE, "excludes", each, limits.FEED_ID_SIZE))) for each in items
+        )
+    if len(items) % 2:
+        raise GroupMessageError(EXCLUDE, "excludes", "ends in the middle")
+    found = []
+    for pair, seq in zip(items[::2], items[1::2], strict=True):
+        both = _bytes(EXCLUDE, "excludes", pair, _PAIR_SIZE)
+        if not isinstance(seq, int) or isinstance(seq, bool):
+            raise GroupMessageError(EXCLUDE, "excludes", "has something else for an entry's number")
+        member, feed = both[: limits.FEED_ID_SIZE], both[limits.FEED_ID_SIZE :]
+        found.append(Excluded(FeedId(member), FeedId(feed), seq))
+    return tuple(found)
+
+
+def _parse_post(items: list[Value], reading: Reading) -> Content | Lacks:
+    _check_count(_WHAT, items, 2)
+    if not isinstance(items[1], str):
+        raise GroupMessageError(_WHAT, "text", "is no text")
+    return _said(items[0], *post(items[1]), reading)
+
+
+def _parse_content(items: list[Value], reading: Reading) -> Content | Lacks:
+    _check_count(_WHAT, items, 3)
+    if not isinstance(items[1], str):
+        raise GroupMessageError(_WHAT, "type", "is no text")
+    return _said(items[0], items[1], body_of(checked_fields(items[2])), reading)
+
+
+def _said(previous: Value, kind: str, body: bytes, reading: Reading) -> Content | Lacks:
+    ids = _bytes(_WHAT, "tangles.group", previous)
+    known = _group_of_opening(_WHAT, reading)
+    if isinstance(known, Lacks):
+        return known
+    return Content(kind, body, known.id, _behind(_WHAT, "tangles.group", known.root, ids))
+
+
+class _Group(NamedTuple):
+    root: MessageId
+    id: GroupId
+
+
+def _group_of_opening(kind: str, reading: Reading) -> _Group | Lacks:
+    if reading.key is None:
+        raise GroupMessageError(kind, "envelope", "is not sealed for the group")
+    return _group(reading.key, reading)
+
+
+def _group(key: EpochKey, reading: Reading) -> _Group | Lacks:
+    root = reading.root_of(key)
+    if root is None:
+        return Lacks(Lack.GROUP, (key,))
+    group = reading.group_of(root)
+    if group is None:
+        return Lacks(Lack.ROOT, (root,))
+    return _Group(root, group)
+
+
+def _members(kind: str, value: Value) -> Place:
+    """The place in a tangle whose first message is said."""
+    ids = _bytes(kind, "tangles.members", value)
+    root, rest = ids[: limits.MESSAGE_ID_SIZE], ids[limits.MESSAGE_ID_SIZE :]
+    if len(root) != limits.MESSAGE_ID_SIZE:
+        raise GroupMessageError(kind, "tangles.members", "names no root")
+    return _behind(kind, "tangles.members", MessageId(root), rest or root)
+
+
+def _behind(kind: str, where: str, root: MessageId, ids: bytes) -> Place:
+    previous = tuple(map(MessageId, _parts(kind, where, ids, limits.MESSAGE_ID_SIZE)))
+    if len(previous) != len(set(previous)):
+        raise GroupMessageError(kind, where, "follows a message twice")
+    if not previous:
+        raise GroupMessageError(kind, where, "follows nothing")
+    return Place(root, previous)
+
+
+def _parts(kind: str, where: str, data: bytes, size: int) -> tuple[bytes, ...]:
+    if len(data) % size:
+        raise GroupMessageError(kind, where, f"is no row of {size} bytes each")
+    return tuple(data[start : start + size] for start in range(0, len(data), size))
+
+
+def _bytes(kind: str, where: str, value: Value, size: int | None = None) -> bytes:
+    if not isinstance(value, bytes) or (size is not None and len(value) != size):
+        raise GroupMessageError(kind, where, "is no bytes" if size is None else f"is not {size} bytes")
+    return value
+
+
+def _check_count(kind: str, items: list[Value], *allowed: int) -> None:
+    if len(items) not in allowed:
+        raise GroupMessageError(kind, "form", f"has {len(items)} fields")
+
+
+_Parser: TypeAlias = Callable[[list[Value], Reading], GroupMessage | Lacks]
+_PARSERS: Final[dict[str, _Parser]] = {
+    _INIT: _parse_init,
+    _ADD: _parse_add,
+    _EXCLUDE: _parse_exclude,
+    _POST: _parse_post,
+    _CONTENT: _parse_content,
+}
