@@ -1,10 +1,12 @@
 """What messages of a group count for: who was in which epoch when he wrote, and what he knew (4.9, decision 0033)."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 from tinyssb_node import limits
-from tinyssb_node.content.tangle import Tangle, canonical_order
+from tinyssb_node.content.tangle import Tangle
 from tinyssb_node.groups.epochs import NOBODY, Epoch, Exclusion, People, View
 from tinyssb_node.groups.messages import AddMember, ExcludeMember, Flaw, GroupMessage, Init, Said
 from tinyssb_node.ids import FeedId, MessageId
@@ -19,8 +21,76 @@ class Judged:
     pending: tuple[Exclusion, ...]
     standing: Mapping[MessageId, People]
     """By exclusion: whom of those it names nobody took on again."""
+    barred: People
+    """All of them."""
     doubtful: Mapping[MessageId, People]
-    adders: Mapping[FeedId, People]
+    added_by: Mapping[FeedId, People]
+    """Whom somebody added to any epoch."""
+
+
+class Histories:
+    """What each message follows of those that change the group, as far as they are here: one bit for each of these.
+
+    That somebody names an id shows that he knew the message, in whichever tangle he names it and whatever it is worth.
+    What follows something that we cannot read counts all the same: who reads less would otherwise hold fewer people
+    for members. A message that comes late is made known to all that follow it, once for each.
+    """
+
+    def __init__(self) -> None:
+        self._masks: dict[MessageId, int] = {}
+        self._bits: dict[MessageId, int] = {}
+        """Of messages that change the group."""
+        self._followers: dict[MessageId, list[MessageId]] = {}
+        """Of messages that are here, and of those that are not."""
+
+    def add(self, id_: MessageId, message: GroupMessage) -> bool:
+        """Take a message, once. True if it makes any difference to what messages that change the group follow."""
+        mask = 0
+        for one in _named(message):
+            self._followers.setdefault(one, []).append(id_)
+            mask |= self._masks.get(one, 0) | self._bits.get(one, 0)
+        self._masks[id_] = mask
+        changes = isinstance(message, Init | AddMember | ExcludeMember)
+        if changes:
+            self._bits[id_] = 1 << len(self._bits)
+        return self._tell(id_) or changes
+
+    def _tell(self, id_: MessageId) -> bool:
+        """Let all that follow *id_* follow what it follows."""
+        told = False
+        ahead = [id_]
+        while ahead:
+            id_ = ahead.pop()
+            known = self._masks[id_] | self._bits.get(id_, 0)
+            for follower in self._followers.get(id_, ()):
+                if known & ~self._masks[follower]:
+                    self._masks[follower] |= known
+                    told |= follower in self._bits
+                    ahead.append(follower)
+        return told
+
+    def follows(self, id_: MessageId, other: MessageId) -> bool:
+        """Whether *id_* follows *other*, which changes the group. Raises KeyError for what is not here."""
+        return bool(self._masks[id_] & self._bits[other])
+
+    def followed_by(self, id_: MessageId, others: Iterable[MessageId]) -> list[MessageId]:
+        """Those of *others*, all of which change the group, that *id_* follows. Raises KeyError."""
+        mask, bits = self._masks[id_], self._bits
+        return [other for other in others if mask & bits[other]]
+
+    def rank(self, id_: MessageId) -> tuple[int, MessageId]:
+        """Sorts messages, each behind all that it follows, in an order that depends on what is here only."""
+        return (self._masks[id_].bit_count(), id_)
+
+
+def _named(message: GroupMessage) -> set[MessageId]:
+    """All that *message* says it follows."""
+    named = set(message.group_tangle.previous)
+    if isinstance(message, Init):
+        named.update(message.epoch_tangle.previous)
+    elif isinstance(message, AddMember | ExcludeMember):
+        named.update(message.members_tangle.previous)
+    return named
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,63 +104,56 @@ class _Addition:
 
 
 class Judge:
-    """Weighs all messages: causality from the group tangle, as far as it is here, decides what counts for what."""
+    """Weighs all messages that change the group: what their authors knew decides what counts for what."""
 
     def __init__(
         self,
         said: Mapping[MessageId, Said],
+        histories: Histories,
         epoch_tangle: Tangle[Said],
         members_tangle: Callable[[MessageId], Tangle[Said]],
     ) -> None:
         self._said = said
+        self._histories = histories
+        self._follows = histories.follows
         self._epoch_tangle = epoch_tangle
         self._members_tangle = members_tangle
         self._flaws: dict[MessageId, Flaw] = {}
-        self._before = _histories(said)
-        self._additions: list[_Addition] = []
-        self._additions_of: dict[FeedId, list[_Addition]] = {}
+        self._additions: dict[MessageId, People] = {}
+        self._additions_of: dict[FeedId, list[_Addition]] = defaultdict(list)
+        self._added_by: dict[FeedId, People] = {}
         self._exclusions: dict[MessageId, Exclusion] = {}
+        self._exclusions_from: dict[MessageId, dict[MessageId, Exclusion]] = {}
+        """By epoch."""
+        self._taken_on: dict[MessageId, list[tuple[MessageId, FeedId]]] = {}
+        """By exclusion: whom somebody added in spite of it, and to which epoch."""
         self._epochs: dict[MessageId, Epoch] = {}
         """Valid ones, so far without what depends on all of them."""
         self._chains: dict[MessageId, frozenset[MessageId]] = {}
 
     def judged(self) -> Judged:
         """The outcome."""
-        order = self._epoch_tangle.order()
-        by_whom: dict[FeedId, int] = {}
-        for init in order:
+        by_whom: dict[FeedId, int] = defaultdict(int)
+        for init in self._epoch_tangle.order():
             said = self._said[init]
-            by_whom[said.author] = by_whom.get(said.author, 0) + 1
+            by_whom[said.author] += 1
             flaw = self._flaw_of_epoch(said, by_whom[said.author])
             if flaw is None:
                 self._open(said)
             else:
                 self._flaws[init] = flaw
-        doubtful: dict[MessageId, People] = {}
-        epochs = []
-        for epoch in self._epochs.values():
-            finished, doubted = self._finish(epoch)
-            epochs.append(finished)
-            if doubted:
-                doubtful[epoch.init] = doubted
-        standing = {
-            id_: exclusion.people - self._taken_on(exclusion, self._epochs.keys())
-            for id_, exclusion in self._exclusions.items()
-        }
+        epochs, doubtful = self._finished()
+        standing = {id_: self._left_out(one, self._epochs.keys()) for id_, one in self._exclusions.items()}
         led_to = frozenset[MessageId]().union(*(epoch.exclusions for epoch in epochs))
-        pending = [
-            self._exclusions[id_] for id_, people in sorted(standing.items()) if people and id_ not in led_to
-        ]
+        pending = [id_ for id_, people in sorted(standing.items()) if people and id_ not in led_to]
         return Judged(
             View(epochs, self._exclusions.values()),
             self._flaws,
-            tuple(pending),
+            tuple(self._exclusions[id_] for id_ in pending),
             standing,
+            NOBODY.union(*standing.values()),
             doubtful,
-            {
-                person: frozenset(addition.by for addition in additions)
-                for person, additions in self._additions_of.items()
-            },
+            self._added_by,
         )
 
     # --- epochs
@@ -106,7 +169,7 @@ class Judge:
             epoch = self._epochs.get(one)
             if epoch is None:
                 return Flaw("R33", "follows an epoch that does not count")
-            if said.author not in epoch.members | {epoch.creator}:
+            if said.author not in epoch.members and said.author != epoch.creator:
                 return Flaw("R2", "begins an epoch by somebody who is not in the one before")
             if self._was_excluded(said.author, said.id, one):
                 return Flaw("R2", "begins an epoch by somebody who was excluded from the one before")
@@ -121,41 +184,57 @@ class Judge:
         assert isinstance(message, Init)
         previous = self._epoch_tangle.previous(said.id)
         self._chains[said.id] = frozenset([said.id]).union(*(self._chains[one] for one in previous))
+        self._exclusions_from[said.id] = {}
         members = self._weigh(said)
         self._epochs[said.id] = Epoch(said.id, message.secret, said.author, previous, members)
 
     def _weigh(self, init: Said) -> People:
         """Let what is in an epoch's members tangle count, or not. Returns who was added."""
-        tangle = self._members_tangle(init.id)
-        placed = {id_: self._said[id_] for id_ in tangle if id_ != init.id}
-        order = [id_ for id_ in self._before if id_ in placed]  # causal, by the group tangle
-        members = NOBODY
+        order = [id_ for id_ in self._members_tangle(init.id) if id_ != init.id and self._fits(id_)]
+        order.sort(key=self._histories.rank)
+        exclusions = self._exclusions_from[init.id]
+        inside = {init.author}
+        members: set[FeedId] = set()
         grows = True
         while grows:
             grows = False
             left = []
             for id_ in order:
-                said = placed[id_]
-                if said.author not in members | {init.author}:
+                said = self._said[id_]
+                if said.author not in inside:
                     left.append(id_)
-                elif self._was_excluded(said.author, id_, init.id):
+                elif exclusions and self._was_excluded(said.author, id_, init.id):
                     self._flaws[id_] = Flaw("R1", "is by somebody who was excluded from the epoch before")
                 elif isinstance(said.message, AddMember):
-                    members |= self._take(said, said.message, init.id)
+                    added = self._take(said, said.message, init.id)
+                    members |= added
+                    inside |= added
                     grows = True
                 else:
                     self._exclude(said, init.id)
             order = left
         for id_ in order:
             self._flaws[id_] = Flaw("R32", "is by somebody who is not in the epoch")
-        self._pass_over_strangers(init.id, members | {init.author})
-        return members
+        self._pass_over_strangers(init.id, inside)
+        return frozenset(members)
+
+    def _fits(self, id_: MessageId) -> bool:
+        """Whether an addition names who made the group; whatever else is in the tangle does not name him."""
+        message = self._said[id_].message
+        if (
+            not isinstance(message, AddMember)
+            or message.creator == self._said[self._epoch_tangle.root].author
+        ):
+            return True
+        self._flaws[id_] = Flaw("R32", "names another creator of the group")
+        return False
 
     def _take(self, said: Said, message: AddMember, epoch: MessageId) -> People:
         addition = _Addition(said.id, said.author, epoch, frozenset(message.people))
-        self._additions.append(addition)
+        self._additions[said.id] = addition.people
+        self._added_by[said.author] = self._added_by.get(said.author, NOBODY) | addition.people
         for person in addition.people:
-            self._additions_of.setdefault(person, []).append(addition)
+            self._additions_of[person].append(addition)
         return addition.people
 
     def _exclude(self, said: Said, epoch: MessageId) -> None:
@@ -165,64 +244,71 @@ class Judge:
             self._flaws[said.id] = Flaw("R1", "excludes its own author")
             return
         until = {each.member: each.seq for each in message.excludes}
-        self._exclusions[said.id] = Exclusion(said.id, said.author, epoch, until)
+        self._exclusions_from[epoch][said.id] = Exclusion(said.id, said.author, epoch, until)
 
-    def _pass_over_strangers(self, epoch: MessageId, people: People) -> None:
+    def _pass_over_strangers(self, epoch: MessageId, people: AbstractSet[FeedId]) -> None:
         """Only who is in an epoch is excluded from it."""
-        for one in [one for one in self._exclusions.values() if one.epoch == epoch]:
+        for id_, one in list(self._exclusions_from[epoch].items()):
             until = {person: seq for person, seq in one.until.items() if person in people}
             if until:
-                self._exclusions[one.id] = Exclusion(one.id, one.by, epoch, until)
+                self._exclusions_from[epoch][id_] = self._exclusions[id_] = replace(one, until=until)
             else:
-                del self._exclusions[one.id]
-                self._flaws[one.id] = Flaw("R7", "excludes nobody who is in the epoch")
+                del self._exclusions_from[epoch][id_]
+                self._flaws[id_] = Flaw("R7", "excludes nobody who is in the epoch")
 
-    def _finish(self, epoch: Epoch) -> tuple[Epoch, People]:
-        """What depends on all epochs: who should be in this one (4.9). And whom nobody vouches for."""
-        before = self._before[epoch.init]
-        chain = self._chains[epoch.init]
-        led = {id_: one for id_, one in self._exclusions.items() if id_ in before}
-        without = NOBODY.union(*(one.people - self._taken_on(one, chain) for one in led.values()))
-        known = NOBODY.union(*(one.people for one in self._additions if one.id in before))
-        added = NOBODY.union(*(one.people for one in self._additions))
-        vouched = epoch.members | known | self._vouched(known | {epoch.creator}, without)
-        here = [one for one in self._exclusions.values() if one.epoch == epoch.init]
-        finished = Epoch(
-            init=epoch.init,
-            key=epoch.key,
-            creator=epoch.creator,
-            previous=epoch.previous,
-            members=epoch.members,
-            excluded=NOBODY.union(*(one.people - self._taken_on(one, {epoch.init}) for one in here)),
-            exclusions=frozenset(led),
-            without=without,
-            correct=vouched - without,
-            due=known & vouched - without,
-        )
-        return finished, added - vouched - without
+    # --- what depends on all epochs (4.9)
+
+    def _finished(self) -> tuple[list[Epoch], dict[MessageId, People]]:
+        """All epochs with who should be in them. And by epoch whom nobody vouches for."""
+        for one in self._exclusions.values():
+            self._taken_on[one.id] = self._takers(one)
+        added = NOBODY.union(*self._added_by.values())
+        finished, doubtful = [], {}
+        for epoch in self._epochs.values():
+            init, chain = epoch.init, self._chains[epoch.init]
+            led = self._histories.followed_by(init, self._exclusions)
+            without = NOBODY.union(*[self._left_out(self._exclusions[one], chain) for one in led])
+            before = self._histories.followed_by(init, self._additions)
+            known = NOBODY.union(*[self._additions[one] for one in before])
+            vouched = epoch.members | known | self._vouched(known | {epoch.creator}, without)
+            here = self._exclusions_from[init].values()
+            finished.append(
+                replace(
+                    epoch,
+                    excluded=NOBODY.union(*[self._left_out(one, {init}) for one in here]),
+                    exclusions=frozenset(led),
+                    without=without,
+                    correct=vouched - without,
+                    due=known - without,
+                )
+            )
+            if doubted := added - vouched - without:
+                doubtful[init] = doubted
+        return finished, doubtful
 
     def _vouched(self, trusted: People, without: People) -> People:
         """Whom *trusted* people added anywhere, and whom these added, and so on; never by somebody in *without*."""
         found = NOBODY
-        grows = True
-        while grows:
-            able = (trusted | found) - without
-            more = NOBODY.union(*(one.people for one in self._additions if one.by in able))
-            grows = not more <= found
+        ahead = trusted - without
+        while ahead:
+            more = NOBODY.union(*[self._added_by.get(person, NOBODY) for person in ahead])
+            ahead = more - found - trusted - without
             found |= more
         return found
 
-    def _taken_on(self, exclusion: Exclusion, epochs: Iterable[MessageId]) -> People:
-        """Whom somebody added to one of *epochs* in spite of *exclusion*."""
-        within = frozenset(epochs)
-        return frozenset(
-            person
-            for person in exclusion.people
-            if any(
-                addition.epoch in within and self._takes_on(addition, exclusion)
-                for addition in self._additions_of.get(person, ())
-            )
-        )
+    def _takers(self, exclusion: Exclusion) -> list[tuple[MessageId, FeedId]]:
+        """Whom somebody added in spite of *exclusion*, and to which epoch."""
+        return [
+            (addition.epoch, person)
+            for person in exclusion.until
+            for addition in self._additions_of.get(person, ())
+            if self._takes_on(addition, exclusion)
+        ]
+
+    def _left_out(self, exclusion: Exclusion, within: AbstractSet[MessageId]) -> People:
+        """Whom *exclusion* names and nobody added to an epoch *within* in spite of it."""
+        taken_on = [person for epoch, person in self._taken_on[exclusion.id] if epoch in within]
+        return exclusion.people.difference(taken_on) if taken_on else exclusion.people
 
     def _takes_on(self, addition: _Addition, exclusion: Exclusion) -> bool:
         """Whether *addition* undoes *exclusion* for those in both.
@@ -231,74 +317,26 @@ class Judge:
         Whom an exclusion names undoes it for nobody.
         """
         return (
-            exclusion.id in self._before[addition.id]
+            self._follows(addition.id, exclusion.id)
             and exclusion.epoch in self._chains[addition.epoch]
-            and (addition.epoch == exclusion.epoch or exclusion.id in self._before[addition.epoch])
-            and addition.by not in exclusion.people
+            and (addition.epoch == exclusion.epoch or self._follows(addition.epoch, exclusion.id))
+            and addition.by not in exclusion.until
         )
+
+    # --- what somebody knew
 
     def _was_excluded(self, author: FeedId, id_: MessageId, epoch: MessageId) -> bool:
         """Whether the author of *id_* knew, when he wrote it, that he had been excluded from *epoch*."""
-        before = self._before[id_]
         return any(
-            author in one.people - self._known_again(one, author, before)
-            for one in self._exclusions.values()
-            if one.epoch == epoch and one.id in before
+            author in one.until and self._follows(id_, one.id) and not self._known_again(one, author, id_)
+            for one in self._exclusions_from[epoch].values()
         )
 
-    def _known_again(self, exclusion: Exclusion, person: FeedId, before: "_History") -> People:
-        """*person*, if somebody had taken him on again in *before*."""
-        again = any(
+    def _known_again(self, exclusion: Exclusion, person: FeedId, id_: MessageId) -> bool:
+        """Whether somebody had taken *person* on again, to the author's knowledge, when he wrote *id_*."""
+        return any(
             addition.epoch == exclusion.epoch
-            and addition.id in before
+            and self._follows(id_, addition.id)
             and self._takes_on(addition, exclusion)
             for addition in self._additions_of.get(person, ())
         )
-        return frozenset([person]) if again else NOBODY
-
-
-class _History:
-    """What a message that changes a group follows, of those that do: one bit for each."""
-
-    __slots__ = ("_bits", "_mask")
-
-    def __init__(self, mask: int, bits: Mapping[MessageId, int]) -> None:
-        self._mask = mask
-        self._bits = bits
-
-    def __contains__(self, id_: object) -> bool:
-        return isinstance(id_, MessageId) and bool(self._mask >> self._bits[id_] & 1)
-
-
-def _histories(said: Mapping[MessageId, Said]) -> dict[MessageId, _History]:
-    """By message that changes the group: those that it follows, as far as they are here, in canonical order.
-
-    That somebody names an id shows that he knew the message, in whichever tangle he names it and whatever it is worth.
-    What follows something that we cannot read counts all the same: who reads less would otherwise hold fewer people
-    for members.
-    """
-    previous = {id_: [one for one in named(each.message) if one in said] for id_, each in said.items()}
-    bits: dict[MessageId, int] = {}
-    masks: dict[MessageId, int] = {}
-    for id_ in canonical_order(previous):
-        mask = 0
-        for one in previous[id_]:
-            mask |= masks[one]
-            if one in bits:
-                mask |= 1 << bits[one]
-        masks[id_] = mask
-        if isinstance(said[id_].message, Init | AddMember | ExcludeMember):
-            bits[id_] = len(bits)
-    for id_ in sorted(said.keys() - masks.keys()):  # nothing of a true hash follows itself
-        masks[id_], bits[id_] = 0, len(bits)
-    return {id_: _History(masks[id_], bits) for id_ in bits}
-
-
-def named(message: GroupMessage) -> set[MessageId]:
-    """All that *message* says it follows."""
-    named = set(message.group_tangle.previous)
-    if isinstance(message, Init):
-        named.update(message.epoch_tangle.previous)
-    elif isinstance(message, AddMember | ExcludeMember):
-        named.update(message.members_tangle.previous)
-    return named

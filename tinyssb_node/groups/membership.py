@@ -11,7 +11,7 @@ from typing import Final
 
 from tinyssb_node.content.tangle import Candidates, Outcome, Place, Tangle
 from tinyssb_node.groups.epochs import NOBODY, Exclusion, People, View
-from tinyssb_node.groups.judging import Judge, Judged, named
+from tinyssb_node.groups.judging import Histories, Judge, Judged
 from tinyssb_node.groups.messages import AddMember, Content, ExcludeMember, FeedRole, Flaw, Init, Said
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
@@ -59,9 +59,9 @@ class _MembersRecipe:
             return None
         if not isinstance(said, AddMember) or message.role is not FeedRole.ADDITIONS:
             return Flaw("R32", "adds people, but not on an additions feed")
-        if said.secret != init.secret:
-            return Flaw("R32", "hands on a key that is not this epoch's")
-        return self._group.flaw_of_origin(said)
+        if said.root != self._group.root:
+            return Flaw("R32", "names another beginning of the group")
+        return None if said.secret == init.secret else Flaw("R32", "hands on a key that is not this epoch's")
 
 
 class Group:
@@ -80,8 +80,7 @@ class Group:
         """Members tangles by their root (R32)."""
         self._flaws: dict[MessageId, Flaw] = {}
         """Of what its form alone rules out."""
-        self._lacking: set[MessageId] = set()
-        """Ids that something follows, and that are not here."""
+        self._histories = Histories()
         self._judged: Judged | None = None
 
     def __contains__(self, id_: object) -> bool:
@@ -111,33 +110,20 @@ class Group:
         """Keep what is wrong with a message; the first thing found stays."""
         self._flaws.setdefault(id_, flaw)
 
-    def flaw_of_origin(self, said: AddMember) -> Flaw | None:
-        """What an addition says of the group's beginning, held to the beginning."""
-        first = self._said.get(self.root)
-        if said.root != self.root or (first is not None and said.creator != first.author):
-            return Flaw("R32", "names another beginning or creator of the group")
-        return None
-
     # --- taking messages
 
     def add(self, said: Said) -> Outcome:
         """Take a message. Its outcome is that in the group tangle."""
         if said.id in self._said:
             return Outcome.HELD
+        self._said[said.id] = said
+        if self._histories.add(said.id, said.message):
+            self._judged = None
         flaw = self._flaw_of_form(said)
         if flaw is not None:
-            self._said[said.id] = said
             self.note(said.id, flaw)
             return Outcome.REFUSED
         message = said.message
-        if not isinstance(message, Init | AddMember | ExcludeMember) and said.id not in self._lacking:
-            self._said[said.id] = said
-            self._lacking.update(id_ for id_ in named(message) if id_ not in self._said)
-            return self._in_group(said)
-        self._judged = None
-        self._said[said.id] = said
-        self._lacking.discard(said.id)
-        self._lacking.update(id_ for id_ in named(message) if id_ not in self._said)
         if isinstance(message, Init):
             self.epoch_tangle.add(said.id, said)
             self.members_tangle(said.id).add(said.id, said)
@@ -187,7 +173,7 @@ class Group:
     @property
     def barred(self) -> People:
         """Who was excluded from any epoch, and whom nobody took on again knowing of it."""
-        return NOBODY.union(*self._judge().standing.values())
+        return self._judge().barred
 
     @property
     def standing(self) -> Mapping[MessageId, People]:
@@ -201,7 +187,7 @@ class Group:
 
     def adders(self, person: FeedId) -> People:
         """Who added *person* to any epoch."""
-        return self._judge().adders.get(person, NOBODY)
+        return frozenset(by for by, people in self._judge().added_by.items() if person in people)
 
     def audit(self) -> list[AuditLine]:
         """All messages in the order of the group tangle; behind them, by their ids, what has no place in it."""
@@ -226,7 +212,7 @@ class Group:
 
     def _judge(self) -> Judged:
         if self._judged is None:
-            self._judged = Judge(self._said, self.epoch_tangle, self.members_tangle).judged()
+            self._judged = Judge(self._said, self._histories, self.epoch_tangle, self.members_tangle).judged()
         return self._judged
 
 
