@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node.catalog import limits, schema
-from tinyssb_node.catalog.entries import entry_layout, type_of, whole_content
 from tinyssb_node.catalog.meaning import CHAT, Meaning, meaning_of
 from tinyssb_node.catalog.placing import Found, Placer, Tie
 from tinyssb_node.catalog.rows import PUBLIC, Kind
@@ -15,6 +14,7 @@ from tinyssb_node.content.private import SealKey
 from tinyssb_node.feeds.layout import Layout
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.store.entries import entry_layout, type_of, whole_content
 from tinyssb_node.store.port import FeedRecord, Store, StoredChunk, StoredEntry
 
 Progress = Callable[[int, int], None]

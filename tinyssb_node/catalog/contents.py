@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tinyssb_node.catalog.entries import entry_layout, whole_content
 from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.content import chat
 from tinyssb_node.content.private import SealKey, unseal
+from tinyssb_node.store.entries import entry_layout, whole_content
 from tinyssb_node.store.sqlite import SqliteStore
 
 

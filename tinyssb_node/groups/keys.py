@@ -21,7 +21,8 @@ _DM_KEY: Final = b"\x03\x00"
 """BFE of a curve25519 key for direct messages."""
 _CLOAKED: Final = b"cloaked_msg_id"
 _SALT: Final = b"tinyssb"
-_OWN: Final = slp((b"tinyssb-group-v1", b"own"))
+_OURS: Final = b"tinyssb-group-v1"
+_OWN: Final = b"own"
 _URI: Final = "ssb:identity/group/"
 
 
@@ -81,7 +82,12 @@ def _curve25519(feed: FeedId) -> bytes | None:
 
 def own_slot(seed: bytes) -> SlotKey:
     """The slot of what the identity with this *seed* seals for itself (decision 0032)."""
-    return SlotKey(hkdf(seed, _SALT, _OWN), Scheme.OWN)
+    return SlotKey(grown(seed, _OWN), Scheme.OWN)
+
+
+def grown(seed: bytes, *names: bytes) -> bytes:
+    """32 secret bytes for what *names* say, out of the *seed* of an identity, and always the same."""
+    return hkdf(seed, _SALT, slp((_OURS, *names)))
 
 
 def epoch_slot(epoch_key: EpochKey) -> SlotKey:

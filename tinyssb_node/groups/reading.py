@@ -1,0 +1,196 @@
+"""Entries of the store as a reader of groups takes them: whole, each with the place that an envelope is bound to."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tinyssb_node.codec.dmx import first_prev
+from tinyssb_node.feeds.layout import Layout
+from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.ids import Dialect, FeedId, MessageId
+from tinyssb_node.store.entries import entry_layout, type_of, whole_content
+from tinyssb_node.store.port import Store, StoredChunk, StoredEntry
+
+
+@dataclass(frozen=True, slots=True)
+class SealedEntry:
+    """An entry of which everything is here."""
+
+    feed: FeedId
+    seq: int
+    id: MessageId
+    prev: MessageId
+    """Id of the entry before, or what the feed's dialect has before entry 1: what an envelope is bound to."""
+    type: int
+    """Its type byte."""
+    content: bytes
+    """All of it."""
+
+
+class Source(Protocol):
+    """Where a book reads."""
+
+    def entry(self, feed: FeedId, seq: int) -> SealedEntry | None:
+        """One entry; None unless all of it is here."""
+        ...
+
+    def again(self, feed: FeedId, type_: int | None = None) -> None:
+        """Hand out once more what was handed out of *feed*, or only what is of one type."""
+        ...
+
+    def restart(self) -> None:
+        """Hand everything out once more."""
+        ...
+
+
+@dataclass(slots=True)
+class _Again:
+    """Entries of one feed to be handed out once more."""
+
+    feed: FeedId
+    type: int | None
+    """Only those of this type; None: all."""
+    until: int
+    """Those that came no later than this."""
+    seq: int = 1
+    """Where to go on."""
+
+
+@dataclass(slots=True)
+class _Chained:
+    """An entry that came by, and the packets of its side chain that came right behind it."""
+
+    entry: StoredEntry
+    prev: MessageId
+    layout: Layout
+    packets: list[bytes]
+
+    def awaits(self, chunk: StoredChunk) -> bool:
+        """True if *chunk* is its next packet."""
+        entry = self.entry
+        return (chunk.feed, chunk.seq, chunk.chunk) == (entry.feed, entry.seq, len(self.packets))
+
+
+class StoreSource:
+    """Hands out what a store got, each entry once it is whole; in order of arrival, but for what is asked for again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._arrival = 0
+        self._again: deque[_Again] = deque()
+        self._dialects: dict[FeedId, Dialect | None] = {}
+        self._last: dict[FeedId, tuple[int, MessageId]] = {}
+        """Number and id of the entry of a feed that came by last."""
+        self._chained: _Chained | None = None
+        """The entry with a side chain that came by last."""
+
+    @property
+    def read_all(self) -> bool:
+        """True if nothing is left to be handed out."""
+        return not self._again and self._arrival >= self._store.last_arrival()
+
+    def next(self, limit: int) -> list[SealedEntry]:
+        """What comes next: of *limit* entries and packets at a time those entries that are whole. May be none."""
+        return self._next_again(limit) if self._again else self._next_new(limit)
+
+    def entry(self, feed: FeedId, seq: int) -> SealedEntry | None:
+        """One entry; None unless all of it is here."""
+        entry = self._store.entry(feed, seq)
+        return None if entry is None else self._whole(entry)
+
+    def again(self, feed: FeedId, type_: int | None = None) -> None:
+        """Hand out once more what was handed out of *feed*, or only what is of one type."""
+        if not any(one.feed == feed and one.type in {None, type_} and one.seq == 1 for one in self._again):
+            self._again.append(_Again(feed, type_, self._arrival))
+
+    def restart(self) -> None:
+        """Hand everything out once more."""
+        self._arrival = 0
+        self._again.clear()
+        self._chained = None
+
+    # --- once more
+
+    def _next_again(self, limit: int) -> list[SealedEntry]:
+        asked = self._again[0]
+        entries = self._store.entries(asked.feed, asked.seq, limit)
+        if len(entries) < limit:
+            self._again.popleft()
+        asked.seq += len(entries)
+        return list(self._handed(asked, entries))
+
+    def _handed(self, asked: _Again, entries: Sequence[StoredEntry]) -> Iterator[SealedEntry]:
+        for entry in entries:
+            if entry.arrival > asked.until:
+                return
+            if asked.type in {None, type_of(entry)}:
+                whole = self._whole(entry)
+                if whole is not None:
+                    yield whole
+            self._last[entry.feed] = entry.seq, entry.id
+
+    # --- what came
+
+    def _next_new(self, limit: int) -> list[SealedEntry]:
+        rows = self._store.after(self._arrival, limit)
+        self._arrival = min(self._arrival + limit, self._store.last_arrival())
+        found = []
+        for row in rows:
+            whole = self._begun(row) if isinstance(row, StoredEntry) else self._ended(row)
+            if whole is not None:
+                found.append(whole)
+        return found
+
+    def _begun(self, entry: StoredEntry) -> SealedEntry | None:
+        """An entry came. Returns it if it has no side chain."""
+        prev, layout = self._prev(entry), self._layout(entry)
+        self._last[entry.feed] = entry.seq, entry.id
+        if not layout.chunks:
+            return _sealed(entry, prev, layout.head)
+        self._chained = _Chained(entry, prev, layout, [])
+        return None
+
+    def _ended(self, chunk: StoredChunk) -> SealedEntry | None:
+        """A packet of a side chain came. Returns its entry if it was the last one."""
+        last = self._chained
+        if last is not None and last.awaits(chunk):
+            last.packets.append(chunk.packet)
+            if len(last.packets) < last.layout.chunks:
+                return None
+            self._chained = None
+            return _sealed(last.entry, last.prev, reassemble(last.layout, last.packets))
+        entry = self._store.entry(chunk.feed, chunk.seq)
+        assert entry is not None, "a side chain hangs on an entry"
+        return self._whole(entry) if chunk.chunk == self._layout(entry).chunks - 1 else None
+
+    # --- one entry
+
+    def _layout(self, entry: StoredEntry) -> Layout:
+        return entry_layout(entry, self._dialect(entry.feed))
+
+    def _whole(self, entry: StoredEntry) -> SealedEntry | None:
+        content = whole_content(self._store, entry, self._layout(entry))
+        return None if content is None else _sealed(entry, self._prev(entry), content)
+
+    def _prev(self, entry: StoredEntry) -> MessageId:
+        if entry.seq == 1:
+            return first_prev(entry.feed, self._dialect(entry.feed))
+        before = self._last.get(entry.feed)
+        if before is not None and before[0] == entry.seq - 1:
+            return before[1]
+        stored = self._store.entry(entry.feed, entry.seq - 1)
+        assert stored is not None, "a feed has no gaps"
+        return stored.id
+
+    def _dialect(self, feed: FeedId) -> Dialect:
+        dialect = self._dialects.get(feed)
+        if dialect is None:
+            self._dialects = {record.feed: record.dialect for record in self._store.feeds()}
+            dialect = self._dialects[feed]
+        assert dialect is not None, "the first entry of a feed fixed its dialect"
+        return dialect
+
+
+def _sealed(entry: StoredEntry, prev: MessageId, content: bytes) -> SealedEntry:
+    return SealedEntry(entry.feed, entry.seq, entry.id, prev, type_of(entry), content)
