@@ -11,10 +11,10 @@ from tinyssb_node.node import Node
 from tinyssb_node.scheduling.ledger import Ledger
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.options import Options, OtherRadio, Radio
+from tinyssb_node.sim.remembering import remembering
 from tinyssb_node.sim.runner import Simulation, run_scenario
 from tinyssb_node.sim.scenarios import build
 from tinyssb_node.sim.traffic import Backlog
-from tinyssb_node.sim.world import remembering
 
 
 def test_a_domain_agrees_and_the_report_adds_up() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from firmware_bridge.lora import snr_limit_db
 from tinyssb_node import limits
-from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
+from tinyssb_node.codec.crypto import SigningKey, verify_signed
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import ChunkAppended, ClockSet, EntryAppended, Event
@@ -20,13 +20,13 @@ from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.node import Node
 from tinyssb_node.scheduling.budget import Boot
 from tinyssb_node.scheduling.link import WIRED, Allowance, LinkProfile, Reception, air_profile, stream_profile
-from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.board import Board
 from tinyssb_node.sim.disk import Disk
 from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 from tinyssb_node.sim.links import Position
 from tinyssb_node.sim.medium import Medium
 from tinyssb_node.sim.modems import ModemOptions
+from tinyssb_node.sim.remembering import remembering
 from tinyssb_node.store.port import FeedRecord
 
 AIR = FaceName("air")
@@ -43,22 +43,6 @@ def _those_who_look(at: str, watchers: Sequence[Watcher]) -> list[Callable[..., 
     return [
         getattr(watcher, at) for watcher in watchers if getattr(type(watcher), at) is not getattr(Watcher, at)
     ]
-
-
-def remembering(verify: Verify) -> Verify:
-    """*verify*, each question asked once: whether bytes are signed depends on nothing else, and what one node hears a
-    hundred others hear too."""
-    answers: dict[tuple[FeedId, bytes], bool] = {}
-
-    def answer(feed: FeedId, signed: bytes) -> bool:
-        known = answers.get((feed, signed))
-        if known is None:
-            if len(answers) >= sim_limits.SIGNATURES_MAX:
-                answers.clear()
-            known = answers[feed, signed] = verify(feed, signed)
-        return known
-
-    return answer
 
 
 class World:
