@@ -4,7 +4,7 @@ import pytest
 
 from tests.groups.world import World, key_of, message_id, person, start
 from tinyssb_node import limits
-from tinyssb_node.groups.drafting import draft_content, draft_exclude
+from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude
 from tinyssb_node.groups.epochs import Epoch, Exclusion, Relation, Rule, View
 from tinyssb_node.groups.planning import Add, Begin, Exclude, Purpose, add, exclude, plan, tasks
 from tinyssb_node.groups.replicating import EpochFeed, publishing_epoch, replication
@@ -352,3 +352,48 @@ def test_whom_an_exclusion_names_undoes_it_for_nobody() -> None:
     a.do(exclude(a.here, a.id, [person("e")]))
     assert inside(world, "a") == people("ab")
     assert people("ab") in a.here.standing.values()
+
+
+def test_r31_who_was_taken_on_again_belongs_in_a_fork_made_by_somebody_who_had_not_heard_of_it() -> None:
+    world = start("abcd")
+    a, b, c = (world[name] for name in "abc")
+    a.do(exclude(a.here, a.id, [c.id])[:1])
+    world.meet("a", "b")
+    b.do([Begin((b.here.root,)), Add(None, (a.id, b.id, person("d")))])  # completes it
+    a.act(0)
+    a.do(add(a.here, a.id, [c.id]))
+    world.settle()
+    assert prefers(world, "a") == prefers(world, "b") == prefers(world, "c")
+    assert c.id in inside(world, "a")
+
+
+@pytest.mark.parametrize("knew", [False, True])
+def test_r31_who_was_excluded_takes_on_nobody_unseen(knew: bool) -> None:
+    world = start("abcd")
+    a, c, d = (world[name] for name in "acd")
+    a.do(exclude(a.here, a.id, [c.id]))
+    world.meet(*"abcd")
+    back = draft_add(d.here, d.here.root, [c.id])
+    if knew:
+        d.publish(back)
+        world.meet(*"abcd")
+    a.do(exclude(a.here, a.id, [d.id]))
+    if not knew:
+        d.publish(back)  # as if he had not heard of his own exclusion
+    world.settle()
+    assert inside(world, "a") == people("abc" if knew else "ab")
+
+
+def test_r31_who_was_brought_in_unseen_is_not_handed_keys_of_epochs_in_between() -> None:
+    world = start("abcd", "z")
+    a, d = world["a"], world["d"]
+    for out in "cd":
+        a.do(exclude(a.here, a.id, [person(out)]))
+        world.meet(*"ab")
+    d.do([Add(d.here.root, (person("z"),))])
+    _, between, last = a.here.view.epochs
+    world.settle()
+    assert person("z") not in a.here.view[between].members  # that would vouch for him in the last
+    assert prefers(world, "a") == last
+    assert inside(world, "a") == people("ab")
+    assert person("z") in a.here.doubtful[last]

@@ -143,6 +143,8 @@ class View:
         self.epochs: dict[MessageId, Epoch] = {}
         self.exclusions = {exclusion.id: exclusion for exclusion in exclusions}
         self._before: dict[MessageId, frozenset[MessageId]] = {}
+        self._preferences: dict[FeedId, Preference] = {}
+        """Those that were asked for: every message makes somebody ask."""
         for epoch in epochs:
             if not all(previous in self.epochs for previous in epoch.previous):
                 raise ValueError("an epoch stands behind those that it succeeds")
@@ -233,6 +235,12 @@ class View:
         Forks of the same and of smaller membership are settled first, since that needs no new epoch; the outcome is
         then the same in whatever order one takes them. What is left overlaps, and is for 4.6.
         """
+        found = self._preferences.get(person)
+        if found is None:
+            found = self._preferences[person] = self._preference(person)
+        return found
+
+    def _preference(self, person: FeedId) -> Preference:
         tips = self.tips(person)
         if not tips:
             return Preference(None)

@@ -1,7 +1,7 @@
 """What messages of a group count for: who was in which epoch when he wrote, and what he knew (4.9, decision 0033)."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -125,8 +125,8 @@ class Judge:
         self._exclusions: dict[MessageId, Exclusion] = {}
         self._exclusions_from: dict[MessageId, dict[MessageId, Exclusion]] = {}
         """By epoch."""
-        self._taken_on: dict[MessageId, list[tuple[MessageId, FeedId]]] = {}
-        """By exclusion: whom somebody added in spite of it, and to which epoch."""
+        self._undone: dict[MessageId, list[tuple[_Addition, FeedId]]] = {}
+        """By exclusion: who was added in spite of it, and how."""
         self._epochs: dict[MessageId, Epoch] = {}
         """Valid ones, so far without what depends on all of them."""
         self._chains: dict[MessageId, frozenset[MessageId]] = {}
@@ -143,7 +143,10 @@ class Judge:
             else:
                 self._flaws[init] = flaw
         epochs, doubtful = self._finished()
-        standing = {id_: self._left_out(one, self._epochs.keys()) for id_, one in self._exclusions.items()}
+        standing = {
+            id_: one.people.difference(person for _, person in self._undone[id_])
+            for id_, one in self._exclusions.items()
+        }
         led_to = frozenset[MessageId]().union(*(epoch.exclusions for epoch in epochs))
         pending = [id_ for id_, people in sorted(standing.items()) if people and id_ not in led_to]
         return Judged(
@@ -261,21 +264,20 @@ class Judge:
     def _finished(self) -> tuple[list[Epoch], dict[MessageId, People]]:
         """All epochs with who should be in them. And by epoch whom nobody vouches for."""
         for one in self._exclusions.values():
-            self._taken_on[one.id] = self._takers(one)
+            self._undone[one.id] = self._undoing(one)
         added = NOBODY.union(*self._added_by.values())
         finished, doubtful = [], {}
         for epoch in self._epochs.values():
-            init, chain = epoch.init, self._chains[epoch.init]
+            init = epoch.init
             led = self._histories.followed_by(init, self._exclusions)
-            without = NOBODY.union(*[self._left_out(self._exclusions[one], chain) for one in led])
+            without = self._left_out(init, [self._exclusions[one] for one in led])
             before = self._histories.followed_by(init, self._additions)
             known = NOBODY.union(*[self._additions[one] for one in before])
             vouched = epoch.members | known | self._vouched(known | {epoch.creator}, without)
-            here = self._exclusions_from[init].values()
             finished.append(
                 replace(
                     epoch,
-                    excluded=NOBODY.union(*[self._left_out(one, {init}) for one in here]),
+                    excluded=self._excluded_from(init),
                     exclusions=frozenset(led),
                     without=without,
                     correct=vouched - without,
@@ -296,19 +298,44 @@ class Judge:
             found |= more
         return found
 
-    def _takers(self, exclusion: Exclusion) -> list[tuple[MessageId, FeedId]]:
-        """Whom somebody added in spite of *exclusion*, and to which epoch."""
+    def _undoing(self, exclusion: Exclusion) -> list[tuple[_Addition, FeedId]]:
+        """Who was added in spite of *exclusion*, and how."""
         return [
-            (addition.epoch, person)
+            (addition, person)
             for person in exclusion.until
             for addition in self._additions_of.get(person, ())
             if self._takes_on(addition, exclusion)
         ]
 
-    def _left_out(self, exclusion: Exclusion, within: AbstractSet[MessageId]) -> People:
-        """Whom *exclusion* names and nobody added to an epoch *within* in spite of it."""
-        taken_on = [person for epoch, person in self._taken_on[exclusion.id] if epoch in within]
-        return exclusion.people.difference(taken_on) if taken_on else exclusion.people
+    def _excluded_from(self, init: MessageId) -> People:
+        """Who was excluded from an epoch, and not added to it again."""
+        return NOBODY.union(
+            *[
+                one.people.difference(each for addition, each in self._undone[id_] if addition.epoch == init)
+                for id_, one in self._exclusions_from[init].items()
+            ]
+        )
+
+    def _left_out(self, init: MessageId, led: Sequence[Exclusion]) -> People:
+        """Whom exclusions that lead up to an epoch name, and nobody took on again, in whichever epoch.
+
+        Who is left out himself takes on nobody, unless the epoch's creator knew: he may say that he had not heard.
+        """
+        left_out = NOBODY.union(*[one.people for one in led])
+        undone = any(self._undone[one.id] for one in led)
+        while undone:
+            still = NOBODY.union(*[one.people - self._again(one, init, left_out) for one in led])
+            undone = still != left_out
+            left_out = still
+        return left_out
+
+    def _again(self, exclusion: Exclusion, init: MessageId, left_out: People) -> People:
+        """Whom somebody took on again who is not in *left_out*, or to the knowledge of who made the epoch."""
+        return frozenset(
+            person
+            for addition, person in self._undone[exclusion.id]
+            if addition.by not in left_out or self._follows(init, addition.id)
+        )
 
     def _takes_on(self, addition: _Addition, exclusion: Exclusion) -> bool:
         """Whether *addition* undoes *exclusion* for those in both.
