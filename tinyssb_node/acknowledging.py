@@ -67,7 +67,7 @@ class Acknowledging:
             return
         self._begun_us = now_us
         for record in self._replica.records():
-            if record.feed != self._own and record.seq > self._receipts.acknowledged(record.feed):
+            if not record.ours and record.seq > self._receipts.acknowledged(record.feed):
                 self._owe(record.feed, now_us)
 
     def appended(self, events: Sequence[Event], now_us: int) -> None:
@@ -75,7 +75,9 @@ class Acknowledging:
         if self._begun_us is None:
             return
         for event in events:
-            if isinstance(event, EntryAppended) and event.type != ACK_TYPE and event.feed != self._own:
+            if not isinstance(event, EntryAppended) or event.type == ACK_TYPE:
+                continue
+            if not self._replica.record(event.feed).ours:
                 self._owe(event.feed, now_us)
 
     def _owe(self, feed: FeedId, now_us: int) -> None:
@@ -190,8 +192,10 @@ class Acknowledging:
         """About how many write, and may therefore acknowledge: the feeds that have something not too old."""
         last_us = []
         for record in self._replica.records():
-            entry = self._store.entry(record.feed, record.seq) if record.wanted and record.seq else None
-            if entry is not None and record.feed != self._own:
+            if record.ours or record.retired or not record.wanted:
+                continue
+            entry = self._store.entry(record.feed, record.seq) if record.seq else None
+            if entry is not None:
                 last_us.append(entry.committed_us)
         # What is not committed yet came now.
         newest_us = max(last_us, default=0)

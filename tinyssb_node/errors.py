@@ -81,6 +81,15 @@ class AckShapeError(PeerError):
         self.what = what
 
 
+class ChildShapeError(PeerError):
+    """The content of an entry of type 2, 4 or 5 has not the size that all entries' has."""
+
+    def __init__(self, type_: int, size: int) -> None:
+        super().__init__(f"the content of an entry of type {type_} has 48 bytes, not {size}")
+        self.type = type_
+        self.size = size
+
+
 class VectorNumberError(PeerError):
     """A number in a WANT or CHNK is larger than any sequence number."""
 
@@ -182,6 +191,18 @@ class FeedForkedError(LocalError):
         super().__init__(
             f"the feed {feed.hex()} has two different entries signed as number {seq}: another copy of this identity "
             "is in use. Nothing was published, all is kept. Stop the other copy and publish from a new identity"
+        )
+        self.feed = feed
+        self.seq = seq
+
+
+class FeedEndedError(LocalError):
+    """A feed of ours was ended, and nothing follows."""
+
+    def __init__(self, feed: bytes, seq: int) -> None:
+        super().__init__(
+            f"the feed {feed.hex()} was ended by its entry {seq}, and nothing can follow. Nothing was published, all "
+            "is kept. Publish in another feed"
         )
         self.feed = feed
         self.seq = seq

@@ -31,6 +31,10 @@ SEQ_MAX: Final = 2**32 - 1
 """Largest sequence number that SEQ_SIZE can say."""
 
 assert DMX_SIZE + TYPE_SIZE + CONTENT_SIZE + SIGNATURE_SIZE == PACKET_SIZE
+CHILD_NOTE_SIZE: Final = CONTENT_SIZE - FEED_ID_SIZE
+"""Bytes of the note beside a feed id in an entry of type 4 or 5 (docs/formats/children.md)."""
+PARENT_ID_SIZE: Final = CONTENT_SIZE - FEED_ID_SIZE - SEQ_SIZE
+"""Bytes of the parent's message id in a child's first entry: 12, what is left beside its feed id and number."""
 
 CHUNK_CONTENT_SIZE: Final = 100
 """Bytes of content in one side-chain packet (spec, message type 1)."""

@@ -7,7 +7,6 @@ very same class.
 Whatever a stranger sends has an outcome. An exception out of ``receive`` is a bug of ours.
 """
 
-from collections.abc import Sequence
 from hashlib import sha256
 
 from tinyssb_node import limits
@@ -27,17 +26,11 @@ from tinyssb_node.codec.packets import (
 )
 from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.effects import Effect, Send
-from tinyssb_node.errors import NodeReadOnlyError, PacketKindError, PeerError, SetFullError
-from tinyssb_node.events import (
-    ChunkAppended,
-    EntryAppended,
-    Event,
-    FaceDown,
-    PacketSent,
-    SetChanged,
-)
+from tinyssb_node.errors import NodeReadOnlyError, PacketKindError, PeerError
+from tinyssb_node.events import EntryAppended, FaceDown, PacketSent
 from tinyssb_node.gossip import Gossip
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
+from tinyssb_node.news import News
 from tinyssb_node.receipts import Receipts
 from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.replica import Finding, Replica
@@ -95,6 +88,15 @@ class Node:
         self._acknowledging = Acknowledging(
             self._replica, store, self._receipts, self._lines, entropy, own=own, permille=acknowledge_permille
         )
+        self._news = News(
+            self._replica,
+            self._gossip,
+            self._sets,
+            self._receipts,
+            self._acknowledging,
+            self._refusals,
+            self._lines,
+        )
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
     # --- faces
@@ -144,8 +146,8 @@ class Node:
         received = self._taken.record(line, len(packet), digest, finding, reception, now_us)
         if finding.events:
             effects += finding.events
-            self._note(finding.events, packet, now_us)
-            self._spread(line, finding.events, now_us)
+            self._news.note(finding.events, packet, now_us)
+            self._news.spread(line, finding.events, now_us)
         self._pump_all(now_us, effects)
         return [received, *effects] if received is not None else effects
 
@@ -292,11 +294,11 @@ class Node:
             effects += self._gossip.heard_chnk(line, parse_chnk(packet), now_us)
         elif kind is PacketKind.CLAIM:
             claim = parse_claim(packet)
-            self._learn(line, named_feeds(claim), now_us, effects)
+            self._news.learn(line, named_feeds(claim), now_us, effects)
             effects += self._sets.heard_claim(line, claim, now_us)
         elif kind is PacketKind.NOVELTY:
             novelty = parse_novelty(packet)
-            self._learn(line, (novelty.feed,), now_us, effects)
+            self._news.learn(line, (novelty.feed,), now_us, effects)
             effects += self._sets.heard_novelty(line, novelty, now_us)
         elif kind is PacketKind.SKETCH:
             effects += self._sets.heard_sketch(line, parse_sketch(packet), now_us)
@@ -305,7 +307,7 @@ class Node:
         elif kind is PacketKind.FEEDS:
             feeds = parse_feeds(packet)
             effects += self._sets.heard_feeds(line, feeds)
-            self._learn(line, feeds.feeds, now_us, effects)
+            self._news.learn(line, feeds.feeds, now_us, effects)
         elif kind is PacketKind.ZAP:
             # "Wipe yourself": read, counted, never obeyed (docs/formats/packets.md).
             parse_zap(packet)
@@ -315,59 +317,6 @@ class Node:
         else:
             # Pings of ESP32 boards are of no network: whoever holds all networks answers them, where asked to.
             finding.verdict = Verdict.NOT_OURS
-
-    def _learn(self, line: Line, feeds: Sequence[FeedId], now_us: int, effects: list[Effect]) -> None:
-        """A face named feed ids: take them into the set."""
-        for feed in feeds:
-            if feed in self._replica.goset:
-                continue
-            events = self._replica.add_feed(feed, line.name)
-            if not events:
-                self._refusals.refuse("read_only" if self._replica.read_only else "set", line.name)
-            effects += events
-            self._set_grew(events, line, now_us, effects)
-            adopted = self._replica.adopt_orphans(feed, line.name) if events else []
-            effects += adopted
-            self._note(adopted, None, now_us)
-            self._spread(line, adopted, now_us)
-
-    def _set_grew(
-        self, events: Sequence[Event], origin: Line | None, now_us: int, effects: list[Effect]
-    ) -> None:
-        for event in events:
-            assert isinstance(event, SetChanged)
-            self._gossip.set_changed()
-            self._sets.grew(event.feed)
-            for line in self._lines.values():
-                if line is not origin:
-                    effects += self._sets.tell_feed(line, event.feed, now_us)
-                else:
-                    line.claim_timer.disagree(now_us)
-                    line.want_timer.disagree(now_us)
-
-    def _note(self, events: Sequence[Event], packet: bytes | None, now_us: int) -> None:
-        """Something of others was appended, *packet* first if it is given: who holds what now, and what do we owe."""
-        self._receipts.appended(events, packet)
-        self._acknowledging.appended(events, now_us)
-
-    def _spread(self, origin: Line, events: Sequence[Event], now_us: int) -> None:
-        """Something was appended: ask where it came from for more, offer it on the other faces."""
-        ask_entries = ask_chunks = False
-        for event in events:
-            if isinstance(event, EntryAppended):
-                chained = event.chunks > 0
-                ask_entries |= origin.took_entry(event.feed, event.seq, now_us, chained=chained)
-            elif isinstance(event, ChunkAppended):
-                ask_chunks |= origin.took_chunk(event.feed, event.seq, event.chunk, now_us)
-            else:
-                continue
-            for line in self._lines.values():
-                if line is not origin:
-                    self._gossip.offer(line, event, now_us)
-        if ask_entries:
-            origin.ask(PacketKind.WANT, now_us)
-        if ask_chunks:
-            origin.ask(PacketKind.CHNK, now_us)
 
     # --- sending
 
@@ -401,36 +350,36 @@ class Node:
     def publish(self, content: bytes, now_us: int) -> tuple[EntryAppended, list[Effect]]:
         """Append *content*, 0 to 65,536 bytes, to our own feed and say so on every face.
 
-        Raises ContentTooLongError, FeedFullError, FeedForkedError, NodeReadOnlyError.
+        Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, NodeReadOnlyError.
         """
         effects: list[Effect] = []
         first = self._publish(content, None, now_us, effects)
         self._pump_all(now_us, effects)
         return first, effects
 
+    def publish_as(
+        self, key: SigningKey, content: bytes, now_us: int, effects: list[Effect], type_: int | None = None
+    ) -> EntryAppended:
+        """Append *content* to the feed of *key*, a child of ours from then on, and say so on every face. With a *type_*
+        of its own content has at most 48 bytes.
+
+        Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, SetFullError, NodeReadOnlyError.
+        """
+        first = self._news.publish(key, content, type_, now_us, effects)
+        self._pump_all(now_us, effects)
+        return first
+
     def _publish(
         self, content: bytes, type_: int | None, now_us: int, effects: list[Effect]
     ) -> EntryAppended:
         if self._key is None:
             raise NodeReadOnlyError
-        published = self._replica.publish(self._key, content, type_)
-        effects += published
-        for line in self._lines.values():
-            self._gossip.push(line, published, now_us)
-        first = published[0]
-        assert isinstance(first, EntryAppended)
-        return first
+        return self._news.publish(self._key, content, type_, now_us, effects)
 
     def follow(self, feed: FeedId, now_us: int) -> list[Effect]:
         """Take *feed* into the set, if it is not there, and want it. Raises SetFullError, NodeReadOnlyError."""
-        if self._replica.read_only:
-            raise NodeReadOnlyError
-        events = self._replica.add_feed(feed, None)
-        if feed not in self._replica.goset:
-            raise SetFullError(len(self._replica.goset))
-        effects: list[Effect] = list(events)
-        self._set_grew(events, None, now_us, effects)
-        self._replica.set_wanted(feed, wanted=True)
+        effects: list[Effect] = []
+        self._news.follow(feed, now_us, effects)
         self._ask_anew(now_us, effects)
         return effects
 
@@ -456,11 +405,8 @@ class Node:
         hash_ = sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
         finding = self._replica.offer(packet, hash_, Origin.IMPORT, None)
         effects: list[Effect] = list(finding.events)
-        self._note(finding.events, packet, now_us)
-        for event in finding.events:
-            if isinstance(event, EntryAppended | ChunkAppended):
-                for line in self._lines.values():
-                    self._gossip.offer(line, event, now_us)
+        self._news.note(finding.events, packet, now_us)
+        self._news.spread(None, finding.events, now_us)
         self._pump_all(now_us, effects)
         return finding, effects
 
@@ -472,7 +418,7 @@ class Node:
         return self._replica.read_only
 
     def feeds(self) -> list[FeedRecord]:
-        """The feeds of the set with their frontiers, sorted by feed id."""
+        """All feeds with their frontiers, those that have left the set among them, sorted by feed id."""
         return self._replica.records()
 
     @property

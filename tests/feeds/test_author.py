@@ -6,9 +6,10 @@ from tests.codec.vectors import load
 from tests.feeds.builders import KEY, OPEN, OTHER_KEY, Written, empty_tip
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.errors import ContentTooLongError, FeedFullError, LocalError
+from tinyssb_node.errors import ContentTooLongError, FeedEndedError, FeedFullError, LocalError
 from tinyssb_node.feeds.author import Composed, compose, compose_fixed, sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations, extend
+from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.feeds.sidechain import reassemble, split_variable
 from tinyssb_node.ids import Dialect, MessageId
 
@@ -87,6 +88,14 @@ def test_a_feed_can_be_full() -> None:
     with pytest.raises(FeedFullError) as caught:
         compose(OPEN, KEY, last, b"one more")
     assert caught.value.seq == limits.SEQ_MAX
+
+
+def test_nothing_is_written_behind_the_end() -> None:
+    end = compose_fixed(OPEN, KEY, empty_tip(), serialize_continued(END), type_=EntryType.CONTINUED)
+    for write in (compose, compose_fixed):
+        with pytest.raises(FeedEndedError) as caught:
+            write(OPEN, KEY, end.extended.tip, b"one more")
+        assert (caught.value.feed, caught.value.seq) == (KEY.feed_id, 1)
 
 
 def test_the_key_is_the_feeds() -> None:

@@ -1,4 +1,6 @@
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,10 +12,12 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import PacketSizeError, SeqRangeError
 from tinyssb_node.feeds.chain import (
+    BehindEnd,
     Duplicate,
     Extended,
     Forked,
     Gap,
+    Held,
     Tip,
     WrongDmx,
     WrongSignature,
@@ -27,6 +31,7 @@ from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 
 FEED = KEY.feed_id
+VECTORS = Path(__file__).parent.parent / "vectors"
 
 
 def extended(outcome: object) -> Extended:
@@ -86,6 +91,39 @@ def test_behind_the_last_sequence_number_nothing_is_expected() -> None:
     assert expectations(OPEN, last) == ()
     (place,) = expectations(OPEN, replace(last, seq=limits.SEQ_MAX - 1))
     assert extended(accept(place, sign_anything(place))).tip.seq == limits.SEQ_MAX
+
+
+def test_vectors_of_a_feed_that_ended() -> None:
+    child = json.loads((VECTORS / "children" / "children_v1.json").read_text())
+    tip = Tip(FeedId.from_hex(child["child"]), None, 0, None)
+    for name in ("ischild", "end"):
+        assert not tip.ended
+        outcome = extended(extend(OPEN, tip, child[name]["seq"], bytes.fromhex(child[name]["packet"])))
+        assert (outcome.tip.id, outcome.type) == (MessageId.from_hex(child[name]["id"]), child[name]["type"])
+        tip = outcome.tip
+    assert tip.ended
+    assert extend(OPEN, tip, 3, bytes.fromhex(child["behind_end"]["packet"])) == BehindEnd(tip.feed, 3)
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_nothing_follows_the_end(dialect: Dialect) -> None:
+    feed = Written(dialect).write(b"one")
+    end = sign_anything(feed.place(2), type_=5)
+    tip = extended(extend(OPEN, feed.tip, 2, end)).tip
+    first_id = feed.tip.id
+    assert first_id is not None
+    assert tip.ended
+    (place,) = expectations(OPEN, tip)
+    assert accept(place, sign_anything(place)) == BehindEnd(FEED, 3)
+    assert accept(place, sign_anything(place, key=OTHER_KEY)) == WrongSignature(FEED, 3)
+    assert extend(OPEN, tip, 2, end, Held(first_id, end)) == Duplicate(FEED, 2)
+
+
+def test_a_feed_that_goes_on_elsewhere_has_not_ended() -> None:
+    place = Written().place(1)
+    tip = extended(accept(place, sign_anything(place, b"x" * 32, type_=5))).tip
+    assert not tip.ended
+    assert not expectations(OPEN, tip)[0].behind_end
 
 
 def test_another_network_expects_something_else() -> None:

@@ -168,8 +168,8 @@ class StoreContract:
     def test_feeds_come_back_as_they_were_put_sorted(self, store):
         records = [
             feed_record(EVE, dialect=Dialect.DEPLOYED, own=True),
-            feed_record(BOB, dialect=Dialect.SPEC, wanted=False, forked_at=7),
-            feed_record(ANA),
+            feed_record(BOB, dialect=Dialect.SPEC, wanted=False, forked_at=7, retired=True),
+            feed_record(ANA, child=True),
         ]
         for record in records:
             store.put_feed(record)

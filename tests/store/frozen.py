@@ -4,8 +4,9 @@ from pathlib import Path
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.feeds.author import compose
+from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
+from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import Advanced, advance, begin
@@ -14,7 +15,7 @@ from tinyssb_node.store.port import Charge, FeedRecord, Receipt, Store
 
 FOLDER = Path(__file__).parents[1] / "vectors" / "store"
 NETWORK = Network()
-OWN, PEER, FORKED, UNWANTED = (SigningKey(bytes((n,)) * 32) for n in (1, 2, 3, 4))
+OWN, PEER, FORKED, UNWANTED, CHILD, RETIRED = (SigningKey(bytes((n,)) * 32) for n in range(1, 7))
 
 
 def fill(store: Store, version: int) -> None:
@@ -24,6 +25,18 @@ def fill(store: Store, version: int) -> None:
         _charge(store)
     if version >= 3:
         _receipts(store)
+    if version >= 4:
+        _children(store)
+
+
+def _children(store: Store) -> None:
+    """A further feed of ours, and one that has left the set."""
+    for key, child in ((CHILD, True), (RETIRED, False)):
+        tip = _put(store, key, Dialect.SPEC, child=child, retired=not child)
+        ended = compose_fixed(NETWORK, key, tip, serialize_continued(END), type_=EntryType.CONTINUED)
+        assert ended.extended.tip.id is not None
+        store.append_entry(key.feed_id, 1, ended.packet, ended.extended.tip.id, Origin.IMPORT, None)
+    store.commit(1_700_000_005_000_000)
 
 
 def _receipts(store: Store) -> None:
@@ -69,7 +82,15 @@ def _fill(store: Store) -> None:
     store.commit(1_700_000_002_000_000)
 
 
-def _put(store: Store, key: SigningKey, dialect: Dialect, forked_at: int | None = None) -> Tip:
+def _put(
+    store: Store,
+    key: SigningKey,
+    dialect: Dialect,
+    forked_at: int | None = None,
+    *,
+    child: bool = False,
+    retired: bool = False,
+) -> Tip:
     record = FeedRecord(
         feed=key.feed_id,
         dialect=dialect,
@@ -78,6 +99,8 @@ def _put(store: Store, key: SigningKey, dialect: Dialect, forked_at: int | None 
         own=key.feed_id == OWN.feed_id,
         wanted=True,
         forked_at=forked_at,
+        child=child,
+        retired=retired,
     )
     store.put_feed(record)
     return Tip(key.feed_id, dialect, 0, None)

@@ -43,6 +43,13 @@ def test_each_question_sees_the_last_commit(store, glance):
     assert glance.feeds() == [Glimpse(ANA, 1, True, False), Glimpse(BOB, 0, False, True)]
 
 
+def test_further_feeds_of_ours_are_nobody_else(store, glance):
+    store.put_feed(feed_record(BOB, child=True))
+    store.put_feed(feed_record(ANA, retired=True))
+    store.commit(1)
+    assert glance.feeds() == [Glimpse(ANA, 0, False, True)]
+
+
 def test_it_holds_no_state_of_the_file(store, glance):
     glance.last_arrival()
     store.put_feed(feed_record(ANA))

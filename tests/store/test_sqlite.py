@@ -247,9 +247,9 @@ def test_a_reader_of_an_empty_file(path):
 
 def test_a_newer_schema_is_refused_and_left_alone(store, path):
     store.close()
-    tamper(path, "PRAGMA user_version = 4")
+    tamper(path, "PRAGMA user_version = 5")
     before = path.read_bytes()
-    with pytest.raises(StoreTooNewError, match=r"format 4.*up to 3"):
+    with pytest.raises(StoreTooNewError, match=r"format 5.*up to 4"):
         SqliteStore.open(path)
     with pytest.raises(StoreTooNewError):
         SqliteStore.open_readonly(path)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.feeds.chain import Extended, Tip, WrongDmx, WrongSignature, accept, expectations
+from tinyssb_node.feeds.chain import BehindEnd, Extended, Tip, WrongDmx, WrongSignature, accept, expectations
 from tinyssb_node.feeds.fork import verify_proof
 from tinyssb_node.feeds.layout import Layout
 from tinyssb_node.feeds.sidechain import WrongHash, advance, begin
@@ -24,7 +24,7 @@ class Damage:
     """In plain words."""
 
 
-def judge(network: Network, tip: Tip, packet: bytes) -> Extended | WrongDmx | WrongSignature:
+def judge(network: Network, tip: Tip, packet: bytes) -> Extended | WrongDmx | WrongSignature | BehindEnd:
     """What *packet* is as the next entry of *tip*'s feed, whose dialect is known."""
     (place,) = expectations(network, tip)
     return accept(place, packet)
@@ -71,7 +71,8 @@ class Verifier:
                     return
                 outcome = judge(self._network, tip, entry.packet)
                 # What follows is checked against what is stored, so that one fault is told once.
-                tip = Tip(record.feed, record.dialect, entry.seq, entry.id)
+                ended = isinstance(outcome, Extended) and outcome.tip.ended
+                tip = Tip(record.feed, record.dialect, entry.seq, entry.id, ended)
                 if isinstance(outcome, Extended):
                     yield from self._entry(entry, outcome)
                 else:
@@ -104,4 +105,5 @@ class Verifier:
 _PROBLEMS = {
     WrongDmx: "it does not follow the entry before it",
     WrongSignature: "its signature is wrong",
+    BehindEnd: "it follows the entry that ended its feed",
 }

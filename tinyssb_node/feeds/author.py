@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.errors import ContentTooLongError, FeedFullError
+from tinyssb_node.errors import ContentTooLongError, FeedEndedError, FeedFullError
 from tinyssb_node.feeds.chain import Expectation, Extended, Tip, expectations, extended_by
 from tinyssb_node.feeds.layout import FIXED_TYPE, packet_count
 from tinyssb_node.feeds.sidechain import split
@@ -26,7 +26,7 @@ class Composed:
 def compose(network: Network, key: SigningKey, tip: Tip, content: bytes) -> Composed:
     """Make the next entry with *content*: type 0 if it has exactly 48 bytes, else type 1, with a side chain if needed.
 
-    Raises ContentTooLongError and FeedFullError; ValueError if *tip* is not *key*'s or has no dialect.
+    Raises ContentTooLongError, FeedFullError and FeedEndedError; ValueError if *tip* is not *key*'s or has no dialect.
     """
     place = _next_place(network, key, tip)
     if len(content) > limits.CONTENT_PUBLISH_MAX:
@@ -56,6 +56,8 @@ def _next_place(network: Network, key: SigningKey, tip: Tip) -> Expectation:
         raise ValueError(f"the key is not that of the feed {tip.feed.hex()}")
     if tip.dialect is None:
         raise ValueError("the dialect of a feed is chosen before its first entry is written")
+    if tip.ended:
+        raise FeedEndedError(tip.feed, tip.seq)
     candidates = expectations(network, tip)
     if not candidates:
         raise FeedFullError(tip.seq)

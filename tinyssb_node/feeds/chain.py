@@ -5,7 +5,7 @@ somebody claims the place. Whatever may come from a stranger has an outcome; onl
 have is an error.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tinyssb_node import limits
@@ -13,6 +13,7 @@ from tinyssb_node.codec.crypto import Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev, message_id
 from tinyssb_node.codec.packets import Entry, parse_entry
 from tinyssb_node.errors import PacketSizeError, SeqRangeError
+from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.fork import ForkProof, places, signed_at
 from tinyssb_node.feeds.layout import Layout, layout_of
 from tinyssb_node.ids import Dialect, Dmx, FeedId, MessageId
@@ -34,6 +35,8 @@ class Tip:
     """Sequence number of its last known entry, 0 for none."""
     id: MessageId | None
     """Message id of that entry, None for none."""
+    ended: bool = False
+    """True if that entry is END: no other one may follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class Expectation:
     """What is hashed and signed in place of a header, 66 bytes and the network's key."""
     dmx: Dmx
     """How the entry begins."""
+    behind_end: bool = False
+    """True if the feed has ended: whatever comes here is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,16 @@ class WrongSignature:
 
 
 @dataclass(frozen=True, slots=True)
+class BehindEnd:
+    """The packet is signed for the place behind the entry that ended the feed."""
+
+    feed: FeedId
+    """The feed."""
+    seq: int
+    """The sequence number of the place."""
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """An entry we hold, with what is needed to compare another one."""
 
@@ -139,7 +154,7 @@ class Held:
 
 def expectations(network: Network, tip: Tip) -> tuple[Expectation, ...]:
     """Where the next entry may come: one place; two for an empty feed of unknown dialect; none behind the last
-    sequence number there is."""
+    sequence number there is. Of a feed that has ended, the place where none may come."""
     if tip.seq >= limits.SEQ_MAX:
         return ()
     if tip.id is None:
@@ -148,7 +163,8 @@ def expectations(network: Network, tip: Tip) -> tuple[Expectation, ...]:
             _expectation(network, tip.feed, 1, dialect, first_prev(tip.feed, dialect)) for dialect in dialects
         )
     assert tip.dialect is not None, "the first entry fixed it"
-    return (_expectation(network, tip.feed, tip.seq + 1, tip.dialect, tip.id),)
+    place = _expectation(network, tip.feed, tip.seq + 1, tip.dialect, tip.id)
+    return (replace(place, behind_end=True) if tip.ended else place,)
 
 
 def _expectation(network: Network, feed: FeedId, seq: int, dialect: Dialect, prev: MessageId) -> Expectation:
@@ -158,7 +174,7 @@ def _expectation(network: Network, feed: FeedId, seq: int, dialect: Dialect, pre
 
 def accept(
     expectation: Expectation, packet: bytes, verify: Verify = verify_signed
-) -> Extended | WrongDmx | WrongSignature:
+) -> Extended | WrongDmx | WrongSignature | BehindEnd:
     """Judge a packet that came for *expectation*; *verify* says whether it is signed. Raises PacketSizeError."""
     if len(packet) != limits.PACKET_SIZE:
         raise PacketSizeError("entry", len(packet), str(limits.PACKET_SIZE))
@@ -167,21 +183,24 @@ def accept(
     signed = packet[_SIGNATURE_AT:] + expectation.name + packet[:_SIGNATURE_AT]
     if not verify(expectation.feed, signed):
         return WrongSignature(expectation.feed, expectation.seq)
+    if expectation.behind_end:
+        return BehindEnd(expectation.feed, expectation.seq)
     return extended_by(expectation, packet)
 
 
 def extended_by(expectation: Expectation, packet: bytes) -> Extended:
     """The feed with *packet*, of which is known already that it is signed for *expectation*."""
     type_ = packet[limits.DMX_SIZE]
-    layout = layout_of(type_, packet[_CONTENT_AT:_SIGNATURE_AT], expectation.dialect)
+    content = packet[_CONTENT_AT:_SIGNATURE_AT]
+    layout = layout_of(type_, content, expectation.dialect)
     id_ = message_id(expectation.name, packet)
-    tip = Tip(expectation.feed, expectation.dialect, expectation.seq, id_)
+    tip = Tip(expectation.feed, expectation.dialect, expectation.seq, id_, ends_feed(type_, content))
     return Extended(tip, expectation.prev, packet, type_, layout)
 
 
 def extend(
     network: Network, tip: Tip, seq: int, packet: bytes, held: Held | None = None
-) -> Extended | Duplicate | Gap | Forked | WrongDmx | WrongSignature:
+) -> Extended | Duplicate | Gap | Forked | WrongDmx | WrongSignature | BehindEnd:
     """Judge a packet that is said to be entry *seq* of *tip*'s feed; *held* is our entry of that number, if any.
 
     Raises PacketSizeError and SeqRangeError, and ValueError if *held* is missing where the feed has that entry.
@@ -199,7 +218,9 @@ def extend(
     return _compare(network, tip, seq, packet, held)
 
 
-def _accept_any(candidates: tuple[Expectation, ...], packet: bytes) -> Extended | WrongDmx | WrongSignature:
+def _accept_any(
+    candidates: tuple[Expectation, ...], packet: bytes
+) -> Extended | WrongDmx | WrongSignature | BehindEnd:
     """Judge a packet for the place it begins like; it can begin like one of the two places of entry 1 only."""
     dmx = packet[: limits.DMX_SIZE]
     matching = [candidate for candidate in candidates if candidate.dmx == dmx]

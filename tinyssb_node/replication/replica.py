@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev
+from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import Duplicate, Extended, Forked, Held, Tip, accept, expectations, extend
+from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.fork import ForkProof, fork_ids
 from tinyssb_node.feeds.sidechain import Advanced, SideChain, advance, begin
-from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
+from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.expectations import Expectations, Orphans
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.want import NOT_WANTED
@@ -42,6 +44,8 @@ ORPHANS_FULL = "orphans"
 """Reason of a finding for which an older orphan had to go."""
 FORKED = "Forked"
 """Reason of a finding that is a second entry for one place."""
+CHILD_DIALECT = Dialect.SPEC
+"""What further feeds of ours are written in: phones, for which the other dialect is, know nothing that is in them."""
 
 
 class Replica:
@@ -57,29 +61,39 @@ class Replica:
         self.read_only = read_only
         """True while nothing can be stored: packets are judged and dropped."""
         self._records = {record.feed: record for record in store.feeds()}
-        self._tips = {
-            record.feed: Tip(record.feed, record.dialect, record.seq, record.tip)
-            for record in self._records.values()
-        }
-        self.goset = Goset(self._records)
+        self._tips = {record.feed: self._stored_tip(record) for record in self._records.values()}
+        self.goset = Goset(feed for feed, record in self._records.items() if not record.retired)
         self.expectations = Expectations()
         self.orphans = Orphans()
         self._other_firsts: dict[bytes, FeedId] = {}
         """DMX of an entry 1 in the dialect that its feed is not written in: if it comes, that is a fork."""
         self._chains_left_out = False
+        self._growing: dict[FeedId, set[int]] = {}
+        """Side chains that lack packets which somebody may have."""
+        self._closed: set[FeedId] = set()
+        """Feeds that have ended and lack nothing."""
+        for chain in store.side_chains():
+            self._watch_chain(chain)
         for feed, tip in self._tips.items():
             self._expect_entries(feed)
             self._watch_other_first(tip)
+            self._watch_end(feed)
         self._expect_stored_chains()
+
+    def _stored_tip(self, record: FeedRecord) -> Tip:
+        last = self._store.entry(record.feed, record.seq) if record.seq else None
+        entry = None if last is None else parse_entry(last.packet)
+        ended = entry is not None and ends_feed(entry.type, entry.content)
+        return Tip(record.feed, record.dialect, record.seq, record.tip, ended)
 
     # --- looking
 
     def records(self) -> list[FeedRecord]:
-        """All feeds with their frontiers, sorted by feed id."""
-        return [self.record(feed) for feed in self.goset.feeds]
+        """All feeds with their frontiers, those that have left the set among them, sorted by feed id."""
+        return [self.record(feed) for feed in sorted(self._records)]
 
     def record(self, feed: FeedId) -> FeedRecord:
-        """What is known of a feed of the set. Raises KeyError."""
+        """What is known of a feed. Raises KeyError."""
         tip = self._tips[feed]
         return replace(self._records[feed], dialect=tip.dialect, seq=tip.seq, tip=tip.id)
 
@@ -87,11 +101,35 @@ class Replica:
         """Sequence number of the last entry held, 0 for none."""
         return self._tips[feed].seq
 
+    def holds(self, feed: FeedId) -> bool:
+        """True if there is an entry of *feed* here."""
+        tip = self._tips.get(feed)
+        return tip is not None and tip.seq > 0
+
+    def ended(self, feed: FeedId) -> bool:
+        """True if the last entry of *feed* is here, behind which nothing comes."""
+        tip = self._tips.get(feed)
+        return tip is not None and tip.ended
+
+    def is_closed(self, feed: FeedId) -> bool:
+        """True if *feed* has ended and all of it is here."""
+        return feed in self._closed
+
+    def place(self, feed: FeedId) -> tuple[int, MessageId]:
+        """Where the next entry of *feed* goes, which is known or will be a child of ours: its sequence number, and the
+        id of the entry before, or what stands for it before entry 1."""
+        tip = self._tips.get(feed)
+        if tip is not None and tip.id is not None:
+            return tip.seq + 1, tip.id
+        return 1, first_prev(feed, (tip and tip.dialect) or CHILD_DIALECT)
+
     def next_wanted(self, feed: FeedId) -> int:
-        """Sequence number that we would take next; NOT_WANTED for a feed that is not wanted, or frozen by a fork."""
+        """Sequence number that we would take next; NOT_WANTED for a feed that is not wanted, is closed, or is frozen by
+        a fork."""
         record = self._records[feed]
-        # As ``_is_open`` says; a call less, in the place where a node asks itself most often.
-        return self._tips[feed].seq + 1 if record.wanted and record.forked_at is None else NOT_WANTED
+        # A call less than ``_is_open``, in the place where a node asks itself most often.
+        open_ = record.wanted and record.forked_at is None and feed not in self._closed
+        return self._tips[feed].seq + 1 if open_ else NOT_WANTED
 
     def _is_open(self, feed: FeedId) -> bool:
         record = self._records[feed]
@@ -100,24 +138,32 @@ class Replica:
     # --- the set
 
     def add_feed(self, feed: FeedId, face: FaceName | None) -> list[Event]:
-        """Add *feed* to the set. No event if it is there, or cannot be added (set full, read-only)."""
+        """Add *feed* to the set, anew if it has left it, with all that we hold of it. No event if it is there already,
+        or cannot be added (set full, read-only)."""
         if self.read_only or not self.goset.add(feed):
             return []
-        record = FeedRecord(feed=feed, dialect=None, seq=0, tip=None, own=False, wanted=True, forked_at=None)
-        self._keep(record)
-        self._tips[feed] = Tip(feed, None, 0, None)
-        self._expect_entries(feed)
+        if feed in self._records:
+            self._keep(replace(self.record(feed), retired=False))
+        else:
+            self._tips[feed] = Tip(feed, None, 0, None)
+            self._keep(
+                FeedRecord(feed=feed, dialect=None, seq=0, tip=None, own=False, wanted=True, forked_at=None)
+            )
+            self._expect_entries(feed)
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
 
-    def own_feed(self, feed: FeedId, dialect: Dialect) -> list[Event]:
-        """Make *feed* ours, to be written in *dialect* if it has no entry yet. Raises SetFullError."""
+    def own_feed(self, feed: FeedId, dialect: Dialect, *, child: bool = False) -> list[Event]:
+        """Make *feed* ours, as a *child* or as our main feed, to be written in *dialect* if it has no entry yet.
+
+        Raises SetFullError.
+        """
         events = self.add_feed(feed, None)
         if feed not in self.goset:
             raise SetFullError(len(self.goset))
         tip = self._tips[feed]
-        if not self._records[feed].own or tip.dialect is None:
+        if not self._records[feed].ours or tip.dialect is None:
             self._tips[feed] = replace(tip, dialect=tip.dialect or dialect)
-            self._keep(replace(self.record(feed), own=True, wanted=True))
+            self._keep(replace(self.record(feed), own=not child, child=child, wanted=True))
             self._expect_entries(feed)
         return events
 
@@ -203,7 +249,9 @@ class Replica:
         chain = begin(feed, seq, layout)
         if chain is not None:
             self._store.put_side_chain(chain)
+            self._watch_chain(chain)
             self._expect_chain(chain)
+        self._watch_end(feed)
         return finding
 
     def _append_chunk(self, grown: Advanced, packet: bytes, origin: Origin, face: FaceName | None) -> Finding:
@@ -214,6 +262,8 @@ class Replica:
             return finding
         arrival = self._store.append_chunk(chain.feed, chain.seq, grown.chunk, packet, origin, face)
         self._store.put_side_chain(chain)
+        self._watch_chain(chain)
+        self._watch_end(chain.feed)
         if grown.complete:
             self.expectations.forget_chain(chain.feed, chain.seq)
         else:
@@ -233,8 +283,8 @@ class Replica:
         )
         return finding
 
-    def adopt_orphans(self, feed: FeedId, face: FaceName) -> list[Event]:
-        """Append entries of *feed* that came before it was in the set."""
+    def adopt_orphans(self, feed: FeedId, face: FaceName | None) -> list[Event]:
+        """Append entries of *feed* that came before it was in the set; *face* named it, None: our user."""
         events: list[Event] = []
         for hash_, packet in self._orphans_next(feed, 0):
             finding = self._match(packet, hash_, Origin.PEER, face)
@@ -333,15 +383,15 @@ class Replica:
         held, other = fork_ids(self._network, proof)
         return [ForkFound(feed=proof.feed, seq=proof.seq, held=held, other=other)]
 
-    # --- our own feed
+    # --- our own feeds
 
     def publish(
         self, key: SigningKey, content: bytes, type_: int | None = None
     ) -> list[EntryAppended | ChunkAppended]:
-        """Append *content* to our feed: the entry, then the packets of its side chain. With a *type_* of its own
+        """Append *content* to a feed of ours: the entry, then the packets of its side chain. With a *type_* of its own
         content has at most 48 bytes, and no side chain.
 
-        Raises ContentTooLongError, FeedFullError, FeedForkedError, NodeReadOnlyError.
+        Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, NodeReadOnlyError.
         """
         if self.read_only:
             raise NodeReadOnlyError
@@ -364,6 +414,17 @@ class Replica:
         return [event for event in events if isinstance(event, EntryAppended | ChunkAppended)]
 
     # --- expecting
+
+    def _watch_chain(self, chain: SideChain) -> None:
+        growing = self._growing.setdefault(chain.feed, set())
+        if chain.complete or chain.broken:
+            growing.discard(chain.seq)
+        else:
+            growing.add(chain.seq)
+
+    def _watch_end(self, feed: FeedId) -> None:
+        if self._tips[feed].ended and not self._growing.get(feed):
+            self._closed.add(feed)
 
     def _watch_other_first(self, tip: Tip) -> None:
         if tip.seq and tip.dialect is not None:

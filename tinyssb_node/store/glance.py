@@ -14,7 +14,7 @@ from tinyssb_node.store.sqlite_file import open_for_reading, store_faults
 
 
 class Glimpse(NamedTuple):
-    """A feed of the set."""
+    """Somebody's feed."""
 
     feed: FeedId
     seq: int
@@ -62,9 +62,10 @@ class Glance:
         return None if row is None else bytes(row[0])
 
     def feeds(self) -> Sequence[Glimpse]:
-        """All feeds of the set, sorted by feed id. Raises StoreDamagedError, StoreFailedError."""
+        """All feeds but for our further ones, which are nobody else, sorted by feed id. Raises StoreDamagedError,
+        StoreFailedError."""
         with store_faults(self._path, "reading"):
             rows = self._connection.execute(
-                "SELECT feed, seq, own, wanted FROM feeds ORDER BY feed"
+                "SELECT feed, seq, own, wanted FROM feeds WHERE NOT child ORDER BY feed"
             ).fetchall()
         return [Glimpse(FeedId(feed), seq, bool(own), bool(wanted)) for feed, seq, own, wanted in rows]

@@ -68,7 +68,7 @@ class MemoryStore:
         """The last arrival number that a rollback keeps."""
 
     def feeds(self) -> Sequence[FeedRecord]:
-        """All feeds of the set, sorted by feed id."""
+        """All feeds, those that have left the set among them, sorted by feed id."""
         return [record for _, record in sorted(self._feeds.rows.items())]
 
     def put_feed(self, record: FeedRecord) -> None:

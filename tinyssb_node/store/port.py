@@ -22,11 +22,20 @@ class FeedRecord:
     tip: MessageId | None
     """Message id of that entry."""
     own: bool
-    """True if we hold its key."""
+    """True if it is our main feed: the one that stands for us."""
     wanted: bool
     """False if its user does not want it: it stays in the set, is not asked for."""
     forked_at: int | None
     """Sequence number at which two signed entries were seen; the feed is frozen. None: no fork known."""
+    child: bool = False
+    """True if it is a further feed of ours: we hold its key, and people know us by our main feed."""
+    retired: bool = False
+    """True if it has left the set: it has ended, is whole and kept, and is given when somebody names it again."""
+
+    @property
+    def ours(self) -> bool:
+        """True if we hold its key."""
+        return self.own or self.child
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +115,7 @@ class Store(Protocol):
     """
 
     def feeds(self) -> Sequence[FeedRecord]:
-        """All feeds of the set, sorted by feed id."""
+        """All feeds, those that have left the set among them, sorted by feed id."""
         ...
 
     def put_feed(self, record: FeedRecord) -> None:

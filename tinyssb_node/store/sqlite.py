@@ -112,7 +112,7 @@ class SqliteStore:
             return store
 
     def feeds(self) -> Sequence[FeedRecord]:
-        """All feeds of the set, sorted by feed id."""
+        """All feeds, those that have left the set among them, sorted by feed id."""
         return [feed.current() for _, feed in sorted(self._feeds.items())]
 
     def put_feed(self, record: FeedRecord) -> None:
@@ -279,7 +279,7 @@ class SqliteStore:
         self._flush()
         if self._moved:
             rows = [_feed_row(self._feeds[feed]) for feed in self._moved]
-            self._write("INSERT OR REPLACE INTO feeds VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._write("INSERT OR REPLACE INTO feeds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         if self._new_receipts:
             dated = [self._receipt_row(receipt, wall_us) for receipt in self._new_receipts.values()]
             self._write("INSERT OR REPLACE INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?)", dated)
@@ -457,11 +457,13 @@ def _feed_row(feed: _Feed) -> tuple[_SqlValue, ...]:
         record.own,
         record.wanted,
         record.forked_at,
+        record.child,
+        record.retired,
     )
 
 
-def _feed(row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | None]) -> _Feed:
-    number, feed, dialect, seq, tip, own, wanted, forked_at = row
+def _feed(row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | None, int, int]) -> _Feed:
+    number, feed, dialect, seq, tip, own, wanted, forked_at, child, retired = row
     record = FeedRecord(
         feed=FeedId(feed),
         dialect=None if dialect is None else Dialect(dialect),
@@ -470,5 +472,7 @@ def _feed(row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | 
         own=bool(own),
         wanted=bool(wanted),
         forked_at=forked_at,
+        child=bool(child),
+        retired=bool(retired),
     )
     return _Feed(number, record, record.seq, record.tip)

@@ -1,7 +1,7 @@
 """The file behind the SQLite store: schema, opening, names of its faults. Format: ``docs/formats/store.md``."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -9,7 +9,7 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
 
-STORE_VERSION: Final = 3
+STORE_VERSION: Final = 4
 """The schema written, and the newest read (``PRAGMA user_version``)."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSn", "big")
 """Tells a node's store from other databases, the analytics' own among them (``PRAGMA application_id``)."""
@@ -80,7 +80,7 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 """
-_CHARGES: Final = """charges (
+_CHARGES: Final = """TABLE charges (
     band TEXT NOT NULL,
     number INTEGER NOT NULL,
     advert INTEGER NOT NULL,
@@ -89,7 +89,7 @@ _CHARGES: Final = """charges (
     PRIMARY KEY (band, number)
 ) WITHOUT ROWID;
 """
-_RECEIPTS: Final = """receipts (
+_RECEIPTS: Final = """TABLE receipts (
     number INTEGER PRIMARY KEY,
     feed INTEGER NOT NULL,
     seq INTEGER NOT NULL,
@@ -99,8 +99,18 @@ _RECEIPTS: Final = """receipts (
     known_us INTEGER NOT NULL
 );
 """
-_ADDED: Final = {2: _CHARGES, 3: _RECEIPTS}
-"""The table that each version added to the one before."""
+_FEEDS: Final = """
+ALTER TABLE feeds ADD COLUMN child INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE feeds ADD COLUMN retired INTEGER NOT NULL DEFAULT 0;
+"""
+_ADDED: Final = {2: f"CREATE {_CHARGES}", 3: f"CREATE {_RECEIPTS}", 4: _FEEDS}
+"""What each version added to the one before."""
+_LENT: Final = {
+    2: f"CREATE TEMPORARY {_CHARGES}",
+    3: f"CREATE TEMPORARY {_RECEIPTS}",
+    4: "CREATE TEMPORARY VIEW feeds AS SELECT *, 0 AS child, 0 AS retired FROM main.feeds",
+}
+"""The same for a reader, who may not change the file: what it lacks is there for one connection, empty."""
 
 _FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
 """No room for the store, or for the index of its write-ahead log."""
@@ -180,9 +190,8 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         if version is None:
             raise StoreDamagedError(path, "it is empty")
         if version < STORE_VERSION:
-            # A reader may not migrate the file; what it lacks is there for this connection, empty.
-            for table in _added_since(version):
-                connection.execute(f"CREATE TEMPORARY TABLE {table}")
+            for statement in _since(_LENT, version):
+                connection.execute(statement)
         undo.pop_all()
         return connection
 
@@ -203,7 +212,7 @@ def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
 
 def _create(connection: sqlite3.Connection) -> None:
     """Write the schema, all of it or nothing."""
-    added = "".join(f"CREATE TABLE {table} " for table in _ADDED.values())
+    added = " ".join(_ADDED.values())
     connection.executescript(
         f"BEGIN IMMEDIATE; {_SCHEMA} {added} PRAGMA application_id = {APPLICATION_ID}; "
         f"PRAGMA user_version = {STORE_VERSION}; COMMIT;"
@@ -211,11 +220,11 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring an older *version* to this one, all of it or nothing: tables are added, no row is touched."""
-    added = "".join(f"CREATE TABLE {table} " for table in _added_since(version))
+    """Bring an older *version* to this one, all of it or nothing: tables and columns are added, no row is touched."""
+    added = " ".join(_since(_ADDED, version))
     connection.executescript(f"BEGIN IMMEDIATE; {added} PRAGMA user_version = {STORE_VERSION}; COMMIT;")
 
 
-def _added_since(version: int) -> list[str]:
-    """The tables that a file of *version* lacks."""
-    return [table for number, table in _ADDED.items() if number > version]
+def _since(statements: Mapping[int, str], version: int) -> list[str]:
+    """Those of *statements* that bring what a file of *version* lacks."""
+    return [statement for number, statement in statements.items() if number > version]

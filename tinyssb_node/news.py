@@ -1,0 +1,140 @@
+"""What is new here, and who is told: feeds of the set, entries and chunks of others, what we write ourselves."""
+
+from collections.abc import Mapping, Sequence
+
+from tinyssb_node.acknowledging import Acknowledging
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.effects import Effect
+from tinyssb_node.errors import NodeReadOnlyError, SetFullError
+from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
+from tinyssb_node.gossip import Gossip
+from tinyssb_node.ids import FaceName, FeedId, PacketKind
+from tinyssb_node.receipts import Receipts
+from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
+from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.refusals import Refusals
+from tinyssb_node.setgossip import SetGossip
+
+
+class News:
+    """Tells the machines of one node, and its lines, what another of them brought about."""
+
+    def __init__(
+        self,
+        replica: Replica,
+        gossip: Gossip,
+        sets: SetGossip,
+        receipts: Receipts,
+        acknowledging: Acknowledging,
+        refusals: Refusals,
+        lines: Mapping[FaceName, Line],
+    ) -> None:
+        """*lines* are those that are up at any moment."""
+        self._replica = replica
+        self._gossip = gossip
+        self._sets = sets
+        self._receipts = receipts
+        self._acknowledging = acknowledging
+        self._refusals = refusals
+        self._lines = lines
+
+    # --- the set
+
+    def learn(self, line: Line, feeds: Sequence[FeedId], now_us: int, effects: list[Effect]) -> None:
+        """A face named feed ids: take them into the set."""
+        for feed in feeds:
+            if feed in self._replica.goset:
+                continue
+            events = self._replica.add_feed(feed, line.name)
+            if not events:
+                self._refusals.refuse("read_only" if self._replica.read_only else "set", line.name)
+                continue
+            self._grew(feed, events, line, now_us, effects)
+
+    def follow(self, feed: FeedId, now_us: int, effects: list[Effect]) -> None:
+        """Take *feed* into the set, if it is not there, and want it. Raises SetFullError, NodeReadOnlyError."""
+        if self._replica.read_only:
+            raise NodeReadOnlyError
+        events = self._replica.add_feed(feed, None)
+        if feed not in self._replica.goset:
+            raise SetFullError(len(self._replica.goset))
+        self._replica.set_wanted(feed, wanted=True)
+        if events:
+            self._grew(feed, events, None, now_us, effects)
+
+    def _grew(
+        self, feed: FeedId, events: Sequence[Event], origin: Line | None, now_us: int, effects: list[Effect]
+    ) -> None:
+        """*feed* is in the set now; entries that came before may be orphans still."""
+        effects += events
+        self.tell_set(events, origin, now_us, effects)
+        adopted = self._replica.adopt_orphans(feed, None if origin is None else origin.name)
+        effects += adopted
+        self.note(adopted, None, now_us)
+        self.spread(origin, adopted, now_us)
+
+    def tell_set(
+        self, events: Sequence[Event], origin: Line | None, now_us: int, effects: list[Effect]
+    ) -> None:
+        """The set grew, as *events* say, because of what *origin* brought: tell all others."""
+        for event in events:
+            assert isinstance(event, SetChanged)
+            self._gossip.set_changed()
+            self._sets.grew(event.feed)
+            for line in self._lines.values():
+                if line is not origin:
+                    effects += self._sets.tell_feed(line, event.feed, now_us)
+                else:
+                    line.claim_timer.disagree(now_us)
+                    line.want_timer.disagree(now_us)
+
+    # --- entries and chunks of others
+
+    def note(self, events: Sequence[Event], packet: bytes | None, now_us: int) -> None:
+        """Something of others was appended, *packet* first if it is given: who holds what now, and what do we owe."""
+        self._receipts.appended(events, packet)
+        self._acknowledging.appended(events, now_us)
+
+    def spread(self, origin: Line | None, events: Sequence[Event], now_us: int) -> None:
+        """Something was appended: ask where it came from for more, offer it on the other faces."""
+        ask_entries = ask_chunks = False
+        for event in events:
+            if not isinstance(event, EntryAppended | ChunkAppended):
+                continue
+            if origin is not None and isinstance(event, EntryAppended):
+                chained = event.chunks > 0
+                ask_entries |= origin.took_entry(event.feed, event.seq, now_us, chained=chained)
+            elif origin is not None and isinstance(event, ChunkAppended):
+                ask_chunks |= origin.took_chunk(event.feed, event.seq, event.chunk, now_us)
+            for line in self._lines.values():
+                if line is not origin:
+                    self._gossip.offer(line, event, now_us)
+        if origin is not None and ask_entries:
+            origin.ask(PacketKind.WANT, now_us)
+        if origin is not None and ask_chunks:
+            origin.ask(PacketKind.CHNK, now_us)
+
+    # --- our own feeds
+
+    def publish(
+        self, key: SigningKey, content: bytes, type_: int | None, now_us: int, effects: list[Effect]
+    ) -> EntryAppended:
+        """Append *content* to the feed of *key*, a child of ours from then on if it was not ours before, and say so on
+        every face. With a *type_* of its own content has at most 48 bytes.
+
+        Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, SetFullError, NodeReadOnlyError.
+        """
+        if self._replica.read_only:
+            raise NodeReadOnlyError
+        feed = key.feed_id
+        if feed not in self._replica.goset or not self._replica.record(feed).ours:
+            events = self._replica.own_feed(feed, CHILD_DIALECT, child=True)
+            effects += events
+            self.tell_set(events, None, now_us, effects)
+        published = self._replica.publish(key, content, type_)
+        effects += published
+        for line in self._lines.values():
+            self._gossip.push(line, published, now_us)
+        first = published[0]
+        assert isinstance(first, EntryAppended)
+        return first
