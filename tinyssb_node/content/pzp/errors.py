@@ -288,3 +288,12 @@ class SignatureError(MessageError):
     """A signature that is not the author's."""
 
     rule = "must be the author's signature of the metadata"
+
+
+# --- over the air
+
+
+class AirFormError(MessageError):
+    """Content that carries a message, and not in the one form for it."""
+
+    rule = "must be"

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from tinyssb_node.limits import CONTENT_PUBLISH_MAX, FEED_ID_SIZE, SIGNATURE_SIZE
+
 HASH_SIZE: Final = 16
 """Bytes of an id: the first of BLAKE3's 32."""
 TYPE_MIN: Final = 3
@@ -22,3 +24,17 @@ ANCESTORS_SEARCHED_MAX: Final = 4_096
 """Predecessors looked at to tell whether one message precedes another, when a message is checked. Ours: 2 ms."""
 DECODED_MAX: Final = 4_096
 """Ids and keys whose bytes are remembered: 1 MB. Ours: each message of a feed names the same group and key."""
+
+# --- Over the air (docs/formats/pzp-air.md) --------------------------------------------------------------------------
+
+AIR_MAX: Final = CONTENT_PUBLISH_MAX
+"""Most bytes of a message as it is carried: as many as an entry is published with."""
+AIR_RAW_SIZES: Final = frozenset({HASH_SIZE, FEED_ID_SIZE, SIGNATURE_SIZE})
+"""Text that is the base58 of so many bytes is carried as those: ids, keys and signatures."""
+AIR_IDS_MAX: Final = 2_048
+"""Most ids that a head names; with more a message is carried as text. A byte may be an id, and 25 bytes of JSON; any
+other byte is six at most: so what was carried is never too much to be read as JSON."""
+assert 25 * AIR_IDS_MAX + 6 * AIR_MAX <= TEXT_MAX
+AIR_NUMBER_SIZE_MAX: Final = 8
+"""Most bytes of a number in a head."""
+assert INTEGER_MAX.bit_length() <= 7 * AIR_NUMBER_SIZE_MAX
