@@ -9,7 +9,7 @@ import pytest
 from tinyssb_node.daemon.config import ConfigError, read_config
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import HomeExistsError, HomeMissingError, HomeRefusedError
-from tinyssb_node.daemon.setup import create_home, node_name, read_identity
+from tinyssb_node.daemon.setup import create_home, node_name, read_own
 from tinyssb_node.errors import IdentityExistsError, IdentityExposedError
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.ids import Dialect
@@ -30,8 +30,8 @@ def test_a_home_is_made_private_and_whole(tmp_path: Path) -> None:
     home = Home(tmp_path / "deep" / "home")
     feed = create_home(home, "ana", Dialect.DEPLOYED, ("ws:listen:127.0.0.1:0",))
     home.require()
-    key, dialect = read_identity(home)
-    assert (key.feed_id, dialect) == (feed, Dialect.DEPLOYED)
+    own = read_own(home)
+    assert (own.feed, own.dialect) == (feed, Dialect.DEPLOYED)
     assert read_config(home).faces == ("ws:listen:127.0.0.1:0",)
     for path in (home.root, home.identity, home.config):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
@@ -45,7 +45,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     feed = create_home(home, "ana", Dialect.SPEC, ())
     with pytest.raises(IdentityExistsError):
         create_home(home, "ben", Dialect.SPEC, ())
-    assert read_identity(home)[0].feed_id == feed
+    assert read_own(home).feed == feed
     home.identity.unlink()
     with pytest.raises(HomeExistsError, match=r"config\.toml is there already"):
         create_home(home, "ben", Dialect.SPEC, ())
@@ -88,4 +88,4 @@ def test_an_exposed_identity_is_not_used(tmp_path: Path) -> None:
     create_home(home, "ana", Dialect.SPEC, ())
     home.identity.chmod(0o644)
     with pytest.raises(IdentityExposedError):
-        read_identity(home)
+        read_own(home)

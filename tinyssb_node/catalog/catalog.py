@@ -8,6 +8,7 @@ Light on purpose: what is needed to read the store, and to open sealed messages,
 For one thread at a time.
 """
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -178,10 +179,10 @@ class Catalog(Asking):
     def _key(self) -> "SealKey | None":
         """What opens messages sealed for this node; None if its identity cannot be used."""
         from tinyssb_node.content.private import SealKey  # noqa: PLC0415 - lazy, see above
-        from tinyssb_node.store.secrets import load_identity  # noqa: PLC0415 - who only reads does without it
+        from tinyssb_node.store.unlocking import open_identity  # noqa: PLC0415 - who only reads does without it
 
         try:
-            return SealKey(load_identity(self._home / IDENTITY_FILE).seed)
+            return SealKey(open_identity(self._home / IDENTITY_FILE, os.environ).seed)
         except (LocalError, OSError):
             # The chat of others can be read all the same; whoever needs the key is told why it cannot be used.
             return None

@@ -1,5 +1,6 @@
 """What `doctor` looks at. Each check says what it found, and what to do where that is not well."""
 
+import shlex
 import shutil
 import time
 from collections.abc import Callable
@@ -11,10 +12,11 @@ from tinyssb_node.cli.client import Client, DaemonUnreachableError
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.setup import read_identity
+from tinyssb_node.daemon.setup import read_own
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.sqlite import SqliteStore
 
 
@@ -57,20 +59,20 @@ def examine(home: Home) -> list[Finding]:
 
 def _check_home(home: Home) -> Finding:
     home.require()
-    mode = home.root.stat().st_mode & 0o777
-    if mode & 0o022:
+    if (mode := folder_reach(home.identity)) is not None:
+        what = "change" if mode & 0o022 else "see"
         return Finding(
             "home",
             ok=False,
-            found=f"others may change what is in {home.root} (mode {mode:04o})",
-            advice=f"Type: chmod go-w '{home.root}'",
+            found=f"others may {what} what is in {home.root}, where the secret key is (mode {mode:04o})",
+            advice=f"Type: chmod 700 {shlex.quote(str(home.root))}",
         )
     return Finding("home", ok=True, found=str(home.root))
 
 
 def _check_identity(home: Home) -> Finding:
-    key, dialect = read_identity(home)
-    return Finding("identity", ok=True, found=f"feed {key.feed_id.hex()}, dialect {dialect.value}")
+    kept = read_own(home)
+    return Finding("identity", ok=True, found=f"feed {kept.feed.hex()}, dialect {kept.dialect.value}")
 
 
 def _check_config(home: Home) -> Finding:

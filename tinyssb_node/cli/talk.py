@@ -163,9 +163,9 @@ class Talk:
         for person in self.catalog.people():
             if person.own:
                 return person.feed
-        from tinyssb_node.daemon.setup import read_identity
+        from tinyssb_node.daemon.setup import read_own
 
-        return read_identity(self._home)[0].feed_id
+        return read_own(self._home).feed
 
     def names(self) -> Names:
         """What everybody is called, as of now."""

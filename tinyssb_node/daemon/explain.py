@@ -11,6 +11,7 @@ from tinyssb_node.faces.errors import (
     FaceOpenError,
     FaceSpecError,
 )
+from tinyssb_node.store import errors as key_errors
 
 _CODES: dict[type[errors.LocalError], str] = {
     errors.ContentTooLongError: "too_long",
@@ -32,6 +33,16 @@ _EXITS: dict[type[errors.LocalError], Exit] = {
     errors.IdentityOwnerError: Exit.PERMISSION,
     errors.IdentityDamagedError: Exit.DATA,
     errors.IdentityTooNewError: Exit.DATA,
+    key_errors.IdentitySealedError: Exit.PERMISSION,
+    key_errors.PassphraseWrongError: Exit.PERMISSION,
+    key_errors.PassphraseUnusableError: Exit.DATA,
+    key_errors.PassphraseExposedError: Exit.PERMISSION,
+    key_errors.SealMemoryError: Exit.BUSY,
+    key_errors.IdentityElsewhereError: Exit.MISSING,
+    key_errors.IdentityOtherError: Exit.DATA,
+    key_errors.WordUnknownError: Exit.DATA,
+    key_errors.WordsCountError: Exit.DATA,
+    key_errors.WordsChecksumError: Exit.DATA,
     FaceSpecError: Exit.CONFIG,
     FaceOpenError: Exit.UNAVAILABLE,
     EtherOpenError: Exit.UNAVAILABLE,

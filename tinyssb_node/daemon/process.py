@@ -25,7 +25,7 @@ from tinyssb_node.daemon.notify import Notifier
 from tinyssb_node.daemon.places import Place, WrongNetworkError, claim_store
 from tinyssb_node.daemon.problems import Exit, HomeRefusedError
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.daemon.setup import node_name, read_identity
+from tinyssb_node.daemon.setup import node_name, unlock_identity
 from tinyssb_node.daemon.webpage import WebPage, page_command
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
@@ -35,19 +35,28 @@ from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
 from tinyssb_node.networks import Networks
 from tinyssb_node.node import Node
 from tinyssb_node.scheduling.budget import AirBudgets
+from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.sqlite import SqliteStore
+from tinyssb_node.store.unlocking import Ask
 
 
-def run_daemon(home: Home) -> int:
-    """Run the node in *home* until it is told to stop. Returns an exit code.
+def run_daemon(home: Home, ask: Ask | None = None) -> int:
+    """Run the node in *home* until it is told to stop. *ask* asks for a passphrase if nothing else tells it. Returns an
+    exit code.
 
     Raises LocalError for what keeps it from starting or going on, SystemExit after a bug, which is logged.
     """
     home.require()
     config = read_config(home)
     check_faces(home, config)
-    key, dialect = read_identity(home)
+    identity = unlock_identity(home, os.environ, ask)
+    key, dialect = SigningKey(identity.seed), identity.dialect
     logger = start_logging(config.log_level, config.log_format)
+    if (mode := folder_reach(home.identity)) is not None:
+        advice = f"chmod 700 {home.root}"
+        logger.warning(
+            "others have rights to the folder of the secret key", mode=f"{mode:04o}", advice=advice
+        )
     calm_collector()
     try:
         asyncio.run(Daemon(home, config, key, dialect, logger).run())

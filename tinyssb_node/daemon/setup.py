@@ -1,40 +1,56 @@
 """Making a node's home, and reading who it is."""
 
 import os
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 from tinyssb_node import limits
-from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.config import DEFAULT_FACES, ConfigError, check_name, initial_config
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import HomeExistsError, HomeRefusedError
 from tinyssb_node.errors import IdentityExistsError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.store.secrets import create_identity, generate_identity, load_identity
+from tinyssb_node.store.secrets import Identity, Kept, create_identity, generate_identity, read_identity
 from tinyssb_node.store.sqlite import SqliteStore
+from tinyssb_node.store.unlocking import Ask, open_identity
 
 
 def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...]) -> FeedId:
     """Make a node called *name* with a fresh key; no *faces* means the usual ones. Returns its feed id.
 
-    Settings that a link in the folder leads to stay as they are.
+    Settings that a link in the folder leads to stay as they are: they are kept elsewhere, as those of the system's
+    service are in /etc.
 
     Raises IdentityExistsError or HomeExistsError if there is one, ConfigError for the name, FaceSpecError for a face,
     HomeRefusedError if the system does not let us.
     """
+    identity = generate_identity(dialect)
+    _fill_home(home, name, identity, faces, keep_settings=home.config.is_symlink())
+    return identity.feed
+
+
+def restore_home(home: Home, name: str, identity: Identity, faces: tuple[str, ...]) -> None:
+    """Make a node with a key that was there before. Settings and a store that are in the folder are kept.
+
+    Raises as ``create_home`` does, but for HomeExistsError.
+    """
+    _fill_home(home, name, identity, faces, keep_settings=os.path.lexists(home.config))
+
+
+def _fill_home(
+    home: Home, name: str, identity: Identity, faces: tuple[str, ...], *, keep_settings: bool
+) -> None:
     if wrong := check_name(name):
         raise ConfigError(home.config, "name", name, wrong)
     for face in faces:
         parse_spec(face)
-    identity = generate_identity(dialect)
     try:
         home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if home.identity.exists():
             raise IdentityExistsError(home.identity)
-        # A link leads to settings that are kept elsewhere, as those of the system's service are in /etc.
-        if not home.config.is_symlink():
+        if not keep_settings:
             _create(home.config, initial_config(name, faces or DEFAULT_FACES))
         # Last, since it is what makes a folder a node's home.
         create_identity(home.identity, identity)
@@ -42,16 +58,22 @@ def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...])
             pass  # So that what reads stores finds one.
     except OSError as error:
         raise _refused(home, error) from error
-    return SigningKey(identity.seed).feed_id
 
 
-def read_identity(home: Home) -> tuple[SigningKey, Dialect]:
-    """The node's key, and the dialect it writes. Raises the errors of ``load_identity``, HomeRefusedError."""
+def read_own(home: Home) -> Kept:
+    """Who the node is. Raises the errors of ``read_identity``, HomeRefusedError."""
     try:
-        identity = load_identity(home.identity)
+        return read_identity(home.identity)
     except OSError as error:
         raise _refused(home, error) from error
-    return SigningKey(identity.seed), identity.dialect
+
+
+def unlock_identity(home: Home, environ: Mapping[str, str], ask: Ask | None) -> Identity:
+    """The node's secret. Raises the errors of ``open_identity``, HomeRefusedError."""
+    try:
+        return open_identity(home.identity, environ, ask)
+    except OSError as error:
+        raise _refused(home, error) from error
 
 
 def node_name(feed: FeedId) -> str:

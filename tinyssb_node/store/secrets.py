@@ -1,20 +1,23 @@
-"""The identity file: the one secret of a node. Format: ``docs/formats/identity.md``.
+"""The identity file: the one secret of a node, or where it is. Format: ``docs/formats/identity.md``.
 
 Whoever reads it can write the feed; whoever loses it cannot go on with the feed; two programs that use it at once fork
-the feed. So it is made once, never overwritten, and not used while anybody but its owner can reach it.
+the feed. So it is made once, never overwritten by another secret, and not used while others can reach it.
 """
 
 import os
 import secrets
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from tinyssb_node import limits
+from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.errors import (
     IdentityDamagedError,
     IdentityExistsError,
@@ -23,11 +26,13 @@ from tinyssb_node.errors import (
     IdentityOwnerError,
     IdentityTooNewError,
 )
-from tinyssb_node.ids import Dialect
+from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.store.durable import sync_folder
+from tinyssb_node.store.errors import IdentityOtherError
+from tinyssb_node.store.sealing import Passphrase, Sealed, seal
 
-IDENTITY_VERSION: Final = 1
-"""The format written, and the newest read."""
+IDENTITY_VERSION: Final = 2
+"""The newest format read."""
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -46,15 +51,61 @@ class Identity:
         if len(self.seed) != limits.SEED_SIZE:
             raise ValueError(f"a seed has {limits.SEED_SIZE} bytes, not {len(self.seed)}")
 
+    @property
+    def feed(self) -> FeedId:
+        """The feed that the key writes."""
+        return SigningKey(self.seed).feed_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What an identity file says."""
+
+    dialect: Dialect
+    """As in ``Identity``."""
+    feed: FeedId
+    """The feed that the key writes."""
+    secret: bytes | Sealed | None = field(repr=False)
+    """The seed, the seed sealed with a passphrase, or None: it is handed in from elsewhere."""
+    note: str | None = None
+    """As in ``Identity``."""
+
+
+def kept_plain(identity: Identity) -> Kept:
+    """*identity* as a file says it that holds its seed."""
+    return Kept(dialect=identity.dialect, feed=identity.feed, secret=identity.seed, note=identity.note)
+
+
+def kept_sealed(identity: Identity, passphrase: Passphrase) -> Kept:
+    """*identity* as a file says it that only *passphrase* opens. Raises SealMemoryError."""
+    sealed = seal(identity.seed, passphrase)
+    return Kept(dialect=identity.dialect, feed=identity.feed, secret=sealed, note=identity.note)
+
 
 class _Version(msgspec.Struct):
     v: int
 
 
-class _File(msgspec.Struct, omit_defaults=True):
+class _Plain(msgspec.Struct, omit_defaults=True):
     v: int
     dialect: Dialect
     seed: str
+    note: str | None = None
+
+
+class _Box(msgspec.Struct):
+    kdf: Literal["argon2id"]
+    ops: int
+    memory: int
+    salt: str
+    box: str
+
+
+class _Feed(msgspec.Struct, omit_defaults=True):
+    v: int
+    dialect: Dialect
+    feed: str
+    sealed: _Box | None = None
     note: str | None = None
 
 
@@ -63,27 +114,53 @@ def generate_identity(dialect: Dialect, note: str | None = None) -> Identity:
     return Identity(seed=secrets.token_bytes(limits.SEED_SIZE), dialect=dialect, note=note)
 
 
-def serialize_identity(identity: Identity) -> bytes:
+def serialize_identity(kept: Kept) -> bytes:
     """Return the file's bytes."""
-    record = _File(v=IDENTITY_VERSION, dialect=identity.dialect, seed=identity.seed.hex(), note=identity.note)
+    record: _Plain | _Feed
+    if isinstance(kept.secret, bytes):
+        record = _Plain(v=1, dialect=kept.dialect, seed=kept.secret.hex(), note=kept.note)
+    else:
+        record = _Feed(v=2, dialect=kept.dialect, feed=kept.feed.hex(), note=kept.note)
+        if kept.secret is not None:
+            box = kept.secret
+            record.sealed = _Box("argon2id", box.ops, box.memory, box.salt.hex(), box.box.hex())
     return msgspec.json.encode(record) + b"\n"
 
 
-def parse_identity(raw: bytes, path: Path) -> Identity:
+def parse_identity(raw: bytes, path: Path) -> Kept:
     """Read a file's bytes; *path* is for the errors. Raises IdentityDamagedError and IdentityTooNewError."""
     try:
         version = msgspec.json.decode(raw, type=_Version).v
         if version > IDENTITY_VERSION:
             raise IdentityTooNewError(path, version, IDENTITY_VERSION)
-        record = msgspec.json.decode(raw, type=_File)
+        if version < IDENTITY_VERSION:
+            return _read_plain(msgspec.json.decode(raw, type=_Plain), path)
+        return _read_feed(msgspec.json.decode(raw, type=_Feed), path)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise IdentityDamagedError(path, str(error)) from error
+
+
+def _read_plain(record: _Plain, path: Path) -> Kept:
     try:
-        return Identity(seed=bytes.fromhex(record.seed), dialect=record.dialect, note=record.note)
+        identity = Identity(seed=bytes.fromhex(record.seed), dialect=record.dialect, note=record.note)
     except ValueError:
         # Raised without its cause, which may quote most of a key.
         reason = f"the seed is not {2 * limits.SEED_SIZE} hexadecimal digits"
         raise IdentityDamagedError(path, reason) from None
+    return kept_plain(identity)
+
+
+def _read_feed(record: _Feed, path: Path) -> Kept:
+    box = record.sealed
+    try:
+        feed = FeedId(bytes.fromhex(record.feed))
+        sealed = None
+        if box is not None:
+            salt, sealed_seed = bytes.fromhex(box.salt), bytes.fromhex(box.box)
+            sealed = Sealed(ops=box.ops, memory=box.memory, salt=salt, box=sealed_seed)
+    except ValueError as error:
+        raise IdentityDamagedError(path, str(error)) from None
+    return Kept(dialect=record.dialect, feed=feed, secret=sealed, note=record.note)
 
 
 def create_identity(path: Path, identity: Identity) -> None:
@@ -91,24 +168,43 @@ def create_identity(path: Path, identity: Identity) -> None:
 
     Raises IdentityExistsError if there is a file already, OSError if the file system refuses.
     """
-    # mkstemp opens with O_EXCL and mode 0600; link, unlike rename, fails if the name is taken.
+    with _written_beside(path, kept_plain(identity)) as part:
+        try:
+            # Unlike rename, it fails if the name is taken.
+            os.link(part, path)
+        except FileExistsError:
+            raise IdentityExistsError(path) from None
+
+
+def replace_identity(path: Path, kept: Kept) -> None:
+    """Put *kept* in the place of the file at *path*, in one step; durable on return.
+
+    Raises the errors of ``read_identity``, IdentityOtherError unless it is of the same feed, OSError.
+    """
+    if read_identity(path).feed != kept.feed:
+        raise IdentityOtherError(path)
+    with _written_beside(path, kept) as part:
+        part.replace(path)
+
+
+@contextmanager
+def _written_beside(path: Path, kept: Kept) -> Iterator[Path]:
+    """*kept* in a file of its own beside *path*, synced, which is gone at the end."""
+    # mkstemp opens with O_EXCL and mode 0600.
     descriptor, name = tempfile.mkstemp(prefix=".identity-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(serialize_identity(identity))
+            file.write(serialize_identity(kept))
             file.flush()
             os.fsync(file.fileno())
-        try:
-            os.link(name, path)
-        except FileExistsError:
-            raise IdentityExistsError(path) from None
+        yield Path(name)
     finally:
-        Path(name).unlink()
+        Path(name).unlink(missing_ok=True)
     sync_folder(path.parent)
 
 
-def load_identity(path: Path) -> Identity:
-    """Read the identity at *path*.
+def read_identity(path: Path) -> Kept:
+    """What the identity file at *path* says.
 
     Raises IdentityMissingError, IdentityExposedError and IdentityOwnerError if others could reach it,
     IdentityDamagedError and IdentityTooNewError if it cannot be understood, OSError if the file system refuses.
@@ -126,6 +222,15 @@ def load_identity(path: Path) -> Identity:
         return parse_identity(os.read(descriptor, limits.IDENTITY_FILE_MAX), path)
     finally:
         os.close(descriptor)
+
+
+def folder_reach(path: Path) -> int | None:
+    """The mode of the folder that *path* is in, if anybody but its owner has rights to it; None if it is as it should.
+
+    Raises OSError.
+    """
+    mode = stat.S_IMODE(path.parent.stat().st_mode)
+    return mode if mode & _OTHERS else None
 
 
 def _check_reach(path: Path, status: os.stat_result) -> None:

@@ -9,6 +9,7 @@ from tinyssb_node.cli.options import Subparsers
 
 MODULES: Final = {
     "node": ("init", "run", "status", "id"),
+    "identity": ("identity",),
     "service": ("service",),
     "publish": ("publish",),
     "attach": ("attach", "fetch"),

@@ -249,12 +249,12 @@ def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tup
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.naming import OWN_FEED, find_feed
     from tinyssb_node.daemon.problems import UnknownEntryError
-    from tinyssb_node.daemon.setup import read_identity
+    from tinyssb_node.daemon.setup import read_own
     from tinyssb_node.ids import DEFAULT_NETWORK
     from tinyssb_node.store.sqlite import SqliteStore
 
     network, _ = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
-    own = read_identity(home)[0].feed_id if feed == OWN_FEED else None
+    own = read_own(home).feed if feed == OWN_FEED else None
     with closing(SqliteStore.open_readonly(home.of(network).store)) as store:
         record = find_feed(store.feeds(), feed, own)
         entry = store.entry(record.feed, seq) if 0 < seq <= record.seq else None

@@ -56,13 +56,12 @@ def event_folder(given: str | None, network: str | None = None) -> Path:
     """The folder of the node's segments. Raises HomeMissingError, UnknownNetworkError, NoEventsError."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.home import Home
-    from tinyssb_node.daemon.setup import node_name, read_identity
+    from tinyssb_node.daemon.setup import node_name, read_own
 
     home = Home.find(given, os.environ)
     home.require()
-    key, _ = read_identity(home)
     place = home if network is None else home.of(read_config(home).find_network(network)[0])
-    folder = place.events / node_name(key.feed_id)
+    folder = place.events / node_name(read_own(home).feed)
     if not folder.is_dir():
         raise NoEventsError(
             "This node has not run yet, so nothing has happened.", "Start it with `tinyssb run`."

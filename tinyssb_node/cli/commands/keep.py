@@ -207,10 +207,10 @@ def _open_network(home: Home, arguments: argparse.Namespace) -> tuple[Store, Net
 def _chosen(home: Home, store: Store, names: list[str]) -> list[FeedRecord]:
     """The feeds *names* name, all without any. Raises UnknownFeedError, AmbiguousFeedError."""
     from tinyssb_node.daemon.naming import OWN_FEED, find_feed
-    from tinyssb_node.daemon.setup import read_identity
+    from tinyssb_node.daemon.setup import read_own
 
     records = list(store.feeds())
-    own = read_identity(home)[0].feed_id if OWN_FEED in names else None
+    own = read_own(home).feed if OWN_FEED in names else None
     return [find_feed(records, name, own) for name in dict.fromkeys(names)] if names else records
 
 

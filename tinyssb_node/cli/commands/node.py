@@ -64,16 +64,17 @@ def init(arguments: argparse.Namespace) -> int:
     name = arguments.name if arguments.name is not None else socket.gethostname().partition(".")[0][:32]
     feed = create_home(home, name, Dialect(arguments.dialect), tuple(arguments.face or ()))
     print(f"Made the node '{read_config(home).name}' in {home.root}.\nIts feed is {feed.hex()}.")
-    print("Start it with `tinyssb run`. Keep a copy of the file `identity` where nobody else can read it.")
+    print("Start it with `tinyssb run`. Then write its key on paper: `tinyssb identity backup`.")
     return 0
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Be the daemon."""
+    from tinyssb_node.cli.passphrases import asker
     from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.process import run_daemon
 
-    return run_daemon(Home.find(arguments.home, os.environ))
+    return run_daemon(Home.find(arguments.home, os.environ), asker())
 
 
 def status(arguments: argparse.Namespace) -> int:
@@ -115,15 +116,14 @@ def show_id(arguments: argparse.Namespace) -> int:
     """Show who the node is, from its files."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.home import Home
-    from tinyssb_node.daemon.setup import read_identity
+    from tinyssb_node.daemon.setup import read_own
 
     home = Home.find(arguments.home, os.environ)
     home.require()
-    key, dialect = read_identity(home)
+    kept = read_own(home)
     if arguments.json:
-        print(
-            json.dumps({"feed": key.feed_id.hex(), "dialect": dialect.value, "name": read_config(home).name})
-        )
+        name = read_config(home).name
+        print(json.dumps({"feed": kept.feed.hex(), "dialect": kept.dialect.value, "name": name}))
     else:
-        print(key.feed_id.hex())
+        print(kept.feed.hex())
     return 0

@@ -1,0 +1,174 @@
+"""`tinyssb identity` as people and scripts see it."""
+
+import base64
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.processes import daemon, make_home, tinyssb
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.store import limits, sealing, secrets
+from tinyssb_node.store.secrets import read_identity
+from tinyssb_node.store.unlocking import open_identity
+from tinyssb_node.store.words import parse_words, serialize_words
+
+PASSPHRASE = "correct horse"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    make_home(tmp_path / "node")
+    return Home(tmp_path / "node")
+
+
+@pytest.fixture
+def passphrase_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "passphrase"
+    file.touch(0o600)
+    file.write_text(PASSPHRASE + "\n")
+    monkeypatch.setenv("TINYSSB_PASSPHRASE_FILE", str(file))
+    return file
+
+
+@pytest.fixture
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What seals, so that tests need not fill memory."""
+
+    def seal(seed: bytes, passphrase: sealing.Passphrase) -> sealing.Sealed:
+        return sealing.seal(seed, passphrase, ops=1, memory=limits.SEAL_MEMORY_MIN)
+
+    monkeypatch.setattr(secrets, "seal", seal)
+
+
+def words_in(text: str) -> str:
+    """The words that a backup shows, in order."""
+    found = dict(re.findall(r"(\d+) ([a-z]+)", text.split("\n\n")[1]))
+    return " ".join(found[str(number)] for number in range(1, 25))
+
+
+def test_it_tells_how_the_key_is_kept_and_no_secret(home: Home) -> None:
+    seed = open_identity(home.identity, {}).seed
+    told = tinyssb(home.root, "identity")
+    row = json.loads(tinyssb(home.root, "identity", "--json").stdout)
+    assert told.returncode == 0
+    assert b"whoever can read it can write this feed" in told.stdout
+    assert (row["kept"], row["folder_mode"]) == ("plain", "0700")
+    assert seed.hex() not in told.stdout.decode() + json.dumps(row)
+
+
+def test_a_folder_that_others_can_look_into_is_told(home: Home) -> None:
+    home.root.chmod(0o755)
+    told = tinyssb(home.root, "identity").stdout.decode()
+    assert f"mode 0755). To take them away: chmod 700 {home.root}" in told
+    assert b"where the secret key is" in tinyssb(home.root, "doctor").stdout
+
+
+def test_a_backup_is_24_words_and_a_picture_of_them(home: Home) -> None:
+    seed = open_identity(home.identity, {}).seed
+    told = tinyssb(home.root, "identity", "backup").stdout.decode()
+    assert parse_words(words_in(told)) == seed
+    assert "█" in told
+    assert "tinyssb identity restore --dialect spec" in told
+    assert "█" not in tinyssb(home.root, "identity", "backup", "--no-qr").stdout.decode()
+
+
+def test_what_was_backed_up_is_restored_elsewhere(home: Home, tmp_path: Path) -> None:
+    words = words_in(tinyssb(home.root, "identity", "backup", "--no-qr").stdout.decode())
+    other = Home(tmp_path / "other")
+    ended = tinyssb(other.root, "identity", "restore", "--name", "ana", stdin=words.upper().encode())
+    assert ended.returncode == 0, ended.stderr
+    assert read_identity(other.identity) == read_identity(home.identity)
+    again = tinyssb(other.root, "identity", "restore", stdin=words.encode())
+    assert again.returncode == Exit.CREATE
+
+
+def test_settings_that_are_there_are_kept(home: Home) -> None:
+    words = words_in(tinyssb(home.root, "identity", "backup", "--no-qr").stdout.decode())
+    settings = home.config.read_text()
+    home.identity.unlink()
+    assert tinyssb(home.root, "identity", "restore", "--name", "x", stdin=words.encode()).returncode == 0
+    assert home.config.read_text() == settings
+
+
+def test_wrong_words_make_nothing(tmp_path: Path) -> None:
+    ended = tinyssb(tmp_path / "new", "identity", "restore", stdin=b"zoo zoo zebra zzzz")
+    assert ended.returncode == Exit.DATA
+    assert b"Word 4 is not in the list" in ended.stderr
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.usefixtures("cheap")
+def test_sealed_and_unsealed(home: Home, passphrase_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed, feed = open_identity(home.identity, {}).seed, read_identity(home.identity).feed
+    assert tinyssb(home.root, "identity", "seal").returncode == 0
+    assert json.loads(tinyssb(home.root, "identity", "--json").stdout)["kept"] == "sealed"
+    assert seed.hex() not in home.identity.read_text()
+    assert tinyssb(home.root, "id").stdout.decode().strip() == feed.hex(), "takes no passphrase"
+    told = tinyssb(home.root, "identity", "backup", "--no-qr").stdout.decode()
+    assert parse_words(words_in(told)) == seed
+    monkeypatch.delenv("TINYSSB_PASSPHRASE_FILE")
+    refused = tinyssb(home.root, "identity", "unseal")
+    assert refused.returncode == Exit.PERMISSION
+    assert b"is sealed with a passphrase" in refused.stderr
+    monkeypatch.setenv("TINYSSB_PASSPHRASE_FILE", str(passphrase_file))
+    assert tinyssb(home.root, "identity", "unseal").returncode == 0
+    assert open_identity(home.identity, {}).seed == seed
+
+
+def test_detached(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, identity = home.identity.read_bytes(), open_identity(home.identity, {})
+    refused = tinyssb(home.root, "identity", "detach")
+    assert refused.returncode == Exit.USAGE
+    assert home.identity.read_bytes() == raw
+    assert tinyssb(home.root, "identity", "detach", "--yes").returncode == 0
+    assert identity.seed.hex() not in home.identity.read_text()
+    assert json.loads(tinyssb(home.root, "identity", "--json").stdout)["kept"] == "credential"
+    assert tinyssb(home.root, "run").returncode == Exit.MISSING
+    (tmp_path / "tinyssb.identity").write_bytes(raw)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert open_identity(home.identity, {"CREDENTIALS_DIRECTORY": str(tmp_path)}) == identity
+
+
+@pytest.mark.usefixtures("cheap")
+def test_a_daemon_opens_a_sealed_key_and_tells_nobody(home: Home, passphrase_file: Path) -> None:
+    seed = open_identity(home.identity, {}).seed
+    secret_forms = [
+        seed,
+        seed.hex().encode(),
+        seed.hex().upper().encode(),
+        base64.b64encode(seed)[:-1],
+        base64.urlsafe_b64encode(seed)[:-1],
+        repr(seed).encode()[2:-1],
+        " ".join(serialize_words(seed)[:3]).encode(),
+        PASSPHRASE.encode(),
+    ]
+    assert tinyssb(home.root, "identity", "seal").returncode == 0
+    with daemon(home.root) as running:
+        arguments = Path(f"/proc/{running.process.pid}/cmdline").read_bytes()
+        environ = Path(f"/proc/{running.process.pid}/environ").read_bytes()
+        with running.client() as node:
+            node.publish(b"said")
+            status = json.dumps(node.status()).encode()
+        said = [arguments, environ, status]
+        for words in (
+            ["publish", "x" * 70_000],
+            ["show", "me", "99"],
+            ["run"],
+            ["init"],
+            ["doctor"],
+            ["status"],
+        ):
+            ended = tinyssb(home.root, *words)
+            said += [ended.stdout, ended.stderr]
+        code, logged = running.stop()
+    assert code == 0
+    assert "ready" in logged
+    passphrase_file.write_text("wrong")
+    refused = tinyssb(home.root, "run")
+    assert refused.returncode == Exit.PERMISSION
+    said += [logged.encode(), refused.stdout, refused.stderr]
+    said += [path.read_bytes() for path in home.root.rglob("*") if path.is_file()]
+    assert [form for form in secret_forms if any(form in text for text in said)] == []

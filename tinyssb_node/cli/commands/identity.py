@@ -1,0 +1,234 @@
+"""`identity`: the node's secret key, how it is kept, and how it comes back."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli.options import Subparsers, add_command, add_json
+
+if TYPE_CHECKING:
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.store.secrets import Kept
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command and its actions."""
+    parser = add_command(
+        subparsers, common, "identity", show, "show how the node's key is kept, back it up, restore it"
+    )
+    add_json(parser)
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", prog=parser.prog)
+    action = add_command(
+        actions, common, "backup", backup, "show the key as 24 words to write on paper, and as a QR code"
+    )
+    action.add_argument("--no-qr", action="store_true", help="show the words only")
+    action = add_command(
+        actions,
+        common,
+        "restore",
+        restore,
+        "make a node from the 24 words of a backup",
+        more="Its feed comes back from peers.",
+    )
+    action.add_argument("--dialect", choices=("spec", "deployed"), default="spec", help="as the backup says")
+    action.add_argument("--name", help="its name, for your eyes (default: this machine's name)")
+    action.add_argument(
+        "--face",
+        action="append",
+        metavar="SPEC",
+        help="a link to open; may be repeated (default: UDP multicast)",
+    )
+    add_command(actions, common, "seal", seal, "seal the key with a passphrase, or with another one")
+    add_command(actions, common, "unseal", unseal, "keep the key without a passphrase again")
+    action = add_command(
+        actions, common, "detach", detach, "take the key out of the file: systemd hands it in from now on"
+    )
+    action.add_argument("--yes", "-y", action="store_true", help="do not ask whether it is kept elsewhere")
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Show how the key is kept; no secret is read."""
+    from tinyssb_node.cli.render import fields
+    from tinyssb_node.store.secrets import folder_reach
+
+    home, kept = _kept(arguments)
+    how, told = _how(kept)
+    mode = folder_reach(home.identity)
+    if arguments.json:
+        row = {
+            "feed": kept.feed.hex(),
+            "dialect": kept.dialect.value,
+            "kept": how,
+            "path": str(home.identity),
+            "folder_mode": f"{home.root.stat().st_mode & 0o7777:04o}",
+            "note": kept.note,
+        }
+        print(json.dumps(row))
+        return 0
+    rows = [
+        ("feed", kept.feed.hex()),
+        ("dialect", kept.dialect.value),
+        ("file", home.identity),
+        ("key", told),
+    ]
+    print(fields([*rows, *([("note", kept.note)] if kept.note else [])]))
+    if mode is not None:
+        print(
+            f"Others have rights to {home.root} (mode {mode:04o}). To take them away: chmod 700 {home.root}"
+        )
+    return 0
+
+
+def _how(kept: Kept) -> tuple[str, str]:
+    """How the key is kept, for programs and for people."""
+    from tinyssb_node.store.sealing import Sealed
+
+    if kept.secret is None:
+        return "credential", "handed in by systemd, as the credential tinyssb.identity"
+    if isinstance(kept.secret, Sealed):
+        return "sealed", "sealed with a passphrase"
+    return "plain", "in the file as it is: whoever can read it can write this feed"
+
+
+def backup(arguments: argparse.Namespace) -> int:
+    """Show the key in words."""
+    from tinyssb_node.cli.passphrases import asker
+    from tinyssb_node.cli.web.invite import qr_code
+    from tinyssb_node.daemon.setup import unlock_identity
+    from tinyssb_node.store.words import serialize_words
+
+    home, _ = _kept(arguments)
+    identity = unlock_identity(home, os.environ, asker())
+    words = serialize_words(identity.seed)
+    print(f"The key of feed {identity.feed.hex()}, dialect {identity.dialect.value}:\n")
+    columns = 4
+    rows = len(words) // columns
+    for row in range(rows):
+        cells = (f"{place + 1:>2} {words[place]:<10}" for place in range(row, len(words), rows))
+        print("  " + "".join(cells).rstrip())
+    if not arguments.no_qr:
+        code = qr_code(" ".join(words).upper())
+        print("" if code is None else f"\n{code}")
+        if code is None:
+            print("For a QR code as well: pip install 'tinyssb-node[qr]'", file=sys.stderr)
+    print(
+        "\nWrite the words on paper, in this order, with the feed and the dialect. Whoever has them can write this\n"
+        "feed, and read what was sealed for it. To bring it back, on one node only:\n"
+        f"  tinyssb identity restore --dialect {identity.dialect.value}"
+    )
+    return 0
+
+
+def restore(arguments: argparse.Namespace) -> int:
+    """Make a home from words."""
+    import socket
+
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.setup import restore_home
+    from tinyssb_node.errors import IdentityExistsError
+    from tinyssb_node.ids import Dialect
+    from tinyssb_node.store.secrets import Identity
+    from tinyssb_node.store.words import parse_words
+
+    home = Home.find(arguments.home, os.environ)
+    if home.identity.exists():
+        raise IdentityExistsError(home.identity)
+    identity = Identity(seed=parse_words(_words()), dialect=Dialect(arguments.dialect))
+    name = arguments.name if arguments.name is not None else socket.gethostname().partition(".")[0][:32]
+    restore_home(home, name, identity, tuple(arguments.face or ()))
+    print(f"Restored the node '{read_config(home).name}' in {home.root}.\nIts feed is {identity.feed.hex()}.")
+    print("If that is not the feed you expected, the words are those of another backup.")
+    return 0
+
+
+def _words() -> str:
+    """What is typed, or comes in: until there are enough words, or an empty line, or the end."""
+    from tinyssb_node.cli.passphrases import somebody_there
+    from tinyssb_node.store import limits
+
+    if not somebody_there():
+        return sys.stdin.read(limits.WORDS_TEXT_MAX)
+    print(
+        f"Type the {limits.WORDS} words; four letters of each are enough. An empty line ends.",
+        file=sys.stderr,
+    )
+    text = ""
+    while len(text.split()) < limits.WORDS:
+        line = sys.stdin.readline(limits.WORDS_TEXT_MAX)
+        if not line.strip():
+            break
+        text += line
+    return text
+
+
+def seal(arguments: argparse.Namespace) -> int:
+    """Seal the key, or seal it anew."""
+    from tinyssb_node.cli.passphrases import ask_new, asker, somebody_there
+    from tinyssb_node.daemon.setup import unlock_identity
+    from tinyssb_node.store.secrets import kept_sealed, replace_identity
+    from tinyssb_node.store.unlocking import find_passphrase
+
+    home, kept = _kept(arguments)
+    identity = unlock_identity(home, os.environ, asker())
+    passphrase = ask_new() if somebody_there() else find_passphrase(home.identity, os.environ, None)
+    replace_identity(home.identity, kept_sealed(identity, passphrase))
+    was_plain = isinstance(kept.secret, bytes)
+    print(f"Sealed {home.identity}. Without the passphrase only a backup brings the key back.")
+    if was_plain:
+        print("The disk may hold the old file a while longer, where programs that search all of it find it.")
+    return 0
+
+
+def unseal(arguments: argparse.Namespace) -> int:
+    """Keep the key as it is again."""
+    from tinyssb_node.cli.passphrases import asker
+    from tinyssb_node.daemon.setup import unlock_identity
+    from tinyssb_node.store.secrets import kept_plain, replace_identity
+
+    home, _ = _kept(arguments)
+    identity = unlock_identity(home, os.environ, asker())
+    replace_identity(home.identity, kept_plain(identity))
+    print(f"{home.identity} holds the key as it is again: whoever can read it can write this feed.")
+    return 0
+
+
+def detach(arguments: argparse.Namespace) -> int:
+    """Keep only whose key it is."""
+    from dataclasses import replace
+
+    from tinyssb_node.cli.passphrases import somebody_there
+    from tinyssb_node.daemon.problems import BadRequestError
+    from tinyssb_node.store.secrets import replace_identity
+
+    home, kept = _kept(arguments)
+    if not arguments.yes:
+        if not somebody_there():
+            raise BadRequestError(
+                "Nobody can be asked here whether the key is kept elsewhere, so it was left where it is.",
+                "Give --yes to take it out unasked.",
+            )
+        question = f"The key goes out of {home.identity}. Is it a credential, or on paper? [y/N] "
+        print(question, end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            print("Left as it was.")
+            return 0
+    replace_identity(home.identity, replace(kept, secret=None))
+    print(
+        f"{home.identity} names the feed only. The node runs where systemd hands in the key: docs/reference/keys.md"
+    )
+    return 0
+
+
+def _kept(arguments: argparse.Namespace) -> tuple[Home, Kept]:
+    """The home that *arguments* name, and what its identity file says."""
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.setup import read_own
+
+    home = Home.find(arguments.home, os.environ)
+    home.require()
+    return home, read_own(home)

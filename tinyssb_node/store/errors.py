@@ -1,0 +1,107 @@
+"""What can be wrong with a secret, besides its file (``tinyssb_node.errors``). No message repeats any part of one."""
+
+from pathlib import Path
+
+from tinyssb_node.errors import LocalError
+
+
+class IdentitySealedError(LocalError):
+    """The identity is sealed, and nobody told its passphrase."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(
+            f"{path} is sealed with a passphrase, and none was given. Name a file that holds it in "
+            "TINYSSB_PASSPHRASE_FILE, or run this on a terminal, where you are asked."
+        )
+
+
+class PassphraseWrongError(LocalError):
+    """The passphrase is another one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(
+            f"The passphrase does not open {path}. Nothing was changed. Try again; without it, the 24 words of a "
+            "backup are the only way back."
+        )
+
+
+class PassphraseUnusableError(LocalError):
+    """What should be a passphrase is none."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The passphrase cannot be used: {reason}. Nothing was changed.")
+
+
+class PassphraseExposedError(LocalError):
+    """Everybody on this machine may read the passphrase."""
+
+    def __init__(self, path: Path, mode: int) -> None:
+        self.path, self.mode = path, mode
+        super().__init__(
+            f"Everybody can read {path} or write it (mode {mode:04o}), so the passphrase in it is not used. "
+            f"Take these rights away: chmod o-rwx,g-w {path}"
+        )
+
+
+class SealMemoryError(LocalError):
+    """There is too little memory to unseal a secret."""
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        super().__init__(
+            f"There is not enough memory to unseal the identity, which takes {memory // 2**20} MiB for a moment. "
+            "Nothing was changed. End other programs, and try again."
+        )
+
+
+class IdentityElsewhereError(LocalError):
+    """The secret should be handed in, and is not."""
+
+    def __init__(self, path: Path, credential: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{path} does not hold the secret: systemd hands it to the service as the credential {credential}, and "
+            "did not here. docs/reference/keys.md has the lines of the unit; the 24 words of a backup bring it back."
+        )
+
+
+class IdentityOtherError(LocalError):
+    """The secret handed in is not that of this node's feed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(
+            f"The secret that was handed in is not that of the feed in {path}, so it is not used. Nothing was changed."
+        )
+
+
+class WordUnknownError(LocalError):
+    """One of the words is none of the list."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(
+            f"Word {number} is not in the list. Nothing was changed. Look at its first four letters: they are enough."
+        )
+
+
+class WordsCountError(LocalError):
+    """There are more words than there should be, or fewer."""
+
+    def __init__(self, count: int, expected: int) -> None:
+        self.count, self.expected = count, expected
+        super().__init__(
+            f"There are {count} words and not {expected}. Nothing was changed. Is a line missing?"
+        )
+
+
+class WordsChecksumError(LocalError):
+    """The words are of the list, but do not belong together."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "All words are in the list, but their checksum is wrong: one of them is another word of the list, or two "
+            "changed places. Nothing was changed."
+        )

@@ -1,0 +1,37 @@
+"""Numbers of what is kept, beside those in ``tinyssb_node.limits``, each with its source."""
+
+from typing import Final
+
+# --- Sealed secrets (docs/formats/identity.md, decision 0040) --------------------------------------------------------
+
+SEAL_OPS: Final = 3
+"""Passes of Argon2id over its memory: RFC 9106, section 4, second recommended option."""
+SEAL_MEMORY: Final = 64 * 1024 * 1024
+"""Bytes that Argon2id fills: the same option's, for where memory is scarce. A Raspberry Pi Zero has 512 MiB."""
+SEAL_OPS_MAX: Final = 16
+"""Most passes that are made for a file that asks for them: a damaged one must not keep a node from ending."""
+SEAL_MEMORY_MIN: Final = 8_192
+"""Least memory that libsodium takes (crypto_pwhash_argon2id_MEMLIMIT_MIN)."""
+SEAL_MEMORY_MAX: Final = 1024 * 1024 * 1024
+"""Most memory that is filled for a file that asks for it: libsodium's own "sensitive" level."""
+SEAL_SALT_SIZE: Final = 16
+"""Bytes of a salt (crypto_pwhash_argon2id_SALTBYTES)."""
+SEAL_NONCE_SIZE: Final = 24
+"""Bytes of a nonce (crypto_secretbox_NONCEBYTES)."""
+SEAL_TAG_SIZE: Final = 16
+"""Bytes of a tag (crypto_secretbox_MACBYTES)."""
+PASSPHRASE_MAX: Final = 1_024
+"""Most bytes of a passphrase: who hands in the wrong file should hear of it."""
+CREDENTIAL_MAX: Final = 65_536
+"""Bytes read of a credential: as many as of an identity file."""
+
+# --- Backups in words (BIP-39) ---------------------------------------------------------------------------------------
+
+WORDS: Final = 24
+"""Words that say a seed: 256 bits and 8 of checksum, 11 a word."""
+WORDS_TEXT_MAX: Final = 4_096
+"""Most characters read of words that somebody types; 24 have 215 at most."""
+WORD_BITS: Final = 11
+"""Bits of a word: there are 2,048."""
+WORD_LETTERS: Final = 4
+"""Letters that no two words of the list begin with alike."""

@@ -1,0 +1,102 @@
+"""Where the secret of a node comes from: its identity file, a passphrase that opens it, or systemd's credentials.
+
+Never from the arguments of a process, which everybody may read, nor from a variable that holds it itself.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node.errors import IdentityDamagedError
+from tinyssb_node.store import limits
+from tinyssb_node.store.errors import (
+    IdentityElsewhereError,
+    IdentityOtherError,
+    IdentitySealedError,
+    PassphraseExposedError,
+    PassphraseUnusableError,
+)
+from tinyssb_node.store.sealing import Passphrase, Sealed, unseal
+from tinyssb_node.store.secrets import Identity, Kept, parse_identity, read_identity
+
+IDENTITY_CREDENTIAL: Final = "tinyssb.identity"
+"""Name of the credential that is an identity file."""
+PASSPHRASE_CREDENTIAL: Final = "tinyssb.passphrase"  # noqa: S105 - a name
+"""Name of the credential that is a passphrase."""
+PASSPHRASE_FILE: Final = "TINYSSB_PASSPHRASE_FILE"  # noqa: S105 - a name
+"""The variable that names a file with the passphrase: /dev/fd/3 is what the parent process left open as 3."""
+_CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
+_SHARED: Final = stat.S_IRWXO | stat.S_IWGRP
+
+Ask = Callable[[], str]
+"""Asks a person for the passphrase."""
+
+
+def open_identity(path: Path, environ: Mapping[str, str], ask: Ask | None = None) -> Identity:
+    """The identity that the file at *path* holds or speaks of. *ask* is the last resort; None: there is nobody to ask.
+
+    Raises the errors of ``read_identity``; IdentitySealedError, PassphraseWrongError, SealMemoryError,
+    PassphraseUnusableError, PassphraseExposedError; IdentityElsewhereError, IdentityOtherError; OSError.
+    """
+    kept = read_identity(path)
+    handed = kept if kept.secret is not None else _handed_in(path, environ)
+    if isinstance(handed.secret, Sealed):
+        seed = unseal(handed.secret, find_passphrase(path, environ, ask), path)
+    elif handed.secret is not None:
+        seed = handed.secret
+    else:
+        raise IdentityDamagedError(path, f"nor is the secret in the credential {IDENTITY_CREDENTIAL}")
+    identity = Identity(seed=seed, dialect=kept.dialect, note=kept.note)
+    if identity.feed != kept.feed:
+        raise IdentityOtherError(path)
+    return identity
+
+
+def find_passphrase(path: Path, environ: Mapping[str, str], ask: Ask | None) -> Passphrase:
+    """The passphrase of the identity file at *path*: systemd's credential, else a file, else what somebody types.
+
+    Raises IdentitySealedError, PassphraseUnusableError, PassphraseExposedError, OSError.
+    """
+    raw = _credential(environ, PASSPHRASE_CREDENTIAL)
+    if raw is None and (name := environ.get(PASSPHRASE_FILE)):
+        raw = _read_private(Path(name))
+    if raw is not None:
+        try:
+            return Passphrase.of(raw.decode().removesuffix("\n").removesuffix("\r"))
+        except UnicodeDecodeError:
+            # Without its cause, which quotes the passphrase.
+            raise PassphraseUnusableError("it is not UTF-8") from None
+    if ask is None:
+        raise IdentitySealedError(path)
+    return Passphrase.of(ask())
+
+
+def _handed_in(path: Path, environ: Mapping[str, str]) -> Kept:
+    raw = _credential(environ, IDENTITY_CREDENTIAL)
+    if raw is None:
+        raise IdentityElsewhereError(path, IDENTITY_CREDENTIAL)
+    return parse_identity(raw, Path(environ[_CREDENTIALS]) / IDENTITY_CREDENTIAL)
+
+
+def _credential(environ: Mapping[str, str], name: str) -> bytes | None:
+    """What systemd hands in under *name*, None for nothing. Who may read it is systemd's care."""
+    folder = environ.get(_CREDENTIALS)
+    if not folder:
+        return None
+    try:
+        with (Path(folder) / name).open("rb") as file:
+            return file.read(limits.CREDENTIAL_MAX)
+    except FileNotFoundError:
+        return None
+
+
+def _read_private(path: Path) -> bytes:
+    """What the file holds. Raises PassphraseExposedError if everybody may read it, OSError."""
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode) and status.st_mode & _SHARED:
+            raise PassphraseExposedError(path, stat.S_IMODE(status.st_mode))
+        # One byte more than there may be, so that what is too long is told as such.
+        return file.read(limits.PASSPHRASE_MAX + 3)

@@ -1,0 +1,71 @@
+"""A seed in 24 words of BIP-39's English list, to be written on paper (docs/formats/identity.md).
+
+The words are the seed itself with a checksum: BIP-39's entropy, of which nothing further is derived.
+"""
+
+import re
+import unicodedata
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node import limits as sizes
+from tinyssb_node.store import limits
+from tinyssb_node.store.errors import WordsChecksumError, WordsCountError, WordUnknownError
+
+_CHECKSUM_BITS: Final = limits.WORDS * limits.WORD_BITS - 8 * sizes.SEED_SIZE
+_LIST: Final = Path(__file__).parent / "vendor" / "bip39-english.txt"
+
+
+def serialize_words(seed: bytes) -> tuple[str, ...]:
+    """The 24 words of *seed*, 32 bytes."""
+    bits = int.from_bytes(seed + _checksum(seed), "big")
+    places = range((limits.WORDS - 1) * limits.WORD_BITS, -1, -limits.WORD_BITS)
+    words = _words()
+    return tuple(words[bits >> place & (1 << limits.WORD_BITS) - 1] for place in places)
+
+
+def parse_words(text: str) -> bytes:
+    """The seed that *text* says: words in any case, or their first four letters or more, with anything but letters
+    between them.
+
+    Raises WordUnknownError, WordsCountError, WordsChecksumError. None of them repeats a word.
+    """
+    given = re.findall(r"[a-z]+", unicodedata.normalize("NFKD", text).lower())
+    bits = 0
+    for number, word in enumerate(given, 1):
+        bits = bits << limits.WORD_BITS | _index(word, number)
+    if len(given) != limits.WORDS:
+        raise WordsCountError(len(given), limits.WORDS)
+    seed = (bits >> _CHECKSUM_BITS).to_bytes(sizes.SEED_SIZE, "big")
+    if bits & 0xFF != _checksum(seed)[0]:
+        raise WordsChecksumError
+    return seed
+
+
+def _checksum(seed: bytes) -> bytes:
+    return sha256(seed).digest()[: _CHECKSUM_BITS // 8]
+
+
+def _index(word: str, number: int) -> int:
+    """The place in the list of the *number*-th word. Raises WordUnknownError."""
+    words, beginnings = _words(), _beginnings()
+    index = beginnings.get(word[: limits.WORD_LETTERS])
+    # "cat" is a word and "catalog" another, so fewer letters than four are a word or nothing.
+    if index is None or not words[index].startswith(word):
+        raise WordUnknownError(number)
+    return index
+
+
+@cache
+def _words() -> tuple[str, ...]:
+    words = tuple(_LIST.read_text("ascii").split())
+    assert len(words) == 1 << limits.WORD_BITS
+    return words
+
+
+@cache
+def _beginnings() -> dict[str, int]:
+    """The places of words by their first four letters, which are all that tells them apart."""
+    return {word[: limits.WORD_LETTERS]: index for index, word in enumerate(_words())}
