@@ -33,9 +33,8 @@ def body_of(fields: Mapping[str, Value]) -> bytes:
     taken = fields.keys() & {"type", "recps"}
     if taken:
         raise GroupMessageError(_WHAT, "body", f"has a field {min(taken)}, which every message has")
-    tangles = fields.get("tangles", {})
-    if not isinstance(tangles, dict) or "group" in tangles:
-        raise GroupMessageError(_WHAT, "tangles", "are no dict, or have the group's, which every message has")
+    if "tangles" in fields:
+        _check_others(fields["tangles"])
     try:
         return bipf.encode(_tidy(dict(fields.items()), 0))
     except BipfError as error:
@@ -59,6 +58,11 @@ def checked_fields(value: Value) -> dict[str, Value]:
     if not isinstance(value, dict):
         raise GroupMessageError(_WHAT, "body", "is no dict")
     return {_name(key): item for key, item in value.items()}
+
+
+def _check_others(tangles: Value) -> None:
+    if not isinstance(tangles, dict) or not tangles or "group" in tangles:
+        raise GroupMessageError(_WHAT, "tangles", "are no dict of tangles beside the group's")
 
 
 def _tidy(value: Value, depth: int) -> Value:

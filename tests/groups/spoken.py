@@ -1,0 +1,226 @@
+"""Messages of one group for tests of their forms, any of them, and what a reader of all of it knows."""
+
+import base64
+import json
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.groups.world import GROUP, key_of, message_id, person
+from tinyssb_node import limits
+from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.groups.classic import Ids
+from tinyssb_node.groups.content import BYTES_FIELD, body_of, bytes_in, name, post
+from tinyssb_node.groups.messages import (
+    ADD,
+    EXCLUDE,
+    INIT,
+    AddMember,
+    Content,
+    Excluded,
+    ExcludeMember,
+    GroupMessage,
+    Init,
+)
+from tinyssb_node.groups.tiny import Reading
+from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
+
+VECTORS: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "vectors/groups/messages/short_v1.json").read_text("utf-8")
+)
+
+ROOT = message_id("root")
+KEY = key_of("epoch")
+AUTHOR, CREATOR = person("author"), person("creator")
+TWIN = FeedId(CREATOR[:8] + bytes(24))
+"""Begins like the creator."""
+PEOPLE = (AUTHOR, CREATOR, TWIN, *(person(number) for number in range(20)))
+FEEDS = tuple(person(f"feed {number}") for number in range(4))
+EPOCH, TIP, ADDED = (message_id(name) for name in ("epoch", "tip", "added"))
+IDS = (ROOT, EPOCH, TIP, ADDED, *(message_id(number) for number in range(8)))
+
+
+def reading(
+    key: EpochKey | None = KEY, *, author: FeedId = AUTHOR, people: Collection[FeedId] = PEOPLE
+) -> Reading:
+    """What somebody knows who has all of the group."""
+    return Reading(
+        author=author,
+        key=key,
+        root_of=lambda _: ROOT,
+        group_of=lambda _: GROUP,
+        creator_of=lambda _: CREATOR,
+        people=lambda start: [one for one in people if one.startswith(start)],
+    )
+
+
+def of_vectors(key: str | None, without: tuple[str, ...] = ()) -> Reading:
+    """What the reader of the vectors knows, but for *without*."""
+    people = [FeedId.from_hex(one) for one in VECTORS["people"] if one not in without]
+    return Reading(
+        author=FeedId.from_hex(VECTORS["author"]),
+        key=None if key is None else EpochKey.from_hex(key),
+        root_of=lambda _: None if "root_of" in without else MessageId.from_hex(VECTORS["root"]),
+        group_of=lambda _: None if "group_of" in without else GroupId.from_hex(VECTORS["group"]),
+        creator_of=lambda _: None if "creator_of" in without else FeedId.from_hex(VECTORS["creator"]),
+        people=lambda start: [one for one in people if one.startswith(start)],
+    )
+
+
+def ids_of_vectors() -> Ids:
+    """Who is who in the vectors."""
+    ids = VECTORS["ids"]
+    return Ids(
+        {MessageId.from_hex(id_): name for id_, name in ids["messages"].items()},
+        {FeedId.from_hex(id_): name for id_, name in ids["people"].items()},
+        {FeedId.from_hex(id_): name for id_, name in ids["feeds"].items()},
+        {GroupId.from_hex(id_): name for id_, name in ids["groups"].items()},
+    )
+
+
+def uri(kind: str, data: bytes) -> str:
+    """An id of a classic program's, of that kind."""
+    return f"ssb:{kind}/{base64.urlsafe_b64encode(data.ljust(32, b'.')).decode()}"
+
+
+def table(
+    messages: Iterable[MessageId],
+    people: Iterable[FeedId],
+    feeds: Iterable[FeedId],
+    groups: Iterable[GroupId],
+) -> Ids:
+    """Each id under a name of its own on the other side."""
+    return Ids(
+        {id_: uri("message/classic", id_) for id_ in messages},
+        {one: uri("feed/bendybutt-v1", one) for one in people},
+        {feed: uri("feed/classic", feed) for feed in feeds},
+        {group: uri("identity/group", group) for group in groups},
+    )
+
+
+ALL = table(IDS, PEOPLE, FEEDS, [GROUP])
+
+
+def epoch_init() -> Init:
+    """Behind one exclusion and one epoch."""
+    return Init(KEY, Place(ROOT, (TIP,)), Place(ROOT, (ROOT,)), FIRST, GROUP, AUTHOR)
+
+
+def addition(count: int = 1, *, people: tuple[FeedId, ...] = (), after_init: bool = False) -> AddMember:
+    """With one predecessor in each tangle."""
+    return AddMember(
+        KEY,
+        GROUP,
+        ROOT,
+        CREATOR,
+        people or tuple(person(number) for number in range(count)),
+        Place(ROOT, (EPOCH if after_init else TIP,)),
+        Place(EPOCH, (EPOCH if after_init else ADDED,)),
+    )
+
+
+def exclusion(*, full: bool = True) -> ExcludeMember:
+    """Of one, with a number of two bytes."""
+    one = Excluded(person(1), FEEDS[0], 300) if full else Excluded(person(1))
+    return ExcludeMember(GROUP, (one,), Place(ROOT, (TIP,)), Place(EPOCH, (ADDED,)))
+
+
+def said(text: str) -> Content:
+    """A post with one predecessor."""
+    return Content(*post(text), GROUP, Place(ROOT, (TIP,)))
+
+
+def _some(of: Collection[Any], least: int, most: int) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.lists(st.sampled_from(list(of)), min_size=least, max_size=most, unique=True).map(tuple)
+
+
+GROUP_PLACES = st.builds(Place, st.just(ROOT), _some(IDS, 1, 4))
+MEMBER_PLACES = st.builds(Place, st.sampled_from(IDS), _some(IDS, 1, 4))
+KEYS = st.integers(0, 9).map(key_of)
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
+KINDS = st.one_of(
+    st.just("post"),
+    TEXTS.filter(lambda kind: 1 <= len(kind.encode()) <= limits.GROUP_KIND_MAX),
+).filter(lambda kind: kind not in {INIT, ADD, EXCLUDE})
+
+
+def _no_bytes_alike(value: Any) -> bool:
+    return not (len(value) == 1 and bytes_in(value.get(BYTES_FIELD)) is not None)
+
+
+_SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    TEXTS,
+    st.binary(max_size=8),
+)
+_NAMES = st.one_of(TEXTS, st.just(BYTES_FIELD), st.just("text"))
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    _SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(_NAMES, inner, max_size=3).filter(_no_bytes_alike)
+    ),
+    max_leaves=6,
+)
+FIELDS: st.SearchStrategy[dict[str, Any]] = (
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "text": TEXTS,
+            "mentions": VALUES,
+            "tangles": st.just({"thread": {"root": None, "previous": None}}),
+        },
+    )
+    .flatmap(lambda some: st.dictionaries(_NAMES, VALUES, max_size=3).map(lambda more: {**more, **some}))
+    .filter(_no_bytes_alike)
+)
+
+
+@st.composite
+def _inits(draw: st.DrawFn) -> Init:
+    if draw(st.booleans()):
+        return Init(draw(KEYS), FIRST, FIRST, FIRST)
+    return Init(draw(KEYS), draw(GROUP_PLACES), draw(GROUP_PLACES), FIRST, GROUP, AUTHOR)
+
+
+@st.composite
+def _additions(draw: st.DrawFn) -> AddMember:
+    keys = draw(st.lists(KEYS, min_size=1, max_size=4, unique=True))
+    members = draw(MEMBER_PLACES)
+    group = draw(st.one_of(GROUP_PLACES, st.just(Place(ROOT, (members.root or ROOT,)))))
+    return AddMember(
+        keys[0],
+        GROUP,
+        ROOT,
+        CREATOR,
+        draw(_some(PEOPLE, 1, limits.GROUP_ADD_MAX)),
+        group,
+        members,
+        draw(st.none() | TEXTS),
+        tuple(keys[1:]),
+    )
+
+
+@st.composite
+def _exclusions(draw: st.DrawFn) -> ExcludeMember:
+    people = draw(_some(PEOPLE, 1, 4))
+    if draw(st.booleans()):
+        excludes = tuple(Excluded(one) for one in people)
+    else:
+        seqs = st.integers(0, limits.SEQ_MAX)
+        excludes = tuple(Excluded(one, draw(st.sampled_from(FEEDS)), draw(seqs)) for one in people)
+    return ExcludeMember(GROUP, excludes, draw(GROUP_PLACES), draw(MEMBER_PLACES))
+
+
+@st.composite
+def _contents(draw: st.DrawFn) -> Content:
+    written = st.builds(lambda kind, fields: (kind, body_of(fields)), KINDS, FIELDS)
+    kind, body = draw(st.one_of(TEXTS.map(post), TEXTS.map(name), written))
+    return Content(kind, body, GROUP, draw(GROUP_PLACES))
+
+
+MESSAGES: st.SearchStrategy[GroupMessage] = st.one_of(_inits(), _additions(), _exclusions(), _contents())

@@ -1,0 +1,76 @@
+"""What is said to a group has fields in one spelling, which either form can say."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.groups.spoken import FIELDS, ROOT, TIP
+from tests.groups.world import GROUP
+from tinyssb_node.codec import bipf
+from tinyssb_node.content.tangle import Place
+from tinyssb_node.groups.content import body_of, fields_of, leave, name, name_of, post, text_of
+from tinyssb_node.groups.limits import BODY_DEPTH_MAX
+from tinyssb_node.groups.messages import Content, GroupMessageError
+
+WRONG: dict[str, Any] = {
+    "type": {"type": "post"},
+    "recps": {"recps": []},
+    "group tangle": {"tangles": {"group": {}}},
+    "no tangles": {"tangles": {}},
+    "tangles of no dict": {"tangles": 1},
+    "no number": {"x": float("nan")},
+    "beyond numbers": {"x": [float("-inf")]},
+    "large number": {"x": 2**63},
+    "number for a name": {"x": {1: 2}},
+    "half a pair": {"x": "\ud800"},
+    "like bytes": {"x": {"$base64": "AAE="}},
+}
+
+
+def content(kind: str, body: bytes) -> Content:
+    """Said to some group."""
+    return Content(kind, body, GROUP, Place(ROOT, (TIP,)))
+
+
+@given(FIELDS)
+def test_fields_come_back(fields: dict[str, Any]) -> None:
+    body = body_of(fields)
+    assert fields_of(body) == fields
+    assert body_of(dict(reversed(fields.items()))) == body
+
+
+@given(st.binary(max_size=60) | FIELDS.map(lambda fields: bipf.encode(dict(fields.items()))))
+def test_a_body_has_one_spelling(body: bytes) -> None:
+    try:
+        fields = fields_of(body)
+    except GroupMessageError:
+        return
+    assert body_of(fields) == body
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_one_form_could_not_say_is_refused(case: str) -> None:
+    with pytest.raises(GroupMessageError):
+        body_of(WRONG[case])
+
+
+def test_nesting_has_an_end() -> None:
+    fields: Any = {}
+    for _ in range(BODY_DEPTH_MAX - 1):
+        fields = {"x": fields}
+    assert fields_of(body_of({"x": fields})) == {"x": fields}
+    with pytest.raises(GroupMessageError, match="deeper"):
+        body_of({"x": [fields]})
+
+
+def test_what_people_say_is_found_again() -> None:
+    assert text_of(content(*post("grüezi"))) == "grüezi"
+    assert name_of(content(*name("Alps"))) == "Alps"
+    assert text_of(content(*name("Alps"))) is None
+    assert name_of(content(*post("Alps"))) is None
+    assert text_of(content(*leave())) is None
+    assert fields_of(leave()[1]) == {}
+    for body in (b"", b"\xff", body_of({"text": 1}), body_of({})):
+        assert text_of(content("post", body)) is None
