@@ -149,6 +149,13 @@ def unbox(
     return None
 
 
+def opens_first(head: bytes, context: Context, key: SlotKey) -> bool:
+    """Whether *key* opens the first slot of an envelope, of which *head* has `limits.ENVELOPE_HEAD_SIZE` bytes."""
+    mask = int.from_bytes(derive(key.key, context, _SLOT[key.scheme]), "big")
+    read_key = read_key_of(_xor(head[group_limits.HEADER_BOX_SIZE :], mask), context)
+    return _open(head[: group_limits.HEADER_BOX_SIZE], derive(read_key, context, _HEADER)) is not None
+
+
 def _body(envelope: bytes, context: Context, header: bytes, read_key: bytes, place: int) -> bytes:
     """The body of an envelope whose header we opened by the slot *place*. Raises as `unbox`."""
     offset = int.from_bytes(header[: group_limits.OFFSET_SIZE], "little")

@@ -29,6 +29,8 @@ SLOTS_MAX: Final = 16
 assert SLOTS_MAX == 1 + GROUP_ADD_MAX
 BODY_BOX_MIN_SIZE: Final = SEAL_TAG_SIZE + 1
 """Least bytes of a boxed body: no envelope says nothing (envelope-js)."""
+ENVELOPE_HEAD_SIZE: Final = HEADER_BOX_SIZE + SLOT_SIZE
+"""Bytes by which one tells whether an envelope is for a group."""
 ENVELOPE_MIN_SIZE: Final = HEADER_BOX_SIZE + SLOT_SIZE + BODY_BOX_MIN_SIZE
 """Least bytes of an envelope."""
 assert ENVELOPE_MIN_SIZE == 81
@@ -62,3 +64,21 @@ PLAIN_MAX: Final = 32_768
 BODY_DEPTH_MAX: Final = 16
 """How deep fields of a message may be nested: less than BIPF allows, as they stand in a list already."""
 assert BODY_DEPTH_MAX < BIPF_DEPTH_MAX
+
+# --- What a reader keeps in mind (docs/reference/groups.md) -----------------------------------------------------------
+
+KEYS_BY_ONE_MAX: Final = ENVELOPE_KEYS_MAX
+"""Most keys of epochs that one person brings us: 20 groups of 12 epochs."""
+ROOTS_OF_KEY_MAX: Final = 4
+"""Most groups that a key is tried for. It is of one; members may say that it is of theirs."""
+FEEDS_OF_ONE_MAX: Final = 16
+"""Most feeds that one member has in one epoch: a new one is begun if the one before was ended too early."""
+HIDDEN_MAX: Final = 1_024
+"""Most entries of one main feed that may turn out to announce a feed: all that somebody in 85 groups of 12 epochs
+writes; 250 bytes each."""
+UNREAD_MAX: Final = 8_192
+"""Most additions that no key opens yet, of all feeds together: 255 feeds with 32 each; 500 bytes each."""
+WAITING_MAX: Final = 4_096
+"""Most messages that wait for a name or for their group's beginning: their places only, 200 bytes each."""
+BROKEN_MAX: Final = 256
+"""Most entries of a group shown in its audit though they say nothing."""

@@ -1,0 +1,85 @@
+"""What a book finds out when an entry comes."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from tinyssb_node.groups.messages import Content, FeedRole, Said
+from tinyssb_node.ids import EpochKey, FeedId, MessageId
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPlace:
+    """Whose a feed is, and what for."""
+
+    member: FeedId
+    """His main feed."""
+    role: FeedRole
+    key: EpochKey | None = field(default=None, repr=False)
+    """Of the epoch; None for additions."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedKnown:
+    """Somebody says that a feed is his. Whether the feed says so too is known once its first entry is here."""
+
+    feed: FeedId
+    place: FeedPlace
+    root: MessageId | None
+    """Of the group; None: of no group that we know, or of all."""
+    changes = True
+    """Whether the feeds or the members of the group may be others now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A group can be read from now on."""
+
+    root: MessageId
+    changes = True
+
+
+@dataclass(frozen=True, slots=True)
+class Spoke:
+    """A message of a group."""
+
+    root: MessageId
+    said: Said
+
+    @property
+    def changes(self) -> bool:
+        """Whether the feeds or the members of the group may be others now."""
+        return not isinstance(self.said.message, Content)
+
+
+News: TypeAlias = FeedKnown | Joined | Spoke
+
+
+class Fault(StrEnum):
+    """What is wrong with an entry that should have been one of a group's."""
+
+    CHILD = "child"
+    """A first entry names a parent that does not name it as its feed of additions."""
+    OWNER = "owner"
+    """Somebody announces as his what is another's."""
+    SEAL = "seal"
+    """In a feed of an epoch, and not sealed with the epoch's key."""
+    BODY = "body"
+    """Sealed for us, and changed or cut off."""
+    FORM = "form"
+    """Sealed for us, and no message."""
+    FULL = "full"
+    """Forgotten, since there was too much to be kept in mind. A restart looks at it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An entry that opened for us, and says nothing that anybody could mean."""
+
+    id: MessageId
+    feed: FeedId
+    seq: int
+    author: FeedId
+    fault: Fault
+    what: str
+    """In words, for the audit."""
