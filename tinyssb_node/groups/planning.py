@@ -7,7 +7,7 @@ remembered between two plans.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from typing import Final, TypeAlias
@@ -120,6 +120,8 @@ class Plan:
     """When the next wait is over; None: nothing waits."""
     tasks: tuple[Task, ...] = ()
     """All there is to do, waiting or not."""
+    due_us: Mapping[str, int] = field(default_factory=dict)
+    """By task: when it is done, unless somebody else was faster."""
 
 
 def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, seed: bytes) -> Plan:
@@ -132,7 +134,7 @@ def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, 
     due = {task.key: since[task.key] + _wait_us(seed, me, task) for task in found}
     ready = [task for task in found if due[task.key] <= now_us]
     later = [due[task.key] for task in found if due[task.key] > now_us]
-    return Plan(ready[0].steps if ready else (), since, min(later, default=None), found)
+    return Plan(ready[0].steps if ready else (), since, min(later, default=None), found, due)
 
 
 def _wait_us(seed: bytes, me: FeedId, task: Task) -> int:

@@ -1,0 +1,71 @@
+"""What of groups outlives the program: how long tasks have been waiting, and which groups one left.
+
+Waits are kept as spans, which need no clock: what was waiting before goes on waiting where it was.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from tinyssb_node import limits
+from tinyssb_node.ids import MessageId
+from tinyssb_node.store.port import Store
+
+META: Final = "groups"
+"""Name in the store. Format: docs/formats/store.md."""
+
+
+class _Kept(msgspec.Struct, omit_defaults=True):
+    left: list[str] = []
+    """Roots of groups, in hexadecimal."""
+    waited_us: dict[str, dict[str, int]] = {}
+    """By root and task."""
+
+
+class Waits:
+    """The waits of one identity's groups."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        kept = msgspec.json.decode(store.get_meta(META) or "{}", type=_Kept)
+        self.left: set[MessageId] = {MessageId.from_hex(root) for root in kept.left}
+        """Groups that our user left."""
+        self._waited_us = {MessageId.from_hex(root): dict(each) for root, each in kept.waited_us.items()}
+        """How long tasks had been waiting at the last start."""
+        self._since_us: dict[MessageId, dict[str, int]] = {}
+        self._saved_us: int | None = None
+
+    def since_us(self, root: MessageId, now_us: int) -> Mapping[str, int]:
+        """Since when the tasks of a group have been waiting."""
+        waited = self._waited_us.pop(root, None)
+        if waited is not None:
+            self._since_us[root] = {task: now_us - each_us for task, each_us in waited.items()}
+        return self._since_us.get(root, {})
+
+    def keep(self, root: MessageId, since_us: Mapping[str, int], now_us: int) -> None:
+        """These are the tasks of a group by now."""
+        before = self._since_us.pop(root, {})
+        if since_us:
+            self._since_us[root] = dict(since_us)
+        old = self._saved_us is None or now_us - self._saved_us >= limits.GROUP_WAITS_SAVE_US
+        if before.keys() != since_us.keys() or (since_us and old):
+            self._save(now_us)
+
+    def leave(self, root: MessageId, now_us: int) -> None:
+        """Our user left a group."""
+        self.left.add(root)
+        self._save(now_us)
+
+    def come_back(self, root: MessageId, now_us: int) -> None:
+        """Our user is in it again."""
+        self.left.discard(root)
+        self._save(now_us)
+
+    def _save(self, now_us: int) -> None:
+        self._saved_us = now_us
+        waited_us = {root.hex(): dict(each) for root, each in self._waited_us.items()}
+        for root, since_us in self._since_us.items():
+            waited_us[root.hex()] = {task: max(0, now_us - at_us) for task, at_us in since_us.items()}
+        kept = _Kept(sorted(root.hex() for root in self.left), waited_us)
+        self._store.put_meta(META, msgspec.json.encode(kept).decode())

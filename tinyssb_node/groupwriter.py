@@ -1,0 +1,253 @@
+"""Writing to groups: whatever a step asks for, sealed, on the feed that it belongs on, which is made if need be.
+
+An envelope is bound to its place, so all of it happens in one go: nothing else is written in between.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from tinyssb_node import limits
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.content.tangle import Place
+from tinyssb_node.events import EntryAppended
+from tinyssb_node.feeds.children import (
+    END,
+    ChildMade,
+    ChildOf,
+    EntryType,
+    serialize_child_made,
+    serialize_child_of,
+    serialize_continued,
+)
+from tinyssb_node.feeds.layout import packet_count
+from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
+from tinyssb_node.groups.book import Book
+from tinyssb_node.groups.drafting import draft_add, draft_exclude, draft_init
+from tinyssb_node.groups.identity import GroupKeys
+from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.messages import AddMember, GroupMessage
+from tinyssb_node.groups.planning import Add, Begin, Exclude, Step
+from tinyssb_node.groups.sealing import Sealer
+from tinyssb_node.ids import EpochKey, FeedId, MessageId
+from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
+
+_UNDRAWN: Final = EpochKey(b"\x01" * EpochKey.SIZE)
+"""In the place of a key that is drawn when it is needed: all are of one length."""
+_NO_ID: Final = MessageId(bytes(MessageId.SIZE))
+
+
+class Pen(Protocol):
+    """What the node lends to whoever writes feeds of ours."""
+
+    @property
+    def main(self) -> SigningKey:
+        """Of our main feed."""
+        ...
+
+    def write(self, key: SigningKey, content: bytes, type_: int | None = None) -> EntryAppended:
+        """Append an entry to a feed of ours, which becomes one by that, and tell everybody."""
+        ...
+
+    def want(self, feed: FeedId, *, wanted: bool) -> bool:
+        """Fetch *feed*, or no longer. False if there is no room for it in the set."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What it takes to write something."""
+
+    messages: int
+    """Entries."""
+    packets: int
+    """Entries and the packets of their side chains."""
+    content_bytes: int
+    steps: tuple[str, ...]
+    """What they are, in order, for people."""
+
+
+class GroupWriter:
+    """Writes messages of one identity."""
+
+    def __init__(self, keys: GroupKeys, book: Book, replica: Replica, read_all: Callable[[], None]) -> None:
+        """*read_all* lets *book* read what was written."""
+        self._keys = keys
+        self._book = book
+        self._replica = replica
+        self._read_all = read_all
+        self._sealer = Sealer(keys)
+
+    # --- messages
+
+    def write(
+        self, pen: Pen, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId] = ()
+    ) -> list[EntryAppended]:
+        """Write *message*, sealed for the epoch of that key, and what announces its feed if that is new.
+
+        Returns the entries; the message's is the last. Raises what publishing does, and UnsealableError; the caller
+        takes back what was written before then.
+        """
+        if isinstance(message, AddMember):
+            self._sealer.check(message.people)
+            key, entries = self._additions(pen)
+        else:
+            key, entries = self._epoch_feed(pen, epoch)
+        seq, previous = self._replica.place(key.feed_id)
+        first = seq == 1
+        content = self._sealer.seal(message, epoch, key.feed_id, previous, first=first, known=known)
+        entries.append(pen.write(key, content))
+        self._read_all()
+        return entries
+
+    def _additions(self, pen: Pen) -> tuple[SigningKey, list[EntryAppended]]:
+        """Our feed of additions, announced to everybody."""
+        key = self._keys.additions()
+        if self._begun(key.feed_id):
+            return key, []
+        made = pen.write(
+            pen.main, serialize_child_made(ChildMade(key.feed_id, ADDITIONS_NOTE)), EntryType.CHILD_MADE
+        )
+        child = serialize_child_of(ChildOf(pen.main.feed_id, made.seq, made.id))
+        return key, [made, pen.write(key, child, EntryType.CHILD_OF)]
+
+    def _epoch_feed(self, pen: Pen, epoch: EpochKey) -> tuple[SigningKey, list[EntryAppended]]:
+        """Our feed in an epoch, announced to its members."""
+        key = self.open_key(epoch)
+        if self._begun(key.feed_id):
+            return key, []
+        _, previous = self._replica.place(pen.main.feed_id)
+        sealed = seal_announcement(key.feed_id, epoch, pen.main.feed_id, previous)
+        return key, [pen.write(pen.main, sealed)]
+
+    def open_key(self, epoch: EpochKey) -> SigningKey:
+        """That of the first of our feeds in an epoch that has not ended."""
+        for generation in range(limits.GROUP_GENERATIONS_MAX):
+            key = self._keys.epoch(epoch, generation)
+            if not self._replica.ended(key.feed_id):
+                return key
+        return key
+
+    def _begun(self, feed: FeedId) -> bool:
+        """Whether *feed* has been announced: that it is, and its first entry, are written together."""
+        return self._replica.holds(feed)
+
+    # --- steps
+
+    def do(
+        self, pen: Pen, root: MessageId, steps: Sequence[Step], text: str | None = None
+    ) -> list[EntryAppended]:
+        """Carry out *steps* in the group that begins with *root*; *text* greets those who are added."""
+        entries: list[EntryAppended] = []
+        begun: MessageId | None = None
+        known: Collection[FeedId] = ()
+        for step in steps:
+            group = self._book.groups[root].group
+            match step:
+                case Exclude(epoch, people):
+                    message = draft_exclude(group, epoch, people, feeds=self._feeds(group, epoch, people))
+                    entries += self.write(pen, message, group.view[epoch].key)
+                case Begin(previous):
+                    secret = EpochKey(self._keys.draw(EpochKey.SIZE))
+                    # Who is in the new epoch was in one of those before it, and so was who reads of it.
+                    known = frozenset[FeedId]().union(*(group.view[one].members for one in previous))
+                    init = draft_init(group, self._keys.main, secret, previous)
+                    self._book.learn(secret, root)
+                    entries += self.write(pen, init, secret)
+                    begun = entries[-1].id
+                case Add(epoch, people, old_keys):
+                    at = epoch or begun
+                    assert at is not None, "an epoch is begun before people are added to it"
+                    addition = draft_add(group, at, people, text=text, old_keys=old_keys)
+                    entries += self.write(pen, addition, addition.secret, () if epoch else known)
+        return entries
+
+    def _feeds(
+        self, group: Group, epoch: MessageId, people: Collection[FeedId]
+    ) -> dict[FeedId, tuple[FeedId, int]]:
+        """Each one's feed in an epoch, and the number of its last entry here (exclusion document v1.0)."""
+        key = group.view[epoch].key
+        feeds = {person: self._book.feed_of(person, key) for person in people}
+        return {
+            person: (feed, self._replica.frontier(feed) if self._replica.holds(feed) else 0)
+            for person, feed in feeds.items()
+            if feed is not None
+        }
+
+    def end(self, pen: Pen, feed: SigningKey) -> EntryAppended:
+        """Say that nothing more will come in a feed of ours."""
+        return pen.write(feed, serialize_continued(END), EntryType.CONTINUED)
+
+    # --- costs
+
+    def cost(self, root: MessageId, steps: Sequence[Step], text: str | None = None) -> Cost:
+        """What it takes to carry out *steps*, worked out without writing anything."""
+        group = self._book.groups[root].group
+        bill = _Bill(self)
+        known: Collection[FeedId] = ()
+        for step in steps:
+            match step:
+                case Exclude(epoch, people):
+                    message = draft_exclude(group, epoch, people, feeds=self._feeds(group, epoch, people))
+                    bill.add("exclude", message, group.view[epoch].key)
+                case Begin(previous):
+                    known = frozenset[FeedId]().union(*(group.view[one].members for one in previous))
+                    bill.add("begin", draft_init(group, self._keys.main, _UNDRAWN, previous), _UNDRAWN)
+                case Add(None, people, _):
+                    bill.add(f"add {len(people)}", _unbegun(group, people, text), _UNDRAWN, known)
+                case Add(epoch, people, old_keys):
+                    assert epoch is not None, "the case before"
+                    addition = draft_add(group, epoch, people, text=text, old_keys=old_keys)
+                    bill.add(f"add {len(people)}", addition, addition.secret)
+        return bill.total()
+
+    def size_of(
+        self, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId], begun: set[FeedId]
+    ) -> tuple[int, int]:
+        """Bytes of content of *message*, and how many entries announce its feed, which is in *begun* from then on."""
+        if isinstance(message, AddMember):
+            feed, announcing, first = self._keys.additions().feed_id, 2, False
+        else:
+            feed, announcing = self.open_key(epoch).feed_id, 1
+            first = feed not in begun and not self._begun(feed)
+        new = feed not in begun and not self._begun(feed)
+        begun.add(feed)
+        return self._sealer.size(message, first=first, known=known), announcing if new else 0
+
+
+class _Bill:
+    """Adds up a cost."""
+
+    def __init__(self, writer: GroupWriter) -> None:
+        self._writer = writer
+        self._begun: set[FeedId] = set()
+        self._lines: list[tuple[str, int]] = []
+
+    def add(self, name: str, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId] = ()) -> None:
+        """One message more."""
+        size, announcing = self._writer.size_of(message, epoch, known, self._begun)
+        self._lines += [("announce", limits.CONTENT_SIZE)] * announcing
+        self._lines.append((name, size))
+
+    def total(self) -> Cost:
+        """All of them."""
+        return Cost(
+            len(self._lines),
+            sum(packet_count(size, CHILD_DIALECT) for _, size in self._lines),
+            sum(size for _, size in self._lines),
+            tuple(name for name, _ in self._lines),
+        )
+
+
+def _unbegun(group: Group, people: Collection[FeedId], text: str | None) -> AddMember:
+    """An addition to an epoch that is not begun, as long as it will be."""
+    return AddMember(
+        secret=_UNDRAWN,
+        group=group.group,
+        root=group.root,
+        creator=group.said(group.root).author,
+        people=tuple(people),
+        group_tangle=Place(group.root, (_NO_ID,)),
+        members_tangle=Place(_NO_ID, (_NO_ID,)),
+        text=text,
+    )
