@@ -106,6 +106,7 @@ class Scribe:
         self.shelf = Shelf()
         self.book = Book(self.keys, self.shelf)
         self.since: dict[str, int] = {}
+        self._root: MessageId | None = None
 
     @property
     def me(self) -> FeedId:
@@ -114,9 +115,10 @@ class Scribe:
 
     @property
     def root(self) -> MessageId:
-        """First message of the only group that he knows."""
-        (root,) = self.book.groups
-        return root
+        """First message of the group that he knew first."""
+        if self._root is None:
+            self._root = next(iter(self.book.groups))
+        return self._root
 
     @property
     def group(self) -> Group:

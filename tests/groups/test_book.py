@@ -1,36 +1,72 @@
-"""What a book makes of entries, whatever order they come in."""
+"""What a book makes of entries, whatever order they come in, and whoever wrote them."""
 
-from tests.groups.shelf import begin, meet
+from collections.abc import Callable, Sequence
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.groups.shelf import Scribe, Shelf, begin, keys_of, meet
+from tinyssb_node.feeds.children import (
+    ChildMade,
+    EntryType,
+    serialize_child_made,
+)
+from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
 from tinyssb_node.groups.book import Book
-from tinyssb_node.groups.content import text_of
+from tinyssb_node.groups.content import name, post, text_of
+from tinyssb_node.groups.drafting import draft_add, draft_content, draft_first, draft_init
+from tinyssb_node.groups.identity import GroupKeys
+from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.messages import Content, FeedRole
-from tinyssb_node.groups.planning import exclude
+from tinyssb_node.groups.news import FeedKnown, Joined, Spoke
+from tinyssb_node.groups.planning import GroupRefusalError, Step, add, exclude
+from tinyssb_node.groups.reading import SealedEntry
+from tinyssb_node.groups.tiny import encode
+from tinyssb_node.ids import FeedId, MessageId
 
 NAMES = "abcd"
 
 
-def texts(book: Book) -> dict[object, list[str | None]]:
-    """What is said in each group, in its order."""
-    return {
-        root: [
-            text_of(line.said.message)
-            for line in held.group.audit()
-            if isinstance(line.said.message, Content) and line.flaw is None
-        ]
-        for root, held in book.groups.items()
-    }
+def texts(book: Book, root: MessageId) -> list[str | None]:
+    """What is said in a group and counts, in its order."""
+    return [
+        text_of(line.said.message)
+        for line in book.groups[root].group.audit()
+        if isinstance(line.said.message, Content) and line.flaw is None
+    ]
 
 
-def state(book: Book, feeds: set[object]) -> object:
+def state(book: Book, feeds: Sequence[FeedId]) -> object:
     """All that a book says of its groups."""
     return (
         {
             root: (held.id, held.creator, held.name, held.group.view, held.group.audit(), held.broken)
             for root, held in book.groups.items()
         },
-        {feed: book.role_of(feed) for feed in feeds},  # type: ignore[arg-type] # feed ids
+        {feed: book.role_of(feed) for feed in feeds},
         {root: (sorted(book.keys_of(root)), book.people_of(root)) for root in book.groups},
     )
+
+
+def read(keys: GroupKeys, entries: Sequence[SealedEntry]) -> object:
+    """What the identity makes of entries that come in this order, all of which are in the store before."""
+    shelf = Shelf(entries)
+    book = Book(keys, shelf)
+    shelf.read(book)
+    return state(book, sorted(shelf.feeds))
+
+
+def read_one_by_one(keys: GroupKeys, entries: Sequence[SealedEntry]) -> object:
+    """The same, if each comes into the store when it is taken, or again."""
+    shelf = Shelf()
+    book = Book(keys, shelf)
+    for entry in entries:
+        shelf.put([entry])
+        shelf.ahead.append(entry)
+        shelf.read(book)
+    return state(book, sorted(shelf.feeds))
 
 
 def test_members_read_what_members_write() -> None:
@@ -42,13 +78,169 @@ def test_members_read_what_members_write() -> None:
     c.say("without d")
     meet(*scribes)
     for scribe in (a, b, c):
-        assert texts(scribe.book)[a.root] == ["hello", "without d"]
+        assert texts(scribe.book, a.root) == ["hello", "without d"]
         assert scribe.prefers == a.prefers
         assert not scribe.book.counts
-    assert texts(d.book)[a.root] == ["hello"]
+    assert texts(d.book, a.root) == ["hello"]
     assert len(d.group.view.epochs) == 1
-    group = a.group
-    place = b.book.role_of(c.keys.epoch(group.view[c.prefers].key).feed_id)
+    place = b.book.role_of(c.keys.epoch(a.group.view[c.prefers].key).feed_id)
     assert place is not None
     assert (place.member, place.role) == (c.me, FeedRole.EPOCH)
     assert b.book.feed_of(a.me, None) == a.keys.additions().feed_id
+
+
+def test_news_say_what_to_fetch_and_what_was_said() -> None:
+    a, b = Scribe("a"), Scribe("b")
+    root = a.create()
+    a.do([*add(a.group, a.me, [b.me])])
+    news = b.receive(a.shelf.entries)
+    known = {(one.place.role, one.feed) for one in news if isinstance(one, FeedKnown)}
+    first = a.group.view[root].key
+    additions = a.keys.additions().feed_id
+    assert known == {(FeedRole.ADDITIONS, additions), (FeedRole.EPOCH, a.keys.epoch(first).feed_id)}
+    assert [one.root for one in news if isinstance(one, Joined)] == [root]
+    assert sorted(one.said.seq for one in news if isinstance(one, Spoke)) == [1, 2, 3]
+    assert all(one.changes for one in news)
+    (spoke,) = [one for one in b.receive([a.say("hi")]) if isinstance(one, Spoke)]
+    assert not spoke.changes
+    assert isinstance(spoke.said.message, Content)
+    assert text_of(spoke.said.message) == "hi"
+
+
+def test_a_feed_is_worth_fetching_before_anything_of_it_is_here() -> None:
+    a, b = begin("a", "b")
+    entry = b.say("first")
+    news = a.receive(one for one in b.shelf.entries if one.feed != entry.feed)
+    (known,) = [one for one in news if isinstance(one, FeedKnown)]
+    assert (known.feed, known.root) == (entry.feed, a.root)
+    key = a.group.view[a.root].key
+    assert a.book.feed_of(b.me, key) == entry.feed
+    assert a.book.role_of(entry.feed) is None
+    a.receive([entry])
+    assert a.book.role_of(entry.feed) == known.place
+
+
+def test_who_lost_all_but_his_seed_finds_the_groups_that_he_made() -> None:
+    a = Scribe("a")
+    root = a.create()
+    a.say("alone")
+    lost = [entry for entry in a.shelf.entries if entry.feed != a.keys.additions().feed_id]
+    shelf = Shelf(lost)
+    book = Book(keys_of("a"), shelf)
+    shelf.read(book)
+    assert texts(book, root) == ["alone"]
+
+
+def test_the_last_name_by_a_member_holds() -> None:
+    a, b = begin("a", "b")
+    assert a.book.groups[a.root].name is None
+    key = a.group.view[a.root].key
+    b.write(draft_content(b.group, *name("walks")), key)
+    meet(a, b)
+    assert a.book.groups[a.root].name == "walks"
+    a.write(draft_content(a.group, *name("long walks")), key)
+    meet(a, b)
+    assert b.book.groups[a.root].name == "long walks"
+
+
+# --- in any order
+
+
+def attempt(chance: Random, scribe: Scribe, steps: Callable[[], tuple[Step, ...]]) -> None:
+    """Write what is asked for, or stop in the middle of it; or nothing, if it is against the rules."""
+    try:
+        wanted = steps()
+    except GroupRefusalError:
+        return
+    scribe.do(wanted[: chance.randint(1, len(wanted))] if chance.random() < 0.2 else wanted)
+
+
+def mischief(chance: Random, scribe: Scribe, scribes: list[Scribe]) -> None:
+    """Somebody writes what he should not."""
+    key = scribe.group.view[scribe.prefers].key
+    mine, other = scribe.open_epoch(key), chance.choice(scribes)
+    _, prev = scribe.shelf.place(scribe.me)
+    match chance.randrange(10):
+        case 0:  # announces another's feed
+            feed = other.keys.epoch(key).feed_id
+            scribe.append(scribe.me, 0, seal_announcement(feed, key, scribe.me, prev))
+        case 1:  # says another's feed of additions is his
+            made = ChildMade(other.keys.additions().feed_id, ADDITIONS_NOTE)
+            scribe.append(scribe.me, EntryType.CHILD_MADE, serialize_child_made(made))
+        case 2:  # writes what nobody can read
+            feed = chance.choice([mine, scribe.me, scribe.open_additions()])
+            scribe.append(feed, chance.choice([0, 1, 2, 5]), chance.randbytes(chance.choice([48, 200])))
+        case 3:  # begins the group a second time, in its epoch
+            scribe.write_plain(mine, encode(draft_first(key)), [epoch_slot(key)])
+        case 4:  # begins an epoch with the key of another one
+            scribe.write(draft_init(scribe.group, scribe.me, key, [scribe.root]))
+        case 5:  # seals it and changes it
+            sealed = scribe.seal(mine, chance.randbytes(40), [epoch_slot(key)])
+            scribe.append(mine, 1, sealed[:-1] + bytes([sealed[-1] ^ 1]))
+        case 6:  # seals what is no message
+            scribe.write_plain(mine, chance.randbytes(40), [epoch_slot(key)])
+        case 7:  # says that the key is of another group of his
+            root = scribe.write(draft_first(scribe.draw_key())).id
+            message = draft_add(scribe.book.groups[root].group, root, [other.me])
+            plain = encode(message).replace(message.secret, key)
+            slot = scribe.keys.own if other is scribe else scribe.keys.member(other.me)
+            assert slot is not None
+            scribe.write_plain(scribe.open_additions(), plain, [slot])
+        case 8:  # adds on a feed of the epoch
+            message = draft_add(scribe.group, scribe.prefers, [other.me])
+            scribe.write_plain(mine, encode(message), [epoch_slot(key)])
+        case _:  # says something on the feed of additions
+            content = draft_content(scribe.group, *post("nonsense"))
+            scribe.write_plain(scribe.open_additions(), encode(content), [epoch_slot(key)])
+
+
+def happen(chance: Random, scribe: Scribe, scribes: list[Scribe], bad: float) -> None:
+    """Something happens to somebody."""
+    if not scribe.book.groups or scribe.group.view.preference(scribe.me).epoch is None:
+        return
+    group, me = scribe.group, scribe.me
+    inside = sorted(group.view[scribe.prefers].members - {me})
+    outside = sorted(other.me for other in scribes if other.me not in inside and other is not scribe)
+    if chance.random() < bad:
+        mischief(chance, scribe, scribes)
+        return
+    match chance.choice(["add", "exclude", "say", "say", "name", "act"]):
+        case "add" if outside:
+            attempt(chance, scribe, lambda: add(group, me, chance.sample(outside, 1)))
+        case "exclude" if inside:
+            attempt(chance, scribe, lambda: exclude(group, me, chance.sample(inside, 1)))
+        case "say":
+            scribe.say(f"{len(scribe.shelf.entries)}")
+        case "name":
+            key = group.view[scribe.prefers].key
+            scribe.write(draft_content(group, *name(f"name {len(scribe.shelf.entries)}")), key)
+        case _:
+            scribe.act(10**12)
+
+
+def history(seed: int, *, bad: float, length: int = 12) -> list[Scribe]:
+    """A group over which chance reigned, in pieces."""
+    chance = Random(seed)
+    founders = chance.randint(2, 4)
+    scribes = begin(*NAMES[:founders])
+    scribes += [Scribe(each) for each in NAMES[founders:]]
+    for _ in range(length):
+        happen(chance, chance.choice(scribes), scribes, bad)
+        if chance.random() < 0.4:
+            meet(*chance.sample(scribes, 2))
+    return scribes
+
+
+@pytest.mark.parametrize("bad", [0.0, 0.5])
+@given(seed=st.integers(0, 10_000), chance=st.randoms(use_true_random=False))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_a_book_depends_on_the_entries_only(bad: float, seed: int, chance: Random) -> None:
+    scribes = history(seed, bad=bad)
+    entries = list({one.id: one for scribe in scribes for one in scribe.shelf.entries}.values())
+    some = entries if chance.random() < 0.7 else chance.sample(entries, len(entries) // 2)
+    keys = chance.choice(scribes).keys
+    expected = read(keys, some)
+    shuffled = [*some, *chance.sample(some, len(some) // 3)]
+    chance.shuffle(shuffled)
+    assert read(keys, shuffled) == expected
+    assert read_one_by_one(keys, shuffled) == expected

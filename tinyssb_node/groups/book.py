@@ -287,8 +287,11 @@ class Book:
             if opens_first(unread.head, unread.context, slot):
                 self._unread.pop(ref, None)
                 self._read_again(ref)
-        for feed in self._feeds.of_epoch(key):
-            self._source.again(feed)
+        if (
+            len(self._ring.roots_of(key)) > 1
+        ):  # somebody lies: its feeds and additions were read for another group
+            for feed in (*self._feeds.with_key(key), *self._feeds.with_key(None)):
+                self._source.again(feed)
 
     def _try_on_person(self, person: FeedId) -> None:
         """Somebody is named in a group: see whether he announced feeds to us, and who waits for his name."""
@@ -301,8 +304,9 @@ class Book:
                 theirs.pop(seq, None)
         self._wake(person[: group_limits.SHORT_NAME_SIZE])
 
-    def _wait(self, ref: _Ref, lacks: Lacks) -> None:
-        for id_ in lacks.ids:
+    def _wait(self, ref: _Ref, ids: Iterable[bytes]) -> None:
+        """Read an entry again when one of *ids* is known: a first message, or how a main feed begins."""
+        for id_ in ids:
             refs = self._waiting.setdefault(id_, {})
             if ref not in refs:
                 if self._waits >= group_limits.WAITING_MAX:
@@ -382,7 +386,7 @@ class Book:
         self._name([place.member], entry.id)
         self._add(entry.id, entry, place, message)
         for key in self._ring.keys_of(entry.id):
-            for feed in self._feeds.of_epoch(key):
+            for feed in self._feeds.with_key(key):
                 self._source.again(feed)
         self._wake(entry.id)
 
@@ -394,13 +398,16 @@ class Book:
             self._spoil(entry, [root], Fault.FORM, error)
             return
         if isinstance(message, Lacks):
-            self._wait((entry.feed, entry.seq), message)
+            self._wait((entry.feed, entry.seq), message.ids)
         else:
             self._add(root, entry, place, message)
 
     def _read_addition(self, entry: SealedEntry, place: FeedPlace) -> None:
         """Read an entry of an additions feed, which may be sealed for any of our groups, or for us."""
-        if any(entry.id in held.group for held in self.groups.values()):
+        if any(_added(held.group, entry.id) for held in self.groups.values()):
+            return
+        if len(entry.content) < group_limits.ENVELOPE_MIN_SIZE:
+            self.counts[Fault.SEAL] += 1
             return
         context, ref = context_of(entry.feed, entry.prev), (entry.feed, entry.seq)
         me = self._keys.main
@@ -430,7 +437,7 @@ class Book:
         if isinstance(message, Lacks):
             for secret in message.secrets:
                 self._learn(secret.key, secret.root, place.member)
-            self._wait((entry.feed, entry.seq), message)
+            self._wait((entry.feed, entry.seq), message.ids)
         elif isinstance(message, AddMember):
             for one in (message.secret, *message.old_secrets):
                 self._learn(one, message.root, place.member)
@@ -460,8 +467,15 @@ class Book:
         broken = Broken(entry.id, entry.feed, entry.seq, place.member, fault, str(what))
         for root in roots:
             held = self.groups.get(root)
-            if held is not None and not held.spoil(broken):
+            if held is None:
+                self._wait((entry.feed, entry.seq), [root])
+            elif not held.spoil(broken):
                 self.counts[Fault.FULL] += 1
+
+
+def _added(group: Group, id_: MessageId) -> bool:
+    """Whether a group has an addition. What else stands on an additions feed may be of several groups."""
+    return id_ in group and isinstance(group.said(id_).message, AddMember)
 
 
 def _unbox(

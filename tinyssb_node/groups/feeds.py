@@ -33,7 +33,7 @@ class Feeds:
         self._of: dict[tuple[FeedId, EpochKey | None], dict[FeedId, int]] = {}
         """By member and key: feeds that he claims, and that do not say otherwise, with the entry that claims them."""
         self._placed: dict[FeedId, FeedPlace] = {}
-        self._by_key: dict[EpochKey, list[FeedId]] = {}
+        self._by_key: dict[EpochKey | None, list[FeedId]] = {}
 
     def claim(self, feed: FeedId, claim: Claim) -> bool:
         """Somebody says that *feed* is his. False: that was known, or he has too many."""
@@ -62,15 +62,14 @@ class Feeds:
     def place(self, feed: FeedId, place: FeedPlace) -> None:
         """It is so."""
         self._placed[feed] = place
-        if place.key is not None:
-            self._by_key.setdefault(place.key, []).append(feed)
+        self._by_key.setdefault(place.key, []).append(feed)
 
     def role_of(self, feed: FeedId) -> FeedPlace | None:
         """Whose *feed* is; None unless he and the feed say so."""
         return self._placed.get(feed)
 
-    def of_epoch(self, key: EpochKey) -> list[FeedId]:
-        """Feeds in the epoch with that key."""
+    def with_key(self, key: EpochKey | None) -> list[FeedId]:
+        """Feeds in the epoch with that key; for None those of additions."""
         return self._by_key.get(key, [])
 
     def feed_of(self, member: FeedId, key: EpochKey | None) -> FeedId | None:
