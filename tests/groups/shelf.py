@@ -86,6 +86,11 @@ class Shelf:
         return news
 
 
+def seed_of(name: str) -> bytes:
+    """The seed of somebody with that name."""
+    return hashlib.sha256(f"seed/{name}".encode()).digest()
+
+
 def keys_of(name: str) -> GroupKeys:
     """The keys of somebody with that name; what he draws is the same each time."""
     drawn = 0
@@ -95,7 +100,7 @@ def keys_of(name: str) -> GroupKeys:
         drawn += 1
         return hashlib.shake_256(f"draw/{name}/{drawn}".encode()).digest(size)
 
-    return GroupKeys(hashlib.sha256(f"seed/{name}".encode()).digest(), draw)
+    return GroupKeys(seed_of(name), draw)
 
 
 class Scribe:

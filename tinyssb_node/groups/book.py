@@ -115,6 +115,15 @@ class Book:
                 self._read(entry, place)
         return self._finish()
 
+    def restart(self) -> None:
+        """Forget everything, and have it handed out once more: what was taken may have been taken back since."""
+        self._won.clear()
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._clear()
+        self._source.restart()
+
     def _read(self, entry: SealedEntry, place: FeedPlace) -> None:
         if place.key is None:
             self._read_addition(entry, place)
@@ -231,8 +240,7 @@ class Book:
             self._feeds.place(first.feed, best.place)
             self._source.again(first.feed)
         elif placed != best.place:
-            self._clear()
-            self._source.restart()
+            self._begin_anew()
 
     def _fault_of(self, claim: Claim, first: SealedEntry) -> Fault | None:
         """What is wrong with a claim on a feed that begins like that."""
