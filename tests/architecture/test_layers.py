@@ -14,10 +14,16 @@ SHELL = (
     "tinyssb_node.sim",
     "tinyssb_node.faces",
     "tinyssb_node.catalog",
+    "tinyssb_node.pzp",
     "tinyssb_node.store",
 )
 """What may reach the world; everything else in the node is pure."""
-PURE_IN_SHELL = {"tinyssb_node.store.port", "tinyssb_node.store.memory"}
+PURE_IN_SHELL = {
+    "tinyssb_node.pzp.database",
+    "tinyssb_node.pzp.memory",
+    "tinyssb_node.store.port",
+    "tinyssb_node.store.memory",
+}
 """What is pure all the same."""
 
 

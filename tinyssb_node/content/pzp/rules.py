@@ -35,7 +35,7 @@ class Case:
     message: Message
     tangle: Tangle
     """What is known of the tangle; empty: the message has to be its root."""
-    keys: Container[str]
+    keys: Container[str] = ()
     """The keys of the message's group, as far as they are known."""
     metadata: dict[str, Json] = field(init=False)
     """The metadata; nothing, if it is no object."""
@@ -51,8 +51,13 @@ class Case:
         message: object = self.message  # whatever JSON said
         metadata = message.get("metadata") if isinstance(message, dict) else None
         self.metadata = metadata if isinstance(metadata, dict) else {}
+        self.offer(self.tangle)
+
+    def offer(self, tangle: Tangle) -> None:
+        """Offer the message for *tangle*, be it the first one or another."""
+        self.tangle = tangle
         tangles = self.metadata.get("tangles")
-        place = tangles.get(self.tangle.root) if isinstance(tangles, dict) else None
+        place = tangles.get(tangle.root) if isinstance(tangles, dict) else None
         self.place = place if isinstance(place, dict) else {}
 
     @property

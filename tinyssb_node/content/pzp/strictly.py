@@ -127,8 +127,9 @@ def identity(case: Case) -> None:
             raise errors.NotTextError(f"{fields.payload}.nonce", said.get("nonce"))
     signer, prev = case.message[fields.author], case.place.get("prev")
     if not founds and isinstance(prev, list):
-        members = case.tangle.keys_before(one for one in prev if isinstance(one, str))
-        if signer not in members:
+        known = (one for one in prev if isinstance(one, str))
+        limit = limits.ANCESTORS_SEARCHED_MAX
+        if not (isinstance(signer, str) and case.tangle.added_before(signer, known, limit=limit)):
             raise errors.NotMemberError(
                 fields.author, signer, f"{case.tangle.root}, by what the message follows"
             )

@@ -6,6 +6,7 @@ links that name it are known.
 
 from collections import deque
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,7 +41,10 @@ def in_locale_order(hashes: Iterable[str]) -> list[str]:
 class Tangle:
     """The messages of one root that are known."""
 
-    __slots__ = ("_adds", "_by_depth", "_deepest", "_depths", "_followed", "_prev", "_tips", "facts", "root")
+    __slots__ = (
+        "_adds", "_by_depth", "_deepest", "_depths", "_first_added", "_followed", "_passed", "_prev", "_tips", "facts",
+        "root",
+    )  # fmt: skip
 
     def __init__(self, root: str) -> None:
         self.root: Final = root
@@ -50,9 +54,14 @@ class Tangle:
         self._prev: dict[str, tuple[str, ...]] = {}
         self._by_depth: dict[int, list[str]] = {}
         self._deepest = 0
-        self._followed: set[str] = set()
+        self._followed: dict[str, int] = {}
+        """By how many messages, for each that some message follows, known or not."""
+        self._passed: set[str] = set()
+        """What is followed by messages that are gone, which others follow."""
         self._tips: set[str] = set()
         self._adds: dict[str, str] = {}
+        self._first_added: dict[str, int] = {}
+        """For each key the smallest depth at which it is added."""
 
     def add_root(self, facts: RootFacts, adds: str | None = None) -> None:
         """Add the root. *adds* is the key that it adds, if it founds an identity. A second time changes nothing."""
@@ -60,9 +69,16 @@ class Tangle:
             self.facts = facts
             self._enter(self.root, 0, (), adds)
 
-    def add(self, message: str, depth: int, prev: Iterable[str], adds: str | None = None) -> None:
-        """Add a message that was checked, by its id; a second time changes nothing."""
+    def add(
+        self, message: str, depth: int, prev: Iterable[str], adds: str | None = None, *, passed: bool = False
+    ) -> None:
+        """Add a message that was checked, by its id; a second time changes nothing.
+
+        One that is *passed* is no tip: something follows it by way of messages that were here and are gone.
+        """
         if message not in self._depths:
+            if passed:
+                self._passed.add(message)
             self._enter(message, depth, tuple(prev), adds)
 
     def _enter(self, message: str, depth: int, prev: tuple[str, ...], adds: str | None) -> None:
@@ -70,12 +86,56 @@ class Tangle:
         self._prev[message] = prev
         self._deepest = max(self._deepest, depth)
         self._by_depth.setdefault(depth, []).append(message)
-        self._followed.update(prev)
+        for one in prev:
+            self._followed[one] = self._followed.get(one, 0) + 1
         self._tips.difference_update(prev)
-        if message not in self._followed:
+        self._tips.discard(self.root)
+        if self._is_tip(message):
             self._tips.add(message)
         if adds is not None:
             self._adds[message] = adds
+            self._first_added[adds] = min(depth, self._first_added.get(adds, depth))
+
+    def remove(self, message: str) -> list[str]:
+        """Take away a message that is known and not the root.
+
+        If it was a tip, what no other message follows is one again. Otherwise something later still follows what it
+        followed, though the links between are gone: of that, what is known is returned, to be ``passed`` from now on.
+        """
+        assert message != self.root, "without its root a tangle is none"
+        depth = self._depths.pop(message)
+        beside = self._by_depth[depth]
+        beside.remove(message)
+        if not beside:
+            del self._by_depth[depth]
+            self._deepest = max(self._by_depth, default=0) if depth == self._deepest else self._deepest
+        self._forget_key(message, depth)
+        prev = self._prev.pop(message)
+        for one in prev:
+            self._followed[one] -= 1
+            if not self._followed[one]:
+                del self._followed[one]
+        self._passed.discard(message)
+        if message not in self._tips:
+            known = [one for one in prev if one in self._depths and one != self.root]
+            self._passed.update(known)
+            return known
+        self._tips.discard(message)
+        self._tips.update(one for one in prev if one in self._depths and self._is_tip(one))
+        return []
+
+    def _is_tip(self, message: str) -> bool:
+        if message == self.root:
+            return len(self._depths) == 1  # all others follow it, be it by links that are not here
+        return message not in self._followed and message not in self._passed
+
+    def _forget_key(self, message: str, depth: int) -> None:
+        added = self._adds.pop(message, None)
+        if added is not None and depth == self._first_added[added]:
+            del self._first_added[added]
+            others = [self._depths[one] for one, key in self._adds.items() if key == added]
+            if others:
+                self._first_added[added] = min(others)
 
     def __contains__(self, message: object) -> bool:
         return message in self._depths
@@ -91,12 +151,12 @@ class Tangle:
     @property
     def tips(self) -> frozenset[str]:
         """What no known message follows, whatever the order of arrival."""
-        return frozenset(self._tips)
+        return frozenset(self._tips or self._by_depth.get(self._deepest, []))
 
     @property
-    def keys(self) -> frozenset[str]:
+    def keys(self) -> AbstractSet[str]:
         """Every key that a message of this identity has added."""
-        return frozenset(self._adds.values())
+        return self._first_added.keys()
 
     def depth(self, message: str) -> int | None:
         """The depth of *message*; None if it is not known."""
@@ -113,7 +173,7 @@ class Tangle:
     def place_of_next(self) -> tuple[int, tuple[str, ...]]:
         """Depth and ``prev`` of a message written now: the tips and all messages at the lipmaa depth."""
         depth = self.max_depth + 1
-        return depth, tuple(sorted(self._tips.union(self._by_depth.get(lipmaa_depth(depth), ()))))
+        return depth, tuple(sorted(self.tips.union(self._by_depth.get(lipmaa_depth(depth), ()))))
 
     def topological(self) -> list[str]:
         """All messages, none before what it follows: by depth, then in the original's order."""
@@ -127,13 +187,35 @@ class Tangle:
     def path_to_root(self, message: str) -> list[str]:
         """From *message*, which is left out, by the least deep predecessors to the root, or as far as is known."""
         path: list[str] = []
-        while known := [one for one in self.prev(message) if one in self._depths]:
-            least = min(self._depths[one] for one in known)
-            if least >= self._depths[message]:
-                break
-            message = in_locale_order(one for one in known if self._depths[one] == least)[0]
-            path.append(message)
+        step = self._step(message)
+        while step is not None:
+            path.append(step)
+            step = self._step(step)
         return path
+
+    def _step(self, message: str) -> str | None:
+        """The next message on the path to the root; None where it ends."""
+        known = [one for one in self.prev(message) if one in self._depths]
+        least = min((self._depths[one] for one in known), default=None)
+        if least is None or least >= self._depths[message]:
+            return None
+        return in_locale_order(one for one in known if self._depths[one] == least)[0]
+
+    def trail(self, messages: Iterable[str]) -> set[str]:
+        """What is on the paths of all these to the root, without themselves unless another's path has them."""
+        trail: set[str] = set()
+        for message in messages:
+            step = self._step(message)
+            while step is not None and step not in trail:
+                trail.add(step)
+                step = self._step(step)
+        return trail
+
+    def leads_others(self, message: str) -> bool:
+        """Whether the path to the root of some other message goes through *message*."""
+        if message not in self._followed:
+            return False
+        return any(message in prev and self._step(one) == message for one, prev in self._prev.items())
 
     def certificate(self, message: str) -> list[str] | None:
         """*message* and its path to the root, which prove that it is in the tangle; None if links are missing."""
@@ -158,9 +240,16 @@ class Tangle:
             return False
         return any(first in self._prev[one] for one in self.ancestors([second], above=depth))
 
-    def keys_before(self, messages: Iterable[str]) -> set[str]:
-        """The keys of an identity, as somebody knew it who knew *messages* and what they follow."""
-        return {self._adds[one] for one in self.ancestors(messages) if one in self._adds}
+    def added_before(self, key: str, messages: Iterable[str], *, limit: int | None = None) -> bool:
+        """Whether somebody who knew *messages* and what they follow knew *key* as one of this identity's.
+
+        Among them at most some *limit* of messages is searched, the nearest first, and the root, which all follow.
+        """
+        depth = self._first_added.get(key)
+        if depth is None or self._adds.get(self.root) == key:
+            return depth is not None
+        before = self.ancestors(messages, limit=limit, above=depth - 1)
+        return any(self._adds.get(one) == key for one in before)
 
     def deletable_and_erasable(self, message: str) -> tuple[list[str], list[str]]:
         """What may be deleted, and what has to keep its metadata, if all before *message* is to go.

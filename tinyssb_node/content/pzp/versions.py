@@ -68,6 +68,11 @@ V1: Final = Version(
         strictly.tips_and_lipmaa,
     ),
 )
+_OF_A_PLACE: Final = frozenset({rules.place, strictly.identity, strictly.owner, strictly.tips_and_lipmaa})
+"""What there is to ask for each tangle; all other rules ask of the message alone."""
+_OF_WHAT_IS_SAID: Final = frozenset(
+    {rules.shape, rules.payload_size, rules.payload, strictly.payload_object, strictly.identity}
+)
 VERSIONS: Final[Mapping[int, Version]] = {version.fields.v: version for version in (V1, V2)}
 """By the number in ``metadata.v``."""
 
@@ -91,9 +96,28 @@ def check(
     *keys* are those of the message's group. An empty tangle takes its root only. Nothing is added: that is ``enter``'s.
     """
     case = Case(version.fields, cast("Message", value), tangle, keys)
+    judge(version, case, strict=strict)
+    return case.id
+
+
+def judge(version: Version, case: Case, *, strict: bool) -> None:
+    """Check all of *case*. Raises a MessageError."""
     for rule in version.strict if strict else version.compat:
         rule(case)
-    return case.id
+
+
+def judge_place(version: Version, case: Case, *, strict: bool) -> None:
+    """Check *case*, which was taken for another tangle, for one more. Raises a MessageError."""
+    for rule in version.strict if strict else version.compat:
+        if rule in _OF_A_PLACE:
+            rule(case)
+
+
+def judge_said(version: Version, case: Case, *, strict: bool) -> None:
+    """Check what *case* says, all else of which was taken without it. Raises a MessageError."""
+    for rule in version.strict if strict else version.compat:
+        if rule in _OF_WHAT_IS_SAID:
+            rule(case)
 
 
 def _signed(version: Version, key: SigningKey, said: Json, metadata: dict[str, Json]) -> dict[str, Json]:

@@ -1,0 +1,29 @@
+"""Every number of the PZP database, each with its reason."""
+
+from typing import Final
+
+BUSY_S: Final = 10.0
+"""Longest wait for another process that writes the file: many of its batches."""
+CACHE_KIB: Final = 16_384
+"""Memory for pages of the file: ids come in no order, so that the index of a large file is touched everywhere."""
+CHECKPOINT_PAGES: Final = 4_096
+"""Pages of 4 KiB in the write-ahead log before they are moved into the file: 16 MiB, as in the store."""
+TANGLE_MESSAGES_MAX: Final = 250_000
+"""Messages of tangles that are in memory at a time: 150 MB at most. One tangle is there, however large."""
+TANGLES_HELD_MAX: Final = 512
+"""Tangles that are in memory at a time: more than feeds that change at once, few enough to look through."""
+PLACES_MAX: Final = 64
+"""Tangles in which a message is placed: what more it names is kept in it, and looked at by nobody."""
+WAITING_MAX: Final = 4_096
+"""Messages of a tangle that wait for what they follow there, having been taken for another one."""
+RECORDS_PAGE: Final = 256
+"""Records that a query yields unless it is told otherwise: 256 MB if all were as large as may be, 200 kB mostly."""
+GHOST_SPAN: Final = 1_000
+"""Depths for which a deleted message is remembered, so that nobody gives it to us again. PZP's programs choose theirs
+by what a feed is for; a peer that lacks so many messages has more to fetch than those."""
+GHOSTS_MAX: Final = 4_096
+"""Deleted messages of a tangle that are remembered, the deepest ones."""
+GOAL_COUNT_MAX: Final = 2**31
+"""Most messages that a goal names: more than a file has."""
+FEED_IDS_KEPT: Final = 1_024
+"""Ids of feeds that are remembered, by owner and kind: each message of a feed asks for the same."""
