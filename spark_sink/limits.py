@@ -153,6 +153,9 @@ REDUCE_ROWS: Final = 100_000
 
 ALONE_S: Final = 20.0
 """After which a cluster that has given no worker is told of: starting one takes five seconds."""
+QUERY_STARTS_MAX: Final = 3
+"""How often the stream is begun in a row without a batch between. Spark gives it up if a Python worker needs more than
+ten seconds to start, which a busy machine can make it need, and is well the next time."""
 MEMORY_MIN_MB: Final = 512
 """Least heap: Spark itself refuses less than 450 MiB."""
 JAVA_WORDS_MAX: Final = 500

@@ -48,12 +48,10 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
 
         with open_for_writing(settings.database) as database:
             work = job.Job(spark, settings, database)
-            query = work.start(once=once)
-            tell("Reading what there is." if once else "Reading. Stop with Ctrl-C.")
-            progress = _Progress(query, settings, tell, lambda: session.has_workers(spark))
+            reading = _Reading(work, settings, tell, lambda: session.has_workers(spark), once=once)
             if not once:
-                return _follow(work, query, settings, progress)
-            if _watch(query, settings, progress):
+                return _follow(work, reading)
+            if reading.watch():
                 return 0
             tell("All read. Working out what takes all logs together.")
             work.refresh.settle(lambda done, todo: tell(f"{done:8d} of {todo} hours"))
@@ -64,19 +62,66 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
             spark.stop()
 
 
-def _follow(work: "Job", query: "StreamingQuery", settings: Settings, progress: "_Progress") -> int:
+def _follow(work: "Job", reading: "_Reading") -> int:
     """Read on and on, and keep derived tables fresh beside it. Raises SinkError."""
     from spark_sink import job  # noqa: PLC0415 - as above
 
-    refresher = job.Refresher(work.refresh, query.stop)
+    refresher = job.Refresher(work.refresh, reading.stop)
     refresher.start()
     try:
-        _watch(query, settings, progress)
+        reading.watch()
     finally:
         refresher.stop()
     if refresher.error is not None:
         raise refresher.error
     return 0
+
+
+class _Reading:
+    """The stream; begun again if Spark gives it up for something that may be over."""
+
+    def __init__(
+        self,
+        work: "Job",
+        settings: Settings,
+        tell: Callable[[str], None],
+        has_workers: Callable[[], bool],
+        *,
+        once: bool,
+    ) -> None:
+        self._work = work
+        self._settings = settings
+        self._tell = tell
+        self._has_workers = has_workers
+        self._once = once
+        self.query = work.start(once=once)
+        """The query at work."""
+
+    def stop(self) -> None:
+        """End the query at work."""
+        self.query.stop()
+
+    def watch(self) -> bool:
+        """Wait until all is read, or a signal asks to end it, which is what is returned. Raises SinkError."""
+        self._tell("Reading what there is." if self._once else "Reading. Stop with Ctrl-C.")
+        left = limits.QUERY_STARTS_MAX
+        while True:
+            progress = _Progress(self.query, self._settings, self._tell, self._has_workers)
+            try:
+                return _watch(self.query, self._settings, progress)
+            except errors.JobFailedError as error:
+                left = limits.QUERY_STARTS_MAX if progress.any else left - 1
+                if left <= 0 or not _given_up(error):
+                    raise
+                self._tell(f"{error} That is what happens now.")
+            self.query = self._work.start(once=self._once)
+
+
+def _given_up(error: errors.JobFailedError) -> bool:
+    """Whether Spark gave the query up, and is itself still there."""
+    from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
+
+    return isinstance(error.__cause__, StreamingQueryException)
 
 
 def _watch(query: "StreamingQuery", settings: Settings, progress: "_Progress") -> bool:
@@ -139,6 +184,8 @@ class _Progress:
         self._has_workers = has_workers
         self._alone_at_s = time.monotonic() + limits.ALONE_S
         self._told = -1
+        self.any = False
+        """True once a batch was counted."""
 
     def look(self) -> None:
         """Look once."""
@@ -153,6 +200,7 @@ class _Progress:
         if progress is None or progress["batchId"] <= self._told or progress["numInputRows"] == 0:
             return
         self._told = int(progress["batchId"])
+        self.any = True
         self._planner.refresh()
         total = self._planner.bytes_listed()
         place = parse_offset(json.loads(progress["sources"][0]["endOffset"]))

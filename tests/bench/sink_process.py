@@ -145,7 +145,7 @@ class Sink:
 
     def _report(self) -> str:
         """What Spark said of its end, if it did: the command names the file."""
-        named = re.search(r"report is in (\S+);", self.text())
+        named = re.search(r"report is in (\S+\.failure\.txt)", self.text())
         return Path(named[1]).read_text("utf-8")[:REPORT_MAX] if named else ""
 
     def said_s(self, beginning: str) -> float | None:

@@ -5,9 +5,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JNetworkError
+from pyspark.errors import StreamingQueryException
 
 from spark_sink import limits
-from spark_sink.runner import _Progress
+from spark_sink.errors import JobFailedError
+from spark_sink.runner import _Progress, _Reading
 from spark_sink.settings import Settings
 
 
@@ -35,3 +38,44 @@ def test_a_cluster_with_workers_is_only_slow(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(limits, "ALONE_S", -1.0)
     progress(tmp_path, said, workers=True).look()
     assert said == []
+
+
+class Query:
+    """A query that ends as it is told to."""
+
+    lastProgress = None  # noqa: N815 - Spark's name
+
+    def __init__(self, end: Exception | None) -> None:
+        self._end = end
+
+    def awaitTermination(self, _seconds: float) -> bool:
+        if self._end is not None:
+            raise self._end
+        return True
+
+
+def read(tmp_path: Path, said: list[str], *queries: Query) -> bool:
+    """Read with *queries*, one after the other."""
+    left = iter(queries)
+    work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as Job.start
+    settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
+    return _Reading(work, settings, said.append, lambda: True, once=True).watch()
+
+
+def test_a_query_that_spark_gives_up_is_begun_again(tmp_path: Path) -> None:
+    said: list[str] = []
+    late = StreamingQueryException("Python worker failed to connect back.")
+    assert not read(tmp_path, said, Query(late), Query(late), Query(None))
+    assert [text.startswith("Spark stopped; its own report is in") for text in said] == [False, True, True]
+    assert "connect back" in (tmp_path / "db.sqlite.failure.txt").read_text()
+
+
+def test_a_query_that_never_counts_anything_ends(tmp_path: Path) -> None:
+    late = StreamingQueryException("Python worker failed to connect back.")
+    with pytest.raises(JobFailedError):
+        read(tmp_path, [], *[Query(late)] * limits.QUERY_STARTS_MAX)
+
+
+def test_nothing_is_begun_again_without_java(tmp_path: Path) -> None:
+    with pytest.raises(JobFailedError):
+        read(tmp_path, [], Query(Py4JNetworkError("Answer from Java side is empty")), Query(None))
