@@ -21,6 +21,14 @@ from tinyssb_node.daemon.protocol import Reply, Request, parse_reply, serialize_
 from tinyssb_node.errors import ContentTooLongError
 
 if TYPE_CHECKING:
+    from tinyssb_node.daemon.grouprows import (
+        GroupAuditRow,
+        GroupCostRow,
+        GroupEpochRow,
+        GroupRow,
+        GroupSaidRow,
+        GroupWrittenRow,
+    )
     from tinyssb_node.daemon.rows import (
         AirtimeRow,
         EntryRow,
@@ -186,6 +194,68 @@ class Client:
         if last is not None:
             arguments["last"] = last
         return Listing(self._stream("receipts", **arguments))
+
+    def group_create(self, name: str | None, people: Iterable[str] = ()) -> GroupWrittenRow:
+        """Begin a private group called *name*, with *people* (64 digits each) in it."""
+        arguments: dict[str, object] = dict(self._scope)
+        if name is not None:
+            arguments["name"] = name
+        if people := list(people):
+            arguments["people"] = people
+        return cast("GroupWrittenRow", self._ask("group_create", **arguments))
+
+    def group_add(self, group: str, people: Iterable[str], text: str | None = None) -> GroupWrittenRow:
+        """Add *people* to a group, with a greeting."""
+        arguments = self._change(group, people, text)
+        return cast("GroupWrittenRow", self._ask("group_add", **arguments))
+
+    def group_exclude(self, group: str, people: Iterable[str]) -> GroupWrittenRow:
+        """Exclude *people* from a group."""
+        return cast("GroupWrittenRow", self._ask("group_exclude", **self._change(group, people)))
+
+    def group_cost(
+        self, command: str, group: str, people: Iterable[str], text: str | None = None
+    ) -> GroupCostRow:
+        """What `group_add` or `group_exclude` would write. Nothing is written."""
+        arguments = self._change(group, people, text)
+        return cast("GroupCostRow", self._ask(command, **arguments, dry_run=True))
+
+    def group_leave(self, group: str) -> GroupWrittenRow:
+        """Leave a group."""
+        return cast("GroupWrittenRow", self._ask("group_leave", group=group, **self._scope))
+
+    def group_return(self, group: str) -> GroupWrittenRow:
+        """Take part again in a group that was left."""
+        return cast("GroupWrittenRow", self._ask("group_return", group=group, **self._scope))
+
+    def group_post(self, group: str, text: str) -> GroupWrittenRow:
+        """Say *text* to a group."""
+        return cast("GroupWrittenRow", self._ask("group_post", group=group, text=text, **self._scope))
+
+    def group_list(self) -> Listing[GroupRow]:
+        """The private groups that the node knows of."""
+        return Listing(self._stream("group_list", **self._scope))
+
+    def group_show(self, group: str) -> Listing[GroupEpochRow]:
+        """Epochs of a group; the rest of what is known of it, a ``GroupShownRow``, is the listing's result."""
+        return Listing(self._stream("group_show", group=group, **self._scope))
+
+    def group_audit(self, group: str) -> Listing[GroupAuditRow]:
+        """All messages of a group in order."""
+        return Listing(self._stream("group_audit", group=group, **self._scope))
+
+    def group_read(
+        self, group: str, *, after: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> Listing[GroupSaidRow]:
+        """What was said in a group between two places: all of it, or at most *limit*, the first ones after *after*,
+        else the last ones."""
+        given = {"after": after, "before": before, "limit": limit}
+        arguments = {name: value for name, value in given.items() if value is not None}
+        return Listing(self._stream("group_read", group=group, **arguments, **self._scope))
+
+    def _change(self, group: str, people: Iterable[str], text: str | None = None) -> dict[str, object]:
+        arguments: dict[str, object] = {"group": group, "people": list(people), **self._scope}
+        return arguments if text is None else {**arguments, "text": text}
 
     def import_packets(self, feed: str, packets: Iterable[bytes]) -> ImportedRow:
         """Follow *feed* (64 digits) and offer up to 512 of its packets, entries in order, each before its chunks."""

@@ -38,6 +38,8 @@ WAITING_SHOWN_MAX: Final = 10
 """Messages shown that wait for what they follow: the latest."""
 CHAT_TICK_S: Final = 0.25
 """Seconds between two looks for news with `--follow`: a person does not see them, and each takes 2 ms."""
+GROUP_TICK_S: Final = 1.0
+"""Seconds between two questions for news of a group with `--follow`: it is the daemon that is asked."""
 THREAD_LAST: Final = 40
 """Messages of a thread shown unless told otherwise: a screen and a half."""
 THREAD_CONTEXT: Final = 1_000

@@ -27,8 +27,10 @@ from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, MessageId
 
 if TYPE_CHECKING:
     from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.grouptalk import GroupRoom
     from tinyssb_node.content.board import Board, Operation
     from tinyssb_node.content.chat import Message, Post
+    from tinyssb_node.daemon.grouprows import GroupWrittenRow
     from tinyssb_node.daemon.rows import FollowedRow, PublishedRow, ReceiptRow
 
 
@@ -295,10 +297,7 @@ class Talk:
 
         from tinyssb_node.content.chat import Post, tips_form
 
-        if not text.strip():
-            raise NothingToSayError(
-                "There is nothing to say.", "Give a text; `-` reads it from standard input."
-            )
+        _require_text(text)
         if reply_to is not None:
             answered = self.catalog.message(reply_to)
             if answered is None or answered.conversation is None or answered.conversation != conversation:
@@ -311,6 +310,27 @@ class Talk:
         else:
             behind = self.catalog.tips(conversation)
         return Post(tips=tips_form(tuple(behind)), text=text, said_s=int(time.time()))
+
+    # --- Groups ---
+
+    def groups(self) -> list[GroupRoom] | None:
+        """Private groups as conversations, the latest first; None: the daemon, which reads them, does not run."""
+        from tinyssb_node.cli.client import DaemonError, DaemonUnreachableError
+        from tinyssb_node.cli.grouptalk import rooms
+
+        try:
+            return rooms(self.client, self.names())
+        except (DaemonError, DaemonUnreachableError):
+            self.hang_up()
+            return None
+
+    def say_to_group(self, group: str, text: str) -> GroupWrittenRow:
+        """Say *text* to the group that *group* names: its name, or digits of its id.
+
+        Raises NothingToSayError, and as ``Client.group_post`` does.
+        """
+        _require_text(text)
+        return self.client.group_post(group, text)
 
     # --- Boards ---
 
@@ -445,3 +465,9 @@ class Talk:
             # A connection that broke is of no more use: the daemon may have been started anew since.
             self.hang_up()
             raise
+
+
+def _require_text(text: str) -> None:
+    """Raises NothingToSayError."""
+    if not text.strip():
+        raise NothingToSayError("There is nothing to say.", "Give a text; `-` reads it from standard input.")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tinyssb_node.catalog.rows import BoardRow, ConversationRow, MessageRow, PersonRow
+from tinyssb_node.cli.grouptalk import GroupRoom
 from tinyssb_node.cli.people import Names
 from tinyssb_node.ids import FeedId
 
@@ -42,8 +43,10 @@ def message_json(row: MessageRow, names: Names) -> dict[str, object]:
 
 def conversation_json(row: ConversationRow, names: Names) -> dict[str, object]:
     """A conversation with its latest message."""
+    title = {"title": row.title} if isinstance(row, GroupRoom) else {}
     return {
         "name": row.name,
+        **title,
         "members": _people(row.members, names),
         "messages": row.messages,
         "last": None if row.last is None else message_json(row.last, names),

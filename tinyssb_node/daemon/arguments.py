@@ -55,17 +55,27 @@ class Arguments:
 
     def feed_id(self, name: str) -> FeedId:
         """A whole feed id. Raises BadRequestError."""
-        value = self.octets(name)
-        if len(value) != limits.FEED_ID_SIZE:
-            raise self._wrong(name, f"takes all {2 * limits.FEED_ID_SIZE} digits of a feed id")
-        if not any(value):
-            raise self._wrong(name, "takes a feed id, and that of zeros is nobody's")
-        return FeedId(value)
+        return self._feed_id(name, self._values.pop(name, None))
+
+    def feed_ids(self, name: str) -> tuple[FeedId, ...]:
+        """A list of whole feed ids, each once in what is returned; at least one. Raises BadRequestError."""
+        values = self._values.pop(name, None)
+        if not isinstance(values, list) or not 1 <= len(values) <= limits.GROUP_NAMED_MAX:
+            raise self._wrong(name, f"takes a list of 1 to {limits.GROUP_NAMED_MAX} feed ids")
+        return tuple(dict.fromkeys(self._feed_id(name, value) for value in values))
 
     def end(self) -> None:
         """Raise BadRequestError if anything is left."""
         for name in self._values:
             raise self._wrong(name[: limits.CONTROL_ID_MAX], "is not among its arguments")
+
+    def _feed_id(self, name: str, given: object) -> FeedId:
+        value = self._octets(name, given)
+        if len(value) != limits.FEED_ID_SIZE:
+            raise self._wrong(name, f"takes all {2 * limits.FEED_ID_SIZE} digits of a feed id")
+        if not any(value):
+            raise self._wrong(name, "takes a feed id, and that of zeros is nobody's")
+        return FeedId(value)
 
     def _octets(self, name: str, value: object) -> bytes:
         try:

@@ -66,6 +66,9 @@ EXITS = {
     "ambiguous_feed": Exit.USAGE,
     "unknown_entry": Exit.MISSING,
     "unknown_network": Exit.MISSING,
+    "unknown_group": Exit.MISSING,
+    "ambiguous_group": Exit.USAGE,
+    "group_refused": Exit.DATA,
     "too_long": Exit.DATA,
     "feed_forked": Exit.DATA,
     "set_full": Exit.DATA,
@@ -126,6 +129,28 @@ class UnknownNetworkError(ProblemError):
     """The node takes part in no network of this name."""
 
     code = "unknown_network"
+
+
+class UnknownGroupError(ProblemError):
+    """The node knows of no private group of this name or id."""
+
+    code = "unknown_group"
+
+
+class AmbiguousGroupError(ProblemError):
+    """Several private groups may be meant."""
+
+    code = "ambiguous_group"
+
+
+class GroupRefusedError(ProblemError):
+    """The rules of private groups do not allow it."""
+
+    code = "group_refused"
+
+
+class NoGroupsError(ProblemError):
+    """The node keeps no private groups."""
 
 
 class BadRequestError(ProblemError):

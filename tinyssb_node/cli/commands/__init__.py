@@ -15,6 +15,7 @@ MODULES: Final = {
     "attach": ("attach", "fetch"),
     "feeds": ("feeds", "log", "show", "follow", "unfollow", "goset"),
     "chat": ("chat",),
+    "group": ("group",),
     "thread": ("thread",),
     "board": ("board",),
     "people": ("alias", "contacts", "block", "unblock"),

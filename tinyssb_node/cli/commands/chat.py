@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import TYPE_CHECKING
 
 from tinyssb_node.cli import limits
@@ -39,6 +40,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--follow", action="store_true", help="go on with what comes, until Ctrl-C")
     _add_with(parser, None)
+    _add_group(parser, None)
     add_network(parser)
     add_json(parser)
     add_action = add_actions(parser, common)
@@ -50,7 +52,17 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         "--reply", metavar="ID", help="answer this message: some digits of its id, or FEED.SEQ"
     )
     _add_with(action, argparse.SUPPRESS)
-    add_action("list", list_conversations, "list conversations")
+    _add_group(action, argparse.SUPPRESS)
+    add_action("list", list_conversations, "list conversations and groups")
+
+
+def _add_group(parser: argparse.ArgumentParser, default: object) -> None:
+    parser.add_argument(
+        "--group",
+        default=default,
+        metavar="GROUP",
+        help="in this private group: its name, or digits of its id",
+    )
 
 
 def _add_with(parser: argparse.ArgumentParser, default: object) -> None:
@@ -69,6 +81,8 @@ def read(arguments: argparse.Namespace) -> int:
     from tinyssb_node.catalog.rows import PUBLIC
     from tinyssb_node.cli.talking import opened
 
+    if arguments.group is not None:
+        return _read_group(arguments)
     with opened(arguments) as talk:
         names = talk.names()
         people = [names.find(text).feed for text in arguments.people or ()]
@@ -88,12 +102,56 @@ def read(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _read_group(arguments: argparse.Namespace) -> int:
+    """Show the latest messages of a group, and what comes."""
+    import time
+
+    from tinyssb_node.cli.grouptalk import messages
+    from tinyssb_node.cli.talking import opened
+
+    _refuse_beside_group(arguments)
+    with opened(arguments) as talk:
+        names = talk.names()
+        rows = messages(talk.client, arguments.group, names, limit=min(arguments.last, limits.CHAT_LAST_MAX))
+        lines = _lines(arguments, talk, names, rows)
+        if not rows and not arguments.json:
+            print("Nothing was said yet; `tinyssb chat say --group` says something.")
+        after = 0
+        while True:
+            for row in rows:
+                _show(lines, row)
+                after = max(after, row.placed or 0)
+            if not arguments.follow:
+                return 0
+            time.sleep(limits.GROUP_TICK_S)
+            talk.catch_up()
+            lines.names = talk.names()
+            rows = messages(talk.client, arguments.group, lines.names, after=after)
+
+
+def _refuse_beside_group(arguments: argparse.Namespace) -> None:
+    """Raises UsageError where a group is named and something else that says who reads it."""
+    if arguments.people or getattr(arguments, "reply", None):
+        from tinyssb_node.cli.talk import NotInConversationError
+
+        raise NotInConversationError(
+            "A group's messages are for all its members, and answer all that was said before.",
+            "Give --group without --with and --reply.",
+        )
+
+
 def say(arguments: argparse.Namespace) -> int:
     """Say something, and name what was said."""
     from tinyssb_node.catalog.rows import PUBLIC
     from tinyssb_node.cli.talking import opened, published, text_given
 
     text = text_given(" ".join(arguments.text))
+    if arguments.group is not None:
+        from tinyssb_node.cli.commands.group import said
+
+        _refuse_beside_group(arguments)
+        with opened(arguments) as talk:
+            return said(arguments, talk.say_to_group(arguments.group, text))
     with opened(arguments) as talk:
         answered = None if arguments.reply is None else talk.find_message(arguments.reply)
         reply_to = None if answered is None else answered.id
@@ -113,7 +171,14 @@ def list_conversations(arguments: argparse.Namespace) -> int:
     from tinyssb_node.cli.talkjson import conversation_json
 
     with opened(arguments) as talk:
-        names, rows = talk.names(), talk.catalog.conversations()
+        names, groups = talk.names(), talk.groups()
+        rows = [*talk.catalog.conversations(), *(groups or ())]
+    rows.sort(key=lambda row: -(row.last.committed_us if row.last is not None else 0))
+    if groups is None:
+        print(
+            "tinyssb: Private groups are not listed: the daemon, which reads them, is not running.",
+            file=sys.stderr,
+        )
     if arguments.json:
         for row in rows:
             print(json.dumps(conversation_json(row, names)))
@@ -127,7 +192,11 @@ def list_conversations(arguments: argparse.Namespace) -> int:
 
 
 def _title(row: ConversationRow, names: Names) -> str:
-    """Who reads a conversation."""
+    """Who reads a conversation, or what the group is called."""
+    from tinyssb_node.cli.grouptalk import GroupRoom, called
+
+    if isinstance(row, GroupRoom):
+        return f"group {called(row.title, row.name)}" + (f" ({row.note})" if row.note else "")
     if not row.members:
         return "everybody"
     others = [feed for feed in row.members if not names.is_own(feed)]

@@ -11,6 +11,7 @@ from textual.content import Content
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.cli.chatlines import said
+from tinyssb_node.cli.grouptalk import GroupRoom, called, is_group
 from tinyssb_node.cli.people import ME, Names
 from tinyssb_node.cli.safetext import cells, one_line, padded, wrapped
 from tinyssb_node.cli.tui import limits
@@ -73,7 +74,9 @@ def ago(us: int) -> str:
 
 
 def conversation_title(row: ConversationRow, names: Names) -> str:
-    """What a conversation is called: who is in it besides us."""
+    """What a conversation is called: who is in it besides us, or the name of the group."""
+    if isinstance(row, GroupRoom):
+        return called(row.title, row.name)
     if row.name == PUBLIC:
         return "everybody"
     others = [name for name in (name_of(feed, names) for feed in row.members) if name != ME]
@@ -136,11 +139,12 @@ def message_page(row: MessageRow, names: Names, person: PersonRow | None, receip
     """Everything about a message, in lines of text; unescaped."""
     missing = f"; waits for {_ids(row.missing)}" if row.missing else ""
     packets = f", {row.chunks_held} of {row.chunks} packets are here" if row.chunks else ""
+    in_group = row.conversation is not None and is_group(row.conversation)
     pairs = [
         ("from", name_of(row.feed, names)),
         ("says", person.said if person is not None else None),
         ("feed", row.feed.hex()),
-        ("entry", f"{row.seq}, {row.size:,} bytes{packets}"),
+        ("entry", None if in_group else f"{row.seq}, {row.size:,} bytes{packets}"),
         ("message", row.id.hex()),
         ("came", f"{moment(row.committed_us, DATE_AND_TIME)}, {row.origin.value}"),
         ("said", None if row.said_us is None else f"{moment(row.said_us, DATE_AND_TIME)}, by its own clock"),

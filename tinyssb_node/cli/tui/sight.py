@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
+from tinyssb_node.cli.grouptalk import GroupRoom
 from tinyssb_node.cli.people import Names
 from tinyssb_node.daemon.rows import AirtimeRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
@@ -39,6 +40,8 @@ class Sight:
     asked: Asked = Asked()
     """What *messages* answers."""
     conversations: Sequence[ConversationRow] = ()
+    groups: Sequence[GroupRoom] = ()
+    """Private groups, which the daemon alone can read."""
     messages: Sequence[MessageRow] = ()
     """Of the open conversation, in the order in which they found their place."""
     referred: Mapping[MessageId, MessageRow] = field(default_factory=dict)
@@ -59,6 +62,11 @@ class Sight:
     """Latest lines of the event log, counted, the newest last."""
     log_fault: str | None = None
     """Why there are none of them, or no later ones."""
+
+    @property
+    def rooms(self) -> Sequence[ConversationRow]:
+        """All in which one can read and write: conversations, then groups."""
+        return [*self.conversations, *self.groups]
 
 
 class Source(Protocol):

@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.cli.client import Client, DaemonError, DaemonUnreachableError
 from tinyssb_node.cli.commands.events import event_folder
+from tinyssb_node.cli.grouptalk import is_group, rooms
+from tinyssb_node.cli.grouptalk import messages as group_messages
 from tinyssb_node.cli.holding import holding_text
 from tinyssb_node.cli.talk import Talk
 from tinyssb_node.cli.tui import limits
@@ -32,9 +34,11 @@ def _now_us() -> int:
 def _kept(talk: Talk, sight: Sight) -> Sight:
     """*sight* with what is kept as it is now."""
     asked, catalog = sight.asked, talk.catalog
-    messages = catalog.messages(
-        asked.conversation, before=asked.before, after=asked.after, limit=limits.MESSAGES_MAX
-    )
+    messages: Sequence[MessageRow] = sight.messages
+    if not is_group(asked.conversation):
+        messages = catalog.messages(
+            asked.conversation, before=asked.before, after=asked.after, limit=limits.MESSAGES_MAX
+        )
     here = {row.id for row in messages}
     referred = {
         id_: found
@@ -137,6 +141,7 @@ class NodeSource:
         holders = sight.holders
         if changed or self._looks % limits.LOOKS_PER_RECEIPT == 0:
             holders = self._holders(self._client, sight)
+            sight = self._grouped(self._client, sight)
         return dataclasses.replace(
             sight,
             away=None,
@@ -164,6 +169,25 @@ class NodeSource:
             return {}
         return {own[row["id"]]: holding_text(row, name, sight.now_us) for row in rows if row["id"] in own}
 
+    def _grouped(self, client: Client, sight: Sight) -> Sight:
+        """*sight* with the groups, and what was said in one that is open."""
+        asked, messages = sight.asked, sight.messages
+        try:
+            groups = rooms(client, sight.names)[: limits.PEOPLE_MAX]
+            if is_group(asked.conversation):
+                messages = group_messages(
+                    client,
+                    asked.conversation,
+                    sight.names,
+                    before=asked.before,
+                    after=None if asked.before is not None else asked.after,
+                    limit=limits.MESSAGES_MAX,
+                )
+        except DaemonError:
+            # An older daemon does not know; what else it knows is shown all the same.
+            return sight
+        return dataclasses.replace(sight, groups=groups, messages=messages)
+
     def _hang_up(self) -> None:
         if self._client is not None:
             self._client.close()
@@ -184,7 +208,13 @@ class NodeSource:
 
     def say(self, conversation: str, text: str, reply_to: MessageId | None = None) -> None:
         """Publish a message in a conversation. Raises LocalError."""
-        self._do(lambda talk: talk.say(text, conversation, reply_to))
+
+        def publish(talk: Talk) -> object:
+            if is_group(conversation):
+                return talk.say_to_group(conversation, text)
+            return talk.say(text, conversation, reply_to)
+
+        self._do(publish)
 
     def tell(self, people: Sequence[FeedId], text: str) -> str:
         """Publish a private message; the conversation that it is in. Raises LocalError."""

@@ -13,6 +13,7 @@ from textual.widgets import OptionList
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.cli.chatlines import said
+from tinyssb_node.cli.grouptalk import called, is_group
 from tinyssb_node.cli.people import ME, Names
 from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.cli.tui import limits, lines
@@ -87,7 +88,7 @@ class Talk(View):
         names = sight.names
         self._note_seen(sight)
         rows = self.query_one("#conversations", Rows)
-        rows.show([(one.name, self._drawn(one, sight, names, rows.room)) for one in sight.conversations])
+        rows.show([(one.name, self._drawn(one, sight, names, rows.room)) for one in sight.rooms])
         self._draw_messages(sight, names)
         self._draw_target(names)
 
@@ -102,7 +103,7 @@ class Talk(View):
         """What is on the screen counts as seen, as does everything that was there when the screen came up."""
         latest = {
             row.name: row.last.placed
-            for row in sight.conversations
+            for row in sight.rooms
             if row.last is not None and row.last.placed is not None
         }
         if self._seen is None and sight.conversations:
@@ -134,12 +135,12 @@ class Talk(View):
         title = next(
             (
                 lines.conversation_title(row, names)
-                for row in sight.conversations
+                for row in sight.rooms
                 if row.name == sight.asked.conversation
             ),
             "everybody" if sight.asked.conversation == PUBLIC else "",
         )
-        notes = []
+        notes = [room.note for room in sight.groups if room.note and room.name == sight.asked.conversation]
         if sight.asked.before is not None or sight.asked.after is not None:
             notes.append("not the latest: End")
         if not sight.messages:
@@ -159,9 +160,16 @@ class Talk(View):
             to = f"reply to {lines.name_of(target.answered.feed, names)}: {said(target.answered)}"
         elif target.conversation == PUBLIC:
             to = "to everybody"
+        elif target.conversation is not None and is_group(target.conversation):
+            to = f"to the group {self._group(target.conversation)}"
         else:
             to = f"private, to {self._readers(target, names)}"
         self.query_one("#to", Line).put(one_line(f"> {to}", max(self.query_one("#to").size.width, 2)))
+
+    def _group(self, conversation: str) -> str:
+        rooms = () if self.sight is None else self.sight.groups
+        title = next((room.title for room in rooms if room.name == conversation), None)
+        return called(title, conversation)
 
     def _readers(self, target: Target, names: Names) -> str:
         rows = () if self.sight is None else self.sight.conversations
@@ -237,7 +245,9 @@ class Talk(View):
     def action_reply(self) -> None:
         """Answer the chosen message."""
         if (row := self._chosen()) is not None:
-            self._target = Target(row.conversation, answered=row)
+            # What is said in a group follows all that was said there.
+            answered = None if row.conversation is not None and is_group(row.conversation) else row
+            self._target = Target(row.conversation, answered=answered)
             self._edit()
 
     def action_drop(self) -> None:

@@ -1,0 +1,377 @@
+"""`group`: private groups, from which people can be excluded again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network, positive
+from tinyssb_node.daemon.problems import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tinyssb_node.cli.people import Names
+    from tinyssb_node.cli.talk import Talk
+    from tinyssb_node.daemon.grouprows import GroupCostRow, GroupShownRow, GroupWrittenRow
+    from tinyssb_node.ids import FeedId
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "group",
+        list_groups,
+        "private groups, from which people can be excluded again",
+        more="Without an action it lists them. Needs the daemon.",
+    )
+    add_network(parser)
+    add_json(parser)
+    add_action = add_actions(parser, common)
+    action = add_action("create", create, "make a group, with yourself and others in it")
+    action.add_argument("name", metavar="NAME", help="what the group is called; its members can read it")
+    _add_people(action, "*")
+    action = add_action("add", add_people, "add people to a group")
+    _add_group(action)
+    _add_people(action, "+")
+    action.add_argument("--text", metavar="TEXT", help="a greeting; `-` reads it from standard input")
+    _add_dry_run(action)
+    action = add_action(
+        "exclude", exclude, "go on without some people: make a new key and hand it to the others"
+    )
+    _add_group(action)
+    _add_people(action, "+")
+    _add_dry_run(action)
+    action.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    _add_group(add_action("leave", leave, "leave a group"))
+    _add_group(add_action("return", come_back, "take part again in a group that you left"))
+    add_action("list", list_groups, "list groups")
+    action = add_action("show", show, "show a group: its epochs, who is in them, what your node will do")
+    _add_group(action)
+    action.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
+    action = add_action("post", post, "say something to a group")
+    _add_group(action)
+    action.add_argument(
+        "text", metavar="TEXT", nargs="+", help="what to say; `-` reads it from standard input"
+    )
+    action = add_action("read", read, "show what was said in a group")
+    _add_group(action)
+    action.add_argument(
+        "--last",
+        type=positive,
+        default=limits.CHAT_LAST,
+        metavar="N",
+        help=f"show the N latest messages (default: {limits.CHAT_LAST})",
+    )
+    _add_group(add_action("audit", audit, "list all messages of a group, and which rule they broke"))
+
+
+def _add_group(action: argparse.ArgumentParser) -> None:
+    action.add_argument("group", metavar="GROUP", help="a group: its name, or some digits of its id")
+
+
+def _add_people(action: argparse.ArgumentParser, count: str) -> None:
+    action.add_argument(
+        "people",
+        metavar="PERSON",
+        nargs=count,
+        default=[],  # said, so that it is not required where it may be left out
+        help="somebody: a name, or the beginning of a feed id",
+    )
+
+
+def _add_dry_run(action: argparse.ArgumentParser) -> None:
+    action.add_argument("--dry-run", action="store_true", help="only say what it would cost")
+
+
+# --- Changing
+
+
+def create(arguments: argparse.Namespace) -> int:
+    """Make a group."""
+    from tinyssb_node.cli.grouplines import short
+    from tinyssb_node.cli.grouptalk import called
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        people, names = _people(talk, arguments.people), talk.names()
+        row = talk.client.group_create(arguments.name, [feed.hex() for feed in people])
+    others = [feed for feed in people if not names.is_own(feed)]
+    added = f" with {_shown(others, names)}" if others else ""
+    return _wrote(
+        arguments,
+        row,
+        f"Made the group {called(arguments.name, row['group'])}{added}",
+        f"Say something to it: tinyssb group post {short(row['group'])} TEXT",
+    )
+
+
+def add_people(arguments: argparse.Namespace) -> int:
+    """Add people to a group."""
+    from tinyssb_node.cli.talking import opened, text_given
+
+    text = None if arguments.text is None else text_given(arguments.text)
+    with opened(arguments) as talk:
+        people, names = _people(talk, arguments.people), talk.names()
+        feeds = [feed.hex() for feed in people]
+        if arguments.dry_run:
+            return _tell_cost(
+                arguments, talk, talk.client.group_cost("group_add", arguments.group, feeds, text)
+            )
+        row = talk.client.group_add(arguments.group, feeds, text)
+    return _wrote(
+        arguments,
+        row,
+        f"Added {_shown(people, names)}",
+        "They can read what was said so far as soon as it reaches them.",
+    )
+
+
+def exclude(arguments: argparse.Namespace) -> int:
+    """Exclude people from a group, after saying what that costs and what it does not do."""
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        people, names = _people(talk, arguments.people), talk.names()
+        feeds = [feed.hex() for feed in people]
+        cost = talk.client.group_cost("group_exclude", arguments.group, feeds)
+        if arguments.dry_run:
+            return _tell_cost(arguments, talk, cost)
+        if not arguments.yes and not _agreed(talk, cost, people, names):
+            print("Nothing was written.", file=sys.stderr)
+            return Exit.ATTENTION
+        row = talk.client.group_exclude(arguments.group, feeds)
+    return _wrote(
+        arguments,
+        row,
+        f"Excluded {_shown(people, names)}",
+        "Whom the news has not reached yet goes on writing where they can read it.",
+    )
+
+
+def _agreed(talk: Talk, cost: GroupCostRow, people: Sequence[FeedId], names: Names) -> bool:
+    """Say what it costs and what it does not do, and ask. Raises NobodyToAskError."""
+    from tinyssb_node.cli.commands.attach import NobodyToAskError
+    from tinyssb_node.cli.grouplines import short
+
+    who = _shown(people, names)
+    told = [
+        f"Excluding {who} from the group {short(cost['group'])}:",
+        *(f"  {line}" for line in _cost_lines(talk, cost)),
+        "What it does: a new key, which all others get. What is written under it they cannot read.",
+        "What it does not do: they keep all that was written so far, and its keys; nobody can take that back.",
+        "Until the news has reached somebody, he goes on writing where they can read it.",
+    ]
+    print("\n".join(told), file=sys.stderr)
+    if not _somebody_there():
+        raise NobodyToAskError(
+            "Nobody can be asked here whether to exclude them, so nothing was written.",
+            "Give --yes to do it unasked.",
+        )
+    print(
+        "Exclude them? They can be added again, at the price of an addition. [y/N] ", end="", file=sys.stderr
+    )
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _somebody_there() -> bool:
+    return sys.stdin.isatty()
+
+
+def _tell_cost(arguments: argparse.Namespace, talk: Talk, cost: GroupCostRow) -> int:
+    from tinyssb_node.cli.estimate import as_json, estimate
+
+    if arguments.json:
+        costs = estimate(cost["packets"], list(talk.client.faces()), list(talk.client.airtime()))
+        print(json.dumps({**cost, "costs": [as_json(one) for one in costs]}))
+        return 0
+    print("\n".join(_cost_lines(talk, cost)))
+    return 0
+
+
+def _cost_lines(talk: Talk, cost: GroupCostRow) -> list[str]:
+    """What something costs: messages, packets, and on each radio face airtime."""
+    from tinyssb_node.cli.estimate import costs_in_words, estimate, packets_in_words
+
+    costs = estimate(cost["packets"], list(talk.client.faces()), list(talk.client.airtime()))
+    count = cost["messages"]
+    messages = f"{count} message{'' if count == 1 else 's'} ({', '.join(cost['steps'])})"
+    lines = [
+        f"{messages}, {cost['content_bytes']:,} bytes in {packets_in_words(cost['packets'])}",
+        *costs_in_words(cost["packets"], costs),
+    ]
+    if costs:
+        lines.append("That is for saying it once; what somebody misses is said again.")
+    return lines
+
+
+def leave(arguments: argparse.Namespace) -> int:
+    """Leave a group."""
+    from tinyssb_node.cli.grouplines import short
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        row = talk.client.group_leave(arguments.group)
+    return _wrote(
+        arguments,
+        row,
+        f"Left the group {short(row['group'])}",
+        "What you have of it stays readable; your node fetches nothing more of it. The others see that you left.",
+    )
+
+
+def come_back(arguments: argparse.Namespace) -> int:
+    """Take part in a group again."""
+    from tinyssb_node.cli.grouplines import short
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        row = talk.client.group_return(arguments.group)
+    if arguments.json:
+        print(json.dumps(row))
+    else:
+        print(f"You take part in the group {short(row['group'])} again; what you missed is fetched.")
+    return 0
+
+
+def post(arguments: argparse.Namespace) -> int:
+    """Say something to a group."""
+    from tinyssb_node.cli.talking import opened, text_given
+
+    text = text_given(" ".join(arguments.text))
+    with opened(arguments) as talk:
+        row = talk.say_to_group(arguments.group, text)
+    return said(arguments, row)
+
+
+def said(arguments: argparse.Namespace, row: GroupWrittenRow) -> int:
+    """Name what was said to a group."""
+    from tinyssb_node.cli.grouplines import short
+
+    return _wrote(
+        arguments, row, f"Said {short(row['entries'][-1]['id'])} to the group {short(row['group'])}", ""
+    )
+
+
+def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then: str) -> int:
+    """Say what was written: *what* is the beginning of the sentence."""
+    from tinyssb_node.cli.estimate import packets_in_words
+
+    if arguments.json:
+        print(json.dumps(row))
+        return 0
+    count = len(row["entries"])
+    print(f"{what}: {count} message{'' if count == 1 else 's'} in {packets_in_words(row['packets'])}.")
+    if then:
+        print(then)
+    return 0
+
+
+def _people(talk: Talk, texts: Sequence[str]) -> list[FeedId]:
+    """Whom *texts* mean, each once. Raises UnknownPersonError, AmbiguousPersonError."""
+    names = talk.names()
+    return list(dict.fromkeys(names.find(text).feed for text in texts))
+
+
+def _shown(people: Sequence[FeedId], names: Names) -> str:
+    from tinyssb_node.cli.grouptalk import people_in_words
+
+    return people_in_words(people, names)
+
+
+# --- Reading
+
+
+def list_groups(arguments: argparse.Namespace) -> int:
+    """List groups."""
+    from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.grouplines import listing
+
+    with Client.at_home(arguments.home, arguments.network) as node:
+        rows = list(node.group_list())
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(row))
+    elif rows:
+        print(listing(rows))
+    else:
+        print("You are in no group; `tinyssb group create NAME PERSON…` makes one.")
+    return 0
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Show a group."""
+    from typing import cast
+
+    from tinyssb_node.cli.graph import ASCII, UNICODE
+    from tinyssb_node.cli.grouplines import shown
+    from tinyssb_node.cli.screen import can_draw, width
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        listing = talk.client.group_show(arguments.group)
+        epochs = list(listing)
+        names = talk.names()
+    row = cast("GroupShownRow", listing.result)
+    if arguments.json:
+        print(json.dumps({**row, "epochs": epochs}))
+        return 0
+    glyphs = ASCII if arguments.ascii or not can_draw(UNICODE) else UNICODE
+    for line in shown(row, epochs, names, glyphs, width()):
+        print(line)
+    return 0
+
+
+def read(arguments: argparse.Namespace) -> int:
+    """Show what was said in a group."""
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        last = min(arguments.last, limits.CHAT_LAST_MAX)
+        if arguments.json:
+            for row in talk.client.group_read(arguments.group, limit=last):
+                print(json.dumps(row))
+            return 0
+        show_messages(talk, arguments.group, last)
+    return 0
+
+
+def show_messages(talk: Talk, group: str, last: int) -> None:
+    """Print the latest messages of a group."""
+    from tinyssb_node.cli.chatlines import Lines
+    from tinyssb_node.cli.grouptalk import messages
+    from tinyssb_node.cli.screen import width
+
+    names = talk.names()
+    rows = messages(talk.client, group, names, limit=last)
+    lines = Lines(names, width())
+    lines.fit(rows)
+    for row in rows:
+        for line in lines.message(row):
+            print(line)
+    if not rows:
+        print("Nothing was said yet; `tinyssb group post` says something.")
+
+
+def audit(arguments: argparse.Namespace) -> int:
+    """List all messages of a group."""
+    from tinyssb_node.cli.grouplines import audit as lines
+    from tinyssb_node.cli.screen import width
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        rows = list(talk.client.group_audit(arguments.group))
+        names = talk.names()
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(row))
+        return 0
+    for line in lines(rows, names, width()):
+        print(line)
+    return 0

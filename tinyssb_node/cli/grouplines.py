@@ -1,0 +1,259 @@
+"""Private groups as lines of a terminal: epochs with their members, what the node will do, the audit. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.chatlines import SHORT_MESSAGE, local_minute
+from tinyssb_node.cli.graph import draw
+from tinyssb_node.cli.grouptalk import NOTES, called, happening, people_in_words
+from tinyssb_node.cli.render import duration, table
+from tinyssb_node.cli.safetext import cells, one_line, padded, wrapped
+from tinyssb_node.ids import FeedId
+
+if TYPE_CHECKING:
+    from tinyssb_node.cli.people import Names
+    from tinyssb_node.daemon.grouprows import (
+        GroupAuditRow,
+        GroupEpochRow,
+        GroupForkRow,
+        GroupMemberRow,
+        GroupRow,
+        GroupShownRow,
+        GroupTaskRow,
+    )
+
+_REASONS: Final = {
+    "epoch-zero": "it is the only one",
+    "4.2": "it comes after all others that you are in",
+    "4.4": "of forks with the same members it has the smallest key",
+    "4.5": "of forks it has the fewest members",
+    "4.6": "of forks that overlap it has the smallest key, until somebody joins them",
+}
+"""Why one writes in an epoch, by the section of the exclusion document."""
+_RELATIONS: Final = {
+    "same": "have the same members: {winner} is preferred, and nothing has to be written for that",
+    "subset": "fork, and all members of the smaller one are in the other: they go to the smaller one",
+    "overlap": "overlap: a new epoch will join them; {winner} is preferred until then",
+    "disjoint": "have no member in common: they are two groups from here on",
+}
+_PURPOSES: Final = {
+    "finish": "finish what was begun here",
+    "repair": "add who is lacking",
+    "complete": "finish an exclusion that somebody else began",
+    "resolve": "join forks that overlap",
+}
+
+
+def short(id_: str) -> str:
+    """The beginning of an id, as it is shown."""
+    return id_[:SHORT_MESSAGE]
+
+
+def person(feed: str, names: Names) -> str:
+    """Somebody, safe."""
+    return names.shown(FeedId.from_hex(feed))
+
+
+def people(feeds: Sequence[str], names: Names) -> str:
+    """Some people in a line, safe."""
+    return people_in_words([FeedId.from_hex(feed) for feed in feeds], names)
+
+
+def fitted(line: str, width: int | None) -> Iterator[str]:
+    """*line* in lines of *width* cells, the further ones indented by two more."""
+    if width is None:
+        yield line
+        return
+    text = line.lstrip(" ")
+    indent = cells(line) - cells(text)
+    room = max(width - indent - 2, limits.SCREEN_CELLS_MIN)
+    for number, part in enumerate(wrapped(text, room, limits.MESSAGE_LINES_MAX)):
+        yield " " * (indent + 2 * (number > 0)) + part
+
+
+def listing(rows: Sequence[GroupRow]) -> str:
+    """A table of groups."""
+    listed = []
+    for row in rows:
+        last = row["last"]
+        came_us = None if last is None else last["committed_us"]
+        listed.append(
+            (
+                short(row["group"]),
+                one_line(row["name"] or "", limits.TITLE_CELLS),
+                len(row["members"]),
+                row["epochs"],
+                row["posts"],
+                None if came_us is None else " ".join(local_minute(came_us)),
+                NOTES.get(row["state"], row["state"]),
+            )
+        )
+    return table(("GROUP", "NAME", "MEMBERS", "EPOCHS", "MESSAGES", "LATEST", "STATE"), listed)
+
+
+# --- `group show`
+
+
+def shown(
+    row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: Names, glyphs: str, width: int | None
+) -> Iterator[str]:
+    """Everything about a group: what it is, its epochs as a graph, its forks, what comes next."""
+    for line in _head(row, names):
+        yield from fitted(line, width)
+    yield ""
+    yield from fitted("Epochs, the first on top; each member writes in one of those that he is in:", width)
+    yield from _graph(row, epochs, names, glyphs, width)
+    for fork in row["forks"]:
+        yield ""
+        yield from fitted(_fork(fork), width)
+    yield ""
+    for line in _next(row["tasks"], names):
+        yield from fitted(line, width)
+
+
+def _head(row: GroupShownRow, names: Names) -> Iterator[str]:
+    maker = (
+        "somebody whose beginning of it is not here"
+        if row["creator"] is None
+        else person(row["creator"], names)
+    )
+    waiting = row["waiting"]
+    waits = f", and {waiting:,} more that wait for what they follow" if waiting else ""
+    yield called(row["name"], row["group"])
+    yield f"id:        {row['group']}"
+    yield f"made by:   {maker}"
+    yield f"messages:  {row['posts']:,}, of {row['messages']:,} in all{waits}"
+    yield f"you:       {_standing(row)}"
+    if row["problem"] is not None:
+        yield f"problem:   {one_line(row['problem'])}"
+
+
+def _standing(row: GroupShownRow) -> str:
+    """Where our user writes, and why."""
+    note = NOTES.get(row["state"], row["state"])
+    if note or row["epoch"] is None:
+        return f"{note or NOTES['outside']}: nothing new can be written"
+    reasons = "; ".join(_REASONS.get(rule, rule) for rule in row["rules"])
+    return f"write in {short(row['epoch'])}: {reasons}" + (" (for the time being)" if row["interim"] else "")
+
+
+def _graph(
+    row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: Names, glyphs: str, width: int | None
+) -> Iterator[str]:
+    by_id = {epoch["epoch"]: epoch for epoch in epochs}
+    writing = row["epoch"] if row["state"] == "member" else None
+    followed = {previous for one in epochs for previous in one["previous"]}
+    lines = list(draw([(one["epoch"], one["previous"]) for one in epochs], limits.LANES_MAX, glyphs))
+    lanes = max((len(line.drawing) for line in lines), default=0)
+    room = None if width is None else width - lanes - 2
+    for line in lines:
+        if line.message is None:
+            yield line.drawing
+            continue
+        below = line.drawing.replace(glyphs[0], glyphs[1] if line.message in followed else " ")
+        told = _epoch(by_id[line.message], writing, names, line.apart)
+        for number, text in enumerate(part for one in told for part in fitted(one, room)):
+            yield f"{below if number else line.drawing:<{lanes}}  {text}".rstrip()
+
+
+def _epoch(row: GroupEpochRow, writing: str | None, names: Names, apart: Sequence[str]) -> Iterator[str]:
+    """One epoch: who began it and when, and who is in it."""
+    when = "" if row["committed_us"] is None else "{} {}  ".format(*local_minute(row["committed_us"]))
+    notes = [f"also after {', '.join(map(short, apart))}"] if apart else []
+    if row["epoch"] == writing:
+        notes.append("you write here")
+    elif not row["inside"]:
+        notes.append("you are not in it")
+    note = f"  [{'; '.join(notes)}]" if notes else ""
+    yield f"{when}{short(row['epoch'])}  by {person(row['creator'], names)}{note}"
+    width = max((cells(person(one["feed"], names)) for one in row["members"]), default=0)
+    for one in row["members"]:
+        yield f"  {padded(person(one['feed'], names), width)}{_how(one, names)}".rstrip()
+    for feed in row["missing"]:
+        yield f"  {padded(person(feed, names), width)}  lacking: not added yet"
+    if not row["members"]:
+        yield "  nobody yet"
+
+
+def _how(row: GroupMemberRow, names: Names) -> str:
+    """How somebody came in, and out."""
+    adders = [feed for feed in row["added_by"] if feed != row["feed"]]
+    words = [f"added by {people(adders, names)}"] if adders else []
+    if row["excluded_by"]:
+        words.append(f"excluded by {people(row['excluded_by'], names)}")
+    return "  " + ", ".join(words) if words else ""
+
+
+def _fork(row: GroupForkRow) -> str:
+    one, other = map(short, row["epochs"])
+    rule = _RELATIONS.get(row["relation"], row["relation"]).format(winner=short(row["winner"]))
+    return f"{one} and {other} {rule}."
+
+
+def _next(tasks: Sequence[GroupTaskRow], names: Names) -> Iterator[str]:
+    if not tasks:
+        yield "Your node has nothing to do here."
+        return
+    yield "Your node will by itself:"
+    for task in tasks:
+        due_us = task["due_in_us"]
+        when = "now" if not due_us else f"in {duration(due_us)}, unless somebody else does it first"
+        yield f"  {when}: {_PURPOSES.get(task['purpose'], task['purpose'])}"
+        for step in task["steps"]:
+            yield f"    {_step(step['step'], step['epoch'], step['people'], names)}"
+
+
+def _step(step: str, epoch: str | None, feeds: Sequence[str], names: Names) -> str:
+    where = "the new epoch" if epoch is None else short(epoch)
+    match step:
+        case "begin":
+            return "begin a new epoch"
+        case "add":
+            return f"add to {where}: {people(feeds, names)}"
+        case "exclude":
+            return f"exclude from {where}: {people(feeds, names)}"
+    return step
+
+
+# --- `group audit`
+
+
+def audit(rows: Sequence[GroupAuditRow], names: Names, width: int | None) -> Iterator[str]:
+    """All messages in order; below what does not count stands the rule that it broke."""
+    column = max((cells(person(row["feed"], names)) for row in rows), default=0)
+    day = ""
+    for row in rows:
+        came_us = row["committed_us"]
+        today, minute = local_minute(came_us) if came_us is not None else ("", "--:--")
+        if today and today != day:
+            day = today
+            yield f"-- {day} --"
+        who = padded(person(row["feed"], names), column)
+        mark = "?" if row["waits"] else "." if row["rule"] is None else "!"
+        text = one_line(_deed(row, names), limits.CHANGE_CELLS)
+        yield from fitted(f"{mark} {minute}  {short(row['id'])}  {who}  {text}", width)
+        if row["rule"] is not None:
+            yield from fitted(f"    does not count ({row['rule']}): {one_line(row['flaw'] or '')}", width)
+        elif row["waits"]:
+            yield from fitted(
+                "    waits for what it follows, which is not here or which you cannot read", width
+            )
+
+
+def _deed(row: GroupAuditRow, names: Names) -> str:
+    """What a message does, unescaped."""
+    feeds = people_in_words([FeedId.from_hex(feed) for feed in row["people"]], names)
+    where = "an unknown epoch" if row["epoch"] is None else short(row["epoch"])
+    match row["kind"]:
+        case "group/init":
+            return "makes the group" if not row["previous"] else f"begins the epoch {where}"
+        case "group/add-member":
+            return f"adds to {where}: {feeds}" + (f": {row['text']}" if row["text"] else "")
+        case "group/exclude-member":
+            return f"excludes from {where}: {feeds}"
+        case "post":
+            return f"says: {row['text'] or ''}"
+    return happening(row, names)

@@ -1,0 +1,304 @@
+"""A private group as rows of the control protocol: who is in it, how its epochs hang together, what was said."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from tinyssb_node import limits
+from tinyssb_node.content.tangle import Place
+from tinyssb_node.daemon.grouprows import (
+    GroupAuditRow,
+    GroupEpochRow,
+    GroupForkRow,
+    GroupMemberRow,
+    GroupMessageRow,
+    GroupSaidRow,
+    GroupStepRow,
+)
+from tinyssb_node.groups.content import LEAVE, NAME, name_of, text_of
+from tinyssb_node.groups.epochs import NOBODY, Epoch, People, View
+from tinyssb_node.groups.membership import AuditLine, Group
+from tinyssb_node.groups.messages import (
+    ADD,
+    EXCLUDE,
+    INIT,
+    AddMember,
+    Content,
+    ExcludeMember,
+    FeedRole,
+    Flaw,
+    GroupMessage,
+    Init,
+    Said,
+)
+from tinyssb_node.groups.news import Broken, FeedPlace
+from tinyssb_node.groups.planning import Add, Begin, Exclude, Step
+from tinyssb_node.ids import EpochKey, FeedId, MessageId
+
+CameUs = Callable[[Said], int | None]
+"""Wall clock when a message came; None: not known."""
+
+
+@dataclass
+class Timeline:
+    """What was said in a group, in the order in which it found its place here, and which of it counts.
+
+    Kept from one question to the next: what is new costs little, a change of members all of it again.
+    """
+
+    group: Group
+    ids: list[MessageId] = field(default_factory=list)
+    """Messages with a place; the place of the first is 1."""
+    posts: int = 0
+    """Of those the ones that count, and that tell neither of members nor of the group's name."""
+    _view: View | None = None
+    _flaws: Mapping[MessageId, Flaw] = field(default_factory=dict)
+    _people: dict[EpochKey, People] = field(default_factory=dict)
+    _epochs: dict[EpochKey, MessageId] = field(default_factory=dict)
+    _added: set[FeedId] = field(default_factory=set)
+    """Whom anybody added to any epoch so far."""
+    _out: set[tuple[MessageId, FeedId]] = field(default_factory=set)
+    """Whom somebody excluded so far from an epoch, or up to it, and nobody added to any such since."""
+    _led_to: dict[MessageId, set[MessageId]] = field(default_factory=dict)
+    """By exclusion: the epoch it is of, and those that it leads up to."""
+    _joined: dict[MessageId, tuple[FeedId, ...]] = field(default_factory=dict)
+    _told: dict[MessageId, tuple[MessageId, ...]] = field(default_factory=dict)
+    """By message: itself if it tells something, else the latest before it that do."""
+
+    def refresh(self) -> None:
+        """Take what is new."""
+        known = len(self.ids)
+        if len(self.group.tangle) != known:
+            self.ids += islice(self.group.tangle, known, None)
+        view = self.group.view
+        if view is not self._view:
+            self._view, known, self.posts = view, 0, 0
+            self._judge(view)
+        for id_ in self.ids[known:]:
+            self._follow(self.group.said(id_))
+
+    def _judge(self, view: View) -> None:
+        self._flaws = {line.said.id: line.flaw for line in self.group.audit() if line.flaw is not None}
+        self._people, self._epochs = {}, {}
+        self._added, self._out, self._joined, self._told = set(), set(), {}, {}
+        self._led_to = {id_: {one.epoch} for id_, one in view.exclusions.items()}
+        for epoch in view.epochs.values():
+            for id_ in epoch.exclusions:
+                self._led_to[id_].add(epoch.init)
+        for epoch in view.epochs.values():
+            people = self._people.get(epoch.key, NOBODY)
+            self._people[epoch.key] = people | epoch.members | {epoch.creator}
+            self._epochs.setdefault(epoch.key, epoch.init)
+
+    def _follow(self, said: Said) -> None:
+        """Count, note who comes and goes by a message that counts, and whether it tells anything."""
+        if self.counts(said):
+            match said.message:
+                case Content(kind=kind):
+                    self.posts += kind not in {NAME, LEAVE}
+                case AddMember(people=people, members_tangle=Place(root=MessageId() as epoch)):
+                    joined = [one for one in people if one not in self._added or (epoch, one) in self._out]
+                    self._joined[said.id] = tuple(one for one in joined if one != said.author)
+                    self._added.update(people)
+                    self._out = {(at, one) for at, one in self._out if one not in joined}
+                case ExcludeMember(people=people):
+                    self._out |= {(at, one) for at in self._led_to.get(said.id, ()) for one in people}
+        self._told[said.id] = (said.id,) if self._tells(said) else self.previous(said)
+
+    def previous(self, said: Said) -> tuple[MessageId, ...]:
+        """What a message with a place follows of those that tell something."""
+        before = (one for id_ in said.message.group_tangle.previous for one in self._told[id_])
+        return tuple(islice(dict.fromkeys(before), limits.GROUP_TIPS_MAX))
+
+    def counts(self, said: Said) -> bool:
+        """Whether a message with a place counts (`Group.audit` says why not)."""
+        if isinstance(said.message, Content):
+            return said.key is not None and said.author in self._people.get(said.key, NOBODY)
+        return said.id not in self._flaws
+
+    def joined(self, said: Said) -> Sequence[FeedId]:
+        """Whom an addition brings into the group who was not in it before, or not any more."""
+        return self._joined.get(said.id, ())
+
+    def _tells(self, said: Said) -> bool:
+        """Whether a message counts and is of interest to who reads along: additions to a new epoch of who was in the
+        one before are not."""
+        match said.message:
+            case Init():
+                return said.id == self.group.root
+            case AddMember():
+                return bool(self.joined(said))
+        return self.counts(said)
+
+    def epoch(self, said: Said) -> MessageId | None:
+        """The epoch that a message is about, or was said in; None if we do not know it."""
+        match said.message:
+            case Init():
+                return said.id
+            case AddMember() | ExcludeMember():
+                return said.message.members_tangle.root
+            case Content():
+                return None if said.key is None else self._epochs.get(said.key)
+
+    def page(self, *, first: int, behind: int, limit: int | None, forward: bool) -> list[tuple[int, Said]]:
+        """Messages that tell something, with their places: from place *first* on, before place *behind*; at most
+        *limit* of them, the first ones if *forward*, else the last ones."""
+        places = range(max(first, 1), min(behind, len(self.ids) + 1))
+        found = (
+            (place, said)
+            for place in (places if forward else reversed(places))
+            if self._tells(said := self.group.said(self.ids[place - 1]))
+        )
+        page = list(islice(found, limit))
+        return page if forward else page[::-1]
+
+    def added(self, init: MessageId) -> dict[FeedId, list[FeedId]]:
+        """By member of an epoch: who added him, by messages that count."""
+        adders: dict[FeedId, list[FeedId]] = {}
+        tangle = self.group.members_tangle(init)
+        for id_ in tangle:
+            said = tangle.message(id_)
+            if isinstance(said.message, AddMember) and id_ not in self._flaws:
+                for person in said.message.people:
+                    if said.author not in (by := adders.setdefault(person, [])):
+                        by.append(said.author)
+        return adders
+
+
+def said_row(timeline: Timeline, place: int, said: Said, me: FeedId, came_us: CameUs) -> GroupSaidRow:
+    """A message that counts; of an addition those are told who were not in the group before."""
+    row = _row(timeline, said, me, came_us)
+    row["previous"] = _hex(timeline.previous(said))
+    if isinstance(said.message, AddMember):
+        row["people"] = _hex(timeline.joined(said))
+    return {**row, "group": timeline.group.root.hex(), "place": place}
+
+
+def audit_row(timeline: Timeline, line: AuditLine, me: FeedId, came_us: CameUs) -> GroupAuditRow:
+    """Any message, with the rule that it broke."""
+    return {
+        **_row(timeline, line.said, me, came_us),
+        "role": line.said.role.value,
+        "waits": line.waits,
+        "rule": None if line.flaw is None else line.flaw.rule,
+        "flaw": None if line.flaw is None else line.flaw.what,
+    }
+
+
+def broken_row(broken: Broken, me: FeedId, place: FeedPlace | None, came_us: int | None) -> GroupAuditRow:
+    """An entry that opened, and that is no message."""
+    return {
+        "id": broken.id.hex(),
+        "feed": broken.author.hex(),
+        "seq": broken.seq,
+        "own": broken.author == me,
+        "epoch": None,
+        "kind": "broken",
+        "text": None,
+        "people": [],
+        "previous": [],
+        "committed_us": came_us,
+        "role": (FeedRole.EPOCH if place is None else place.role).value,
+        "waits": False,
+        "rule": broken.fault.value,
+        "flaw": broken.what,
+    }
+
+
+def _row(timeline: Timeline, said: Said, me: FeedId, came_us: CameUs) -> GroupMessageRow:
+    message = said.message
+    epoch = timeline.epoch(said)
+    kind, text, people = _meaning(message)
+    return {
+        "id": said.id.hex(),
+        "feed": said.author.hex(),
+        "seq": said.seq,
+        "own": said.author == me,
+        "epoch": None if epoch is None else epoch.hex(),
+        "kind": kind,
+        "text": text,
+        "people": _hex(people),
+        "previous": _hex(message.group_tangle.previous),
+        "committed_us": came_us(said),
+    }
+
+
+def _meaning(message: GroupMessage) -> tuple[str, str | None, Iterable[FeedId]]:
+    match message:
+        case Init():
+            return INIT, None, ()
+        case AddMember():
+            return ADD, message.text, message.people
+        case ExcludeMember():
+            return EXCLUDE, None, (each.member for each in message.excludes)
+        case Content():
+            return message.kind, text_of(message) or name_of(message), ()
+
+
+# --- Epochs
+
+
+def epoch_rows(timeline: Timeline, me: FeedId, came_us: CameUs) -> list[GroupEpochRow]:
+    """The epochs, each behind those that it succeeds."""
+    view = timeline.group.view
+    tips = set(view.tips_among(view.epochs))
+    return [
+        {
+            "epoch": epoch.init.hex(),
+            "creator": epoch.creator.hex(),
+            "previous": _hex(epoch.previous),
+            "members": _member_rows(timeline, view, epoch),
+            "missing": _hex(sorted(epoch.missing)),
+            "tip": epoch.init in tips,
+            "inside": me in epoch.members,
+            "committed_us": came_us(timeline.group.said(epoch.init)),
+        }
+        for epoch in view.epochs.values()
+    ]
+
+
+def _member_rows(timeline: Timeline, view: View, epoch: Epoch) -> list[GroupMemberRow]:
+    """Members; *excluded_by* is empty for whom somebody took on again."""
+    added = timeline.added(epoch.init)
+    exclusions = [one for one in view.exclusions.values() if one.epoch == epoch.init]
+    return [
+        {
+            "feed": person.hex(),
+            "added_by": _hex(added.get(person, ())),
+            "excluded_by": _hex(
+                sorted({one.by for one in exclusions if person in one.people & epoch.excluded})
+            ),
+        }
+        for person in sorted(epoch.members)
+    ]
+
+
+def fork_rows(view: View) -> list[GroupForkRow]:
+    """Pairs of epochs that nothing joins yet; none if they are so many that somebody makes them for mischief."""
+    if len(view.tips_among(view.epochs)) > limits.GROUP_TIPS_MAX:
+        return []
+    return [
+        {
+            "epochs": _hex(fork.epochs),
+            "relation": fork.relation.value,
+            "winner": fork.winner.hex(),
+            "witnesses": _hex(sorted(fork.witnesses)),
+        }
+        for fork in view.forks()
+    ]
+
+
+def step_row(step: Step) -> GroupStepRow:
+    """A message that is going to be written."""
+    match step:
+        case Exclude():
+            return {"step": "exclude", "epoch": step.epoch.hex(), "people": _hex(step.people)}
+        case Begin():
+            return {"step": "begin", "epoch": None, "people": []}
+        case Add():
+            epoch = None if step.epoch is None else step.epoch.hex()
+            return {"step": "add", "epoch": epoch, "people": _hex(step.people)}
+
+
+def _hex(ids: Iterable[bytes]) -> list[str]:
+    return [one.hex() for one in ids]
