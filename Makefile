@@ -9,7 +9,7 @@ DEMO_SECONDS ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-gossip bench-sink torture deb clean
+.PHONY: help demo test lint format bench bench-gossip bench-sink torture search-groups deb clean
 
 help:  ## list these targets
 	@echo "tinySSB node: what you can type here"
@@ -50,6 +50,10 @@ bench-sink:  ## analytics beside plain reading, event to pixel, kills; an hour (
 torture:  ## 1,000 kills, 10,000 faults and power cuts; under an hour (ARGS="faults --count 100" for some)
 	@$(SETUP) dev gcc
 	@$(PYTHON) -m tests.torture $(ARGS)
+
+search-groups:  ## 1,000 groups that fall to pieces and come together; two minutes (ARGS="--seeds 50" for some)
+	@$(SETUP) dev
+	@$(PYTHON) -m tests.groups.search $(ARGS)
 
 deb:  ## a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine than this)
 	@DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh

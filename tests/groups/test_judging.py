@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.groups.world import GROUP, key_of, message_id, person, said, start
+from tests.groups.world import GROUP, followed, key_of, message_id, person, said, start
 from tinyssb_node.content.tangle import FIRST, Place
 from tinyssb_node.groups.drafting import draft_add, draft_content
 from tinyssb_node.groups.judging import Histories
@@ -31,20 +31,6 @@ def graph(chance: Random, size: int) -> dict[MessageId, GroupMessage]:
         else:
             messages[id_] = Content("post", b"hello", GROUP, place)
     return messages
-
-
-def followed(messages: dict[MessageId, GroupMessage], id_: MessageId) -> set[MessageId]:
-    """All that a message follows and that is here, by going back step by step."""
-    found: set[MessageId] = set()
-    ahead = [id_]
-    while ahead:
-        message = messages[ahead.pop()]
-        names = set(message.group_tangle.previous)
-        if isinstance(message, Init):
-            names |= set(message.epoch_tangle.previous)
-        ahead += names & messages.keys() - found
-        found |= names & messages.keys()
-    return found
 
 
 @given(st.integers(1, 25), st.randoms(use_true_random=False))

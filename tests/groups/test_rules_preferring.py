@@ -397,3 +397,19 @@ def test_r31_who_was_brought_in_unseen_is_not_handed_keys_of_epochs_in_between()
     assert prefers(world, "a") == last
     assert inside(world, "a") == people("ab")
     assert person("z") in a.here.doubtful[last]
+
+
+def test_r15_who_is_excluded_in_a_fork_leaves_it_to_others_to_join_it() -> None:
+    world = start("abcdgjh")
+    d, j = world["d"], world["j"]
+    d.do(exclude(d.here, d.id, [person("g"), j.id])[:1])
+    j.do(exclude(j.here, j.id, [person("h")]))
+    world.meet("d", "j")
+    j.do(exclude(j.here, j.id, [person("c")]))  # behind his own exclusion and g's
+    world["a"].do(exclude(world["a"].here, person("a"), [d.id]))
+    world.meet(*"abcdgjh")
+    for name, member in world.members.items():
+        for task in tasks(member.here, member.id):
+            named = [step.people for step in task.steps if isinstance(step, Exclude)]
+            assert all(member.id not in people for people in named), f"{name} would exclude himself, for ever"
+    world.settle()

@@ -1,11 +1,12 @@
 """Members of a group in one process: each holds what reached him, and can read what he has the keys for."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from tinyssb_node import limits
 from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude, draft_first, draft_init
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, Content, FeedRole, GroupMessage, Init, Said
+from tinyssb_node.groups.messages import AddMember, Content, ExcludeMember, FeedRole, GroupMessage, Init, Said
 from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, plan
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
@@ -37,6 +38,22 @@ def said(
     return Said(
         id_, author, FeedRole.EPOCH, message.secret if isinstance(message, Init) else key, message, seq
     )
+
+
+def followed(messages: Mapping[MessageId, GroupMessage], id_: MessageId) -> set[MessageId]:
+    """All of *messages* that one of them follows, by going back step by step."""
+    found: set[MessageId] = set()
+    ahead = [id_]
+    while ahead:
+        message = messages[ahead.pop()]
+        names = set(message.group_tangle.previous)
+        if isinstance(message, Init):
+            names.update(message.epoch_tangle.previous)
+        elif isinstance(message, AddMember | ExcludeMember):
+            names.update(message.members_tangle.previous)
+        ahead += names & messages.keys() - found
+        found |= names & messages.keys()
+    return found
 
 
 class Member:
@@ -180,28 +197,32 @@ class World:
         for name in names:
             self[name].receive(union.values())
 
-    def settle(self, start_us: int = 0) -> int:
-        """All meet and act again and again, until nobody has anything to do. Returns how many epochs that took."""
+    def settle(self, start_us: int = 0, gone: Iterable[str] = ()) -> int:
+        """All but who is *gone* meet and act until nobody has anything to do. Returns when that was."""
         now = start_us
+        here = {name: member for name, member in self.members.items() if name not in set(gone)}
         for _ in range(500):
-            self.meet(*self.members)
-            wakes = [member.act(now) for member in self.members.values()]
+            self.meet(*here)
+            wakes = [member.act(now) for member in here.values()]
             written = len(self.all)
-            self.meet(*self.members)
+            self.meet(*here)
             waiting = [wake for wake in wakes if wake is not None]
             idle = not waiting and len(self.all) == written
-            if idle and all(member.act(now) is None for member in self.members.values()):
+            if idle and all(member.act(now) is None for member in here.values()):
                 return now
             if waiting:
                 now = max(now, min(waiting))
         raise AssertionError("it never ends")
 
-    def omniscient(self) -> Group:
-        """What all messages come to for somebody with all keys."""
+    def omniscient(self, gone: Iterable[str] = ()) -> Group:
+        """What all messages come to for somebody with all keys; without those that only who is *gone* holds."""
         root = next(iter(self.all))
+        lost = set(gone)
+        held = {id_ for name, member in self.members.items() if name not in lost for id_ in member.held}
         group = Group(GROUP, root)
         for each in self.all.values():
-            group.add(each)
+            if each.id in held:
+                group.add(each)
         return group
 
 
@@ -211,7 +232,7 @@ def start(names: str, beside: str = "") -> World:
     first = world[names[0]]
     first.create()
     others = tuple(world[name].id for name in names[1:])
-    if others:
-        first.do([Add(first.prefers, others)])
+    size = limits.GROUP_ADD_MAX
+    first.do([Add(first.prefers, others[at : at + size]) for at in range(0, len(others), size)])
     world.meet(*names)
     return world

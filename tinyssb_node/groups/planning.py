@@ -166,18 +166,23 @@ def tasks(group: Group, me: FeedId) -> tuple[Task, ...]:
         purpose = Purpose.FINISH if mine else Purpose.COMPLETE
         found.append(Task(purpose, base, first or _exclusion(group, me, base, people)))
     resolution = preference.resolution
-    if resolution is not None and (first or resolution.exclude):
+    if resolution is not None and me not in resolution.exclude and (first or resolution.exclude):
         steps = first or _exclusion(group, me, base, resolution.exclude)
         found.append(Task(Purpose.RESOLVE, base, steps))
     return tuple(found)
 
 
 def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
-    """Epochs that lack people whom *me* was about to add: those that he made, and his own newcomers."""
+    """Epochs that lack people whom *me* was about to add: those that he made, and his own newcomers.
+
+    The first that whoever makes a group adds is himself.
+    """
     found = []
     for init, epoch in group.view.epochs.items():
         people = _lacking(group, init, me)
         mine = people & epoch.due if epoch.creator == me else NOBODY
+        if epoch.creator == me and not epoch.previous and not epoch.members:
+            mine |= {me}
         if me in epoch.members:
             mine |= {person for person in people if group.adders(person) == {me}}
         if mine:
@@ -305,7 +310,7 @@ def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tup
     view = group.view
     resolution = view.preference(me).resolution
     people = people.union(
-        NOBODY if resolution is None else resolution.exclude, *_begun(group, me, base).values()
+        NOBODY if resolution is None else resolution.exclude - {me}, *_begun(group, me, base).values()
     )
     named = people - _connected_exclusions(group, base)
     remaining = (view[base].members | _lacking(group, base, me) | {me}) - people - view[base].excluded

@@ -1,0 +1,332 @@
+"""`python -m tests.groups.search`: groups fall to pieces and come together again, as often as you like.
+
+Each seed is a group of 3 to 20 people, each with what reached him and the keys that he was handed. In pieces that have
+not heard of each other they add and exclude people, are cut short in the middle of it, take people on again, and some
+never come back. Then those who are left meet, and what docs/reference/groups.md promises is checked.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from tests.groups.world import Member, World, followed, start
+from tinyssb_node.groups.epochs import NOBODY, Exclusion, People
+from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.messages import AddMember, ExcludeMember, Init, Said
+from tinyssb_node.groups.planning import GroupRefusalError, Step, add, exclude
+from tinyssb_node.ids import FeedId, MessageId
+
+NAMES: Final = "abcdefghijklmnopqrstuvwx"
+FOUNDERS: Final = (3, 20)
+"""Least and most people that a group begins with."""
+BESIDE: Final = 4
+"""People who are not in it, and may be added."""
+STEPS: Final = (10, 40)
+"""Least and most things that happen while a group is in pieces."""
+STEP_US: Final = 600_000_000
+"""Time between two of them: ten minutes, so that some waits are over before all meet."""
+HEALED_US: Final = 10_000_000_000
+"""When all meet."""
+REPORT_S: Final = 10
+"""Seconds between two lines of progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A history, as far as it was played."""
+
+    world: World
+    chance: Random
+    names: str
+    gone: str
+    """Who never comes back."""
+    happened: Counter[str] = field(default_factory=Counter)
+
+
+# --- what happens
+
+
+def begin(seed: int) -> Played:
+    """A group over which chance will reign."""
+    chance = Random(seed)
+    size = chance.randint(*FOUNDERS)
+    names = NAMES[: size + BESIDE]
+    gone = "".join(chance.sample(names, chance.choice([0, 0, 0, 1, 2])))
+    return Played(start(names[:size], names[size:]), chance, names, gone)
+
+
+def unfold(played: Played, steps: int | None = None) -> None:
+    """What happens to it while it is in pieces; only the first *steps*, if given."""
+    chance = played.chance
+    length = chance.randint(*STEPS)
+    pieces = [played.names]
+    for now in range(length if steps is None else min(length, steps)):
+        if chance.random() < 0.2:
+            pieces = _split(chance, played.names)
+        _happen(played, now * STEP_US)
+        piece = chance.choice(pieces)
+        if len(piece) > 1 and chance.random() < 0.6:
+            played.world.meet(*chance.sample(piece, chance.randint(2, len(piece))))
+
+
+def heal(played: Played) -> None:
+    """Let all who are left meet, and do what there is to do."""
+    played.world.settle(HEALED_US, played.gone)
+
+
+def _split(chance: Random, names: str) -> list[str]:
+    """The people in one to four pieces."""
+    pieces: dict[int, list[str]] = {}
+    count = chance.randint(1, 4)
+    for name in names:
+        pieces.setdefault(chance.randrange(count), []).append(name)
+    return ["".join(piece) for piece in pieces.values()]
+
+
+def _happen(played: Played, now_us: int) -> None:
+    """Something happens to somebody."""
+    chance, names = played.chance, played.names
+    member = played.world[chance.choice(names)]
+    if member.group is None or member.prefers is None:
+        return
+    people = [played.world[name].id for name in names if name != member.name]
+    inside = [one for one in people if one in member.here.view[member.prefers].members]
+    outside = [one for one in people if one not in inside]
+    known = [one for one in outside if one in member.here.barred]
+    match chance.choice(["add", "add", "again", "exclude", "exclude", "say", "act"]):
+        case "add" if outside:
+            some = chance.sample(outside, 1)
+            _attempt(played, member, lambda: add(member.here, member.id, some))
+        case "again" if known:
+            some = chance.sample(known, 1)
+            _attempt(played, member, lambda: add(member.here, member.id, some))
+        case "exclude" if inside:
+            some = chance.sample(inside, chance.randint(1, min(3, len(inside))))
+            _attempt(played, member, lambda: exclude(member.here, member.id, some))
+        case "say":
+            member.say("hello")
+        case _:
+            member.act(now_us, most=chance.randint(1, 3))
+
+
+def _attempt(played: Played, member: Member, steps: Callable[[], tuple[Step, ...]]) -> None:
+    """Write what is asked for, or stop in the middle of it; or nothing, if it is against the rules."""
+    try:
+        wanted = steps()
+    except GroupRefusalError:
+        return
+    chance = played.chance
+    kept = wanted[: chance.randint(1, len(wanted))] if chance.random() < 0.3 else wanted
+    played.happened["cut short"] += len(kept) < len(wanted)
+    member.do(kept)
+
+
+# --- what has to be true afterwards
+
+
+def check(played: Played) -> None:
+    """Raises AssertionError if those whom the group owes it do not agree, or if somebody excluded can read them."""
+    world, gone = played.world, played.gone
+    for member in world.members.values():
+        own = (
+            []
+            if member.group is None
+            else [line for line in member.here.audit() if line.said.author == member.id]
+        )
+        flaws = {line.flaw.what for line in own if line.flaw is not None}
+        assert not flaws, f"{member.name} wrote what {', '.join(sorted(flaws))}"
+    group = world.omniscient(gone)
+    view = group.view
+    owed = entitled(group)
+    names = {member.id: member.name for member in world.members.values()}
+    remaining = [member for name, member in world.members.items() if member.id in owed and name not in gone]
+    _count(played, group, owed, len(remaining))
+    preferred = {member.prefers for member in remaining}
+    if not preferred:
+        return
+    assert len(preferred) == 1, f"{_names(owed, names)} prefer {len(preferred)} epochs"
+    (last,) = preferred
+    assert last is not None, f"{_names(owed, names)} are in no epoch"
+    inside = view[last].members
+    assert owed <= inside, f"{_names(owed - inside, names)} are locked out"
+    out = NOBODY.union(
+        *(people for id_, people in group.standing.items() if view.exclusions[id_].by in inside)
+    )
+    assert not out & inside, f"{_names(out & inside, names)} are excluded, and still in the epoch"
+    readers = frozenset(member.id for member in world.members.values() if view[last].key in member.keys)
+    assert readers <= inside, f"{_names(readers - inside, names)} have the key and are not in the epoch"
+    _talk(world, gone, remaining, inside)
+
+
+def _talk(world: World, gone: str, remaining: Sequence[Member], inside: People) -> None:
+    """All who remain say something, which they and nobody outside can read."""
+    before = set(world.all)
+    for member in remaining:
+        member.say("still here")
+    world.meet(*(name for name in world.members if name not in gone))
+    said = world.all.keys() - before
+    for name, member in world.members.items():
+        read = {id_ for id_ in said if member.group is not None and id_ in member.here}
+        assert member not in remaining or read == said, f"{name} cannot read what others say"
+        assert not read or member.id in inside, f"{name} can read what is none of his business"
+
+
+def entitled(group: Group) -> People:
+    """Whom the group owes: nobody excluded him, or one of those it owes took him on again, knowing of it."""
+    view = group.view
+    lines = group.audit()
+    messages = {line.said.id: line.said.message for line in lines}
+    additions = [
+        (line.said, frozenset(line.said.message.people), followed(messages, line.said.id))
+        for line in lines
+        if line.flaw is None
+        and isinstance(line.said.message, AddMember)
+        and line.said.message.members_tangle.root in view.epochs
+    ]
+    excluded = NOBODY.union(*(exclusion.people for exclusion in view.exclusions.values()))
+    owed = NOBODY.union(*(people for _, people, _ in additions)) - excluded
+    owed = owed.difference(*group.doubtful.values())
+    while True:
+        again = frozenset(
+            person
+            for person in excluded - owed
+            if all(
+                any(
+                    person in people and each.author in owed and _undoes(group, each, known, exclusion)
+                    for each, people, known in additions
+                )
+                for exclusion in view.exclusions.values()
+                if person in exclusion.people
+            )
+        )
+        if not again:
+            return owed
+        owed |= again
+
+
+def _undoes(group: Group, addition: Said, known: set[MessageId], exclusion: Exclusion) -> bool:
+    """Whether an addition takes people on again: its author knew of the exclusion, and so did who made the epoch."""
+    message = addition.message
+    assert isinstance(message, AddMember)
+    epoch = message.members_tangle.root
+    assert epoch is not None
+    return (
+        exclusion.id in known
+        and addition.author not in exclusion.people
+        and exclusion.epoch in group.view.chain(epoch)
+        and (epoch == exclusion.epoch or exclusion.id in group.view[epoch].exclusions)
+    )
+
+
+def _names(people: People, names: Mapping[FeedId, str]) -> str:
+    return ", ".join(sorted(names[person] for person in people))
+
+
+def _count(played: Played, group: Group, owed: People, remaining: int) -> None:
+    view = group.view
+    excluded = NOBODY.union(*(exclusion.people for exclusion in view.exclusions.values()))
+    played.happened.update(
+        {
+            "messages": len(group),
+            "epochs": len(view.epochs),
+            "forks joined": sum(len(epoch.previous) > 1 for epoch in view.epochs.values()),
+            "exclusions": len(view.exclusions),
+            "taken on again": len(owed & excluded),
+            "gone for good": len(played.gone),
+            "remaining": remaining,
+        }
+    )
+
+
+# --- the command
+
+
+def story(world: World) -> list[str]:
+    """What was written, but for posts: a line for each message, with those that it follows."""
+    names = {member.id: member.name for member in world.members.values()}
+    numbers = {id_: number for number, id_ in enumerate(world.all)}
+    epochs: dict[MessageId | None, str] = {}
+    lines = []
+    for id_, said in world.all.items():
+        message = said.message
+        if isinstance(message, Init):
+            epochs[id_] = f"E{len(epochs)}"
+            behind = ", ".join(epochs[one] for one in message.epoch_tangle.previous)
+            what = f"begins {epochs[id_]}" + (f" behind {behind}" if behind else "")
+        elif isinstance(message, AddMember):
+            what = f"adds {_names(frozenset(message.people), names)} to {epochs[message.members_tangle.root]}"
+        elif isinstance(message, ExcludeMember):
+            what = f"excludes {_names(message.people, names)} from {epochs[message.members_tangle.root]}"
+        else:
+            continue
+        follows = ", ".join(str(numbers[one]) for one in message.group_tangle.previous)
+        lines.append(f"{numbers[id_]:4} {names[said.author]} {what} (follows {follows or 'nothing'})")
+    wanted = {name: epochs[member.prefers] for name, member in world.members.items() if member.prefers}
+    return [*lines, "     " + ", ".join(f"{name} prefers {epoch}" for name, epoch in wanted.items())]
+
+
+def broken(seed: int, steps: int | None = None) -> tuple[Played, str | None]:
+    """Play a seed. Returns what broke, in words; None: nothing."""
+    played = begin(seed)
+    try:
+        unfold(played, steps)
+        heal(played)
+        check(played)
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong is to be told with its seed
+        return played, f"{type(error).__name__}: {error}"
+    return played, None
+
+
+def _shortest(seed: int) -> int:
+    """The fewest steps after which a seed that breaks something does so."""
+    return next(steps for steps in range(STEPS[1] + 1) if broken(seed, steps)[1] is not None)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Play seeds. Returns 1 if any broke something."""
+    asked = _parse(words)
+    happened: Counter[str] = Counter()
+    begun_s = said_s = time.monotonic()
+    failed = count = 0
+    for seed in range(asked.first, asked.first + asked.seeds):
+        played, what = broken(seed, asked.steps)
+        count += 1
+        happened.update(played.happened)
+        if asked.show:
+            print(*story(played.world), sep="\n")
+        if what is not None:
+            failed += 1
+            steps = _shortest(seed) if asked.steps is None else asked.steps
+            again = f"--first {seed} --seeds 1 --steps {steps} --show"
+            print(f'seed {seed}: {what}\n  again: make search-groups ARGS="{again}"', flush=True)
+        if time.monotonic() - said_s >= REPORT_S:
+            said_s = time.monotonic()
+            print(f"{count} of {asked.seeds} seeds, {failed} failed", file=sys.stderr, flush=True)
+        if failed >= asked.failures:
+            break
+    seen = ", ".join(f"{number:,} {name}" for name, number in happened.items())
+    print(f"{count:,} seeds played in {time.monotonic() - begun_s:.0f} s, {failed} failed: {seen}.")
+    return 1 if failed else 0
+
+
+def _parse(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.groups.search", description=__doc__)
+    parser.add_argument(
+        "--seeds", type=int, default=1_000, metavar="N", help="how many groups (default: 1000)"
+    )
+    parser.add_argument("--first", type=int, default=1, metavar="S", help="the first seed (default: 1)")
+    parser.add_argument("--steps", type=int, metavar="K", help="only the first things that happen in each")
+    parser.add_argument(
+        "--failures", type=int, default=10, metavar="F", help="stop after so many (default: 10)"
+    )
+    parser.add_argument("--show", action="store_true", help="print what was written")
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
