@@ -4,7 +4,6 @@ import hashlib
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from tinyssb_node.content.tangle import Place
 from tinyssb_node.feeds.children import (
     ChildMade,
     ChildOf,
@@ -14,14 +13,14 @@ from tinyssb_node.feeds.children import (
 )
 from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
 from tinyssb_node.groups.book import Book
-from tinyssb_node.groups.content import post
+from tinyssb_node.groups.content import post, text_of
 from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude, draft_first, draft_init
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import SlotKey, box
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, GroupMessage, Init
+from tinyssb_node.groups.messages import AddMember, Content, GroupMessage, Init
 from tinyssb_node.groups.news import News
 from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, plan
 from tinyssb_node.groups.reading import SealedEntry
@@ -270,6 +269,22 @@ def begin(*names: str) -> list[Scribe]:
     return scribes
 
 
-def behind(root: MessageId) -> Place:
-    """Behind a group's first message."""
-    return Place(root, (root,))
+def texts(book: Book, root: MessageId) -> list[str | None]:
+    """What is said in a group and counts, in its order."""
+    return [
+        text_of(line.said.message)
+        for line in book.groups[root].group.audit()
+        if isinstance(line.said.message, Content) and line.flaw is None
+    ]
+
+
+def state(book: Book, feeds: Sequence[FeedId]) -> object:
+    """All that a book says of its groups."""
+    return (
+        {
+            root: (held.id, held.creator, held.name, held.group.view, held.group.audit(), held.broken)
+            for root, held in book.groups.items()
+        },
+        {feed: book.role_of(feed) for feed in feeds},
+        {root: (sorted(book.keys_of(root)), book.people_of(root)) for root in book.groups},
+    )

@@ -15,15 +15,16 @@ from tinyssb_node.feeds.children import EntryType, parse_child_made, parse_child
 from tinyssb_node.feeds.layout import FIXED_TYPE, VARIABLE_TYPE
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.announcing import ADDITIONS_NOTE, open_announcement
+from tinyssb_node.groups.claims import Claim, claim_of, fault_of
 from tinyssb_node.groups.encoding import Context, context_of
 from tinyssb_node.groups.envelope import Opened, Scheme, SlotKey, opens_first, unbox
-from tinyssb_node.groups.feeds import Claim, Feeds, claim_of
+from tinyssb_node.groups.feeds import Feeds
 from tinyssb_node.groups.held import Held
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.keyring import Keyring
 from tinyssb_node.groups.keys import epoch_slot, group_id
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, FeedRole, GroupMessage, GroupMessageError, Init, Said
+from tinyssb_node.groups.messages import AddMember, FeedRole, GroupMessage, Init, Said
 from tinyssb_node.groups.news import Broken, Fault, FeedKnown, FeedPlace, Joined, News, Spoke
 from tinyssb_node.groups.reading import SealedEntry, Source
 from tinyssb_node.groups.tiny import Lacks, Reading, decode, split_owner
@@ -225,7 +226,7 @@ class Book:
         placed = self._feeds.role_of(first.feed)
         holding = []
         for claim in self._feeds.claims(first.feed):
-            fault = None if claim.place == placed else self._fault_of(claim, first)
+            fault = None if claim.place == placed else fault_of(claim, first, self._source)
             if fault is None:
                 holding.append(claim)
             else:
@@ -242,40 +243,11 @@ class Book:
         elif placed != best.place:
             self._begin_anew()
 
-    def _fault_of(self, claim: Claim, first: SealedEntry) -> Fault | None:
-        """What is wrong with a claim on a feed that begins like that."""
-        if claim.place.key is None:
-            return None if self._is_child(first, claim.place.member) else Fault.CHILD
-        try:
-            opened = unbox(first.content, context_of(first.feed, first.prev), [epoch_slot(claim.place.key)])
-            if opened is None or first.type != VARIABLE_TYPE:
-                return Fault.SEAL
-            owner, _ = split_owner(opened.plain)
-        except GroupMessageError:
-            return Fault.OWNER
-        except PeerError:
-            return Fault.BODY
-        return None if claim.place.member.startswith(owner) else Fault.OWNER
-
-    def _is_child(self, first: SealedEntry, parent: FeedId) -> bool:
-        """Whether parent and child point at each other."""
-        if first.type != EntryType.CHILD_OF:
-            return False
-        try:
-            child = parse_child_of(first.content)
-            named = self._source.entry(child.feed, child.seq) if child.feed == parent else None
-            if named is None or named.type != EntryType.CHILD_MADE:
-                return False
-            made = parse_child_made(named.content)
-        except PeerError:
-            return False
-        return (made.feed, made.note) == (first.feed, ADDITIONS_NOTE) and named.id.startswith(child.id_prefix)
-
     # --- keys and people
 
     def _learn(self, key: EpochKey, root: MessageId, by: FeedId) -> None:
         self._name([self._keys.main, by], root)
-        if self._ring.learn(key, root, by):
+        if self._ring.learn(key, root, None if by == self._keys.main else by):
             self._fresh.append((key, root))
 
     def _name(self, people: Iterable[FeedId], root: MessageId) -> None:
@@ -424,7 +396,10 @@ class Book:
         try:
             opened, slot = _unbox(entry.content, context, slots)
         except PeerError as error:
-            self._spoil(entry, (), Fault.BODY, error)
+            head = entry.content[: group_limits.ENVELOPE_HEAD_SIZE]
+            opening = [EpochKey(one.key) for one in self._ring.slots if opens_first(head, context, one)]
+            roots = dict.fromkeys(root for key in opening for root in self._ring.roots_of(key))
+            self._spoil(entry, roots, Fault.BODY, error)
             return
         if opened is None or slot is None:
             self._put_by(ref, _Unread(context, entry.content[: group_limits.ENVELOPE_HEAD_SIZE]))

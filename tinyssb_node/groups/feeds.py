@@ -1,27 +1,11 @@
 """Whose feeds are whose in groups: what people say of feeds, and what their first entries say."""
 
 from collections import Counter
-from dataclasses import dataclass, field
 
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.claims import Claim
 from tinyssb_node.groups.news import Fault, FeedPlace
 from tinyssb_node.ids import EpochKey, FeedId
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Claim:
-    """Somebody says in his main feed that a feed is his. Of several that hold, the smallest counts."""
-
-    seq: int
-    """The number of his entry that says so."""
-    place: FeedPlace = field(compare=False)
-    tie: tuple[bytes, bytes]
-    """His main feed, and the key: nobody gets two claims on one feed to hold but by breaking ciphers."""
-
-
-def claim_of(seq: int, place: FeedPlace) -> Claim:
-    """That *place* is claimed by an entry *seq*."""
-    return Claim(seq, place, (bytes(place.member), bytes(place.key or b"")))
 
 
 class Feeds:

@@ -34,19 +34,23 @@ class Keyring:
 
     # --- keys
 
-    def learn(self, key: EpochKey, root: MessageId, by: FeedId) -> bool:
-        """Take a key that *by* says is of the group that begins with *root*. False: known, or one too many."""
+    def learn(self, key: EpochKey, root: MessageId, by: FeedId | None) -> bool:
+        """Take a key that *by* says is of the group that begins with *root*. False: known, or one too many.
+
+        None: we say so ourselves, as often as we like.
+        """
         roots = self._roots.get(key, [])
         if root in roots:
             return False
         if len(roots) >= group_limits.ROOTS_OF_KEY_MAX or (
-            not roots and self._by.get(by, 0) >= group_limits.KEYS_BY_ONE_MAX
+            not roots and by is not None and self._by.get(by, 0) >= group_limits.KEYS_BY_ONE_MAX
         ):
             self._counts[Fault.FULL] += 1
             return False
         if not roots:
             self._roots[key] = roots
-            self._by[by] = self._by.get(by, 0) + 1
+            if by is not None:
+                self._by[by] = self._by.get(by, 0) + 1
             self.slots.append(epoch_slot(key))
         roots.append(root)
         self._keys.setdefault(root, []).append(key)
