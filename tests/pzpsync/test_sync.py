@@ -1,0 +1,458 @@
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.content.pzp.vectors import FOLDER
+from tests.pzpsync.replicas import ALL, NONE, Replica, Wire, World, clone, newest, world
+from tinyssb_node.content.pzp import message
+from tinyssb_node.content.pzp.goals import Goal, Keep, parse_goal
+from tinyssb_node.content.pzp.tangle import RootFacts, Tangle
+from tinyssb_node.pzpsync import limits
+from tinyssb_node.pzpsync.holding import Held
+from tinyssb_node.pzpsync.packets import (
+    Answer,
+    Ask,
+    End,
+    Exchange,
+    Give,
+    Have,
+    Packet,
+    Want,
+    Why,
+    parse_packet,
+    serialize_packet,
+)
+from tinyssb_node.pzpsync.ranges import EMPTY, Range
+from tinyssb_node.pzpsync.sync import Broken, GaveUp, Sync, Synced
+
+SEEDS = range(6)
+
+
+def some(one: World, chance: random.Random) -> list[message.Message]:
+    """The beginning of a feed, without what somebody did not hear of, nor what cannot be checked without that."""
+    posts = one.posts[: chance.randrange(1, len(one.posts) + 1)]
+    return [post for post in posts if chance.random() < 0.9]
+
+
+def replica(one: World, chance: random.Random, goal: Goal) -> Replica:
+    made = Replica({one.group: ALL, one.feed: goal})
+    if chance.random() < 0.2:
+        return made
+    one.fill(made, some(one, chance))
+    if goal.keep is Keep.NEWEST:
+        made.prune(one.feed)
+    if chance.random() < 0.3 and len(made.tangle(one.feed)) > 2:
+        made.erase(chance.choice(sorted(made.whole(one.feed) - {one.feed})))
+    return made
+
+
+def expected(before: Replica, other: Replica, feed: str) -> set[str]:
+    """What *before* has to hold of *feed* after a sync with *other*."""
+    goal = before.goal(feed)
+    held = {one: before.tangle(feed).depth(one) or 0 for one in before.whole(feed)}
+    theirs = {one: other.tangle(feed).depth(one) or 0 for one in other.whole(feed)}
+    both = held | theirs
+    if goal.keep is Keep.NEWEST:
+        least = max(both.values(), default=0) - goal.count
+        theirs = {one: depth for one, depth in theirs.items() if depth > least}
+    unwanted = before.ghosts(feed).keys() | before.erased
+    return (held.keys() | theirs.keys()) - unwanted
+
+
+def check_pair(one: Replica, other: Replica, feed: str) -> None:
+    for held in (one, other):
+        tangle = held.tangle(feed)
+        assert not held.refusals
+        assert all(tangle.certificate(id_) for id_ in tangle.slice(0, limits.DEPTH_MAX))
+
+
+goals = st.sampled_from([ALL, newest(1), newest(3), newest(7)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(SEEDS), st.integers(), goals, goals)
+def test_both_hold_the_union_as_far_as_they_want(
+    seed: int, chance_seed: int, goal: Goal, other_goal: Goal
+) -> None:
+    here, chance = world(seed), random.Random(chance_seed)
+    one, other = replica(here, chance, goal), replica(here, chance, other_goal)
+    wanted, other_wanted = expected(one, other, here.feed), expected(other, one, here.feed)
+    wire = Wire(one, other, chance_seed)
+    wire.sides[0].start(here.feed)
+    (event,) = wire.run()
+    assert isinstance(event, Synced)
+    assert event.complete
+    assert wire.packets <= 2 + 4 * limits.ROUNDS_MAX + 1
+    assert one.whole(here.feed) >= wanted
+    assert other.whole(here.feed) >= other_wanted
+    check_pair(one, other, here.feed)
+    assert all(side.idle or side.next_wake_us() is not None for side in wire.sides)
+    ended = one.whole(here.feed), other.whole(here.feed)
+    wire.sides[1].start(here.feed)
+    wire.run()
+    assert (one.whole(here.feed), other.whole(here.feed)) == ended
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(SEEDS), st.integers(), goals)
+def test_lost_packets_and_restarts_cost_time_only(seed: int, chance_seed: int, goal: Goal) -> None:
+    here, chance = world(seed), random.Random(chance_seed)
+    one, other = replica(here, chance, goal), replica(here, chance, ALL)
+    wanted, other_wanted = expected(one, other, here.feed), expected(other, one, here.feed)
+    wire = Wire(one, other, chance_seed, lose=0.15)
+    for _ in range(200):
+        wire.sides[0].start(here.feed)
+        events = wire.run(most=chance.randrange(1, 30))
+        if chance.random() < 0.3:
+            wire.restart()
+        elif any(isinstance(event, Synced) for event in events):
+            break
+        else:
+            wire.stall()
+    else:
+        pytest.fail("never done")
+    assert one.whole(here.feed) >= wanted
+    assert other.whole(here.feed) >= other_wanted
+    check_pair(one, other, here.feed)
+
+
+@pytest.mark.parametrize(
+    "run", json.loads((FOLDER / "v2-sync.json").read_text("utf-8"))["runs"], ids=lambda run: run["name"]
+)
+def test_what_the_original_ends_with(run) -> None:
+    vectors = json.loads((FOLDER / "v2-sync.json").read_text("utf-8"))
+    feed = vectors["rootHash"]
+    posts = [vectors["feedRoot"], *(record["msg"] for record in vectors["msgs"])]
+    here = World(vectors["group"], feed, "", [vectors["groupRoot"]], posts, [])
+    sides = [
+        here.fill(Replica({feed: parse_goal(run[f"goal{name}"])}), posts[: run[f"have{name}"] + 1])
+        for name in "AB"
+    ]
+    wire = Wire(sides[0], sides[1])
+    wire.sides[0].start(feed)
+    assert isinstance(wire.run()[0], Synced)
+    for side, name in zip(sides, "AB", strict=True):
+        side.prune(feed)
+        ended = {record["hash"] for record in run[f"after{name}"] if not record["erased"]}
+        if ended:  # where the original forgot the root, it ends with nothing
+            assert side.whole(feed) == ended
+        else:
+            assert side.whole(feed) == set(map(message.message_id, posts))
+
+
+def test_a_thread_comes_with_the_identities_of_those_in_it() -> None:
+    here = world(1)
+    one, other = here.fill(Replica(), replies=True), Replica()
+    wire = Wire(one, other)
+    wire.sides[1].start(here.thread)
+    wire.run()
+    assert other.whole(here.thread) == one.whole(here.thread)
+    assert len(other.tangle(here.group)) == 3
+    assert not other.refusals
+    assert len(other.tangle(here.feed)) == 0
+
+
+def test_an_identity_is_a_tangle_too() -> None:
+    here = world(1)
+    wire = Wire(here.fill(Replica()), Replica())
+    wire.sides[0].start(here.group)
+    wire.run()
+    assert wire.other.tangle(here.group).keys == wire.one.tangle(here.group).keys
+
+
+def test_a_new_key_comes_even_if_nobody_wrote_with_it() -> None:
+    here = world(1)
+    one, other = here.fill(Replica()), Replica()
+    for founding in here.identity[:2]:
+        other.add(here.group, founding)
+    for post in here.posts:
+        other.add(here.feed, post)
+    other.refusals.clear()
+    wire = Wire(one, other)
+    wire.sides[0].start(here.feed)
+    wire.run()
+    assert len(other.tangle(here.group)) == 3
+    assert other.whole(here.feed) == one.whole(here.feed)
+
+
+def test_the_newest_come_with_short_ways_to_the_root() -> None:
+    here = world(7, 300, 0.0)
+    one, other = here.fill(Replica()), Replica({here.feed: newest(3)}, default=NONE)
+    wire = Wire(one, other)
+    wire.sides[1].start(here.feed)
+    wire.run()
+    tangle = other.tangle(here.feed)
+    assert other.whole(here.feed) == {here.feed, *here.ids()[-3:]}
+    assert len(tangle) <= 3 + 20
+    assert tangle.certificate(here.ids()[-1]) is not None
+
+
+def test_what_was_erased_or_deleted_does_not_come_back_and_what_another_erased_can() -> None:
+    here = world(2)
+    one, other = here.fill(Replica()), here.fill(Replica({here.feed: newest(4)}))
+    third = Replica()
+    other.prune(here.feed)
+    mine = here.ids()[-1]
+    one.erase(mine)
+    kept = other.whole(here.feed)
+    for pair in (Wire(one, other), Wire(other, third)):
+        pair.sides[0].start(here.feed)
+        pair.run()
+    assert mine not in one.whole(here.feed)
+    assert other.whole(here.feed) == kept
+    assert third.whole(here.feed) == kept
+    assert third.bare(here.feed)
+    rest = Wire(third, one)
+    rest.sides[0].start(here.feed)
+    rest.run()
+    assert third.whole(here.feed) == set(here.ids())
+    assert mine not in one.whole(here.feed)
+
+
+def test_both_may_begin_at_once() -> None:
+    here = world(3)
+    wire = Wire(here.fill(Replica(), here.posts[:12]), here.fill(Replica(), here.posts[:20]))
+    for side in wire.sides:
+        side.start(here.feed)
+    wire.run()
+    assert wire.one.whole(here.feed) == wire.other.whole(here.feed) == set(here.ids()[:20])
+
+
+def test_many_tangles_take_turns_and_too_many_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "EXCHANGES_MAX", 2)
+    monkeypatch.setattr(limits, "WAITING_MAX", 6)
+    worlds = [world(seed) for seed in SEEDS]
+    one, other = Replica(), Replica()
+    for here in worlds:
+        here.fill(one)
+    wire = Wire(one, other)
+    assert all(wire.sides[0].start(here.feed) for here in worlds)
+    assert wire.sides[0].start(worlds[0].feed)
+    assert not wire.sides[0].start("another")
+    events = wire.run()
+    assert {event.root for event in events if isinstance(event, Synced)} == {here.feed for here in worlds}
+    assert all(other.whole(here.feed) == one.whole(here.feed) for here in worlds)
+
+
+def test_windows_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WINDOW_IDS_MAX", 7)
+    monkeypatch.setattr(limits, "BATCH_SIZE", 1_000)
+    here = world(4)
+    for posts in ([], here.posts[:10], here.posts[:20]):
+        wire = Wire(here.fill(Replica()), here.fill(Replica(), posts))
+        wire.sides[0].start(here.feed)
+        (event,) = wire.run()
+        assert isinstance(event, Synced)
+        assert event.complete
+        assert wire.other.whole(here.feed) == set(here.ids())
+        assert not wire.other.refusals
+        assert wire.other.batches > 10
+
+
+def test_a_sync_ends_after_so_many_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WINDOW_IDS_MAX", 5)
+    monkeypatch.setattr(limits, "WINDOWS_MAX", 2)
+    here = world(4)
+    wire = Wire(here.fill(Replica()), Replica())
+    wire.sides[0].start(here.feed)
+    (event,) = wire.run()
+    assert isinstance(event, Synced)
+    assert not event.complete
+    assert 0 < len(wire.other.whole(here.feed)) < 20
+
+
+# --- liars
+
+
+def opened(held: Replica, feed: str) -> tuple[Sync, Exchange]:
+    """One side that has begun, and the exchange."""
+    side = Sync(held, random.Random(0).randbytes)
+    side.start(feed)
+    data = side.next_packet(0)
+    assert data is not None
+    return side, parse_packet(data).of
+
+
+def said(side: Sync) -> list[Packet]:
+    found = []
+    while (data := side.next_packet(0)) is not None:
+        found.append(parse_packet(data))
+    return found
+
+
+def test_who_claims_depths_without_end_gets_a_bounded_number_of_questions() -> None:
+    here = world(1)
+    side, of = opened(here.fill(Replica()), here.feed)
+    asked = 0
+    packets: list[Packet] = [Want(of, Range(0, limits.DEPTH_MAX), EMPTY)]
+    while packets:
+        packet = packets.pop()
+        side.receive(serialize_packet(packet), 0)
+        for answer in said(side):
+            match answer:
+                case Have(of):
+                    packets.append(Want(of, Range(0, limits.DEPTH_MAX), EMPTY))
+                case Ask(of, round_, _, window):
+                    asked += 1
+                    packets += [Give(of, round_, 0, True, []), Answer(of, round_, window.low, b"")]
+    assert asked == limits.ROUNDS_MIN * limits.WINDOWS_MAX
+    assert next(event for event in side.events() if isinstance(event, Synced)).complete is False
+
+
+def test_who_gives_what_nobody_wants_wastes_his_own_time() -> None:
+    here, other = world(1), world(2)
+    held = Replica({here.feed: newest(2)}, default=NONE)
+    side, of = opened(held, here.feed)
+    side.receive(serialize_packet(Want(of, Range(0, 9), EMPTY)), 0)
+    (ask,) = [packet for packet in said(side) if isinstance(packet, Ask)]
+    assert ask.want == Range(8, 9)
+    side.receive(serialize_packet(Answer(of, 0, ask.window.high, b"")), 0)
+    offered = [*other.identity, *other.posts, *here.posts, {"no": "message"}, 5]
+    texts = [json.dumps(one).encode() for one in offered]
+    side.receive(serialize_packet(Give(of, 0, 0, True, [*texts, b"{", b"\xff"])), 0)
+    assert not held.messages.keys() - set(here.ids()[:1])
+    assert not any(isinstance(event, Broken) for event in side.events())
+
+
+def test_more_than_goes_in_a_round_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "GIVEN_MAX", 10)
+    here = world(1)
+    side, of = opened(Replica(), here.feed)
+    side.receive(serialize_packet(Want(of, Range(0, 9), EMPTY)), 0)
+    said(side)
+    side.receive(serialize_packet(Answer(of, 0, 9, b"")), 0)
+    for number in range(2):
+        side.receive(serialize_packet(Give(of, 0, number, False, [b"{}"] * 6)), 0)
+    (event,) = side.events()
+    assert isinstance(event, Broken)
+    assert "more messages" in event.why
+
+
+def test_identities_that_nobody_needs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "ASIDE_SIZE_MAX", 2_000)
+    here, other = world(1), world(2)
+    held = Replica()
+    side, of = opened(held, here.feed)
+    side.receive(serialize_packet(Want(of, Range(0, 9), EMPTY)), 0)
+    said(side)
+    side.receive(serialize_packet(Answer(of, 0, 9, b"")), 0)
+    text = json.dumps(other.identity[0]).encode()
+    side.receive(serialize_packet(Give(of, 0, 0, False, [text] * 10)), 0)
+    assert isinstance(side.events()[0], Broken)
+    assert not held.messages
+
+
+def test_an_answer_beyond_the_question_ends_it() -> None:
+    here = world(1)
+    side, of = opened(here.fill(Replica()), here.feed)
+    side.receive(serialize_packet(Want(of, Range(0, 9), Range(0, 9))), 0)
+    said(side)
+    side.receive(serialize_packet(Answer(of, 0, 10, b"")), 0)
+    assert isinstance(side.events()[0], Broken)
+
+
+def test_a_filter_full_of_ones_gets_nothing() -> None:
+    here = world(1)
+    side = Sync(here.fill(Replica()), random.Random(0).randbytes)
+    of = Exchange(here.feed, bytes(8))
+    side.receive(serialize_packet(Have(of, 0, EMPTY, bytes(16))), 0)
+    side.receive(
+        serialize_packet(Ask(of, 0, Range(0, 99), Range(0, 99), b"\xff" * limits.FILTER_SIZE_MAX)), 0
+    )
+    assert [type(packet) for packet in said(side)] == [Want, Answer]
+    side.receive(serialize_packet(Give(of, 0, 0, True, [])), 0)
+    (give,) = said(side)
+    assert isinstance(give, Give)
+    assert give.messages == []
+
+
+def test_rounds_only_go_up_and_packets_of_others_are_passed_over() -> None:
+    here = world(1)
+    side = Sync(here.fill(Replica()), random.Random(0).randbytes)
+    of = Exchange(here.feed, bytes(8))
+    side.receive(serialize_packet(Have(of, 0, EMPTY, bytes(16))), 0)
+    ask = Ask(of, 1, Range(0, 99), Range(0, 99), b"")
+    for packet in (ask, ask, replace(ask, round=0), replace(ask, of=Exchange(here.feed, bytes(7) + b"1"))):
+        side.receive(serialize_packet(packet), 0)
+    assert [type(packet) for packet in said(side)] == [Want, Answer]
+    for number in (1, 0, 0, 2, 1):
+        side.receive(serialize_packet(Give(of, 1, number, number == 1, [])), 0)
+    assert [type(packet) for packet in said(side)] == [Give]
+    assert side.events() == []
+
+
+def test_beginning_is_rationed_and_asking_without_taking_ends_it() -> None:
+    side = Sync(Replica(), random.Random(0).randbytes)
+    for number in range(limits.BEGUN_A_MINUTE_MAX + 1):
+        have = Have(Exchange("1" * 16, number.to_bytes(8)), 0, EMPTY, bytes(16))
+        side.receive(serialize_packet(have), 0)
+        (answer,) = said(side)
+    assert answer == End(have.of, Why.BUSY)
+    side.receive(serialize_packet(have), 60_000_000)
+    assert isinstance(said(side)[0], Want)
+    for _ in range(limits.OUTBOX_MAX + 1):
+        side.receive(serialize_packet(have), 60_000_000)
+    assert isinstance(side.events()[0], Broken)
+    side.receive(b"nonsense", 0)
+    assert isinstance(side.events()[-1], Broken)
+
+
+def test_what_is_stalled_is_given_up() -> None:
+    here = world(1)
+    side, of = opened(Replica(), here.feed)
+    assert side.next_wake_us() == limits.STALL_US
+    side.wake(limits.STALL_US - 1)
+    assert side.events() == []
+    side.wake(limits.STALL_US)
+    assert side.events() == [GaveUp(here.feed, "nothing came for a minute")]
+    assert side.idle
+    assert side.next_wake_us() is None
+    side.receive(serialize_packet(Want(of, Range(0, 9), EMPTY)), 0)
+    assert side.events() == []
+    assert side.idle
+
+
+def test_who_is_busy_says_so() -> None:
+    here = world(1)
+    side, of = opened(Replica(), here.feed)
+    side.receive(serialize_packet(End(of, Why.BUSY)), 0)
+    (event,) = side.events()
+    assert isinstance(event, GaveUp)
+    assert "busy" in event.why
+
+
+def test_one_depth_with_too_many_messages_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WINDOW_IDS_MAX", 4)
+
+    class AllWhole(Replica):
+        def bare(self, root: str) -> dict[str, bool]:  # noqa: ARG002
+            return {}
+
+    held = AllWhole()
+    tangle = held.tangles["root"] = Tangle("root")
+    tangle.add_root(RootFacts())
+    for number in range(9):
+        tangle.add(f"m{number}", 1, ["root"])
+    assert Held(held, "root").window(Range(0, 5)).depths == Range(0, 0)
+    assert Held(held, "root").window(Range(1, 5)).depths == Range(1, 1)
+    assert len(Held(held, "root").window(Range(1, 5)).ids) == 4
+
+
+def test_a_replica_that_changes_meanwhile_does_no_harm() -> None:
+    here = world(5)
+    one, other = here.fill(Replica()), Replica()
+    wire = Wire(one, other)
+    wire.sides[0].start(here.feed)
+    wire.run(most=6)
+    before = clone(one)
+    one.goals[here.feed] = newest(5)
+    one.prune(here.feed)
+    wire.run()
+    again = Wire(before, other)
+    again.sides[0].start(here.feed)
+    again.run()
+    assert other.whole(here.feed) == set(here.ids())
