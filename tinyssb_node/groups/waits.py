@@ -14,6 +14,8 @@ from tinyssb_node.store.port import Store
 
 META: Final = "groups"
 """Name in the store. Format: docs/formats/store.md."""
+NOTHING: Final = "{}"
+"""Kept there while nothing else is."""
 
 
 class _Kept(msgspec.Struct, omit_defaults=True):
@@ -28,13 +30,18 @@ class Waits:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        kept = msgspec.json.decode(store.get_meta(META) or "{}", type=_Kept)
+        kept = msgspec.json.decode(store.get_meta(META) or NOTHING, type=_Kept)
         self.left: set[MessageId] = {MessageId.from_hex(root) for root in kept.left}
         """Groups that our user left."""
         self._waited_us = {MessageId.from_hex(root): dict(each) for root, each in kept.waited_us.items()}
         """How long tasks had been waiting at the last start."""
         self._since_us: dict[MessageId, dict[str, int]] = {}
         self._saved_us: int | None = None
+
+    def begin(self) -> None:
+        """Let the program look for groups at its next start: there are some."""
+        if self._store.get_meta(META) is None:
+            self._store.put_meta(META, NOTHING)
 
     def since_us(self, root: MessageId, now_us: int) -> Mapping[str, int]:
         """Since when the tasks of a group have been waiting."""
