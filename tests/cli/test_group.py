@@ -1,0 +1,68 @@
+"""What excluding costs on the air, said before it is done."""
+
+import argparse
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.tui.node import AIR, ANA, LORA, UDP
+from tinyssb_node.cli.commands import group
+from tinyssb_node.cli.commands.attach import NobodyToAskError
+from tinyssb_node.cli.people import Names
+
+COST: Any = {
+    "group": "5a" * 20,
+    "messages": 4,
+    "packets": 16,
+    "content_bytes": 1_209,
+    "steps": ["exclude", "announce", "begin", "add 15"],
+}
+
+
+class FakeClient:
+    def faces(self) -> list[Any]:
+        return [LORA, UDP]
+
+    def airtime(self) -> list[Any]:
+        return [AIR | {"content_left_us": 1_000_000}]
+
+
+class FakeTalk:
+    client = FakeClient()
+
+
+TALK: Any = FakeTalk()
+
+
+def test_the_cost_is_told_for_each_radio_with_the_wait(capsys: pytest.CaptureFixture[str]) -> None:
+    group._tell_cost(argparse.Namespace(json=False), TALK, COST)
+    assert capsys.readouterr().out.splitlines() == [
+        "4 messages (exclude, announce, begin, add 15), 1,209 bytes in 16 packets",
+        "lora:spi0.0: 16 packets, 3.3 s of air, 9 % of this hour's budget; 1.0 s may go now, the last within 1 h 0 min",
+        "That is for saying it once; what somebody misses is said again.",
+    ]
+    group._tell_cost(argparse.Namespace(json=True), TALK, COST)
+    told = json.loads(capsys.readouterr().out)
+    assert told["steps"] == COST["steps"]
+    (cost,) = told["costs"]
+    assert (cost["packets"], cost["faces"], cost["wait_us"]) == (16, ["lora:spi0.0"], 3_600_000_000)
+
+
+@pytest.mark.parametrize(("typed", "agreed"), [("y\n", True), ("yes\n", True), ("\n", False), ("n\n", False)])
+def test_a_person_is_asked_and_told_what_excluding_does_not_do(
+    typed: str, agreed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(group, "_somebody_there", lambda: True)
+    monkeypatch.setattr("sys.stdin.readline", lambda: typed)
+    assert group._agreed(TALK, COST, [ANA], Names(())) == agreed
+    told = capsys.readouterr().err
+    assert told.startswith(f"Excluding {ANA.hex()[:8]} from the group 5a5a5a5a:\n  4 messages")
+    assert "they keep all that was written so far, and its keys" in told
+    assert told.endswith("[y/N] ")
+
+
+def test_where_nobody_can_be_asked_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group, "_somebody_there", lambda: False)
+    with pytest.raises(NobodyToAskError, match="nothing was written"):
+        group._agreed(TALK, COST, [ANA], Names(()))
