@@ -5,11 +5,11 @@ loaded when somebody's feed of additions is seen, or our user asks for groups; a
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tinyssb_node.events import EntryAppended, Event
 from tinyssb_node.feeds.children import EntryType
-from tinyssb_node.groups.waits import META
+from tinyssb_node.groups.waits import META, NOTHING
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.port import Store
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 MakeGroups = Callable[[Replica, Store], "Grouping"]
 """Makes what takes part in private groups, for one identity."""
-NOTHING: Final = "{}"
-"""Kept there while nothing else is."""
 
 
 def groups_of(seed: bytes, draw: Callable[[int], bytes]) -> MakeGroups:

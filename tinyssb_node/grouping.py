@@ -198,6 +198,7 @@ class Grouping:
     def create(self, pen: Pen, name: str | None, now_us: int) -> Written:
         """Begin a group with ourselves in it. Raises what publishing does."""
         self._read_all()
+        self._waits.begin()
         secret = EpochKey(self._keys.draw(EpochKey.SIZE))
         entries = self._writer.write(pen, draft_first(secret), secret)
         root = entries[-1].id
