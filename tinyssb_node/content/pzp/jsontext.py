@@ -111,13 +111,17 @@ def canonical(value: Json) -> bytes:
 
 def _is_plain(value: Json) -> bool:
     """Whether any JSON writer that sorts keys writes the canonical form: exact integers, keys in ASCII."""
-    kind = type(value)
-    if kind is str or value is None or kind is bool:
-        return True
-    if isinstance(value, int):
-        return -limits.INTEGER_MAX <= value <= limits.INTEGER_MAX
-    if isinstance(value, dict):
-        return all(key.isascii() and _is_plain(one) for key, one in value.items())
-    if isinstance(value, list):
-        return all(_is_plain(one) for one in value)
-    return False
+    found = [value]
+    for one in found:  # which grows on the way
+        kind = type(one)
+        if kind is str or one is None or kind is bool:
+            continue
+        if isinstance(one, dict):
+            if not "".join(one).isascii():
+                return False
+            found += one.values()
+        elif isinstance(one, list):
+            found += one
+        elif not isinstance(one, int) or not -limits.INTEGER_MAX <= one <= limits.INTEGER_MAX:
+            return False
+    return True
