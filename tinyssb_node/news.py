@@ -8,6 +8,7 @@ from tinyssb_node.effects import Effect
 from tinyssb_node.errors import NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
 from tinyssb_node.gossip import Gossip
+from tinyssb_node.grouphost import GroupHost
 from tinyssb_node.ids import FaceName, FeedId, PacketKind
 from tinyssb_node.receipts import Receipts
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
@@ -26,6 +27,7 @@ class News:
         sets: SetGossip,
         receipts: Receipts,
         acknowledging: Acknowledging,
+        groups: GroupHost,
         refusals: Refusals,
         lines: Mapping[FaceName, Line],
     ) -> None:
@@ -35,6 +37,7 @@ class News:
         self._sets = sets
         self._receipts = receipts
         self._acknowledging = acknowledging
+        self._groups = groups
         self._refusals = refusals
         self._lines = lines
 
@@ -94,6 +97,7 @@ class News:
         """Something of others was appended, *packet* first if it is given: who holds what now, and what do we owe."""
         self._receipts.appended(events, packet)
         self._acknowledging.appended(events, now_us)
+        self._groups.appended(events, now_us)
 
     def spread(self, origin: Line | None, events: Sequence[Event], now_us: int) -> None:
         """Something was appended: ask where it came from for more, offer it on the other faces."""
@@ -135,6 +139,7 @@ class News:
         effects += published
         for line in self._lines.values():
             self._gossip.push(line, published, now_us)
+        self._groups.appended(published, now_us)
         first = published[0]
         assert isinstance(first, EntryAppended)
         return first

@@ -7,7 +7,9 @@ very same class.
 Whatever a stranger sends has an outcome. An exception out of ``receive`` is a bug of ours.
 """
 
+from collections.abc import Callable
 from hashlib import sha256
+from typing import TYPE_CHECKING, TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.acknowledging import Acknowledging
@@ -29,6 +31,7 @@ from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, PacketKindError, PeerError
 from tinyssb_node.events import EntryAppended, FaceDown, PacketSent
 from tinyssb_node.gossip import Gossip
+from tinyssb_node.grouphost import GroupHost, MakeGroups
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.news import News
 from tinyssb_node.receipts import Receipts
@@ -42,6 +45,12 @@ from tinyssb_node.scheduling.trickle import Entropy
 from tinyssb_node.setgossip import SetGossip
 from tinyssb_node.store.port import FeedRecord, Store
 from tinyssb_node.taken import Taken
+
+if TYPE_CHECKING:
+    from tinyssb_node.grouping import Grouping
+    from tinyssb_node.groupwriter import Pen
+
+Result = TypeVar("Result")
 
 
 class Node:
@@ -60,13 +69,14 @@ class Node:
         budgets: AirBudgets | None = None,
         verify: Verify = verify_signed,
         acknowledge_permille: int = 0,
+        groups: MakeGroups | None = None,
     ) -> None:
         """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
 
         *boot* tells how long we were down, as far as that matters to the law of the air; *budgets* are the accounts of
         airtime where other networks have them too. *verify* says whether an entry that came is signed; the simulator's
         remembers what it was asked before. *acknowledge_permille* is the share of airtime that all acknowledgements in
-        the mesh may take; 0: we write none.
+        the mesh may take; 0: we write none. *groups* makes what takes part in private groups; None: nothing does.
 
         May write to the store (our own feed, the first time): commit before anything else. Raises SetFullError if there
         is no room for our own feed.
@@ -88,12 +98,14 @@ class Node:
         self._acknowledging = Acknowledging(
             self._replica, store, self._receipts, self._lines, entropy, own=own, permille=acknowledge_permille
         )
+        self._groups = GroupHost(groups, self._replica, store)
         self._news = News(
             self._replica,
             self._gossip,
             self._sets,
             self._receipts,
             self._acknowledging,
+            self._groups,
             self._refusals,
             self._lines,
         )
@@ -197,16 +209,19 @@ class Node:
             line.wake(now_us)
         if (acknowledgement := self._acknowledging.take(now_us)) is not None:
             self._publish(acknowledgement, ACK_TYPE, now_us, effects)
+        self._groups.wake(lambda: NodePen(self, self._replica, self._key, now_us, effects), now_us)
         self._pump_all(now_us, effects)
         return effects
 
     def next_wake_us(self) -> int | None:
-        """When ``wake`` is due next; None while there is no face."""
+        """When ``wake`` is due next; None: not before something happens."""
         due = [line.next_us for line in self._lines.values()]
         if (keep_us := self._budgets.next_us) is not None:
             due.append(keep_us)
         if due and (owed_us := self._acknowledging.next_us) is not None:
             due.append(owed_us)
+        if (groups_us := self._groups.next_us) is not None:
+            due.append(groups_us)
         return min(due, default=None)
 
     # --- other networks in the same program (``networks``)
@@ -400,6 +415,17 @@ class Node:
             line.want_timer.disagree(now_us)
         self._pump_all(now_us, effects)
 
+    def in_groups(
+        self, deed: Callable[["Grouping", "Pen"], Result], now_us: int
+    ) -> tuple[Result, list[Effect]]:
+        """Do something with private groups. Raises what *deed* does, and NodeReadOnlyError if we have no feed."""
+        groups = self.groups
+        if groups is None:
+            raise NodeReadOnlyError
+        effects: list[Effect] = []
+        result = deed(groups, NodePen(self, self._replica, self._key, now_us, effects))
+        return result, effects
+
     def import_packet(self, packet: bytes, now_us: int) -> tuple[Finding, list[Effect]]:
         """Take an entry or chunk, 120 bytes, from a file. Entries in order, each followed by its chunks."""
         hash_ = sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
@@ -411,6 +437,11 @@ class Node:
         return finding, effects
 
     # --- looking
+
+    @property
+    def groups(self) -> "Grouping | None":
+        """Our private groups; None if we take part in none."""
+        return self._groups.open()
 
     @property
     def read_only(self) -> bool:
@@ -437,3 +468,34 @@ class Node:
     def faces(self) -> list[FaceStatus]:
         """The faces that are up, in the order they came up."""
         return [line.status() for line in self._lines.values()]
+
+
+class NodePen:
+    """What a node lends to its private groups while they write (``groupwriter.Pen``)."""
+
+    def __init__(
+        self, node: Node, replica: Replica, key: SigningKey | None, now_us: int, effects: list[Effect]
+    ) -> None:
+        assert key is not None, "groups are made for those who have a feed"
+        self.main = key
+        self._node = node
+        self._replica = replica
+        self._now_us = now_us
+        self._effects = effects
+
+    def write(self, key: SigningKey, content: bytes, type_: int | None = None) -> EntryAppended:
+        """See ``Pen``."""
+        return self._node.publish_as(key, content, self._now_us, self._effects, type_)
+
+    def want(self, feed: FeedId, *, wanted: bool) -> bool:
+        """See ``Pen``."""
+        known = feed in self._replica.goset
+        if known and self._replica.record(feed).wanted == wanted:
+            return True
+        if wanted and not known and self._replica.goset.full:
+            return False
+        if wanted:
+            self._effects += self._node.follow(feed, self._now_us)
+        elif known:
+            self._effects += self._node.unfollow(feed, self._now_us)
+        return True

@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from secrets import token_bytes
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.crypto import SigningKey
@@ -31,6 +32,7 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.spec import WsListenSpec, parse_spec
+from tinyssb_node.grouphost import MakeGroups, groups_of
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
 from tinyssb_node.networks import Networks
 from tinyssb_node.node import Node
@@ -59,7 +61,7 @@ def run_daemon(home: Home, ask: Ask | None = None) -> int:
         )
     calm_collector()
     try:
-        asyncio.run(Daemon(home, config, key, dialect, logger).run())
+        asyncio.run(Daemon(home, config, key, dialect, logger, groups_of(identity.seed, token_bytes)).run())
     except Exception as error:
         first = _first(error)
         if isinstance(first, LocalError):
@@ -96,12 +98,21 @@ def check_faces(home: Home, config: Config) -> None:
 class Daemon:
     """One run of a node."""
 
-    def __init__(self, home: Home, config: Config, key: SigningKey, dialect: Dialect, logger: Logger) -> None:
+    def __init__(
+        self,
+        home: Home,
+        config: Config,
+        key: SigningKey,
+        dialect: Dialect,
+        logger: Logger,
+        groups: MakeGroups,
+    ) -> None:
         self._home = home
         self._config = config
         self._key = key
         self._dialect = dialect
         self._logger = logger
+        self._groups = groups
         self._clock = SystemClock()
         self._notifier = Notifier(os.environ, os.getpid())
         self._stop_reason = ""
@@ -191,6 +202,7 @@ class Daemon:
                         read_only=read_only,
                         budgets=budgets,
                         acknowledge_permille=permille,
+                        groups=self._groups,
                     )
                     for place in places
                 },

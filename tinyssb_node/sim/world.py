@@ -16,6 +16,7 @@ from tinyssb_node.codec.crypto import SigningKey, verify_signed
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import ChunkAppended, ClockSet, EntryAppended, Event
+from tinyssb_node.grouphost import MakeGroups, groups_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.node import Node
 from tinyssb_node.scheduling.budget import Boot
@@ -90,6 +91,7 @@ class World:
         self._numbers = 0
         self._verify = remembering(verify_signed)
         self._streams: dict[tuple[str, FaceName], _Stream] = {}
+        self._groups: dict[str, MakeGroups] = {}
 
     @property
     def medium(self) -> Medium | None:
@@ -117,7 +119,10 @@ class World:
         ``switch_on_air``. A *board* plays by deployed rules, and writes the deployed dialect. *law* is what it may
         spend of the air, if that is something else than what is usual here."""
         dialect = Dialect.DEPLOYED if board else dialect
-        key = key or SigningKey(self.chance(f"key {name}").randbytes(limits.SEED_SIZE))
+        if key is None:
+            seed = self.chance(f"key {name}").randbytes(limits.SEED_SIZE)
+            key = SigningKey(seed)
+            self._groups[name] = groups_of(seed, self.chance(f"groups {name}").randbytes)
         store = Disk(lambda: self.now_us)
         node = self._make_node(name, store, key, dialect, boot=1, board=board)
         inhabitant = Inhabitant(
@@ -169,6 +174,7 @@ class World:
             boot=Boot(id=f"{name} {boot}", since_us=0),
             verify=self._verify,
             acknowledge_permille=self._acknowledge_permille,
+            groups=self._groups.get(name),
         )
 
     def _begin(self, inhabitant: Inhabitant) -> None:
@@ -184,6 +190,15 @@ class World:
             stream = _Stream(there, FaceName(f"to {here}"), latency_us, jitter_us, chance)
             self._streams[here, FaceName(f"to {there}")] = stream
             self._up(self.inhabitants[here], FaceName(f"to {there}"), stream_profile())
+
+    def disconnect(self, left: str, right: str) -> None:
+        """Take the stream between two nodes away."""
+        for here, there in ((left, right), (right, left)):
+            face = FaceName(f"to {there}")
+            del self._streams[here, face]
+            inhabitant = self.inhabitants[here]
+            if inhabitant.up:
+                self._perform(inhabitant, inhabitant.node.face_down(face, "cut", self.now_us))
 
     def _up(self, inhabitant: Inhabitant, face: FaceName, profile: LinkProfile) -> None:
         self._perform(inhabitant, inhabitant.node.face_up(face, profile, "sim", self.now_us))

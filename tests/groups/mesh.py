@@ -1,0 +1,236 @@
+"""Groups on real nodes: the simulator's, on cables, with everything from the seal to the store."""
+
+from collections.abc import Callable, Iterable
+from itertools import combinations
+from typing import TypeVar
+
+from tinyssb_node import limits
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.effects import Effect
+from tinyssb_node.errors import LocalError
+from tinyssb_node.events import EntryAppended
+from tinyssb_node.grouping import Grouping, Written
+from tinyssb_node.groups.content import post, text_of
+from tinyssb_node.groups.identity import GroupKeys
+from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.messages import Content, GroupMessage, Said
+from tinyssb_node.groups.reading import StoreSource
+from tinyssb_node.groupwriter import Pen
+from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.node import Node
+from tinyssb_node.sim.board import Board
+from tinyssb_node.sim.world import World
+
+Result = TypeVar("Result")
+Kind = TypeVar("Kind", bound=GroupMessage)
+SECOND_US = 1_000_000
+MINUTE_US = 60 * SECOND_US
+HOUR_US = 60 * MINUTE_US
+
+
+class _RunDryError(LocalError):
+    """Nothing more is written."""
+
+
+class _Dry:
+    """A pen that writes some entries only."""
+
+    def __init__(self, pen: Pen, entries: int) -> None:
+        self._pen = pen
+        self._left = entries
+
+    @property
+    def main(self) -> SigningKey:
+        """See ``Pen``."""
+        return self._pen.main
+
+    def write(self, key: SigningKey, content: bytes, type_: int | None = None) -> EntryAppended:
+        """See ``Pen``."""
+        if not self._left:
+            raise _RunDryError
+        self._left -= 1
+        return self._pen.write(key, content, type_)
+
+    def want(self, feed: FeedId, *, wanted: bool) -> bool:
+        """See ``Pen``."""
+        return self._pen.want(feed, wanted=wanted)
+
+
+class Mesh:
+    """Nodes that all have cables to each other, unless somebody cuts them."""
+
+    def __init__(self, names: str, seed: int = 1, *, star: bool = False) -> None:
+        """A node for each letter of *names*; in a *star* all cables lead to the first."""
+        self.world = World(seed)
+        for name in names:
+            self.world.add(name)
+        self.cables: set[tuple[str, str]] = set()
+        self._keys: dict[str, GroupKeys] = {}
+        if star:
+            self._lay({(names[0], name) for name in names[1:]})
+        else:
+            self.join(names)
+        self.world.acquaint()
+        self.settle()
+
+    def __getitem__(self, name: str) -> Grouping:
+        """Somebody's groups."""
+        node = self.world.inhabitants[name].node
+        assert isinstance(node, Node)
+        groups = node.groups
+        assert groups is not None
+        return groups
+
+    def id(self, name: str) -> FeedId:
+        """Somebody's main feed."""
+        return self.world.inhabitants[name].feed
+
+    def keys(self, name: str) -> GroupKeys:
+        """Somebody's keys."""
+        if name not in self._keys:
+            seed = self.world.chance(f"key {name}").randbytes(limits.SEED_SIZE)
+            self._keys[name] = GroupKeys(seed, self.world.chance(f"keys of {name}").randbytes)
+        return self._keys[name]
+
+    def source(self, name: str) -> StoreSource:
+        """What somebody's store holds."""
+        return StoreSource(self.world.inhabitants[name].store)
+
+    # --- cables
+
+    def join(self, *parts: Iterable[str]) -> None:
+        """Lay cables among those of each part, and none between parts."""
+        self._lay({pair for part in parts for pair in combinations(sorted(part), 2)})
+
+    def _lay(self, wanted: set[tuple[str, str]]) -> None:
+        for pair in sorted(self.cables - wanted):
+            self.world.disconnect(*pair)
+        for pair in sorted(wanted - self.cables):
+            self.world.connect(*pair)
+        self.cables = wanted
+
+    def settle(self, span_us: int = 30 * SECOND_US) -> None:
+        """Let time pass."""
+        self.world.run_for(span_us)
+
+    def until(self, reached: Callable[[], bool], limit_us: int, step_us: int = 10 * SECOND_US) -> int:
+        """Let time pass until something is so. Returns how long it took, up to *step_us* too much."""
+        begun_us = self.world.now_us
+        while not reached():
+            assert self.world.now_us < begun_us + limit_us, "it never came to that"
+            self.settle(step_us)
+        return self.world.now_us - begun_us
+
+    # --- what goes wrong
+
+    def crash(self, name: str, down_us: int = SECOND_US) -> None:
+        """Somebody's node loses power for a while. What it knows of groups is read anew from its store."""
+        self.world.crash(name, down_us)
+
+    def cut_short(self, name: str, deed: Callable[[Grouping, Pen, int], object], entries: int) -> bool:
+        """Let somebody do something, and stop behind so many *entries*, which are kept. The rest of the program goes
+        on, but for groups, which do nothing until something comes. True if that was all there was to write."""
+
+        def most(groups: Grouping, pen: Pen, now_us: int) -> bool:
+            try:
+                deed(groups, _Dry(pen, entries), now_us)
+            except _RunDryError:
+                return False
+            finally:
+                groups.next_us = None
+            return True
+
+        return self.do(name, most)
+
+    # --- what people do
+
+    def do(self, name: str, deed: Callable[[Grouping, Pen, int], Result]) -> Result:
+        """Let somebody do something now. Raises what it does."""
+        found: list[Result] = []
+
+        def act(node: Node | Board, now_us: int) -> list[Effect]:
+            assert isinstance(node, Node)
+            result, effects = node.in_groups(lambda groups, pen: deed(groups, pen, now_us), now_us)
+            found.append(result)
+            return effects
+
+        self.world.act(name, act)
+        return found[0]
+
+    def refusal(self, name: str, deed: Callable[[Grouping, Pen, int], object]) -> LocalError:
+        """What somebody is told who cannot do something."""
+        try:
+            self.do(name, deed)
+        except LocalError as error:
+            return error
+        raise AssertionError("it was not refused")
+
+    def create(self, name: str, title: str | None = None) -> MessageId:
+        """Begin a group. Returns its first message."""
+        return self.do(name, lambda groups, pen, now: groups.create(pen, title, now)).root
+
+    def add(self, by: str, root: MessageId, people: str, text: str | None = None) -> Written:
+        """Add people."""
+        ids = [self.id(person) for person in people]
+        return self.do(by, lambda groups, pen, now: groups.add(pen, root, ids, text, now))
+
+    def exclude(self, by: str, root: MessageId, people: str) -> Written:
+        """Exclude people."""
+        ids = [self.id(person) for person in people]
+        return self.do(by, lambda groups, pen, now: groups.exclude(pen, root, ids, now))
+
+    def say(self, by: str, root: MessageId, text: str) -> Written:
+        """Post a text."""
+        return self.do(by, lambda groups, pen, now: groups.post(pen, root, *post(text), now))
+
+    # --- what people see
+
+    def group(self, name: str, root: MessageId) -> Group:
+        """Somebody's view."""
+        return self[name].book.groups[root].group
+
+    def members(self, name: str, root: MessageId) -> str:
+        """Who is in the epoch that somebody prefers, as he sees it."""
+        view = self.group(name, root).view
+        epoch = view.preference(self.id(name)).epoch
+        assert epoch is not None
+        return self.names(view[epoch].members)
+
+    def epochs(self, name: str, root: MessageId) -> list[str]:
+        """Who is in each epoch that somebody is in, as he sees it; what precedes comes first."""
+        view = self.group(name, root).view
+        return [self.names(view[init].members) for init in view.of(self.id(name))]
+
+    def names(self, people: Iterable[FeedId]) -> str:
+        """The names of *people*, in order."""
+        inside = set(people)
+        return "".join(name for name in sorted(self.world.inhabitants) if self.id(name) in inside)
+
+    def said(self, name: str, root: MessageId, kind: type[Kind]) -> list[tuple[Said, Kind]]:
+        """Messages of one kind, in the order of the group as somebody sees it; behind them those out of place."""
+        lines = self.group(name, root).audit()
+        return [(line.said, line.said.message) for line in lines if isinstance(line.said.message, kind)]
+
+    def prefers(self, name: str, root: MessageId) -> MessageId | None:
+        """The epoch that somebody prefers."""
+        return self.group(name, root).view.preference(self.id(name)).epoch
+
+    def texts(self, name: str, root: MessageId) -> list[str]:
+        """What somebody can read, in the order of the group."""
+        group = self.group(name, root)
+        found = []
+        for id_ in group.tangle.order():
+            message = group.said(id_).message
+            if isinstance(message, Content) and (text := text_of(message)) is not None:
+                found.append(text)
+        return found
+
+
+def begun(names: str, others: str = "", seed: int = 1, *, star: bool = False) -> tuple[Mesh, MessageId]:
+    """A group of *names*, which the first of them made, beside *others*."""
+    mesh = Mesh(names + others, seed, star=star)
+    root = mesh.create(names[0])
+    if len(names) > 1:
+        mesh.add(names[0], root, names[1:])
+    mesh.settle()
+    return mesh, root
