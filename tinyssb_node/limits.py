@@ -134,6 +134,10 @@ CONTROL_LOG_CONTENT_MAX: Final = 4_096
 """Most bytes of content in an item of a listing; longer content is asked for by itself."""
 CONTROL_PAGE: Final = 256
 """Rows read from the store before the event loop gets its turn."""
+CONTROL_GROUPS_LOOK_S: Final = 0.02
+"""Seconds between two looks whether the groups have been read after a start, which takes 2 s for 10,000 messages."""
+CONTROL_GROUPS_LOOKS: Final = 500
+"""Most such looks, 10 s; then what has been read so far is told."""
 IMPORT_PACKETS_MAX: Final = 512
 """Most packets in one import request, which is one transaction and about 30 ms of signature checks."""
 assert (2 * PACKET_SIZE + 3) * IMPORT_PACKETS_MAX < CONTROL_REQUEST_MAX

@@ -254,6 +254,8 @@ def _deed(row: GroupAuditRow, names: Names) -> str:
             return f"adds to {where}: {feeds}" + (f": {row['text']}" if row["text"] else "")
         case "group/exclude-member":
             return f"excludes from {where}: {feeds}"
+        case "broken":
+            return "(opened, and says nothing that could be meant)"
         case "post":
             return f"says: {row['text'] or ''}"
     return happening(row, names)

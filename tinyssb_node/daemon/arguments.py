@@ -17,7 +17,8 @@ class Arguments:
     def text(self, name: str) -> str:
         """A text that must be there. Raises BadRequestError."""
         value = self._values.pop(name, None)
-        if not isinstance(value, str):
+        if not isinstance(value, str) or any("\ud800" <= char <= "\udfff" for char in value):
+            # JSON can say half of a surrogate pair, which is no character.
             raise self._wrong(name, "takes text")
         return value
 
