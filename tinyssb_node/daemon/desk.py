@@ -2,14 +2,17 @@
 
 import asyncio
 import bisect
+import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.arguments import Arguments
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.config import find_network
+from tinyssb_node.daemon.grouprows import GROUP_COMMANDS
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.daemon.naming import find_feed
 from tinyssb_node.daemon.places import Place
@@ -36,9 +39,13 @@ from tinyssb_node.effects import Effect
 from tinyssb_node.events import ChunkAppended, EntryAppended
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.groups.waits import META as GROUPS_META
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId, Verdict
 from tinyssb_node.node import Node
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
+
+if TYPE_CHECKING:
+    from tinyssb_node.daemon.groupdesk import GroupDesk
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,7 @@ class Desk:
         self._places = {place.name: place for place in places}
         self._clock = clock
         self._endpoints = endpoints
+        self._groups: GroupDesk | None = None
         self.commands: Mapping[str, Answer] = {
             "status": self._status,
             "publish": self._publish,
@@ -97,6 +105,7 @@ class Desk:
             "airtime": self._airtime,
             "receipts": self._receipts,
             "import": self._import,
+            **{command: functools.partial(self._ask_groups, command) for command in GROUP_COMMANDS},
         }
         """Every command of the protocol."""
 
@@ -311,6 +320,22 @@ class Desk:
         if not arguments.has("network"):
             return self._places[DEFAULT_NETWORK]
         networks = {name: place.network for name, place in self._places.items()}
+    async def _ask_groups(self, command: str, arguments: Arguments, client: Client) -> object:
+        """What is asked about private groups: a node without any does without the program for them."""
+        if self._groups is None:
+            if command == "group_list" and all(
+                place.store.get_meta(GROUPS_META) is None for place in self._places.values()
+            ):
+                self._place(arguments)
+                arguments.end()
+                return {"count": 0}
+            from tinyssb_node.daemon.groupdesk import GroupDesk  # noqa: PLC0415 - most nodes do without
+
+            self._groups = GroupDesk(
+                own=self._about.feed, runtime=self._runtime, place=self._place, clock=self._clock
+            )
+        return await self._groups.commands[command](arguments, client)
+
         return self._places[find_network(networks, arguments.text("network"))[0]]
 
     def _node(self, place: Place) -> Node:

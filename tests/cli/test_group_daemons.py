@@ -1,0 +1,148 @@
+"""Three nodes that keep a private group, by the commands that people type."""
+
+import contextlib
+import json
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.test_talk_daemons import Person
+from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
+from tests.daemon.test_process_networks import free_udp_port
+from tinyssb_node.cli.commands import group as command
+from tinyssb_node.cli.tui.sight import Asked
+from tinyssb_node.cli.tui.source import NodeSource
+from tinyssb_node.daemon.problems import Exit
+
+NAMES = ("Ana", "Bob", "Cyd")
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, Person, Person]]:
+    face = f"udp:239.5.5.8:{free_udp_port()}?interface=lo&ttl=0"
+    with contextlib.ExitStack() as stack:
+        people = []
+        for name in NAMES:
+            home = tmp_path_factory.mktemp(name)
+            feed = make_home(home, face, name=name)
+            people.append(Person(stack.enter_context(daemon(home)), feed.hex()))
+        for person, name in zip(people, NAMES, strict=True):
+            person.types("alias", name)
+        for person in people:
+            for name in NAMES:
+                person.sees(name, "contacts")
+        ana, bob, cyd = people
+        yield ana, bob, cyd
+
+
+def refused(person: Person, code: Exit, *arguments: str) -> str:
+    ended = tinyssb(person.running.home, *arguments)
+    assert ended.returncode == code, ended.stderr.decode()
+    return ended.stderr.decode()
+
+
+def test_a_group_from_its_beginning_to_an_exclusion(
+    three: tuple[Person, Person, Person], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana, bob, cyd = three
+    assert "You are in no group" in ana.types("group")
+    made = ana.types("group", "create", "Hut crew", "bob", "cyd")
+    assert f"Made the group Hut crew {made.split()[5]} with Bob" in made
+    bob.sees("Hut crew", "group", "list")
+    cyd.sees("Hut crew", "group", "list")
+    cyd.sees("(calls the group: Hut crew)", "group", "read", "hut crew")
+    said = bob.types("group", "post", "hut crew", "Soup", "at noon")
+    assert said.startswith("Said ")
+    assert f"Bob {bob.feed[:8]}" in ana.sees("Soup at noon", "group", "read", "Hut crew")
+
+    refusal = refused(ana, Exit.USAGE, "group", "exclude", "Hut crew", "cyd")
+    assert "they keep all that was written so far" in refusal
+    assert "Give --yes to do it unasked" in refusal
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "_somebody_there", lambda: True)
+        ended = tinyssb(ana.running.home, "group", "exclude", "Hut crew", "cyd", stdin=b"n\n")
+    assert (ended.returncode, ended.stdout) == (Exit.ATTENTION, b"")
+    assert ended.stderr.endswith(b"[y/N] Nothing was written.\n")
+    (cost,) = ana.objects("group", "exclude", "Hut crew", "cyd", "--dry-run")
+    written = ana.objects("group", "exclude", "Hut crew", "cyd", "--yes")
+    assert cost["packets"] == written[0]["packets"]
+    cyd.sees("you were excluded", "group", "list")
+    ana.types("group", "post", "Hut crew", "for two")
+    bob.sees("for two", "chat", "--group", "Hut crew")
+    shown = bob.sees("you write here", "group", "show", "Hut crew")
+    assert f"excluded by Ana {ana.feed[:8]}" in shown
+    assert "You were excluded" in refused(cyd, Exit.DATA, "group", "post", "Hut crew", "let me in")
+    assert "for two" not in cyd.types("group", "read", "Hut crew")
+    (epochs,) = [len(row["epochs"]) for row in bob.objects("group", "show", "Hut crew")]
+    assert epochs == 2
+    audit = bob.objects("group", "audit", "Hut crew")
+    assert [row["rule"] for row in audit if row["rule"]] == []
+    assert "excludes from" in bob.types("group", "audit", "Hut crew")
+
+
+def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) -> None:
+    ana, bob, _ = three
+    ana.types("group", "create", "Ridge", "bob")
+    bob.sees("group Ridge", "chat", "list")
+    ana.types("chat", "say", "--group", "ridge", "Here too")
+    bob.sees("Here too", "group", "read", "ridge")
+    (row,) = [row for row in bob.objects("chat", "list") if row.get("title") == "Ridge"]
+    assert row["last"]["text"] == "Here too"
+    assert "Give --group without" in refused(
+        ana, Exit.USAGE, "chat", "say", "--group", "ridge", "--with", "bob", "x"
+    )
+    source = NodeSource(str(bob.running.home), None)
+    try:
+        sight = source.look(Asked())
+        assert "Ridge" in [room.title for room in sight.groups]
+        source.say(row["name"], "On the screen")
+        asked = Asked(conversation=row["name"])
+        texts = [message.text for message in source.look(asked).messages]
+        assert texts[-1] == "On the screen"
+        places = [message.placed for message in source.look(asked).messages]
+        page = Asked(conversation=row["name"], before=places[-1])
+        assert [message.placed for message in source.look(page).messages] == places[:-1]
+    finally:
+        source.end_looking()
+        source.end_writing()
+
+
+def test_a_group_is_left(three: tuple[Person, Person, Person]) -> None:
+    ana, bob, _ = three
+    ana.types("group", "create", "Short", "bob")
+    bob.sees("Short", "group", "list")
+    assert bob.types("group", "leave", "Short").startswith("Left the group ")
+    assert "you left it" in bob.types("group", "list")
+    ana.sees("(leaves the group)", "group", "read", "Short")
+    assert "You left this group" in refused(bob, Exit.DATA, "group", "post", "Short", "x")
+    assert "again; what you missed is fetched" in bob.types("group", "return", "Short")
+    bob.types("group", "post", "Short", "Here I am")
+    ana.sees("Here I am", "group", "read", "Short")
+    assert "no group 'nothing'" in refused(bob, Exit.MISSING, "group", "read", "nothing")
+
+
+def test_additions_greet(three: tuple[Person, Person, Person]) -> None:
+    ana, _, cyd = three
+    ana.types("group", "create", "Door")
+    (cost,) = ana.objects("group", "add", "Door", "cyd", "--dry-run")
+    assert (cost["messages"], cost["costs"]) == (1, [])
+    ana.types("group", "add", "Door", "cyd", "--text", "Welcome")
+    cyd.sees("Welcome", "group", "read", "Door")
+    assert "In the group already" in refused(ana, Exit.DATA, "group", "add", "Door", "cyd")
+
+
+def test_a_group_is_followed_as_it_comes(three: tuple[Person, Person, Person]) -> None:
+    ana, bob, _ = three
+    ana.types("group", "create", "Live", "bob")
+    bob.sees("Live", "group", "list")
+    chat = ["chat", "--group", "Live", "--last", "1", "--follow", "--json"]
+    with subprocess.Popen(
+        [*PROGRAM, "--home", str(ana.running.home), *chat], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["text"].startswith("(added Bob")
+        bob.types("group", "post", "Live", "Now?")
+        assert json.loads(process.stdout.readline())["text"] == "Now?"
+        process.terminate()
+        process.wait(PATIENCE_S)

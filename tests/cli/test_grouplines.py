@@ -1,0 +1,202 @@
+"""Groups as people see them in a terminal: rows of a desk that plays a group, in lines."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import wcwidth
+
+from tests.daemon.fakes import make_bench
+from tests.daemon.groupfakes import FakeGroups, say
+from tests.daemon.test_groupdesk import Asked
+from tests.groups.world import World, person, start
+from tinyssb_node.catalog.rows import PersonRow
+from tinyssb_node.cli import grouplines, grouptalk
+from tinyssb_node.cli.chatlines import Lines
+from tinyssb_node.cli.graph import ASCII, UNICODE
+from tinyssb_node.cli.people import Names
+from tinyssb_node.groups.drafting import draft_exclude
+from tinyssb_node.groups.planning import add, exclude
+
+EVIL = "Bob\x1b[2J\u202e" + "x" * 300
+CALLED = {"a": "Ana", "b": EVIL, "c": "Cyd", "d": "Dan"}
+NAMES = Names(
+    [
+        PersonRow(
+            feed=person(name),
+            alias=alias,
+            said=alias,
+            own=name == "a",
+            entries=1,
+            last_us=None,
+            blocked=False,
+        )
+        for name, alias in CALLED.items()
+    ]
+)
+ME, CYD, DAN = (NAMES.shown(person(name)) for name in "acd")
+
+
+class Looking:
+    """What Ana sees."""
+
+    def __init__(self, folder: Path, world: World, name: str) -> None:
+        self.world = world
+        self._bench = make_bench(folder)
+        self._ask = Asked(self._bench, FakeGroups(**{name: world["a"]}))
+        self.group = world["a"].here.root.hex()
+
+    def ask(self, command: str, **arguments: object) -> tuple[list[Any], Any]:
+        return asyncio.run(self._ask(command, **arguments))
+
+    def shown(self, glyphs: str = UNICODE, width: int | None = 80) -> list[str]:
+        epochs, row = self.ask("group_show", group=self.group)
+        return safe(grouplines.shown(row, epochs, NAMES, glyphs, width), width)
+
+    def audit(self, width: int | None = 80) -> list[str]:
+        return safe(grouplines.audit(self.ask("group_audit", group=self.group)[0], NAMES, width), width)
+
+    def read(self) -> list[str]:
+        rows = [grouptalk.message_row(row, NAMES) for row in self.ask("group_read", group=self.group)[0]]
+        lines = Lines(NAMES, 100)
+        lines.fit(rows)
+        return safe((line for row in rows for line in lines.message(row)), 100)
+
+    def close(self) -> None:
+        self._bench.close()
+
+
+def safe(lines: Iterator[str], width: int | None) -> list[str]:
+    listed = list(lines)
+    assert all(0 <= wcwidth.wcswidth(line) <= (width or 10_000) for line in listed)
+    return listed
+
+
+@pytest.fixture
+def forked(tmp_path: Path) -> Iterator[Looking]:
+    """Ana and Bob exclude different people at the same time."""
+    world = start("abcd", "x")
+    say(world["b"], "hello")
+    world.meet(*"abcd")
+    world["a"].do(exclude(world["a"].here, person("a"), [person("c")]))
+    world["b"].do(exclude(world["b"].here, person("b"), [person("d")]))
+    world.meet(*"abcd")
+    say(world["a"], "in between \x1b[2J\n\n\nend")
+    with contextlib.closing(Looking(tmp_path, world, EVIL)) as looking:
+        yield looking
+
+
+def test_epochs_are_drawn_with_their_members_and_what_comes_next(forked: Looking) -> None:
+    assert len(forked.shown(width=40)) > len(forked.shown()) > len(forked.shown(width=None))
+    text = "\n".join(" ".join(line.split()) for line in forked.shown(width=None))
+    assert "├─╮" in text
+    assert f"{CYD} added by {ME}, excluded by {ME}" in text
+    assert f"{DAN} added by {ME}, excluded by Bob" in text
+    assert text.count("[you write here]") == 1
+    assert "overlap: a new epoch will join them" in text
+    assert "in 12 min 34 s, unless somebody else does it first: join forks that overlap" in text
+    assert f"exclude from {text.split('you: write in ')[1][:8]}: " in text
+    assert "until somebody joins them (for the time being)" in "\n".join(forked.shown(width=None))
+    drawn = "\n".join(forked.shown(ASCII, None))
+    assert "+-." in drawn
+    assert "●" not in drawn
+
+
+def test_forks_that_were_joined_are_drawn_joined(forked: Looking) -> None:
+    forked.world.settle()
+    a = forked.world["a"]
+    a.do(add(a.here, person("a"), [person("x")])[:1])
+    lines = forked.shown(width=None)
+    assert "├─╯" in lines
+    assert any("it comes after all others that you are in" in line for line in lines)
+    assert any(line.endswith("lacking: not added yet") for line in lines)
+    assert any(line.endswith("does it first: finish what was begun here") for line in lines)
+
+
+def test_a_group_with_nothing_to_do_says_so(tmp_path: Path) -> None:
+    with contextlib.closing(Looking(tmp_path, start("ab"), "Hut")) as looking:
+        lines = looking.shown()
+        assert lines[-1] == "Your node has nothing to do here."
+        assert any("write in" in line and "it is the only one" in line for line in lines)
+
+
+def test_who_was_excluded_is_told(tmp_path: Path) -> None:
+    world = start("abc")
+    world["b"].do(exclude(world["b"].here, person("b"), [person("a")]))
+    world.meet(*"abc")
+    with contextlib.closing(Looking(tmp_path, world, "Hut")) as looking:
+        assert "you:       you were excluded: nothing new can be written" in looking.shown()
+        assert "you were excluded" in grouplines.listing(looking.ask("group_list")[0])
+
+
+def test_what_was_said_is_read_like_a_chat(forked: Looking) -> None:
+    lines = forked.read()
+    assert lines[1].endswith("(made the group)")
+    assert "(added Bob\\x1b[2J" in " ".join("".join(lines[2:4]).split())
+    assert any("hello" in line for line in lines)
+    assert any(line.endswith(f"(excluded {CYD})") for line in lines)
+    assert "\\x1b[2J" in "\n".join(lines)
+    # Nobody is told to follow what is not shown.
+    shown = {line.split()[1] for line in lines if line[2:3] == ":"}
+    followed = {line.split("> ")[1][:8] for line in lines if "> " in line}
+    assert followed <= shown
+
+
+def test_the_audit_names_the_rule_that_was_broken(forked: Looking) -> None:
+    world = forked.world
+    cyd = world["c"]
+    root = cyd.here.root
+    cyd.publish(draft_exclude(cyd.here, root, [person("a")]), cyd.here.view[root].key)
+    world.meet(*"abcd")
+    lines = forked.audit(None)
+    marked = [number for number, line in enumerate(lines) if line.startswith("!")]
+    assert [lines[number + 1].strip() for number in marked] == [
+        "does not count (R1): is by somebody who was excluded from the epoch before"
+    ]
+    assert len(forked.audit(60)) > len(lines)
+    text = "\n".join(lines)
+    assert f"adds to {forked.group[:8]}: {ME}" in text
+    assert "says: in between \\x1b[2J" in text
+    assert f"excludes from {forked.group[:8]}: {DAN}" in text
+
+
+def test_groups_are_listed(forked: Looking) -> None:
+    table = grouplines.listing(forked.ask("group_list")[0]).splitlines()
+    assert table[0].split() == ["GROUP", "NAME", "MEMBERS", "EPOCHS", "MESSAGES", "LATEST", "STATE"]
+    assert table[1].startswith(f"{forked.group[:8]}  Bob\\x1b[2J\\u202e")
+    assert max(map(len, table)) < 100
+
+
+def test_a_group_is_a_conversation(forked: Looking) -> None:
+    (row,), _ = forked.ask("group_list")
+    room = grouptalk.room_of(row, NAMES)
+    assert (room.name, room.messages, room.note) == (forked.group, 2, "")
+    assert room.last is not None
+    assert room.last.text.startswith("in between")
+    assert grouptalk.is_group(room.name)
+    assert not grouptalk.is_group("public")
+    assert not grouptalk.is_group("00112233aabbccdd")
+    assert grouptalk.called(None, room.name) == f"group {room.name[:8]}"
+    assert "\x1b" not in grouptalk.called(room.title, room.name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        ("group/leave", None, "(leaves the group)"),
+        ("group/name", "Hut", "(calls the group: Hut)"),
+        ("something", None, "(something: something that this program cannot show)"),
+    ],
+)
+def test_other_happenings_are_told_in_words(kind: str, text: str | None, words: str) -> None:
+    row: Any = {"kind": kind, "text": text, "people": [], "feed": person("a").hex()}
+    assert grouptalk.happening(row, NAMES) == words
+
+
+def test_of_many_people_it_is_said_how_many_they_are() -> None:
+    many = [person(number) for number in range(20)]
+    assert grouptalk.people_in_words(many, NAMES).endswith(" and 12 more")
+    assert grouptalk.people_in_words([], NAMES) == "nobody"

@@ -1,0 +1,130 @@
+"""A node's groups, played by a member of a world in which everybody is in one process."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tests.groups.world import Member, World, person
+from tinyssb_node.errors import LocalError
+from tinyssb_node.events import EntryAppended
+from tinyssb_node.grouping import Due, Written
+from tinyssb_node.groups.content import post
+from tinyssb_node.groups.drafting import draft_content
+from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.news import Broken, FeedPlace
+from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, add, exclude, plan
+from tinyssb_node.groupwriter import Cost, Pen
+from tinyssb_node.ids import EpochKey, FeedId, MessageId, Origin
+
+
+@dataclass
+class FakeHeld:
+    group: Group
+    name: str | None
+    broken: dict[MessageId, Broken] = field(default_factory=dict)
+
+
+class FakeGroups:
+    """Groups of somebody who is a member of a world for each."""
+
+    def __init__(self, **members: Member) -> None:
+        self.members: dict[MessageId, Member] = {}
+        self.held: dict[MessageId, FakeHeld] = {}
+        self.gone: set[MessageId] = set()
+        self.read_all = True
+        self.problems: dict[MessageId, LocalError] = {}
+        for name, member in members.items():
+            self.hold(member, name)
+
+    def hold(self, member: Member, name: str | None) -> None:
+        self.members[member.here.root] = member
+        self.held[member.here.root] = FakeHeld(member.here, name)
+
+    @property
+    def book(self) -> "FakeGroups":
+        return self
+
+    @property
+    def groups(self) -> Mapping[MessageId, FakeHeld]:
+        return self.held
+
+    def feed_of(self, member: FeedId, key: EpochKey | None) -> FeedId | None:
+        return person((member, key))
+
+    def role_of(self, _feed: FeedId) -> FeedPlace | None:
+        return None
+
+    def create(self, _pen: Pen, name: str | None, _now_us: int) -> Written:
+        member = World("a")["a"]
+        member.create()
+        self.hold(member, name)
+        return _written(member, 2)
+
+    def add(
+        self, _pen: Pen, root: MessageId, people: Iterable[FeedId], _text: str | None, _now_us: int
+    ) -> Written:
+        member = self.members[root]
+        return _do(member, add(member.here, member.id, people))
+
+    def exclude(self, _pen: Pen, root: MessageId, people: Iterable[FeedId], _now_us: int) -> Written:
+        member = self.members[root]
+        return _do(member, exclude(member.here, member.id, people))
+
+    def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], _text: str | None) -> Cost:
+        member = self.members[root]
+        return _cost(add(member.here, member.id, people))
+
+    def cost_of_excluding(self, root: MessageId, people: Iterable[FeedId]) -> Cost:
+        member = self.members[root]
+        return _cost(exclude(member.here, member.id, people))
+
+    def leave(self, _pen: Pen, root: MessageId, _now_us: int) -> Written:
+        self.gone.add(root)
+        return Written(root, ())
+
+    def come_back(self, root: MessageId, _now_us: int) -> None:
+        self.gone.discard(root)
+
+    def post(self, _pen: Pen, root: MessageId, kind: str, body: bytes, _now_us: int) -> Written:
+        _publish(self.members[root], kind, body)
+        return _written(self.members[root], 1)
+
+    def due(self, root: MessageId, now_us: int) -> list[Due]:
+        member = self.members[root]
+        found = plan(member.here, member.id, since_us={}, now_us=now_us, seed=b"").tasks
+        return [Due(task, now_us + 754_000_000) for task in found]
+
+    def left(self, root: MessageId) -> bool:
+        return root in self.gone
+
+
+def say(member: Member, text: str) -> None:
+    """Let somebody say *text* in the epoch that he prefers."""
+    _publish(member, *post(text))
+
+
+def _publish(member: Member, kind: str, body: bytes) -> None:
+    preferred = member.prefers
+    assert preferred is not None
+    member.publish(draft_content(member.here, kind, body), member.here.view[preferred].key)
+
+
+def _do(member: Member, steps: Iterable[Step]) -> Written:
+    before = len(member.held)
+    member.do(tuple(steps))
+    return _written(member, len(member.held) - before)
+
+
+def _written(member: Member, count: int) -> Written:
+    last = list(member.held.values())[-count:]
+    return Written(member.here.root, tuple(_appended(one.author, one.id) for one in last))
+
+
+def _appended(feed: FeedId, id_: MessageId) -> EntryAppended:
+    return EntryAppended(
+        feed=feed, seq=1, id=id_, type=1, size=200, chunks=2, origin=Origin.OWN, face=None, arrival=1
+    )
+
+
+def _cost(steps: tuple[Step, ...]) -> Cost:
+    words = {Exclude: "exclude", Begin: "begin", Add: "add"}
+    return Cost(len(steps), 4 * len(steps), 300 * len(steps), tuple(words[type(step)] for step in steps))
