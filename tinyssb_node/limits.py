@@ -271,6 +271,13 @@ WS_OPEN_S: Final = 10.0
 WS_WRITE_BUFFER: Final = 65_536
 """Bytes written ahead of a slow peer before sending waits."""
 
+PZP_SYNC_EVERY_S: Final = 600.0
+"""How often all tangles are synced on a connection that stays: where nothing is new, two packets of 60 bytes each."""
+PZP_SYNC_LISTENER_WAIT_S: Final = 5.0
+"""How long who was called waits before it begins itself: mostly the caller has brought all by then."""
+PZP_SYNC_QUEUE: Final = 4
+"""Packets read ahead of the database per connection: 5 MB at most."""
+
 BLE_PHONE_GAP_US: Final = 20_000
 """Least time between notifications: Android reads a few per connection event, which come every 30 to 50 ms."""
 BLE_BOARD_GAP_US: Final = 100_000
