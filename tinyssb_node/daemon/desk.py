@@ -315,11 +315,6 @@ class Desk:
         arguments.end()
         return self._runtime.do(lambda node, now_us: import_packets(node, feed, packets, now_us), place.name)
 
-    def _place(self, arguments: Arguments) -> Place:
-        """The network that *arguments* name, the default one without. Raises BadRequestError, UnknownNetworkError."""
-        if not arguments.has("network"):
-            return self._places[DEFAULT_NETWORK]
-        networks = {name: place.network for name, place in self._places.items()}
     async def _ask_groups(self, command: str, arguments: Arguments, client: Client) -> object:
         """What is asked about private groups: a node without any does without the program for them."""
         if self._groups is None:
@@ -336,6 +331,11 @@ class Desk:
             )
         return await self._groups.commands[command](arguments, client)
 
+    def _place(self, arguments: Arguments) -> Place:
+        """The network that *arguments* name, the default one without. Raises BadRequestError, UnknownNetworkError."""
+        if not arguments.has("network"):
+            return self._places[DEFAULT_NETWORK]
+        networks = {name: place.network for name, place in self._places.items()}
         return self._places[find_network(networks, arguments.text("network"))[0]]
 
     def _node(self, place: Place) -> Node:
