@@ -219,6 +219,24 @@ def test_r28_what_others_follow_may_be_fetched_by_itself() -> None:
     assert replication(world["a"].here, person("a")).single == frozenset()
 
 
+def test_r25_r28_all_is_fetched_while_something_is_missing_that_somebody_knew_who_changed_the_group() -> None:
+    world = start("abcd")
+    zero = prefers(world, "a")
+    c = world["c"]
+    c.do(exclude(c.here, c.id, [person("d")]))
+    exclusion, *rest = list(c.held.values())[-3:]
+    a = world["a"]
+    a.do(exclude(a.here, a.id, [person("c")]))
+    assert replication(a.here, a.id).cease == {EpochFeed(zero, person("c")): None}
+    a.receive(rest)
+    assert replication(a.here, a.id).cease == {}
+    a.receive([exclusion])
+    assert replication(a.here, a.id).cease.keys() == {
+        EpochFeed(zero, person("c")),
+        *({EpochFeed(zero, person("d"))} if prefers(world, "a") != zero else ()),
+    }
+
+
 def test_r29_a_newcomer_is_added_to_all_epochs() -> None:
     world = start("abcd", "e")
     for out in "cd":
@@ -261,6 +279,24 @@ def test_r30_people_are_added_before_a_new_epoch_is_made() -> None:
     assert first.people == (person("e"),)
     resolve = [task for task in tasks(a.here, a.id) if task.purpose is Purpose.RESOLVE]
     assert all(isinstance(step, Add) for task in resolve for step in task.steps)
+
+
+def test_r30_nobody_is_added_to_an_epoch_while_something_is_missing_that_its_maker_knew() -> None:
+    world = start("ab", "cd")
+    b = world["b"]
+    b.do(add(b.here, b.id, [person("c"), person("d")]))
+    world.meet(*"abcd")
+    a = world["a"]
+    a.do(exclude(a.here, a.id, [person("d")]))
+    *_held, exclusion, init, addition = a.held.values()
+    for name in "bc":
+        member = world[name]
+        member.receive([init, addition])
+        assert person("d") in member.here.view[init.id].missing
+        assert tasks(member.here, member.id) == ()
+        member.receive([exclusion])
+        assert person("d") not in member.here.view[init.id].missing
+        assert tasks(member.here, member.id) == ()
 
 
 def test_r31_who_was_added_anywhere_belongs_in_unless_excluded_on_the_way() -> None:

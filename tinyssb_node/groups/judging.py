@@ -78,6 +78,19 @@ class Histories:
         mask, bits = self._masks[id_], self._bits
         return [other for other in others if mask & bits[other]]
 
+    def lacked(self, missing: Iterable[MessageId]) -> bool:
+        """Whether a message that changes the group follows one of those *missing*: its author knew what we do not."""
+        seen = set(missing)
+        ahead = list(seen)
+        while ahead:
+            for follower in self._followers.get(ahead.pop(), ()):
+                if follower in self._bits:
+                    return True
+                if follower not in seen:
+                    seen.add(follower)
+                    ahead.append(follower)
+        return False
+
     def rank(self, id_: MessageId) -> tuple[int, MessageId]:
         """Sorts messages, each behind all that it follows, in an order that depends on what is here only."""
         return (self._masks[id_].bit_count(), id_)

@@ -185,6 +185,11 @@ class Group:
         """By epoch: whom only people added who are excluded up to it, when its creator did not know; see R31."""
         return self._judge().doubtful
 
+    @property
+    def lacking(self) -> bool:
+        """True while a message that changes the group follows one that is not here, or that we cannot read."""
+        return self._histories.lacked(self.tangle.missing)
+
     def adders(self, person: FeedId) -> People:
         """Who added *person* to any epoch."""
         return frozenset(by for by, people in self._judge().added_by.items() if person in people)

@@ -198,11 +198,12 @@ def _repairs(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
 def _lacking(group: Group, init: MessageId, me: FeedId) -> People:
     """Who should be added to an epoch without anybody asking for it: nobody whom somebody excluded.
 
-    And nobody who does not belong in the epoch that *me* prefers: to be added to an earlier one by *me* would vouch for
-    whom only people brought in that are excluded by now.
+    And nobody as long as something is missing that the epoch's creator knew: he may have excluded them, and whoever
+    adds people to an epoch is taken to know what it follows. And nobody who does not belong in the epoch that *me*
+    prefers: to be added to an earlier one by *me* would vouch for whom only people brought in that are excluded by now.
     """
     epoch, preferred = group.view[init], group.view.preference(me).epoch
-    if me in epoch.excluded or me in epoch.without:
+    if me in epoch.excluded or me in epoch.without or init not in group.tangle:
         return NOBODY
     lacking = epoch.missing - (group.barred - {me})
     return lacking if preferred is None else lacking & (group.view[preferred].correct | {me})

@@ -39,8 +39,13 @@ def publishing_epoch(view: View, me: FeedId) -> MessageId | None:
 
 
 def replication(group: Group, me: FeedId) -> Replication:
-    """What *me* fetches and serves (4.8.2): of epochs that he does not prefer, no news of those excluded from them."""
+    """What *me* fetches and serves (4.8.2): of epochs that he does not prefer, no news of those excluded from them.
+
+    Unless something is missing that others knew when they changed the group. It may be on such a feed (R28); and what
+    one takes somebody's fork for must not depend on whether one heard of his exclusion before or after he made it.
+    """
     view = group.view
+    lacking = group.lacking
     preferred = view.preference(me).epoch
     fetch, cease, serve = set(), {}, set()
     additions: set[FeedId] = set()
@@ -49,7 +54,7 @@ def replication(group: Group, me: FeedId) -> Replication:
         for member in epoch.members | {epoch.creator}:
             feed = EpochFeed(init, member)
             serve.add(feed)
-            if init == preferred or member not in epoch.excluded:
+            if lacking or init == preferred or member not in epoch.excluded:
                 fetch.add(feed)
             else:
                 cease[feed] = _until(view, init, member)
