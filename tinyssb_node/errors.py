@@ -276,8 +276,8 @@ class SetFullError(LocalError):
 
     def __init__(self, count: int) -> None:
         super().__init__(
-            f"the set already holds {count} feeds, the most its format allows (and a set never shrinks). Nothing was "
-            "changed. Use another network key for another set"
+            f"the set already holds {count} feeds, the most its format allows. Nothing was changed. Use another "
+            "network key for another set"
         )
         self.count = count
 

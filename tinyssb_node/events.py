@@ -228,16 +228,18 @@ class FeedsSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetChanged:
-    """A feed id was added to the set (it only grows)."""
+    """A feed id was added to the set, or has left it."""
 
     feed: FeedId
-    """The one added."""
+    """Which one."""
     count: int
     """Feed ids in the set now."""
     state: bytes
     """XOR of the set's feed ids now, 32 bytes."""
     face: FaceName | None
-    """Which face told us, None for a user of this node."""
+    """Which face told us, None for a user of this node, and where one has left."""
+    left: bool | None = None
+    """True if it has left the set: it has ended, and is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

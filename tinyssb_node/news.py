@@ -1,15 +1,17 @@
 """What is new here, and who is told: feeds of the set, entries and chunks of others, what we write ourselves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tinyssb_node.acknowledging import Acknowledging
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.packets import Claim, Sketch
 from tinyssb_node.effects import Effect
-from tinyssb_node.errors import NodeReadOnlyError, SetFullError
+from tinyssb_node.errors import FeedEndedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
 from tinyssb_node.gossip import Gossip
 from tinyssb_node.grouphost import GroupHost
 from tinyssb_node.ids import FaceName, FeedId, PacketKind
+from tinyssb_node.leaving import Leaving
 from tinyssb_node.receipts import Receipts
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.line import Line
@@ -27,6 +29,7 @@ class News:
         sets: SetGossip,
         receipts: Receipts,
         acknowledging: Acknowledging,
+        leaving: Leaving,
         groups: GroupHost,
         refusals: Refusals,
         lines: Mapping[FaceName, Line],
@@ -37,6 +40,7 @@ class News:
         self._sets = sets
         self._receipts = receipts
         self._acknowledging = acknowledging
+        self._leaving = leaving
         self._groups = groups
         self._refusals = refusals
         self._lines = lines
@@ -70,6 +74,7 @@ class News:
     ) -> None:
         """*feed* is in the set now; entries that came before may be orphans still."""
         effects += events
+        self._leaving.returned(feed, now_us)
         self.tell_set(events, origin, now_us, effects)
         adopted = self._replica.adopt_orphans(feed, None if origin is None else origin.name)
         effects += adopted
@@ -91,12 +96,38 @@ class News:
                     line.claim_timer.disagree(now_us)
                     line.want_timer.disagree(now_us)
 
+    def let_go(self, line: Line, said: Claim | Sketch, now_us: int, effects: list[Effect]) -> None:
+        """Somebody on *line* *said* what its set is: let go what it lacks, if that may leave, instead of giving it."""
+        closed = self._leaving.closed
+        if not closed:
+            return
+        lacked = self._sets.lacked(line, said, closed)
+        # What may not leave is given, though it was named before.
+        line.named.difference_update(lacked)
+        self.leave([feed for feed in lacked if self._leaving.may_leave(feed, now_us)], now_us, effects)
+
+    def leave(self, feeds: Collection[FeedId], now_us: int, effects: list[Effect]) -> None:
+        """Let *feeds* leave the set, and show it on every face."""
+        if not feeds:
+            return
+        for feed in feeds:
+            effects += self._replica.retire(feed)
+            self._leaving.left(feed)
+        self._gossip.set_changed()
+        self._sets.shrank(feeds)
+        for line in self._lines.values():
+            line.claim_timer.disagree(now_us)
+            line.want_timer.disagree(now_us)
+            if not line.on_air:
+                line.ask(PacketKind.CLAIM, now_us)
+
     # --- entries and chunks of others
 
     def note(self, events: Sequence[Event], packet: bytes | None, now_us: int) -> None:
         """Something of others was appended, *packet* first if it is given: who holds what now, and what do we owe."""
         self._receipts.appended(events, packet)
         self._acknowledging.appended(events, now_us)
+        self._leaving.appended(events, now_us)
         self._groups.appended(events, now_us)
 
     def spread(self, origin: Line | None, events: Sequence[Event], now_us: int) -> None:
@@ -131,12 +162,15 @@ class News:
         if self._replica.read_only:
             raise NodeReadOnlyError
         feed = key.feed_id
+        if self._replica.ended(feed):
+            raise FeedEndedError(feed, self._replica.frontier(feed))
         if feed not in self._replica.goset or not self._replica.record(feed).ours:
             events = self._replica.own_feed(feed, CHILD_DIALECT, child=True)
             effects += events
             self.tell_set(events, None, now_us, effects)
         published = self._replica.publish(key, content, type_)
         effects += published
+        self._leaving.appended(published, now_us)
         for line in self._lines.values():
             self._gossip.push(line, published, now_us)
         self._groups.appended(published, now_us)

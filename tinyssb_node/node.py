@@ -14,28 +14,17 @@ from typing import TYPE_CHECKING, TypeVar
 from tinyssb_node import limits
 from tinyssb_node.acknowledging import Acknowledging
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
-from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chunk_hash
-from tinyssb_node.codec.packets import (
-    parse_ask,
-    parse_chnk,
-    parse_claim,
-    parse_feeds,
-    parse_novelty,
-    parse_sketch,
-    parse_want,
-    parse_zap,
-    set_kind,
-)
+from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.effects import Effect, Send
-from tinyssb_node.errors import NodeReadOnlyError, PacketKindError, PeerError
+from tinyssb_node.errors import NodeReadOnlyError, PeerError
 from tinyssb_node.events import EntryAppended, FaceDown, PacketSent
 from tinyssb_node.gossip import Gossip
 from tinyssb_node.grouphost import GroupHost, MakeGroups
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
+from tinyssb_node.leaving import Leaving
 from tinyssb_node.news import News
 from tinyssb_node.receipts import Receipts
-from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.replica import Finding, Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, Boot
 from tinyssb_node.scheduling.line import FaceStatus, Line
@@ -45,6 +34,7 @@ from tinyssb_node.scheduling.trickle import Entropy
 from tinyssb_node.setgossip import SetGossip
 from tinyssb_node.store.port import FeedRecord, Store
 from tinyssb_node.taken import Taken
+from tinyssb_node.vectors import Vectors
 
 if TYPE_CHECKING:
     from tinyssb_node.grouping import Grouping
@@ -99,16 +89,19 @@ class Node:
             self._replica, store, self._receipts, self._lines, entropy, own=own, permille=acknowledge_permille
         )
         self._groups = GroupHost(groups, self._replica, store)
+        self._leaving = Leaving(self._replica, entropy)
         self._news = News(
             self._replica,
             self._gossip,
             self._sets,
             self._receipts,
             self._acknowledging,
+            self._leaving,
             self._groups,
             self._refusals,
             self._lines,
         )
+        self._vectors = Vectors(network, self._replica, self._gossip, self._sets, self._leaving, self._news)
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
     # --- faces
@@ -127,6 +120,7 @@ class Node:
         self._sets.face_up(self._lines[face])
         self._taken.face_up(face, now_us)
         self._acknowledging.begin(now_us)
+        self._leaving.begin(now_us)
         return [came_up(face, spec, profile)]
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
@@ -209,6 +203,7 @@ class Node:
             line.wake(now_us)
         if (acknowledgement := self._acknowledging.take(now_us)) is not None:
             self._publish(acknowledgement, ACK_TYPE, now_us, effects)
+        self._news.leave(self._leaving.take(now_us), now_us, effects)
         self._groups.wake(lambda: NodePen(self, self._replica, self._key, now_us, effects), now_us)
         self._pump_all(now_us, effects)
         return effects
@@ -220,6 +215,8 @@ class Node:
             due.append(keep_us)
         if due and (owed_us := self._acknowledging.next_us) is not None:
             due.append(owed_us)
+        if due and (leave_us := self._leaving.next_us) is not None:
+            due.append(leave_us)
         if (groups_us := self._groups.next_us) is not None:
             due.append(groups_us)
         return min(due, default=None)
@@ -229,7 +226,7 @@ class Node:
     def knows(self, packet: bytes) -> bool:
         """True if *packet* is of this network: speaks of its set, or is an entry or chunk that it expects or holds."""
         dmx = packet[: limits.DMX_SIZE]
-        kind = self._vector_kind(dmx, packet)
+        kind = self._vectors.kind(dmx, packet)
         if kind is not None and kind is not PacketKind.PING and kind is not PacketKind.PONG:
             return True
         if len(packet) != limits.PACKET_SIZE:
@@ -267,7 +264,7 @@ class Node:
             return Finding(PacketKind.UNKNOWN, Verdict.INVALID, "PacketSizeError")
         dmx = packet[: limits.DMX_SIZE]
         hash_ = digest[: limits.MESSAGE_ID_SIZE]
-        kind = self._vector_kind(dmx, packet)
+        kind = self._vectors.kind(dmx, packet)
         if len(packet) == limits.PACKET_SIZE:
             if kind is None or self._replica.expectations.chunks(hash_):
                 return self._replica.offer(packet, hash_, Origin.PEER, line.name)
@@ -275,63 +272,10 @@ class Node:
             return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS)
         finding = Finding(kind, Verdict.DUPLICATE if line.heard_vector(hash_, now_us) else Verdict.NEW)
         try:
-            self._take(line, kind, packet, finding, reception, now_us, effects)
+            self._vectors.take(line, kind, packet, finding, reception, now_us, effects)
         except PeerError as error:
             return Finding(kind, Verdict.INVALID, type(error).__name__)
         return finding
-
-    def _vector_kind(self, dmx: bytes, packet: bytes) -> PacketKind | None:
-        """What is not an entry or chunk, by its DMX."""
-        if dmx == self._gossip.want_dmx:
-            return PacketKind.WANT
-        if dmx == self._gossip.chnk_dmx:
-            return PacketKind.CHNK
-        if dmx == self._network.goset_dmx:
-            return set_kind(packet)
-        if dmx == PING_DMX:
-            return PacketKind.PING
-        return PacketKind.PONG if dmx == PONG_DMX else None
-
-    def _take(
-        self,
-        line: Line,
-        kind: PacketKind,
-        packet: bytes,
-        finding: Finding,
-        reception: Reception,
-        now_us: int,
-        effects: list[Effect],
-    ) -> None:
-        """Act on a packet that is neither entry nor chunk. Raises PeerError, before anything has changed."""
-        if kind is PacketKind.WANT:
-            effects += self._gossip.heard_want(line, parse_want(packet), reception, now_us)
-        elif kind is PacketKind.CHNK:
-            effects += self._gossip.heard_chnk(line, parse_chnk(packet), now_us)
-        elif kind is PacketKind.CLAIM:
-            claim = parse_claim(packet)
-            self._news.learn(line, named_feeds(claim), now_us, effects)
-            effects += self._sets.heard_claim(line, claim, now_us)
-        elif kind is PacketKind.NOVELTY:
-            novelty = parse_novelty(packet)
-            self._news.learn(line, (novelty.feed,), now_us, effects)
-            effects += self._sets.heard_novelty(line, novelty, now_us)
-        elif kind is PacketKind.SKETCH:
-            effects += self._sets.heard_sketch(line, parse_sketch(packet), now_us)
-        elif kind is PacketKind.ASK:
-            effects += self._sets.heard_ask(line, parse_ask(packet))
-        elif kind is PacketKind.FEEDS:
-            feeds = parse_feeds(packet)
-            effects += self._sets.heard_feeds(line, feeds)
-            self._news.learn(line, feeds.feeds, now_us, effects)
-        elif kind is PacketKind.ZAP:
-            # "Wipe yourself": read, counted, never obeyed (docs/formats/packets.md).
-            parse_zap(packet)
-            finding.verdict = Verdict.NOT_OURS
-        elif kind is PacketKind.UNKNOWN:
-            raise PacketKindError("goset", packet[limits.DMX_SIZE : limits.DMX_SIZE + 1])
-        else:
-            # Pings of ESP32 boards are of no network: whoever holds all networks answers them, where asked to.
-            finding.verdict = Verdict.NOT_OURS
 
     # --- sending
 
@@ -399,7 +343,7 @@ class Node:
         return effects
 
     def unfollow(self, feed: FeedId, now_us: int) -> list[Effect]:
-        """Ask no more for *feed*; it stays in the set, which only grows, and what is held is kept.
+        """Ask no more for *feed*; it stays in the set, and what is held is kept.
 
         Raises KeyError if it is not in the set, NodeReadOnlyError.
         """

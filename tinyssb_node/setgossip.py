@@ -4,7 +4,7 @@ Where air costs nothing: CLAIMs, which every peer knows (spec 3.3), with ids nam
 and FEEDS among nodes of ours (decision 0009); whoever begins with CLAIM or NOVELTY is answered by CLAIMs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
@@ -23,7 +23,8 @@ from tinyssb_node.effects import Effect
 from tinyssb_node.events import AskSeen, ClaimSeen, Event, FeedsSeen, NoveltySeen, SketchSeen
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
 from tinyssb_node.replication import claim as claims
-from tinyssb_node.replication.reconcile import Agreement, Exchange, answer_classic
+from tinyssb_node.replication.goset import subset_of, xor_of
+from tinyssb_node.replication.reconcile import Agreement, Difference, Exchange, answer_classic, read_sketch
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.salted import SaltedSets
 from tinyssb_node.scheduling.line import Line
@@ -64,6 +65,32 @@ class SetGossip:
         for face, exchange in self._exchanges.items():
             exchange.learned(feed)
             self._asked[face] = 0
+
+    def shrank(self, feeds: Collection[FeedId]) -> None:
+        """*feeds* have left our set."""
+        self._sets.shrank()
+        for face, exchange in self._exchanges.items():
+            for feed in feeds:
+                exchange.unlearned(feed)
+            self._asked[face] = 0
+
+    def lacked(self, line: Line, said: Claim | Sketch, among: Sequence[FeedId]) -> Collection[FeedId]:
+        """Which feeds of our set, *among* some of it, somebody's set has not, as far as what it *said* tells."""
+        if isinstance(said, Sketch):
+            if line.name not in self._exchanges:
+                return ()
+            reading = read_sketch(self._sets.under(said.salt), said)
+            return set(reading.ours).intersection(among) if isinstance(reading, Difference) else ()
+        goset = self._replica.goset
+        # A claim does not tell whether it is of the whole set, and then what lies beyond its bounds is lacking too.
+        for region in (goset.feeds, goset.region(said.low, said.high)):
+            missing = len(region) - said.count
+            if missing > 0:
+                there = [feed for feed in among if region[0] <= feed <= region[-1]]
+                found = subset_of(there, xor_of((said.xor, *region)), missing)
+                if found is not None:
+                    return found
+        return ()
 
     @property
     def _can_learn(self) -> bool:
@@ -142,7 +169,7 @@ class SetGossip:
         """Somebody shows its set."""
         exchange = self._exchanges.get(line.name)
         if exchange is not None:
-            reading = exchange.heard_sketch(sketch, can_learn=self._can_learn)
+            reading = exchange.heard_sketch(sketch, can_learn=self._can_learn, left=self._replica.retired)
             if isinstance(reading, Agreement):
                 line.agreed(PacketKind.CLAIM)
             else:

@@ -48,6 +48,10 @@ def lines() -> tuple[EventLines, list[str]]:
         (FaceDown(face=FACE, reason="unplugged"), "info: face down"),
         (SetChanged(feed=FEED, count=2, state=bytes(32), face=None), "info: new feed in the set"),
         (
+            SetChanged(feed=FEED, count=1, state=bytes(32), face=None, left=True),
+            "info: a feed has left the set",
+        ),
+        (
             ForkFound(feed=FEED, seq=1, held=MessageId(bytes(20)), other=MessageId(bytes(20))),
             "warning: a feed is forked: it is frozen",
         ),

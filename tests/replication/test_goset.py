@@ -1,4 +1,6 @@
-"""The grow-only set."""
+"""The set."""
+
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from tests.codec import vectors
 from tests.nodes import feed_of
 from tinyssb_node import limits
 from tinyssb_node.ids import FeedId
-from tinyssb_node.replication.goset import Goset, xor_of
+from tinyssb_node.replication.goset import Goset, subset_of, xor_of
 
 feed_ids = st.binary(min_size=32, max_size=32).filter(any).map(FeedId)
 
@@ -33,6 +35,52 @@ def test_a_set_is_the_same_however_it_grew(early: list[FeedId], late: list[FeedI
     assert (grown.feeds, grown.state) == (made.feeds, made.state)
     assert [grown.index(feed) for feed in grown.feeds] == list(range(len(grown)))
     assert all(grown[grown.index(feed)] == feed and feed in grown for feed in (*early, *late))
+
+
+@given(st.sets(feed_ids, max_size=20), st.data())
+def test_what_left_is_as_if_it_had_never_been_there(feeds: set[FeedId], data: st.DataObject) -> None:
+    goset = Goset(feeds)
+    gone = data.draw(st.sets(st.sampled_from(sorted(feeds)))) if feeds else set()
+    for feed in gone:
+        goset.remove(feed)
+        assert feed not in goset
+    made = Goset(feeds - gone)
+    assert (goset.feeds, goset.state) == (made.feeds, made.state)
+    assert [goset.index(feed) for feed in goset.feeds] == list(range(len(goset)))
+    for feed in gone:
+        assert goset.add(feed)
+    assert goset.feeds == Goset(feeds).feeds
+
+
+def test_what_is_not_in_the_set_cannot_leave() -> None:
+    with pytest.raises(KeyError):
+        Goset([feed_of(1)]).remove(feed_of(2))
+
+
+small_ids = st.integers(1, 255).map(lambda number: FeedId(bytes(31) + bytes((number,))))
+
+
+@given(st.lists(small_ids, unique=True, max_size=8), st.integers(0, 255), st.integers(0, 8))
+def test_a_selection_by_its_xor_is_right(feeds: list[FeedId], xor: int, count: int) -> None:
+    """Of ids of 8 bits there are often several; what is found is one of them, and of independent ones each is."""
+    wanted = bytes(31) + bytes((xor,))
+    fitting = [
+        chosen for chosen in combinations(feeds, count) if xor_of(chosen) == wanted
+    ]  # fmt: skip
+    found = subset_of(feeds, wanted, count)
+    assert found is None or found in fitting
+    everything = [chosen for size in range(len(feeds) + 1) for chosen in combinations(feeds, size)]
+    if len({xor_of(chosen) for chosen in everything}) == len(everything):
+        assert found == (fitting[0] if fitting else None)
+
+
+@given(st.data())
+def test_any_selection_of_keys_is_found(data: st.DataObject) -> None:
+    feeds = [feed_of(number) for number in range(data.draw(st.integers(0, 200)))]
+    chosen = [feed for feed in feeds if data.draw(st.booleans())]
+    assert subset_of(feeds, xor_of(chosen), len(chosen)) == tuple(chosen)
+    assert subset_of(feeds, xor_of(chosen), len(chosen) + 1) is None
+    assert subset_of(feeds, xor_of([*chosen, feed_of(999)]), len(chosen) + 1) is None
 
 
 def test_a_feed_is_added_once() -> None:

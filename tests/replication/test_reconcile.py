@@ -328,3 +328,28 @@ def test_a_novelty_is_answered_as_a_set_of_one() -> None:
 def test_who_holds_nothing_has_no_answer() -> None:
     assert answer_classic(Goset(), Novelty(FEEDS[0]), can_learn=False) == []
     assert answer_classic(Goset(), claim_of(FEEDS[:3]), can_learn=False) == []
+
+
+# --- what has left
+
+
+def test_what_has_left_is_not_asked_for_again() -> None:
+    talk = exchange(FEEDS[:5])
+    talk.heard_sketch(sketch(FEEDS[:7]), can_learn=True, left=FEEDS[5:6])
+    assert talk.next_ask() == Ask(SALT, (short_id(SALT, FEEDS[6]),))
+    assert talk.next_ask() is None
+    alone = exchange(FEEDS[:5])
+    alone.heard_sketch(sketch(FEEDS[:6]), can_learn=True, left=FEEDS[5:6])
+    assert (alone.lacking, alone.next_ask()) == (0, None)
+
+
+def test_what_has_left_is_not_given() -> None:
+    goset = Goset(FEEDS[:5])
+    sets = SaltedSets(goset)
+    talk = Exchange(sets, FEEDS[0])
+    talk.heard_sketch(sketch(FEEDS[:3]), can_learn=True)
+    goset.remove(FEEDS[4])
+    sets.shrank()
+    talk.unlearned(FEEDS[4])
+    assert given_by(talk) == [FEEDS[3]]
+    assert sets.under(SALT).sketch(FULL) == sketch(FEEDS[:4])

@@ -8,6 +8,8 @@ from tests.codec import vectors
 from tests.nodes import feed_of, key_of, packets_of, written
 from tests.replication.replicas import FACE, NETWORK, contents, offer, offer_all, replica_of
 from tinyssb_node import limits
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.errors import (
     ContentTooLongError,
     FeedForkedError,
@@ -15,8 +17,9 @@ from tinyssb_node.errors import (
     SetFullError,
 )
 from tinyssb_node.events import EntryAppended, ForkFound, SetChanged
-from tinyssb_node.feeds.author import Composed, compose, compose_fixed
-from tinyssb_node.feeds.chain import Tip
+from tinyssb_node.feeds.author import Composed, compose, compose_fixed, sign_entry
+from tinyssb_node.feeds.chain import Tip, expectations
+from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.feeds.fork import verify_proof
 from tinyssb_node.ids import Dialect, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.replica import FORKED, ORPHANS_FULL, READ_ONLY
@@ -422,3 +425,72 @@ def test_read_only_judges_and_keeps_nothing() -> None:
 def test_read_only_signs_nothing_known_or_not() -> None:
     with pytest.raises(NodeReadOnlyError):
         replica_of(MemoryStore(), read_only=True).publish(ANA, b"no")
+
+
+# --- what has ended
+
+
+def ended(key: SigningKey, contents: list[bytes]) -> list[bytes]:
+    """A feed and its END."""
+    feed = written(key, contents)
+    end = compose_fixed(
+        NETWORK, key, feed[-1].extended.tip, serialize_continued(END), type_=EntryType.CONTINUED
+    )
+    return [*packets_of(feed), end.packet]
+
+
+def test_a_feed_that_left_is_kept_known_and_found() -> None:
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id, BEN.feed_id)
+    packets = ended(ANA, [b"one", b"l" * 150])
+    offer_all(replica, packets)
+    (left,) = replica.retire(ANA.feed_id)
+    assert left == SetChanged(feed=ANA.feed_id, count=1, state=BEN.feed_id, face=None, left=True)
+    for _ in range(2):
+        assert replica.goset.feeds == (BEN.feed_id,)
+        assert list(replica.retired) == [ANA.feed_id]
+        assert [record.retired for record in replica.records() if record.feed == ANA.feed_id] == [True]
+        assert replica.is_closed(ANA.feed_id)
+        assert {finding.verdict for finding in offer_all(replica, packets)} == {Verdict.DUPLICATE}
+        assert contents(store, ANA.feed_id)[:2] == [b"one", b"l" * 150]
+        replica = replica_of(store)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_feed_that_is_named_again_comes_back_with_all_it_had(restarted: bool) -> None:
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    offer_all(replica, ended(ANA, [b"one"]))
+    before = replica.record(ANA.feed_id)
+    replica.retire(ANA.feed_id)
+    if restarted:
+        replica = replica_of(store)
+    (back,) = replica.add_feed(ANA.feed_id, FACE)
+    assert back == SetChanged(feed=ANA.feed_id, count=1, state=ANA.feed_id, face=FACE)
+    assert replica.record(ANA.feed_id) == before
+    assert (replica.frontier(ANA.feed_id), replica.next_wanted(ANA.feed_id)) == (2, NOT_WANTED)
+    assert not replica.retired
+
+
+def test_a_fork_is_seen_in_a_feed_that_left() -> None:
+    replica = replica_of(MemoryStore(), ANA.feed_id)
+    offer_all(replica, ended(ANA, [b"one"]))
+    replica.retire(ANA.feed_id)
+    finding = offer(replica, written(ANA, [b"another one"])[0].packet)
+    assert (finding.verdict, finding.reason) == (Verdict.INVALID, "Forked")
+    assert replica.record(ANA.feed_id).forked_at == 1
+
+
+def test_a_side_chain_that_nobody_can_have_keeps_no_feed_open() -> None:
+    place = expectations(NETWORK, Tip(ANA.feed_id, Dialect.SPEC, 0, None))[0]
+    broken = bytes(120)
+    head = bytes((255, 1)).ljust(28, b"q")
+    entry = sign_entry(ANA, place, 1, head + chunk_hash(broken), ())
+    end = compose_fixed(NETWORK, ANA, entry.extended.tip, b"", type_=EntryType.CONTINUED)
+    store = MemoryStore()
+    replica = replica_of(store, ANA.feed_id)
+    offer_all(replica, [entry.packet, end.packet])
+    assert not replica.is_closed(ANA.feed_id)
+    offer(replica, broken)
+    assert replica.is_closed(ANA.feed_id)
+    assert replica_of(store).is_closed(ANA.feed_id)

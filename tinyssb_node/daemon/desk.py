@@ -180,6 +180,8 @@ class Desk:
                 "own": record.own,
                 "wanted": record.wanted,
                 "forked_at": record.forked_at,
+                "child": record.child,
+                "retired": record.retired,
             }
             await client.send(row)
         return {"count": len(records)}
@@ -229,7 +231,10 @@ class Desk:
     async def _follow(self, arguments: Arguments, _client: Client) -> FollowedRow:
         place, feed = self._place(arguments), arguments.feed_id("feed")
         arguments.end()
-        changed = not any(record.feed == feed and record.wanted for record in self._node(place).feeds())
+        changed = not any(
+            record.feed == feed and record.wanted and not record.retired
+            for record in self._node(place).feeds()
+        )
         self._runtime.do(lambda node, now_us: (None, node.follow(feed, now_us)), place.name)
         return {"feed": feed.hex(), "changed": changed}
 
@@ -243,7 +248,7 @@ class Desk:
     async def _goset(self, arguments: Arguments, _client: Client) -> GosetRow:
         node = self._node(self._place(arguments))
         arguments.end()
-        feeds = [record.feed.hex() for record in node.feeds()]
+        feeds = [record.feed.hex() for record in node.feeds() if not record.retired]
         return {"state": node.set_state.hex(), "count": len(feeds), "feeds": feeds}
 
     async def _faces(self, arguments: Arguments, client: Client) -> CountRow:

@@ -117,7 +117,7 @@ def _acknowledges(entry: StoredEntry) -> bool:
 def _last_us(store: Store, records: Sequence[FeedRecord], own: FeedId) -> Iterator[tuple[FeedId, int]]:
     """When the last entry came of everybody we follow."""
     for record in records:
-        if record.feed == own or not record.wanted or record.forked_at is not None:
+        if record.feed == own or record.child or not record.wanted or record.forked_at is not None:
             continue
         entry = store.entry(record.feed, record.seq) if record.seq else None
         if entry is not None:

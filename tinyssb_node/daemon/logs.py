@@ -90,7 +90,10 @@ class EventLines:
             self._logger.info("face down", face=event.face, reason=event.reason)
         elif isinstance(event, SetChanged):
             self._logger.info(
-                "new feed in the set", feed=event.feed.hex(), feeds=event.count, face=event.face
+                "a feed has left the set" if event.left else "new feed in the set",
+                feed=event.feed.hex(),
+                feeds=event.count,
+                face=event.face,
             )
         elif isinstance(event, ForkFound):
             self._logger.warning("a feed is forked: it is frozen", feed=event.feed.hex(), seq=event.seq)

@@ -63,6 +63,8 @@ class FeedRow(TypedDict):
     own: bool
     wanted: bool
     forked_at: int | None
+    child: bool
+    retired: bool
 
 
 class EntryRow(TypedDict):

@@ -1,12 +1,33 @@
-"""The grow-only set of feeds that peers agree on (spec 3.2)."""
+"""The set of feeds that peers agree on (spec 3.2), which grows, and shrinks by what has ended (decision 0036)."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tinyssb_node import limits
 from tinyssb_node.ids import FeedId
 
 _ZERO = bytes(limits.FEED_ID_SIZE)
+
+
+def subset_of(feeds: Sequence[FeedId], xor: bytes, count: int) -> tuple[FeedId, ...] | None:
+    """Those *count* of *feeds* whose ids XOR to *xor*, 32 bytes; None if there are none. Nobody makes up two selections
+    with one XOR of ids that are keys."""
+    basis: dict[int, tuple[int, int]] = {}
+    for number, feed in enumerate(feeds):
+        rest, chosen = _reduce(basis, int.from_bytes(feed, "big"), 1 << number)
+        if rest:
+            basis[rest.bit_length()] = rest, chosen
+    rest, chosen = _reduce(basis, int.from_bytes(xor, "big"), 0)
+    if rest or chosen.bit_count() != count:
+        return None
+    return tuple(feed for number, feed in enumerate(feeds) if chosen >> number & 1)
+
+
+def _reduce(basis: Mapping[int, tuple[int, int]], rest: int, chosen: int) -> tuple[int, int]:
+    """What is left of *rest* without what *basis* can make, and *chosen* with what that is made of."""
+    while (found := basis.get(rest.bit_length())) is not None and rest:
+        rest, chosen = rest ^ found[0], chosen ^ found[1]
+    return rest, chosen
 
 
 def xor_of(feeds: Iterable[bytes]) -> bytes:
@@ -58,6 +79,12 @@ class Goset:
         self._index = {feed: number for number, feed in enumerate(self._feeds)}
         self.state = xor_of((self.state, feed))
         return True
+
+    def remove(self, feed: FeedId) -> None:
+        """Remove a feed of the set. Raises KeyError."""
+        del self._feeds[self._index[feed]]
+        self._index = {feed: number for number, feed in enumerate(self._feeds)}
+        self.state = xor_of((self.state, feed))
 
     def region(self, low: FeedId, high: FeedId) -> Sequence[FeedId]:
         """The ids from *low* to *high*, both included if held."""

@@ -6,6 +6,7 @@ heard by all.
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tinyssb_node import limits
@@ -104,8 +105,9 @@ class Exchange:
 
     # --- what is heard
 
-    def heard_sketch(self, sketch: Sketch, *, can_learn: bool) -> Reading:
-        """Somebody's SKETCH: note what they lack, and what we lack if we *can_learn*."""
+    def heard_sketch(self, sketch: Sketch, *, can_learn: bool, left: Iterable[FeedId] = ()) -> Reading:
+        """Somebody's SKETCH: note what they lack, and what we lack if we *can_learn*, but for what has *left* our set:
+        whoever wants that back gives it by name."""
         reading = read_sketch(self._sets.under(sketch.salt), sketch)
         if isinstance(reading, Agreement):
             self._said(sketch)
@@ -113,10 +115,13 @@ class Exchange:
             # To a set that will be full, no more than it can take.
             self._giving.update(reading.ours[: limits.SET_MAX - sketch.count])
             # What was asked for may be on its way: the same again is no reason to ask again.
-            if can_learn and len(reading.theirs) > len(self._lacking):
+            theirs = set(reading.theirs)
+            if theirs:
+                theirs.difference_update(short_id(sketch.salt, feed) for feed in left)
+            if can_learn and len(theirs) > len(self._lacking):
                 self._salt = sketch.salt
-                self._lacking = set(reading.theirs)
-                self._asking = set(reading.theirs)
+                self._lacking = set(theirs)
+                self._asking = theirs
         elif can_learn or sketch.count < limits.SET_MAX:
             if reading.smaller and self._sketched == sketch.salt:
                 # They could not tell from ours either. With all of our ids theirs is the larger set, and they can.
@@ -158,6 +163,11 @@ class Exchange:
             short = short_id(self._salt, feed)
             self._lacking.discard(short)
             self._asking.discard(short)
+
+    def unlearned(self, feed: FeedId) -> None:
+        """*feed* left our set: it is not ours to give."""
+        self._giving.discard(feed)
+        self._answering = self._sketched = None
 
     # --- what to say
 

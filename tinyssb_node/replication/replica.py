@@ -3,6 +3,7 @@
 Everything is written to the store at once and made durable by the shell's next commit. No time, no faces' schedules.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from tinyssb_node import limits
@@ -62,7 +63,8 @@ class Replica:
         """True while nothing can be stored: packets are judged and dropped."""
         self._records = {record.feed: record for record in store.feeds()}
         self._tips = {record.feed: self._stored_tip(record) for record in self._records.values()}
-        self.goset = Goset(feed for feed, record in self._records.items() if not record.retired)
+        self._retired = {feed for feed, record in self._records.items() if record.retired}
+        self.goset = Goset(self._records.keys() - self._retired)
         self.expectations = Expectations()
         self.orphans = Orphans()
         self._other_firsts: dict[bytes, FeedId] = {}
@@ -111,6 +113,11 @@ class Replica:
         tip = self._tips.get(feed)
         return tip is not None and tip.ended
 
+    @property
+    def retired(self) -> Collection[FeedId]:
+        """The feeds that have left the set."""
+        return self._retired
+
     def is_closed(self, feed: FeedId) -> bool:
         """True if *feed* has ended and all of it is here."""
         return feed in self._closed
@@ -144,6 +151,7 @@ class Replica:
             return []
         if feed in self._records:
             self._keep(replace(self.record(feed), retired=False))
+            self._retired.discard(feed)
         else:
             self._tips[feed] = Tip(feed, None, 0, None)
             self._keep(
@@ -151,6 +159,15 @@ class Replica:
             )
             self._expect_entries(feed)
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
+
+    def retire(self, feed: FeedId) -> list[Event]:
+        """Let a closed feed leave the set; what is held of it stays."""
+        assert feed in self._closed
+        assert not self.read_only
+        self.goset.remove(feed)
+        self._keep(replace(self.record(feed), retired=True))
+        self._retired.add(feed)
+        return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=None, left=True)]
 
     def own_feed(self, feed: FeedId, dialect: Dialect, *, child: bool = False) -> list[Event]:
         """Make *feed* ours, as a *child* or as our main feed, to be written in *dialect* if it has no entry yet.

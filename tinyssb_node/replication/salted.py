@@ -98,3 +98,7 @@ class SaltedSets:
         """*feed* was added to the node's set."""
         for salted in self._sets.values():
             salted.add(feed)
+
+    def shrank(self) -> None:
+        """Something left the node's set: what was worked out of it is worked out anew."""
+        self._sets.clear()

@@ -14,8 +14,9 @@ class Progress(Watcher):
 
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
-        self._set_sizes: Counter[str] = Counter()
-        self._ids: set[FeedId] = set()
+        self._sets: dict[str, set[FeedId]] = {}
+        self._in_sets: Counter[FeedId] = Counter()
+        """In how many sets each feed id is, where it is in any."""
         self._published_us: dict[tuple[FeedId, int], int] = {}
         self.packets = 0
         """Entries and chunks that there are."""
@@ -43,14 +44,14 @@ class Progress(Watcher):
         """Whether all nodes hold all there is."""
         return (
             self.held == self.packets * self._nodes
-            and self._set_sizes.total() == len(self._ids) * self._nodes
+            and self._in_sets.total() == len(self._in_sets) * self._nodes
         )
 
     @property
     def share(self) -> float:
         """Which part of what all nodes should hold is held, 0 to 1."""
-        wanted = self.packets * self._nodes + len(self._ids) * self._nodes
-        return (self.held + self._set_sizes.total()) / wanted if wanted else 1.0
+        wanted = self.packets * self._nodes + len(self._in_sets) * self._nodes
+        return (self.held + self._in_sets.total()) / wanted if wanted else 1.0
 
     def _sample(self, now_us: int) -> None:
         """Note how far things are. Where that gets too much, fewer notes are made, and as many dropped of the old."""
@@ -67,9 +68,11 @@ class Progress(Watcher):
     def began(self, inhabitant: Inhabitant, now_us: int) -> None:
         """A node was switched on; its own feed id may be new."""
         del now_us
-        feeds = inhabitant.node.feeds()
-        self._set_sizes[inhabitant.name] = len(feeds)
-        self._ids.update(record.feed for record in feeds)
+        self._in_sets.subtract(self._sets.get(inhabitant.name, ()))
+        held = {record.feed for record in inhabitant.node.feeds() if not record.retired}
+        self._sets[inhabitant.name] = held
+        self._in_sets.update(held)
+        self._in_sets += Counter()  # nobody's are none
 
     def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
         """A node's disk lost something: it has to come again. The node's set is looked at when it is switched on."""
@@ -91,11 +94,20 @@ class Progress(Watcher):
             if event.complete and event.origin is not Origin.OWN:
                 self._delivered(event, now_us)
         elif isinstance(event, SetChanged):
-            self._set_sizes[inhabitant.name] += 1
-            self._ids.add(event.feed)
+            self._take_set(self._sets.setdefault(inhabitant.name, set()), event)
             self.changed_us = now_us
         if now_us >= self._next_us:
             self._sample(now_us)
+
+    def _take_set(self, held: set[FeedId], event: SetChanged) -> None:
+        if not event.left and event.feed not in held:
+            held.add(event.feed)
+            self._in_sets[event.feed] += 1
+        elif event.left and event.feed in held:
+            held.discard(event.feed)
+            self._in_sets[event.feed] -= 1
+            if not self._in_sets[event.feed]:
+                del self._in_sets[event.feed]
 
     def _took(self, event: EntryAppended | ChunkAppended, now_us: int) -> None:
         self.held += 1

@@ -77,6 +77,8 @@ def feed_row(feed: FeedId, seq: int, *, wanted: bool = True, forked_at: int | No
         own=feed == ME,
         wanted=wanted,
         forked_at=forked_at,
+        child=False,
+        retired=False,
     )
 
 

@@ -181,6 +181,10 @@ def _feed_state(row: FeedRow) -> str:
         words.append(f"forked at {row['forked_at']}")
     if not row["wanted"]:
         words.append("not followed")
+    if row["child"]:
+        words.append("own, further")
+    if row["retired"]:
+        words.append("ended, not in the set")
     return ", ".join(words)
 
 
