@@ -13,8 +13,9 @@ from tests.groups.mischief import (
     seal_what_says_nothing,
     write_noise,
 )
-from tests.groups.shelf import Scribe, begin, keys_of, meet, state, texts
+from tests.groups.shelf import Scribe, Shelf, begin, keys_of, meet, state, texts
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.book import Book
 from tinyssb_node.groups.news import Fault
 from tinyssb_node.groups.planning import Add, add
 
@@ -147,3 +148,18 @@ def test_a_book_begins_anew_after_a_rollback() -> None:
     a.book.restart()
     a.shelf.read(a.book)
     assert state(a.book, sorted(a.shelf.feeds)) == before
+
+
+def test_who_made_a_group_finds_it_though_another_said_first_that_its_key_is_of_his() -> None:
+    a, c = begin("a", "c")
+    say_the_key_is_of_another_group(Random(1), c, a, a.group.view[a.root].key)
+    theirs = [one for one in c.shelf.entries if one.feed in {c.me, c.keys.additions().feed_id}]
+    mine = [one for one in a.shelf.entries if one.feed == a.me]
+    root = [one for one in a.shelf.entries if one.id == a.root]
+    for entries in ([*root, *mine, *theirs], [*theirs, *mine, *root]):
+        shelf = Shelf()
+        book = Book(keys_of("a"), shelf)
+        for entry in entries:
+            shelf.put([entry])
+            shelf.read(book)
+        assert list(book.groups) == [a.root]

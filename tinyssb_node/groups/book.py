@@ -189,7 +189,7 @@ class Book:
         """The first entry of a feed says whose it is."""
         if entry.type == EntryType.CHILD_OF:
             self._name_parent(entry)
-        elif entry.type == VARIABLE_TYPE and not self._feeds.claims(entry.feed):
+        elif entry.type == VARIABLE_TYPE:
             self._find_own_group(entry)
         self._decide(entry)
 
@@ -329,6 +329,8 @@ class Book:
 
     def _read_epoch(self, entry: SealedEntry, place: FeedPlace, key: EpochKey) -> None:
         """Read an entry of an epoch feed, for each group that its key is said to be of."""
+        if entry.seq == 1 and place.member == self._keys.main and entry.id not in self._ring.roots_of(key):
+            self._find_own_group(entry)  # somebody may have said first that its key is of another group
         roots = [root for root in self._ring.roots_of(key) if self._lacks(root, entry.id)]
         if not roots:
             return
