@@ -15,6 +15,7 @@ from tinyssb_node.events import EntryAppended, PacketReceived, SetChanged
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
+from tinyssb_node.node import NodePen
 from tinyssb_node.scheduling.link import stream_profile
 from tinyssb_node.store.port import FeedRecord
 
@@ -162,3 +163,17 @@ def test_being_told_of_a_feed_takes_in_what_came_before() -> None:
     bench.hear(serialize_novelty(Network().goset_dmx, Novelty(BEN.feed_id)))
     assert bench.seq_of(BEN.feed_id) == 1
     assert [event.verdict for event in bench.seen(PacketReceived)] == [Verdict.NOT_OURS, Verdict.NEW]
+
+
+def test_groups_do_not_bring_back_what_has_left() -> None:
+    """They want every feed of a member, and of one that has ended all is here."""
+    bench = Bench(key=ANA)
+    write(bench, serialize_continued(END), EntryType.CONTINUED)
+    replica = bench.node._replica
+    replica.retire(CHILD.feed_id)
+    effects: list[Effect] = []
+    pen = NodePen(bench.node, replica, ANA, bench.now_us, effects)
+    assert pen.want(CHILD.feed_id, wanted=True)
+    assert (effects, list(replica.retired)) == ([], [CHILD.feed_id])
+    assert pen.want(BEN.feed_id, wanted=True)
+    assert BEN.feed_id in replica.goset

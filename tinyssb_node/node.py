@@ -433,6 +433,8 @@ class NodePen:
 
     def want(self, feed: FeedId, *, wanted: bool) -> bool:
         """See ``Pen``."""
+        if self._replica.is_closed(feed):
+            return True  # All of it is here. To follow it would bring it back into everybody's set.
         known = feed in self._replica.goset
         if known and self._replica.record(feed).wanted == wanted:
             return True
