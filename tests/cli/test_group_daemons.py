@@ -146,3 +146,13 @@ def test_a_group_is_followed_as_it_comes(three: tuple[Person, Person, Person]) -
         assert json.loads(process.stdout.readline())["text"] == "Now?"
         process.terminate()
         process.wait(PATIENCE_S)
+
+
+def test_groups_are_the_same_after_a_restart(three: tuple[Person, Person, Person]) -> None:
+    ana, _, _ = three
+    asked = [("list",), ("read", "Hut crew"), ("show", "Hut crew"), ("audit", "Hut crew")]
+    before = [ana.types("group", *words) for words in asked]
+    assert ana.running.stop()[0] == 0
+    ana.running.notifications.close()
+    with daemon(ana.running.home):
+        assert [ana.types("group", *words) for words in asked] == before
