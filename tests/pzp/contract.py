@@ -109,6 +109,8 @@ class DatabaseContract:
         filled(database, other)
         assert said in database.tangle(other.feed)
         assert said not in database.tangle(one.feed)
+        with pytest.raises(errors.FeedOwnerError):
+            database.add(other.by_id(said), one.feed, wall_us=1)
         assert Database(database._rows).tangle(one.feed).topological() == [one.feed]
 
     def test_it_may_be_added_for_a_tangle_that_is_no_feed(self, database: Database) -> None:
@@ -391,6 +393,27 @@ class DatabaseContract:
             database.delete(ids[8])
         assert database.tangle(author.feed).tips == Database(database._rows).tangle(author.feed).tips
 
+    def test_of_what_was_deleted_the_place_is_taken_again(self, database: Database) -> None:
+        author = Author()
+        ids = author.says(3)
+        filled(database, author)
+        database.delete(ids[2])
+        assert database.bare(author.feed) == {}
+        assert database.add(without(author.by_id(ids[2])), wall_us=1).outcome is Outcome.NEW
+        assert database.bare(author.feed) == {ids[2]: False}
+        assert database.ghosts(author.feed) == {}
+        assert database.add(author.by_id(ids[2]), wall_us=1).outcome is Outcome.GONE
+
+    def test_what_came_empty_can_be_erased_before_more_of_it_comes(self, database: Database) -> None:
+        author = Author()
+        ids = author.says(1)
+        author.written[2] = without(full := author.written[2])
+        filled(database, author)
+        assert database.bare(author.feed) == {ids[0]: True}
+        assert database.erase(ids[0])
+        assert database.bare(author.feed) == {ids[0]: False}
+        assert database.add(full, wall_us=1).outcome is Outcome.GONE
+
     def test_ghosts_are_forgotten_after_a_while(self, database: Database) -> None:
         author = Author()
         ids = author.says(3)
@@ -471,8 +494,9 @@ class DatabaseContract:
     def test_of_a_set_what_counts_is_kept(self, database: Database) -> None:
         author = Author(kind="set_v1__follows")
         first = author.say({"add": ["bob"], "del": [], "supersedes": []})
-        both = author.say({"add": ["carol", "dan"], "del": [], "supersedes": []})
         ids = author.says(3)
+        both = author.say({"add": ["carol", "dan"], "del": [], "supersedes": []})
+        ids += author.says(1)
         gone = author.say({"add": [], "del": ["bob"], "supersedes": [first]})
         one = author.say({"add": [], "del": ["dan"], "supersedes": [both]})
         filled(database, author)
@@ -481,22 +505,26 @@ class DatabaseContract:
         whole = [record.id for record in database.slice(author.feed, 1, 99) if record.said is Said.HERE]
         assert whole == [both, gone, one]
         assert database.certificate(one, author.feed) is not None
-        # What followed the second one is gone; it is no tip for that, and the next message is one for everybody.
-        assert database.tangle(author.feed).tips == Database(database._rows).tangle(author.feed).tips == {one}
+        # What followed the second one is gone: a tip, as far as is known here. The next message leaves it out.
+        assert database.tangle(author.feed).tips == {both, one}
+        assert database.tangle(author.feed).ends == {one}
         said = database.publish(ALICE, {"add": ["eve"]}, author.kind, author.group, wall_us=1)
         full = dict(need(database.record(said)).message())
         assert check(V2, full, author.tangle, [public(ALICE)]) == said
-        assert set(database.ghosts(author.feed)) == {id_ for id_ in ids if database.record(id_) is None}
+        assert set(database.ghosts(author.feed)) == {
+            id_ for id_ in [first, *ids] if database.record(id_) is None
+        }
 
     def test_what_is_before_a_tip_that_goes_is_a_tip_again(self, database: Database) -> None:
         author = Author()
         ids = author.says(8)
         filled(database, author)
-        # Of depth 6, which 7 follows: 5 is no tip for that. Without 8 it is 7, and without that 5 after all.
-        for gone, tip in ((6, 8), (8, 7), (7, 5)):
+        # Without 6, which 7 follows, 5 is a tip as far as is known, but surely none until 7 has gone, too.
+        for gone, tips, end in ((6, {8, 5}, 8), (8, {7, 5}, 7), (7, {5}, 5)):
             database.delete(ids[gone - 1])
             for one in (database, Database(database._rows)):
-                assert one.tangle(author.feed).tips == {ids[tip - 1]}
+                assert one.tangle(author.feed).tips == {ids[tip - 1] for tip in tips}
+                assert one.tangle(author.feed).ends == {ids[end - 1]}
         for id_ in reversed(ids[:5]):
             database.delete(id_)
         assert database.tangle(author.feed).tips == {author.feed}

@@ -103,7 +103,9 @@ def state(database: Database) -> dict[str, Any]:
         "tangles": list(database.tangles()),
         "order": {root: tangle.topological() for root, tangle in tangles.items()},
         "tips": {root: tangle.tips for root, tangle in tangles.items()},
+        "next": {root: tangle.place_of_next() for root, tangle in tangles.items()},
         "keys": {root: set(tangle.keys) for root, tangle in tangles.items()},
+        "bare": {root: dict(database.bare(root)) for root in tangles},
         "ghosts": {root: dict(database.ghosts(root)) for root in tangles},
         "goals": dict(database.goals()),
     }

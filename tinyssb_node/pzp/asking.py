@@ -11,7 +11,7 @@ from tinyssb_node.content.pzp.tangle import Tangle
 from tinyssb_node.content.pzp.versions import VERSIONS
 from tinyssb_node.pzp import limits
 from tinyssb_node.pzp.held import HeldTangles
-from tinyssb_node.pzp.port import Record, Rows, TangleSummary, Totals
+from tinyssb_node.pzp.port import Record, Rows, Said, TangleSummary, Totals
 
 
 class Asking:
@@ -111,6 +111,18 @@ class Asking:
             first.message(),
             *(message.erase(VERSIONS[one.version].fields, one.message()) for one in others),
         ]
+
+    def bare(self, root: str) -> Mapping[str, bool]:
+        """The messages of a tangle of which is not here what they say; True if that would be taken.
+
+        A feed's root is none of them: it never said anything.
+        """
+        if not self._in_batch:
+            self._held.refresh()
+        held = self._held.get(root)
+        if held.bare is None:
+            held.bare = {id_: said is Said.ABSENT for id_, said in self._rows.bare(root).items()}
+        return held.bare
 
     def ghosts(self, root: str) -> Mapping[str, int]:
         """The messages of a tangle that were deleted and are remembered, with their depths."""

@@ -71,8 +71,9 @@ class Database(TakingAway):
     def add(self, value: Json, root: str | None = None, *, wall_us: int, strict: bool = True) -> Added:
         """Check a message and keep it, in its feed or in the tangle *root*, and in others that it names.
 
-        One that is known is not checked again; if it was here without what it says, that is checked and kept. It is
-        checked as its text says, or, if not *strict*, as the original does.
+        One that is known is not checked again; if it was here without what it says, that is checked and kept. Of one
+        that was deleted only its place is taken again. It is checked as its text says, or, if not *strict*, as the
+        original does.
 
         Raises a MessageError that says what is wrong with it, StoreFullError, StoreFailedError, PzpBusyError.
         """
@@ -84,13 +85,24 @@ class Database(TakingAway):
                 return self._add_again(version, case, known, root)
             found = self._root_of(version, case) if root is None else root
             held = self._held.get(found)
-            if case.id in held.ghosts:
+            gone = case.id in held.ghosts
+            if gone and case.message.get(version.fields.payload) is not None:
                 return Added(case.id, found, Outcome.GONE)
             case.keys = self._keys_for(version, case)
             case.offer(held.tangle)
             judge(version, case, strict=strict)
             self._keep(version, case, found, wall_us=wall_us, strict=strict)
+            if gone:
+                self._keep_gone(case.id, found)
             return Added(case.id, found, Outcome.NEW)
+
+    def _keep_gone(self, id_: str, root: str) -> None:
+        """A message that was deleted has its place again, for others to be certified, and never more than that."""
+        record = self._rows.get(id_)
+        assert record is not None
+        self.rewrite(replace(record, said=Said.ERASED))
+        self._rows.put_ghost(root, id_, None)
+        self._held.get(root).ghosts.pop(id_, None)
 
     def _root_of(self, version: Version, case: Case) -> str:
         """The tangle that a message is for, if nobody says: its feed, or else one that is here, or its own."""
@@ -192,7 +204,10 @@ class Database(TakingAway):
     def _add_again(self, version: Version, case: Case, known: Record, root: str | None) -> Added:
         """A message that is here comes again, perhaps with what it says."""
         found = self._root_of(version, case) if root is None else root
-        case.offer(self._held.get(found).tangle)
+        tangle = self._held.get(found).tangle
+        case.offer(tangle)
+        if found != case.id and case.id not in tangle:
+            judge_place(version, case, strict=known.strict)  # which says why it is not
         said = case.message.get(version.fields.payload)
         if said is None or known.said is Said.HERE:
             return Added(case.id, found, Outcome.KNOWN)
@@ -201,8 +216,7 @@ class Database(TakingAway):
         judge_said(version, case, strict=known.strict)
         # Key and signature stay those that were checked.
         text = _text({**known.message(), version.fields.payload: said})
-        self._written = True
-        self._rows.rewrite(replace(known, said=Said.HERE, text=text))
+        self.rewrite(replace(known, said=Said.HERE, text=text))
         self._learn_key(version, case)
         return Added(case.id, found, Outcome.FILLED)
 

@@ -13,7 +13,7 @@ from tinyssb_node.pzp.port import Placed, Rows
 class HeldTangle:
     """A tangle, and what waits before it."""
 
-    __slots__ = ("_waiting_for", "ghosts", "tangle", "waiting")
+    __slots__ = ("_waiting_for", "bare", "ghosts", "tangle", "waiting")
 
     def __init__(self, root: str) -> None:
         self.tangle: Final = Tangle(root)
@@ -21,10 +21,13 @@ class HeldTangle:
         """Messages that were taken for another tangle, by id."""
         self.ghosts: dict[str, int] = {}
         """Depths of what was deleted."""
+        self.bare: dict[str, bool] | None = None
+        """What is here without what it says; True if that would be taken. None: nobody has asked since it changed."""
         self._waiting_for: dict[str, set[str]] = {}
 
     def take(self, placed: Placed) -> None:
         """Add a message that was checked."""
+        self.bare = None
         self.tangle.add(placed.id, placed.depth, placed.prev, placed.adds)
         if self.waiting.pop(placed.id, None) is not None:
             for one in placed.prev:
@@ -37,13 +40,15 @@ class HeldTangle:
             for one in placed.prev:
                 self._waiting_for.setdefault(one, set()).add(placed.id)
 
-    def remove(self, id_: str) -> list[str]:
-        """Take a message away that is not the root. Returns what is passed by now."""
+    def remove(self, id_: str) -> None:
+        """Take a message away that is not the root."""
+        self.bare = None
         placed = self.waiting.pop(id_, None)
         if placed is not None:
             for one in placed.prev:
                 self._waiting_for[one].discard(id_)
-        return self.tangle.remove(id_) if id_ in self.tangle else []
+        if id_ in self.tangle:
+            self.tangle.remove(id_)
 
     def woken_by(self, id_: str) -> list[Placed]:
         """What may be checked now that *id_* is in the tangle, the least deep first."""
@@ -74,6 +79,11 @@ class HeldTangles:
         """Let go of one."""
         self._held.pop(root, None)
 
+    def forget_bare(self, root: str) -> None:
+        """Somebody who asks what is bare in a tangle is to look again."""
+        if root in self._held:
+            self._held[root].bare = None
+
     def get(self, root: str) -> HeldTangle:
         """One tangle, which is empty if its root is not here. What is added to its row has to be added to it."""
         held = self._held.get(root)
@@ -102,7 +112,7 @@ class HeldTangles:
             held.tangle.add_root(facts, adds)
         for placed in self._rows.places(root):
             if placed.taken:
-                held.tangle.add(placed.id, placed.depth, placed.prev, placed.adds, passed=placed.passed)
+                held.tangle.add(placed.id, placed.depth, placed.prev, placed.adds)
             else:
                 held.wait(placed)
         held.ghosts = dict(self._rows.ghosts(root))

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-from tinyssb_node.pzp.port import Placed, Record, TangleSummary, Totals
+from tinyssb_node.pzp.port import Placed, Record, Said, TangleSummary, Totals
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -107,14 +107,13 @@ class MemoryRows:
 
     def take(self, root: str, placed: Placed) -> None:
         """Replace a place: it was checked, or the key is known that it adds."""
-        passed = self._places[root, placed.id].passed
-        self._set(self._places, (root, placed.id), replace(placed, passed=passed))
+        self._set(self._places, (root, placed.id), placed)
 
-    def put_passed(self, root: str, id_: str, depth: int) -> None:
-        """Remember that a message is followed by way of messages that are gone."""
-        placed = self._places.get((root, id_))
-        if placed is not None and placed.depth == depth:
-            self._set(self._places, (root, id_), replace(placed, passed=True))
+    def bare(self, root: str) -> Mapping[str, Said]:
+        """The messages of a tangle, with its root, of which is not here what they say."""
+        ids = [root, *(placed.id for placed in self.places(root) if placed.taken)]
+        found = {id_: self._records[id_].said for id_ in ids if id_ in self._records}
+        return {id_: said for id_, said in sorted(found.items()) if said is not Said.HERE}
 
     def tangles(self) -> Sequence[TangleSummary]:
         """Tangles with a root that is here and says it is one, or with messages behind it, by root."""
@@ -150,8 +149,8 @@ class MemoryRows:
         """Messages that were deleted from a tangle, with their depths."""
         return {id_: depth for (other, id_), depth in sorted(self._ghosts.items()) if other == root}
 
-    def put_ghost(self, root: str, id_: str, depth: int) -> None:
-        """Remember a message that was deleted."""
+    def put_ghost(self, root: str, id_: str, depth: int | None) -> None:
+        """Remember a message that was deleted; None: forget it."""
         self._set(self._ghosts, (root, id_), depth)
 
     def drop_ghosts(self, root: str, below: int) -> None:

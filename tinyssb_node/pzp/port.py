@@ -58,8 +58,6 @@ class Placed:
     """The key that it adds to an identity."""
     taken: bool
     """It was checked for this tangle. Otherwise it waits for what it follows there."""
-    passed: bool = False
-    """It is followed by way of messages that are gone, and so is no tip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +139,8 @@ class Rows(Protocol):
         """Replace a place: it was checked, or the key is known that it adds."""
         ...
 
-    def put_passed(self, root: str, id_: str, depth: int) -> None:
-        """Remember that a message is followed by way of messages that are gone."""
+    def bare(self, root: str) -> Mapping[str, Said]:
+        """The messages of a tangle, with its root, of which is not here what they say."""
         ...
 
     def tangles(self) -> Sequence[TangleSummary]:
@@ -163,8 +161,8 @@ class Rows(Protocol):
         """Messages that were deleted from a tangle, with their depths."""
         ...
 
-    def put_ghost(self, root: str, id_: str, depth: int) -> None:
-        """Remember a message that was deleted."""
+    def put_ghost(self, root: str, id_: str, depth: int | None) -> None:
+        """Remember a message that was deleted; None: forget it."""
         ...
 
     def drop_ghosts(self, root: str, below: int) -> None:

@@ -35,6 +35,7 @@ CREATE TABLE messages (
 CREATE INDEX messages_owner ON messages (owner, number);
 CREATE INDEX messages_kind ON messages (kind, number);
 CREATE INDEX messages_alone ON messages (id, number) WHERE alone = 1;
+CREATE INDEX messages_bare ON messages (id, said) WHERE said <> 1;
 CREATE TABLE places (
     root TEXT NOT NULL,
     depth INTEGER NOT NULL,
@@ -43,7 +44,6 @@ CREATE TABLE places (
     prev TEXT NOT NULL,
     adds TEXT,
     taken INTEGER NOT NULL,
-    passed INTEGER NOT NULL,
     PRIMARY KEY (root, depth, id)
 ) WITHOUT ROWID;
 CREATE TABLE goals (

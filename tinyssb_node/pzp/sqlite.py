@@ -126,7 +126,7 @@ class SqliteRows:
             (*row, record.added_us, record.text),
         )
         for root, placed in places.items():
-            self._run("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _place_row(root, placed, number))
+            self._run("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?)", _place_row(root, placed, number))
         self._count(1, len(record.text))
         return number
 
@@ -175,12 +175,12 @@ class SqliteRows:
 
     def places(self, root: str) -> Sequence[Placed]:
         """All places in a tangle, those that wait among them, by depth and id."""
-        sql = "SELECT id, depth, prev, adds, taken, passed FROM places WHERE root = ? ORDER BY depth, id"
+        sql = "SELECT id, depth, prev, adds, taken FROM places WHERE root = ? ORDER BY depth, id"
         rows = self._select(sql, (root,))
         try:
             return [
-                Placed(id_, depth, _READ_PREV(prev), adds, bool(taken), bool(passed))
-                for id_, depth, prev, adds, taken, passed in rows
+                Placed(id_, depth, _READ_PREV(prev), adds, bool(taken))
+                for id_, depth, prev, adds, taken in rows
             ]
         except msgspec.DecodeError as error:
             raise StoreDamagedError(self._path, f"a place in {root}: {error}") from error
@@ -192,9 +192,13 @@ class SqliteRows:
             (placed.taken, placed.adds, root, placed.depth, placed.id),
         )
 
-    def put_passed(self, root: str, id_: str, depth: int) -> None:
-        """Remember that a message is followed by way of messages that are gone."""
-        self._run("UPDATE places SET passed = 1 WHERE root = ? AND depth = ? AND id = ?", (root, depth, id_))
+    def bare(self, root: str) -> Mapping[str, Said]:
+        """The messages of a tangle, with its root, of which is not here what they say."""
+        sql = (
+            "SELECT id, said FROM messages WHERE said <> 1 AND id = ? UNION SELECT places.id, said "
+            "FROM places JOIN messages USING (id) WHERE said <> 1 AND root = ? AND taken = 1 ORDER BY 1"
+        )
+        return {id_: Said(said) for id_, said in self._select(sql, (root, root))}
 
     def tangles(self) -> Sequence[TangleSummary]:
         """Tangles with a root that is here and says it is one, or with messages behind it, by root."""
@@ -231,9 +235,12 @@ class SqliteRows:
         """Messages that were deleted from a tangle, with their depths."""
         return dict(self._select("SELECT id, depth FROM ghosts WHERE root = ? ORDER BY id", (root,)))
 
-    def put_ghost(self, root: str, id_: str, depth: int) -> None:
-        """Remember a message that was deleted."""
-        self._run("INSERT OR REPLACE INTO ghosts VALUES (?, ?, ?)", (root, id_, depth))
+    def put_ghost(self, root: str, id_: str, depth: int | None) -> None:
+        """Remember a message that was deleted; None: forget it."""
+        if depth is None:
+            self._run("DELETE FROM ghosts WHERE root = ? AND id = ?", (root, id_))
+        else:
+            self._run("INSERT OR REPLACE INTO ghosts VALUES (?, ?, ?)", (root, id_, depth))
 
     def drop_ghosts(self, root: str, below: int) -> None:
         """Forget those that are less deep."""
@@ -267,4 +274,4 @@ class SqliteRows:
 
 def _place_row(root: str, placed: Placed, number: int) -> tuple[_SqlValue, ...]:
     prev = _WRITE_PREV(placed.prev).decode()
-    return (root, placed.depth, placed.id, number, prev, placed.adds, placed.taken, placed.passed)
+    return (root, placed.depth, placed.id, number, prev, placed.adds, placed.taken)

@@ -79,13 +79,19 @@ class TakingAway(Asking):
 
     def strip(self, record: Record, said: Said) -> bool:
         """Keep no more than metadata and signature of a message; False: there is no more. Part of a batch."""
-        if record.said is said or is_silent(record):
+        if record.said in (said, Said.ERASED) or (record.said is Said.HERE and is_silent(record)):
             return False
         fields = VERSIONS[record.version].fields
         text = canonical(message.erase(fields, record.message()))
-        self._written = True
-        self._rows.rewrite(replace(record, said=said, text=text))
+        self.rewrite(replace(record, said=said, text=text))
         return True
+
+    def rewrite(self, record: Record) -> None:
+        """Keep *record* in the place of what is kept of it. Part of a batch."""
+        self._written = True
+        self._rows.rewrite(record)
+        for root in [record.id, *self.roots_of(record)]:
+            self._held.forget_bare(root)
 
     def roots_of(self, record: Record) -> dict[str, int]:
         """The tangles in which a message has a place, beside its own, with its depth."""
@@ -103,8 +109,7 @@ class TakingAway(Asking):
         self._held.drop(record.id)
         for root, depth in roots.items():
             held = self._held.get(root)
-            for passed in held.remove(record.id):
-                self._rows.put_passed(root, passed, held.tangle.depth(passed) or 0)
+            held.remove(record.id)
             if ghost_span > 0:
                 held.ghosts[record.id] = depth
                 self._rows.put_ghost(root, record.id, depth)

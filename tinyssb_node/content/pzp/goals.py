@@ -67,7 +67,7 @@ class Needs:
 def needs(tangle: Tangle, goal: Goal, said: Callable[[], Mapping[str, Json]]) -> Needs:
     """What *goal* asks for in *tangle*. *said* gives what the messages say, by id; it is called for a set only.
 
-    Except for nothing, there is a trail from the tips as well: whoever writes next follows them, and links to a message
+    Except for nothing, there is a trail from the ends as well: whoever writes next follows them, and links to a message
     on their path to the root.
     """
     if goal.keep is Keep.NONE or not len(tangle):
@@ -78,7 +78,7 @@ def needs(tangle: Tangle, goal: Goal, said: Callable[[], Mapping[str, Json]]) ->
         whole = frozenset(tangle.topological()[-goal.count :])
     else:
         whole = frozenset(unsuperseded(said()))
-    ends = whole | tangle.tips
+    ends = whole | tangle.ends
     return Needs(whole, frozenset((tangle.trail(ends) | ends) - whole))
 
 

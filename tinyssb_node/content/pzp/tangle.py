@@ -42,8 +42,8 @@ class Tangle:
     """The messages of one root that are known."""
 
     __slots__ = (
-        "_adds", "_by_depth", "_deepest", "_depths", "_first_added", "_followed", "_passed", "_prev", "_tips", "facts",
-        "root",
+        "_adds", "_by_depth", "_deepest", "_depths", "_first_added", "_followers", "_missing", "_prev", "_tips",
+        "facts", "root",
     )  # fmt: skip
 
     def __init__(self, root: str) -> None:
@@ -54,10 +54,10 @@ class Tangle:
         self._prev: dict[str, tuple[str, ...]] = {}
         self._by_depth: dict[int, list[str]] = {}
         self._deepest = 0
-        self._followed: dict[str, int] = {}
-        """By how many messages, for each that some message follows, known or not."""
-        self._passed: set[str] = set()
-        """What is followed by messages that are gone, which others follow."""
+        self._followers: dict[str, list[str]] = {}
+        """Which known messages name it as a predecessor, for each, known or not."""
+        self._missing: set[str] = set()
+        """What is followed and not known."""
         self._tips: set[str] = set()
         self._adds: dict[str, str] = {}
         self._first_added: dict[str, int] = {}
@@ -69,16 +69,9 @@ class Tangle:
             self.facts = facts
             self._enter(self.root, 0, (), adds)
 
-    def add(
-        self, message: str, depth: int, prev: Iterable[str], adds: str | None = None, *, passed: bool = False
-    ) -> None:
-        """Add a message that was checked, by its id; a second time changes nothing.
-
-        One that is *passed* is no tip: something follows it by way of messages that were here and are gone.
-        """
+    def add(self, message: str, depth: int, prev: Iterable[str], adds: str | None = None) -> None:
+        """Add a message that was checked, by its id; a second time changes nothing."""
         if message not in self._depths:
-            if passed:
-                self._passed.add(message)
             self._enter(message, depth, tuple(prev), adds)
 
     def _enter(self, message: str, depth: int, prev: tuple[str, ...], adds: str | None) -> None:
@@ -87,7 +80,10 @@ class Tangle:
         self._deepest = max(self._deepest, depth)
         self._by_depth.setdefault(depth, []).append(message)
         for one in prev:
-            self._followed[one] = self._followed.get(one, 0) + 1
+            self._followers.setdefault(one, []).append(message)
+            if one not in self._depths:
+                self._missing.add(one)
+        self._missing.discard(message)
         self._tips.difference_update(prev)
         self._tips.discard(self.root)
         if self._is_tip(message):
@@ -96,12 +92,8 @@ class Tangle:
             self._adds[message] = adds
             self._first_added[adds] = min(depth, self._first_added.get(adds, depth))
 
-    def remove(self, message: str) -> list[str]:
-        """Take away a message that is known and not the root.
-
-        If it was a tip, what no other message follows is one again. Otherwise something later still follows what it
-        followed, though the links between are gone: of that, what is known is returned, to be ``passed`` from now on.
-        """
+    def remove(self, message: str) -> None:
+        """Take away a message that is known and not the root. What no other message follows is a tip again."""
         assert message != self.root, "without its root a tangle is none"
         depth = self._depths.pop(message)
         beside = self._by_depth[depth]
@@ -109,25 +101,25 @@ class Tangle:
         if not beside:
             del self._by_depth[depth]
             self._deepest = max(self._by_depth, default=0) if depth == self._deepest else self._deepest
-        self._forget_key(message, depth)
-        prev = self._prev.pop(message)
-        for one in prev:
-            self._followed[one] -= 1
-            if not self._followed[one]:
-                del self._followed[one]
-        self._passed.discard(message)
-        if message not in self._tips:
-            known = [one for one in prev if one in self._depths and one != self.root]
-            self._passed.update(known)
-            return known
         self._tips.discard(message)
-        self._tips.update(one for one in prev if one in self._depths and self._is_tip(one))
-        return []
+        if message in self._followers:
+            self._missing.add(message)
+        for one in self._prev.pop(message):
+            followers = self._followers[one]
+            followers.remove(message)
+            if not followers:
+                del self._followers[one]
+                self._missing.discard(one)
+            if one in self._depths and self._is_tip(one):
+                self._tips.add(one)
+        if len(self._depths) == 1:
+            self._tips.update(self._depths)
+        self._forget_key(message, depth)
 
     def _is_tip(self, message: str) -> bool:
         if message == self.root:
             return len(self._depths) == 1  # all others follow it, be it by links that are not here
-        return message not in self._followed and message not in self._passed
+        return message not in self._followers
 
     def _forget_key(self, message: str, depth: int) -> None:
         added = self._adds.pop(message, None)
@@ -151,7 +143,19 @@ class Tangle:
     @property
     def tips(self) -> frozenset[str]:
         """What no known message follows, whatever the order of arrival."""
-        return frozenset(self._tips or self._by_depth.get(self._deepest, []))
+        return frozenset(self._tips)
+
+    @property
+    def ends(self) -> frozenset[str]:
+        """Tips that surely are some: nothing known can follow them by way of messages that are not here.
+
+        Who named another one would name a predecessor of a predecessor; to leave a tip out does no harm.
+        """
+        gap = max(
+            (self._depths[one] for missing in self._missing for one in self._followers[missing]), default=0
+        )
+        sure = frozenset(one for one in self._tips if self._depths[one] + 1 >= gap)
+        return sure or frozenset(one for one in self._tips if self._depths[one] == self._deepest)
 
     @property
     def keys(self) -> AbstractSet[str]:
@@ -171,9 +175,9 @@ class Tangle:
         return in_locale_order(self._by_depth.get(depth, ()))
 
     def place_of_next(self) -> tuple[int, tuple[str, ...]]:
-        """Depth and ``prev`` of a message written now: the tips and all messages at the lipmaa depth."""
+        """Depth and ``prev`` of a message written now: the ``ends`` and all messages at the lipmaa depth."""
         depth = self.max_depth + 1
-        return depth, tuple(sorted(self.tips.union(self._by_depth.get(lipmaa_depth(depth), ()))))
+        return depth, tuple(sorted(self.ends.union(self._by_depth.get(lipmaa_depth(depth), ()))))
 
     def topological(self) -> list[str]:
         """All messages, none before what it follows: by depth, then in the original's order."""
@@ -213,9 +217,7 @@ class Tangle:
 
     def leads_others(self, message: str) -> bool:
         """Whether the path to the root of some other message goes through *message*."""
-        if message not in self._followed:
-            return False
-        return any(message in prev and self._step(one) == message for one, prev in self._prev.items())
+        return any(self._step(one) == message for one in self._followers.get(message, ()))
 
     def certificate(self, message: str) -> list[str] | None:
         """*message* and its path to the root, which prove that it is in the tangle; None if links are missing."""
