@@ -12,6 +12,7 @@ from tinyssb_node.pzpsync import limits
 from tinyssb_node.pzpsync.packets import (
     Answer,
     Ask,
+    Digest,
     End,
     Exchange,
     Give,
@@ -29,9 +30,9 @@ FROZEN = Path(__file__).parents[1] / "vectors" / "pzpsync" / "packets_v1.json"
 ROOT = "PzuT1Dwbbgn6a8NeLuHuKw"
 OF = Exchange(ROOT, bytes(range(8)))
 EXAMPLES: list[Packet] = [
-    Have(OF, 0, Range(0, 12), bytes(range(16))),
-    Have(OF, 300, EMPTY, bytes(16)),
-    Want(OF, Range(1, 4), Range(1, 2**53 - 1)),
+    Have(OF, 0, Range(0, 12), [Digest(2**53 - 1, bytes(range(16)))]),
+    Have(OF, 300, EMPTY, [Digest(300, bytes(16)), Digest(301, bytes(range(16)))]),
+    Want(OF, 300, Range(1, 4), Range(1, 2**53 - 1)),
     Ask(OF, 0, EMPTY, Range(0, 12), b"\x01\x02\x03"),
     Answer(OF, 1, 12, b""),
     Give(OF, 3, 300, False, [b"{}", b'{"a":1}']),
@@ -46,9 +47,12 @@ exchanges = st.builds(
     Exchange, st.binary(min_size=16, max_size=16).map(base58.encode), st.binary(min_size=8, max_size=8)
 )
 rounds = st.integers(0, limits.ROUNDS_MAX - 1)
+digests = st.lists(depths, min_size=1, max_size=4, unique=True).map(
+    lambda highs: [Digest(high, bytes(16)) for high in sorted(highs)]
+)
 packets = st.one_of(
-    st.builds(Have, exchanges, depths, ranges, st.binary(min_size=16, max_size=16)),
-    st.builds(Want, exchanges, ranges, ranges),
+    st.builds(Have, exchanges, st.just(0), ranges, digests),
+    st.builds(Want, exchanges, depths, ranges, ranges),
     st.builds(Ask, exchanges, rounds, ranges, ranges, st.binary(max_size=40)),
     st.builds(Answer, exchanges, rounds, depths, st.binary(max_size=40)),
     st.builds(
@@ -98,8 +102,15 @@ ID, NONCE = bytes(16), bytes(8)
         ([6, ID, NONCE + b"1", 0], "8 to 8 bytes"),
         ([6, ID, NONCE, 2], "number up to 1"),
         ([6, ID, NONCE, 0, 0], "too many"),
-        ([1, ID, NONCE, -1, 0, 0, ID], "number up to"),
-        ([1, ID, NONCE, 0, 0, 2**53, ID], "number up to"),
+        ([1, ID, NONCE, -1, 0, 0, [0, ID]], "number up to"),
+        ([1, ID, NONCE, 0, 0, 2**53, [0, ID]], "number up to"),
+        ([1, ID, NONCE, 0, 0, 0, ID], "no list of digests"),
+        ([1, ID, NONCE, 0, 0, 0, []], "no list of digests"),
+        ([1, ID, NONCE, 0, 0, 0, [0]], "no list of digests"),
+        ([1, ID, NONCE, 0, 0, 0, [0, ID] * (limits.WINDOWS_MAX + 1)], "no list of digests"),
+        ([1, ID, NONCE, 0, 0, 0, [0, ID[1:]]], "16 to 16 bytes"),
+        ([1, ID, NONCE, 7, 0, 0, [6, ID]], "do not go up"),
+        ([1, ID, NONCE, 0, 0, 0, [6, ID, 6, ID]], "do not go up"),
         ([4, ID, NONCE, limits.ROUNDS_MAX, 0, b""], "number up to"),
         ([4, ID, NONCE, 0, 0, bytes(limits.FILTER_SIZE_MAX + 1)], "bytes have to be"),
         ([5, ID, NONCE, 0, 0, 1, []], "true or false"),

@@ -16,6 +16,7 @@ from tinyssb_node.pzpsync.holding import Held
 from tinyssb_node.pzpsync.packets import (
     Answer,
     Ask,
+    Digest,
     End,
     Exchange,
     Give,
@@ -253,6 +254,22 @@ def test_windows_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
         assert wire.other.batches > 10
 
 
+def test_windows_in_which_nothing_differs_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WINDOW_IDS_MAX", 20)
+    here = world(7, 300, 0.0)
+    ids = here.ids()
+    for missing, windows in (({300}, 1), ({100}, 1), (set(), 0), ({50, 250}, 2)):
+        posts = [post for place, post in enumerate(here.posts) if place not in missing]
+        wire = Wire(here.fill(Replica()), here.fill(Replica(), posts))
+        wire.sides[0].start(here.feed)
+        (event,) = wire.run()
+        assert isinstance(event, Synced)
+        assert event.complete
+        assert len(missing) <= event.given <= len(missing) + 20 * windows
+        assert wire.other.whole(here.feed) == set(ids)
+        assert wire.packets <= 3 + 13 * windows
+
+
 def test_a_sync_ends_after_so_many_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "WINDOW_IDS_MAX", 5)
     monkeypatch.setattr(limits, "WINDOWS_MAX", 2)
@@ -288,14 +305,14 @@ def test_who_claims_depths_without_end_gets_a_bounded_number_of_questions() -> N
     here = world(1)
     side, of = opened(here.fill(Replica()), here.feed)
     asked = 0
-    packets: list[Packet] = [Want(of, Range(0, limits.DEPTH_MAX), EMPTY)]
+    packets: list[Packet] = [Want(of, 0, Range(0, limits.DEPTH_MAX), EMPTY)]
     while packets:
         packet = packets.pop()
         side.receive(serialize_packet(packet), 0)
         for answer in said(side):
             match answer:
                 case Have(of):
-                    packets.append(Want(of, Range(0, limits.DEPTH_MAX), EMPTY))
+                    packets.append(Want(of, 0, Range(0, limits.DEPTH_MAX), EMPTY))
                 case Ask(of, round_, _, window):
                     asked += 1
                     packets += [Give(of, round_, 0, True, []), Answer(of, round_, window.low, b"")]
@@ -307,7 +324,7 @@ def test_who_gives_what_nobody_wants_wastes_his_own_time() -> None:
     here, other = world(1), world(2)
     held = Replica({here.feed: newest(2)}, default=NONE)
     side, of = opened(held, here.feed)
-    side.receive(serialize_packet(Want(of, Range(0, 9), EMPTY)), 0)
+    side.receive(serialize_packet(Want(of, 0, Range(0, 9), EMPTY)), 0)
     (ask,) = [packet for packet in said(side) if isinstance(packet, Ask)]
     assert ask.want == Range(8, 9)
     side.receive(serialize_packet(Answer(of, 0, ask.window.high, b"")), 0)
@@ -322,7 +339,7 @@ def test_more_than_goes_in_a_round_ends_it(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(limits, "GIVEN_MAX", 10)
     here = world(1)
     side, of = opened(Replica(), here.feed)
-    side.receive(serialize_packet(Want(of, Range(0, 9), EMPTY)), 0)
+    side.receive(serialize_packet(Want(of, 0, Range(0, 9), EMPTY)), 0)
     said(side)
     side.receive(serialize_packet(Answer(of, 0, 9, b"")), 0)
     for number in range(2):
@@ -337,7 +354,7 @@ def test_identities_that_nobody_needs_are_bounded(monkeypatch: pytest.MonkeyPatc
     here, other = world(1), world(2)
     held = Replica()
     side, of = opened(held, here.feed)
-    side.receive(serialize_packet(Want(of, Range(0, 9), EMPTY)), 0)
+    side.receive(serialize_packet(Want(of, 0, Range(0, 9), EMPTY)), 0)
     said(side)
     side.receive(serialize_packet(Answer(of, 0, 9, b"")), 0)
     text = json.dumps(other.identity[0]).encode()
@@ -349,7 +366,7 @@ def test_identities_that_nobody_needs_are_bounded(monkeypatch: pytest.MonkeyPatc
 def test_an_answer_beyond_the_question_ends_it() -> None:
     here = world(1)
     side, of = opened(here.fill(Replica()), here.feed)
-    side.receive(serialize_packet(Want(of, Range(0, 9), Range(0, 9))), 0)
+    side.receive(serialize_packet(Want(of, 0, Range(0, 9), Range(0, 9))), 0)
     said(side)
     side.receive(serialize_packet(Answer(of, 0, 10, b"")), 0)
     assert isinstance(side.events()[0], Broken)
@@ -359,7 +376,7 @@ def test_a_filter_full_of_ones_gets_nothing() -> None:
     here = world(1)
     side = Sync(here.fill(Replica()), random.Random(0).randbytes)
     of = Exchange(here.feed, bytes(8))
-    side.receive(serialize_packet(Have(of, 0, EMPTY, bytes(16))), 0)
+    side.receive(serialize_packet(Have(of, 0, EMPTY, [Digest(0, bytes(16))])), 0)
     side.receive(
         serialize_packet(Ask(of, 0, Range(0, 99), Range(0, 99), b"\xff" * limits.FILTER_SIZE_MAX)), 0
     )
@@ -374,7 +391,7 @@ def test_rounds_only_go_up_and_packets_of_others_are_passed_over() -> None:
     here = world(1)
     side = Sync(here.fill(Replica()), random.Random(0).randbytes)
     of = Exchange(here.feed, bytes(8))
-    side.receive(serialize_packet(Have(of, 0, EMPTY, bytes(16))), 0)
+    side.receive(serialize_packet(Have(of, 0, EMPTY, [Digest(0, bytes(16))])), 0)
     ask = Ask(of, 1, Range(0, 99), Range(0, 99), b"")
     for packet in (ask, ask, replace(ask, round=0), replace(ask, of=Exchange(here.feed, bytes(7) + b"1"))):
         side.receive(serialize_packet(packet), 0)
@@ -388,7 +405,7 @@ def test_rounds_only_go_up_and_packets_of_others_are_passed_over() -> None:
 def test_beginning_is_rationed_and_asking_without_taking_ends_it() -> None:
     side = Sync(Replica(), random.Random(0).randbytes)
     for number in range(limits.BEGUN_A_MINUTE_MAX + 1):
-        have = Have(Exchange("1" * 16, number.to_bytes(8)), 0, EMPTY, bytes(16))
+        have = Have(Exchange("1" * 16, number.to_bytes(8)), 0, EMPTY, [Digest(0, bytes(16))])
         side.receive(serialize_packet(have), 0)
         (answer,) = said(side)
     assert answer == End(have.of, Why.BUSY)
@@ -411,7 +428,7 @@ def test_what_is_stalled_is_given_up() -> None:
     assert side.events() == [GaveUp(here.feed, "nothing came for a minute")]
     assert side.idle
     assert side.next_wake_us() is None
-    side.receive(serialize_packet(Want(of, Range(0, 9), EMPTY)), 0)
+    side.receive(serialize_packet(Want(of, 0, Range(0, 9), EMPTY)), 0)
     assert side.events() == []
     assert side.idle
 

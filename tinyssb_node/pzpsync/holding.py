@@ -9,6 +9,7 @@ from blake3 import blake3
 
 from tinyssb_node.pzpsync import limits
 from tinyssb_node.pzpsync.bloom import Bloom, make_bloom
+from tinyssb_node.pzpsync.packets import Digest
 from tinyssb_node.pzpsync.port import Msgs
 from tinyssb_node.pzpsync.ranges import EMPTY, Range
 
@@ -93,12 +94,33 @@ def _with_identity(msgs: Msgs, held: Held, ids: Iterable[str]) -> Iterator[str]:
         yield from map(identity.item, identity_ids(identity))
 
 
-def digest(msgs: Msgs, held: Held, start: int, salt: bytes) -> bytes:
-    """A digest of what is held from depth *start* on, and of the identity: equal where nothing is to be done."""
-    hasher = blake3(salt)
-    for item in _with_identity(msgs, held, held.ids(Range(start, limits.DEPTH_MAX))):
-        hasher.update(item.encode() + b"\n")
-    return hasher.digest(limits.DIGEST_SIZE)
+def digests(msgs: Msgs, held: Held, start: int, salt: bytes) -> list[Digest]:
+    """What is held from depth *start* on, window by window, and of the identity."""
+    found: list[Digest] = []
+    while True:
+        window = held.window(Range(start, limits.DEPTH_MAX))
+        if len(found) == limits.WINDOWS_MAX - 1:
+            window = Window(Range(start, limits.DEPTH_MAX), held.ids(Range(start, limits.DEPTH_MAX)))
+        found.append(Digest(window.depths.high, _digest(msgs, held, window.depths, salt)))
+        start = window.depths.high + 1
+        if start > limits.DEPTH_MAX:
+            return found
+
+
+def differs_from(msgs: Msgs, held: Held, start: int, theirs: Iterable[Digest], salt: bytes) -> int | None:
+    """The depth from which on *theirs*, which begin at *start*, are not what is held here; None if they are."""
+    for one in theirs:
+        if _digest(msgs, held, Range(start, one.high), salt) != one.value:
+            return start
+        start = one.high + 1
+    return None
+
+
+def _digest(msgs: Msgs, held: Held, depths: Range, salt: bytes) -> bytes:
+    """The identity belongs to the deepest."""
+    ids = held.ids(depths)
+    items = _with_identity(msgs, held, ids) if depths.high == limits.DEPTH_MAX else map(held.item, ids)
+    return blake3(salt + "\n".join(items).encode()).digest(limits.DIGEST_SIZE)
 
 
 def filter_of(msgs: Msgs, held: Held, window: Window, salt: bytes) -> bytes:

@@ -33,6 +33,16 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
+class Digest:
+    """What is held of some depths, in few bytes."""
+
+    high: int
+    """The deepest of them; they begin behind those of the digest before."""
+    value: bytes
+    """Equal where the same is held."""
+
+
+@dataclass(frozen=True, slots=True)
 class Have:
     """Begins an exchange."""
 
@@ -41,8 +51,8 @@ class Have:
     """Depth from which on messages are compared."""
     have: Range
     """Depths of what is held and not erased."""
-    digest: bytes
-    """Of what is held from *start* on."""
+    digests: list[Digest]
+    """Of what is held from *start* on; the last one of all that is deeper, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,8 @@ class Want:
     """Answers Have: there is a difference."""
 
     of: Exchange
+    start: int
+    """Depth from which on there is."""
     have: Range
     want: Range
 
@@ -117,10 +129,13 @@ def serialize_packet(packet: Packet) -> bytes:
     """The bytes of *packet*."""
     items: list[Value] = [_KINDS[type(packet)], base58.decode(packet.of.root), packet.of.nonce]
     match packet:
-        case Have(_, start, have, digest):
-            items += [start, *_two(have), digest]
-        case Want(_, have, want):
-            items += [*_two(have), *_two(want)]
+        case Have(_, start, have, digests):
+            listed: list[Value] = []
+            for digest in digests:
+                listed += [digest.high, digest.value]
+            items += [start, *_two(have), listed]
+        case Want(_, start, have, want):
+            items += [start, *_two(have), *_two(want)]
         case Ask(_, round_, want, window, bits):
             items += [round_, *_two(want), *_two(window), bits]
         case Answer(_, round_, high, bits):
@@ -195,6 +210,21 @@ class _Items:
             raise SyncPacketError(f"{found!a:.80} where true or false has to be")
         return found
 
+    def digests(self, start: int) -> list[Digest]:
+        found = self._next()
+        if not isinstance(found, list) or not 0 < len(found) <= 2 * limits.WINDOWS_MAX or len(found) % 2:
+            raise SyncPacketError("no list of digests")
+        items = _Items(found)
+        digests: list[Digest] = []
+        for _ in range(len(found) // 2):
+            digests.append(
+                Digest(items.number(limits.DEPTH_MAX), items.data(limits.DIGEST_SIZE, limits.DIGEST_SIZE))
+            )
+            if digests[-1].high < start:
+                raise SyncPacketError("digests of depths that do not go up")
+            start = digests[-1].high + 1
+        return digests
+
     def messages(self) -> list[bytes]:
         found = self._next()
         if not isinstance(found, list) or len(found) > limits.GIVEN_MAX:
@@ -211,11 +241,14 @@ class _Items:
         return self.number(limits.ROUNDS_MAX - 1)
 
 
+def _read_have(of: Exchange, items: _Items) -> Have:
+    start = items.number(limits.DEPTH_MAX)
+    return Have(of, start, items.range(), items.digests(start))
+
+
 _READERS: Final[Mapping[int, Callable[[Exchange, _Items], Packet]]] = {
-    1: lambda of, items: Have(
-        of, items.number(limits.DEPTH_MAX), items.range(), items.data(limits.DIGEST_SIZE, limits.DIGEST_SIZE)
-    ),
-    2: lambda of, items: Want(of, items.range(), items.range()),
+    1: _read_have,
+    2: lambda of, items: Want(of, items.number(limits.DEPTH_MAX), items.range(), items.range()),
     3: lambda of, items: Ask(of, items.round(), items.range(), items.range(), items.filter()),
     4: lambda of, items: Answer(of, items.round(), items.number(limits.DEPTH_MAX), items.filter()),
     5: lambda of, items: Give(

@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 from tinyssb_node.pzpsync import limits
 from tinyssb_node.pzpsync.bloom import Bloom
 from tinyssb_node.pzpsync.giving import Giving, Taking
-from tinyssb_node.pzpsync.holding import Held, digest, filter_of, plan
+from tinyssb_node.pzpsync.holding import Held, differs_from, digests, filter_of, plan
 from tinyssb_node.pzpsync.packets import (
     Answer,
     Ask,
@@ -188,7 +188,7 @@ class Sync:
         running.of = Exchange(root, nonce)
         self._running[running.of] = running
         held = Held(self._msgs, root)
-        found = digest(self._msgs, held, running.start, nonce)
+        found = digests(self._msgs, held, running.start, nonce)
         self._outbox.append(Have(running.of, running.start, held.whole(), found))
 
     # --- packets
@@ -223,13 +223,14 @@ class Sync:
             self._outbox.append(End(of, Why.BUSY))
             return
         held = Held(self._msgs, of.root)
-        if digest(self._msgs, held, packet.start, of.nonce) == packet.digest:
+        start = differs_from(self._msgs, held, packet.start, packet.digests, of.nonce)
+        if start is None:
             self._outbox.append(End(of, Why.DONE))
             return
         have = held.whole()
         running = _Running(of, False, now_us, mine=wanted(self._msgs.goal(of.root), have, packet.have))
         self._running[of] = running
-        self._outbox.append(Want(of, have, running.mine))
+        self._outbox.append(Want(of, start, have, running.mine))
 
     def _has_room(self, now_us: int) -> bool:
         """Whether the peer may begin an exchange now."""
@@ -246,7 +247,7 @@ class Sync:
         running.theirs = packet.want
         ranges = [one for one in (running.mine, running.theirs) if one]
         running.top = max((one.high for one in ranges), default=-1)
-        low = max(running.start, min((one.low for one in ranges), default=0))
+        low = max(running.start, packet.start, min((one.low for one in ranges), default=0))
         if low > running.top:
             self._finish(running, complete=True)
             return
