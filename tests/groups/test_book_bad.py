@@ -4,6 +4,8 @@ from itertools import product
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.groups.mischief import (
     MISCHIEF,
@@ -16,6 +18,7 @@ from tests.groups.mischief import (
 from tests.groups.shelf import Scribe, Shelf, begin, keys_of, meet, state, texts
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.book import Book
+from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.news import Fault
 from tinyssb_node.groups.planning import Add, add
 
@@ -71,6 +74,27 @@ def test_an_envelope_for_somebody_else_is_put_by_and_no_fault() -> None:
     a.do(add(a.group, a.me, [d.me]))
     d.receive(a.shelf.entries)
     assert d.group.view[root].members == {a.me, b.me, d.me}
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.sampled_from([0, 1, 2, 3, 4, 5, 255]), st.binary(max_size=200)),
+        max_size=6,
+    ),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_bytes_make_a_book_raise(written: list[tuple[int, int, bytes]], sealed: bool) -> None:
+    a, b = begin("a", "b")
+    key = a.group.view[a.root].key
+    members = a.group.view[a.root].members
+    feeds = (b.me, b.open_additions(), b.open_epoch(key))
+    for at, type_, content in written:
+        if sealed and content:
+            content = b.seal(feeds[at], content, [epoch_slot(key)])  # noqa: PLW2901 - the same, in an envelope
+        b.append(feeds[at], type_, content)
+    meet(a, b)
+    assert a.group.view[a.root].members == members
 
 
 # --- bounds
