@@ -158,7 +158,8 @@ class Grouping:
         self._waits.keep(root, kept, now_us)
         self._due_us.pop(root, None)
         if wakes:
-            self._due_us[root] = min(wakes)
+            # Now and then it is kept how long all of it has been waiting.
+            self._due_us[root] = min(*wakes, now_us + limits.GROUP_WAITS_SAVE_US)
 
     def _plan(self, root: MessageId, now_us: int) -> Plan:
         since_us = self._waits.since_us(root, now_us)
