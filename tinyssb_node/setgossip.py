@@ -74,13 +74,14 @@ class SetGossip:
                 exchange.unlearned(feed)
             self._asked[face] = 0
 
-    def lacked(self, line: Line, said: Claim | Sketch, among: Sequence[FeedId]) -> Collection[FeedId]:
+    def lacked(self, line: Line, said: Claim | Sketch, among: Sequence[FeedId]) -> Sequence[FeedId]:
         """Which feeds of our set, *among* some of it, somebody's set has not, as far as what it *said* tells."""
         if isinstance(said, Sketch):
             if line.name not in self._exchanges:
                 return ()
             reading = read_sketch(self._sets.under(said.salt), said)
-            return set(reading.ours).intersection(among) if isinstance(reading, Difference) else ()
+            lacked = reading.ours if isinstance(reading, Difference) else ()
+            return [feed for feed in lacked if feed in among]
         goset = self._replica.goset
         # A claim does not tell whether it is of the whole set, and then what lies beyond its bounds is lacking too.
         for region in (goset.feeds, goset.region(said.low, said.high)):
