@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.pzp.contract import DatabaseContract
+from tests.pzp.contract_taking_away import TakingAwayContract
 from tests.pzp.frozen import FOLDER, fill
 from tests.pzp.messages import ALICE, BOB, Author, filled, keep, need, public, state
 from tinyssb_node.content.pzp import errors
@@ -43,7 +44,7 @@ def everything(path) -> bytes:
     return b"".join(one.read_bytes() for one in sorted(path.parent.iterdir()))
 
 
-class TestSqlite(DatabaseContract):
+class TestSqlite(DatabaseContract, TakingAwayContract):
     @pytest.fixture
     def database(self, database):
         return database
