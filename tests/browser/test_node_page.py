@@ -1,5 +1,6 @@
 """The node's own page in Chromium: read, write, answer, on a phone, by keyboard, offline, with harmful people."""
 
+import dataclasses
 import re
 
 import pytest
@@ -8,6 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.visits import Visit
 from tests.catalog.fake import BOB, EVE, PRIVATE, ZOE, FakeCatalog, make_message, make_person, message_id
 from tests.cli.web.fake import TOKEN, FakeNode, friendly_mesh, serving
+from tinyssb_node.cli.grouptalk import GroupRoom
 
 pytestmark = pytest.mark.browser
 
@@ -255,3 +257,32 @@ def test_it_looks_as_in_the_docs(browser: Browser, name: str, width: int, scheme
         expect(page.locator(".message.own footer").last).to_contain_text("2 of 3 have it")
         page.mouse.move(0, 0)
         assert visit.picture_differs(name) == ""
+
+
+def test_a_private_group_is_read_and_written_to(browser: Browser) -> None:
+    node = FakeNode()
+    group = "5a" * 20
+    node.group_said = [
+        make_message("in group 0", BOB, 1, "Only for us.", conversation=group, placed=1, private=True)
+    ]
+    node.rooms = [
+        GroupRoom(
+            name=group, members=(BOB,), messages=1, last=node.group_said[0], title=f"Hut {HARM}", note=""
+        )
+    ]
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        page.get_by_role("link", name="Hut <img").click()
+        expect(page).to_have_url(f"{address}/c/{group}")
+        expect(page.get_by_role("heading", name="Hut <img")).to_be_visible()
+        expect(page.locator(".talk header p")).to_have_text("Only the 2 members of this group can read this.")
+        expect(said(page)).to_have_text(["Only for us."])
+        expect(page.get_by_role("button", name="Answer")).to_have_count(0)
+        box(page).fill("Soup?")
+        expect(page.locator("#cost")).to_contain_text("3 packets")
+        page.get_by_role("button", name="Send").click()
+        expect(said(page)).to_have_text(["Only for us.", "Soup?"])
+        assert node.said[-1]["conversation"] == group
+        node.rooms = [dataclasses.replace(node.rooms[0], note="you left it")]
+        page.reload()
+        expect(page.locator(".talk header p")).to_contain_text("You can write nothing new here: you left it.")

@@ -4,6 +4,7 @@ import contextlib
 import json
 import subprocess
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,11 @@ from tests.daemon.test_process_networks import free_udp_port
 from tinyssb_node.cli.commands import group as command
 from tinyssb_node.cli.tui.sight import Asked
 from tinyssb_node.cli.tui.source import NodeSource
+from tinyssb_node.cli.web import views
+from tinyssb_node.cli.web.errors import NothingThereError
+from tinyssb_node.cli.web.opener import NodeOpener
+from tinyssb_node.cli.web.voice import Saying
+from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import Exit
 
 NAMES = ("Ana", "Bob", "Cyd")
@@ -92,6 +98,18 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
     assert "Give --group without" in refused(
         ana, Exit.USAGE, "chat", "say", "--group", "ridge", "--with", "bob", "x"
     )
+    with NodeOpener(Home(bob.running.home), None).voice() as voice:
+        voice.catch_up()
+        saying = Saying("On the page", row["name"], (), None, "once-only")
+        assert views.say(voice, saying)["conversation"] == row["name"]
+        page: Any = views.messages(voice, row["name"], before=None, limit=2)
+        assert [message["text"] for message in page["rows"]] == ["Here too", "On the page"]
+        assert page["more"]
+        listed: Any = views.conversations(voice)
+        assert f"Ridge {row['name'][:8]}" in [room["title"] for room in listed["rows"]]
+        with pytest.raises(NothingThereError):
+            views.messages(voice, "00" * 20, before=None, limit=2)
+        assert views.draft_size(voice, saying) > 100
     source = NodeSource(str(bob.running.home), None)
     try:
         sight = source.look(Asked())

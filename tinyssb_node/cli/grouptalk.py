@@ -103,7 +103,7 @@ def message_row(row: GroupSaidRow, names: Names) -> MessageRow:
         said_us=None,
         origin=Origin.OWN if row["own"] else Origin.PEER,
         own=row["own"],
-        kind=Kind.NOTE,
+        kind=Kind.TEXT,
         conversation=row["group"],
         tangle=MessageId.from_hex(row["group"]),
         previous=tuple(map(MessageId.from_hex, row["previous"])),

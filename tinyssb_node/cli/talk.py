@@ -242,11 +242,16 @@ class Talk:
     # --- Saying ---
 
     def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
-        """Say *text* in *conversation*, behind all that was said in it, or in answer to *reply_to* alone.
+        """Say *text* in *conversation*, behind all that was said in it, or in answer to *reply_to* alone. The id of a
+        private group is a conversation, too; nothing in it is answered by itself.
 
         Raises UnknownConversationError, NotInConversationError, NothingToSayError, UnsayableMessageError, and as
         ``Client.publish`` does.
         """
+        from tinyssb_node.cli.grouptalk import is_group
+
+        if is_group(conversation):
+            return self.say_to_group(conversation, text)["entries"][-1]
         return self._publish(self.draft(text, conversation, reply_to))
 
     def say_private(
@@ -323,6 +328,14 @@ class Talk:
         except (DaemonError, DaemonUnreachableError):
             self.hang_up()
             return None
+
+    def group_messages(
+        self, group: str, *, after: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> list[MessageRow]:
+        """What was said in a private group; see ``grouptalk.messages``. Raises as the client does."""
+        from tinyssb_node.cli.grouptalk import messages
+
+        return messages(self.client, group, self.names(), after=after, before=before, limit=limit)
 
     def say_to_group(self, group: str, text: str) -> GroupWrittenRow:
         """Say *text* to the group that *group* names: its name, or digits of its id.

@@ -18,8 +18,9 @@ from tests.catalog.fake import (
     message_id,
     small_mesh,
 )
-from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.cli.client import DaemonUnreachableError
+from tinyssb_node.cli.grouptalk import GroupRoom, is_group
 from tinyssb_node.cli.people import Names
 from tinyssb_node.cli.web import server
 from tinyssb_node.cli.web.voice import Receipt
@@ -48,6 +49,8 @@ class FakeNode:
         self.followed: list[FeedId] = []
         self.before_saying: Callable[[], None] = lambda: None
         self.own = ANA
+        self.rooms: list[GroupRoom] = []
+        self.group_said: list[MessageRow] = []
         self._seen = 0
 
     @contextlib.contextmanager
@@ -87,10 +90,28 @@ class FakeNode:
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:
         return PRIVATE if set(people) == {BOB} else None
 
+    def groups(self) -> list[GroupRoom] | None:
+        return self.rooms if self.running else None
+
+    def group_messages(
+        self, group: str, *, before: int | None = None, limit: int | None = None
+    ) -> list[MessageRow]:
+        self._require()
+        rows = [row for row in self.group_said if row.conversation == group]
+        return [row for row in rows if before is None or (row.placed or 0) < before][-(limit or 1_000) :]
+
     def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
         self._require()
         self.before_saying()
         self.said.append({"text": text, "conversation": conversation, "reply_to": reply_to})
+        if is_group(conversation):
+            place = len(self.group_said) + 1
+            self.group_said.append(
+                make_message(
+                    f"in group {place}", ANA, 100 + place, text, conversation=conversation, placed=place
+                )
+            )
+            return self.arrive(ANA, "what the group does not show", conversation=None)
         previous = [] if reply_to is None else [reply_to]
         return self.arrive(ANA, text, previous, conversation=conversation, private=conversation != PUBLIC)
 

@@ -208,13 +208,7 @@ class NodeSource:
 
     def say(self, conversation: str, text: str, reply_to: MessageId | None = None) -> None:
         """Publish a message in a conversation. Raises LocalError."""
-
-        def publish(talk: Talk) -> object:
-            if is_group(conversation):
-                return talk.say_to_group(conversation, text)
-            return talk.say(text, conversation, reply_to)
-
-        self._do(publish)
+        self._do(lambda talk: talk.say(text, conversation, reply_to))
 
     def tell(self, people: Sequence[FeedId], text: str) -> str:
         """Publish a private message; the conversation that it is in. Raises LocalError."""

@@ -30,13 +30,13 @@ from tinyssb_node.ids import FeedId, MessageId
 STATIC: Final = Path(__file__).parent / "static"
 PAGES: Final = ("/", "/c/{conversation}", "/with/{feed}", "/people", "/node")
 """Addresses of views. All are the same document, which reads its own address."""
-_NAME: Final = re.compile(rf"{PUBLIC}|[0-9a-f]{{16}}")
+_NAME: Final = re.compile(rf"{PUBLIC}|[0-9a-f]{{16}}|[0-9a-f]{{40}}")
 _NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _ONCE: Final = re.compile(r"[0-9a-zA-Z-]{8,64}")
 _FILE: Final = re.compile(r"[a-z]+\.[a-z]+")
 _STATUS: Final = {
-    "bad_request": 400, "unknown_entry": 404, "unknown_feed": 404, "too_long": 413, "set_full": 409,
-    "feed_forked": 409, "busy": 503,
+    "bad_request": 400, "unknown_entry": 404, "unknown_feed": 404, "unknown_group": 404, "group_refused": 409,
+    "too_long": 413, "set_full": 409, "feed_forked": 409, "busy": 503,
 }  # fmt: skip
 """HTTP's word for ours; what is not here is no fault of the page's."""
 
@@ -118,7 +118,9 @@ def _reading_routes(desk: Desk) -> list[Route]:
     async def messages(request: Request) -> Response:
         name = request.query_params.get("conversation", PUBLIC)
         if not _NAME.fullmatch(name):
-            raise BadQuestionError("A conversation is named `public` or by 16 hexadecimal digits.")
+            raise BadQuestionError(
+                "A conversation is named `public`, or by 16 hexadecimal digits, a group by 40."
+            )
         before = number(request, "before")
         limit = min(number(request, "limit") or limits.ROWS, limits.ROWS_MAX)
         return JSONResponse(
@@ -227,7 +229,7 @@ def saying_of(body: dict[str, object]) -> Saying:
     most = CIRCLE_MAX - 1
     if not isinstance(feeds, list) or len(feeds) > most:
         raise BadQuestionError(f"`to` is a list of at most {most} feed ids.")
-    conversation = text_of(body, "conversation", 16) if "conversation" in body else None
+    conversation = text_of(body, "conversation", 2 * MessageId.SIZE) if "conversation" in body else None
     if (conversation is None) != bool(feeds) or (conversation and not _NAME.fullmatch(conversation)):
         raise BadQuestionError("A message goes to a `conversation`, or `to` some people.")
     reply = text_of(body, "reply_to", 2 * MessageId.SIZE) if body.get("reply_to") else None

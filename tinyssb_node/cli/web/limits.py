@@ -56,3 +56,5 @@ SHUTDOWN_S: Final = 2
 assert SHUTDOWN_S < WEB_END_S
 ADDRESSES_MAX: Final = 8
 """Addresses of this machine that are told: more fit on no screen."""
+GROUP_MESSAGE_EXTRA: Final = 150
+"""Bytes that a message to a private group has beside its text, about: 80 of its envelope, and what it follows."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tinyssb_node.catalog.rows import ConversationRow, MessageRow, PersonRow
 from tinyssb_node.cli.estimate import Cost
+from tinyssb_node.cli.grouptalk import GroupRoom, called
 from tinyssb_node.cli.people import Names
 from tinyssb_node.cli.web import limits
 from tinyssb_node.cli.web.voice import Receipt
@@ -69,6 +70,8 @@ def conversation_shape(row: ConversationRow, people: People) -> Shape:
     """One conversation, and the last that was said in it."""
     return {
         "name": row.name,
+        "title": called(row.title, row.name) if isinstance(row, GroupRoom) else None,
+        "note": row.note if isinstance(row, GroupRoom) else "",
         "members": [author_shape(feed, people) for feed in row.members if not _own(feed, people)],
         "messages": row.messages,
         "last": quote_shape(row.last, people) if row.last else None,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from tinyssb_node.catalog.rows import MessageRow
+from tinyssb_node.cli.grouptalk import is_group
 from tinyssb_node.cli.web import limits
 from tinyssb_node.cli.web.errors import NothingThereError
 from tinyssb_node.cli.web.shapes import (
@@ -20,10 +21,10 @@ from tinyssb_node.ids import FeedId
 
 
 def conversations(voice: Voice) -> Shape:
-    """All conversations, the liveliest first."""
+    """All conversations, the liveliest first, and behind them private groups."""
     known = people_of(voice)
-    rows = list(voice.catalog.conversations())[: limits.PEOPLE_MAX]
-    return {"rows": [conversation_shape(row, known) for row in rows]}
+    rows = [*voice.catalog.conversations(), *(voice.groups() or ())]
+    return {"rows": [conversation_shape(row, known) for row in rows[: limits.PEOPLE_MAX]]}
 
 
 def people(voice: Voice) -> Shape:
@@ -49,6 +50,8 @@ def messages(voice: Voice, conversation: str, *, before: int | None, limit: int)
 
     Raises NothingThereError.
     """
+    if is_group(conversation):
+        return _group_messages(voice, conversation, before, limit)
     catalog = voice.catalog
     found = next((row for row in catalog.conversations() if row.name == conversation), None)
     if found is None:
@@ -64,6 +67,26 @@ def messages(voice: Voice, conversation: str, *, before: int | None, limit: int)
         "rows": _with_quotes(voice, rows, known, above),
         "more": more,
         "waiting": [message_shape(row, known) for row in waiting if not known.blocked(row.feed)],
+    }
+
+
+def _group_messages(voice: Voice, group: str, before: int | None, limit: int) -> Shape:
+    """The same of a private group, where nothing that waits is known."""
+    found = next((room for room in voice.groups() or () if room.name == group), None)
+    if found is None:
+        raise NothingThereError(
+            "There is no such group here, or the node's daemon is not running.",
+            "See the list of conversations.",
+        )
+    known = people_of(voice)
+    rows = list(voice.group_messages(group, before=before, limit=limit + 1))
+    more = len(rows) > limit
+    above = rows.pop(0) if more else None
+    return {
+        **conversation_shape(found, known),
+        "rows": _with_quotes(voice, rows, known, above),
+        "more": more,
+        "waiting": [],
     }
 
 
@@ -109,6 +132,8 @@ def draft_size(voice: Voice, saying: Saying) -> int:
     """Bytes of content that would be published now."""
     if saying.conversation is None:
         return len(voice.draft_private(saying.text, saying.recipients, saying.reply_to))
+    if is_group(saying.conversation):
+        return len(saying.text.encode()) + limits.GROUP_MESSAGE_EXTRA
     return len(voice.draft(saying.text, saying.conversation, saying.reply_to))
 
 

@@ -1,12 +1,13 @@
 """What the page needs of the node: ``Talk`` and ``Client`` are two of these, and tests have others."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypedDict
 
 from tinyssb_node.catalog.questions import Questions
-from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow
+from tinyssb_node.cli.grouptalk import GroupRoom
 from tinyssb_node.cli.people import Names
 from tinyssb_node.daemon.rows import AirtimeRow, FaceRow, FollowedRow, PublishedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
@@ -55,6 +56,16 @@ class Voice(Protocol):
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
     ) -> bytes:
         """The content that ``say_private`` would publish now."""
+        ...
+
+    def groups(self) -> Sequence[GroupRoom] | None:
+        """Private groups as conversations; None: the daemon, which reads them, does not run."""
+        ...
+
+    def group_messages(
+        self, group: str, *, before: int | None = None, limit: int | None = None
+    ) -> Sequence[MessageRow]:
+        """The last messages of a private group, or the last before a place."""
         ...
 
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:

@@ -14,7 +14,7 @@ let live = null;
 
 const ROUTES = [
   [/^\/$/, () => new ChatView({ conversation: "public" }), "chat"],
-  [/^\/c\/(public|[0-9a-f]{16})$/, (name) => new ChatView({ conversation: name }), "chat"],
+  [/^\/c\/(public|[0-9a-f]{16}|[0-9a-f]{40})$/, (name) => new ChatView({ conversation: name }), "chat"],
   [/^\/with\/([0-9a-f]{64})$/, (feed) => new ChatView({ feed }), "chat"],
   [/^\/people$/, () => new PeopleView(), "people"],
   [/^\/node$/, () => new NodeView(), "node"],

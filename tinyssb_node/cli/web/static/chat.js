@@ -11,7 +11,8 @@ const RECEIPTS_MS = 30_000; // others tell who has what without anything new bei
 const RETRY_MS = 2_000;
 const TOLD_MAX = 3; // messages read out at once; of more only the number is said
 
-const titleOf = (members) => (members.length ? members.map(nameOf).join(", ") : "Public");
+const titleOf = ({ title, members }) => title ?? (members.length ? members.map(nameOf).join(", ") : "Public");
+const readersOf = (found) => (found.title ? `the ${count(found.members.length + 1, "member")} of this group` : `${titleOf(found)} and you`);
 
 export class ChatView {
   /** Of a conversation by its name, or with a feed, where nothing may have been said yet. */
@@ -21,7 +22,7 @@ export class ChatView {
     this.rows = new Map(); // id: Message
     this.more = false;
     this.loaded = false;
-    this.members = [];
+    this.circle = { title: null, members: [] };
     this.title = h("h1", { tabindex: "-1", text: conversation === "public" ? "Public" : "Private" });
     this.about = h("p", { class: "soft" });
     this.links = h("ul");
@@ -88,20 +89,21 @@ export class ChatView {
     if (this.closed) return;
     this.drawConversations(list.rows);
     if (found) {
-      this.members = found.members;
+      this.circle = found;
       this.composer.target = { conversation: this.conversation };
-      setText(this.about, this.conversation === "public" ? "Everybody in the mesh can read this." : `Only ${titleOf(this.members)} and you can read this.`);
+      const note = found.note ? ` You can write nothing new here: ${found.note}.` : "";
+      setText(this.about, this.conversation === "public" ? "Everybody in the mesh can read this." : `Only ${readersOf(found)} can read this.${note}`);
       this.take(found);
     } else {
-      setText(this.about, `Only ${titleOf(this.members)} and you will be able to read this.`);
+      setText(this.about, `Only ${readersOf(this.circle)} will be able to read this.`);
       arrange(this.list, [this.empty]);
     }
-    setText(this.title, titleOf(this.members));
+    setText(this.title, titleOf(this.circle));
   }
 
   async findCircle() {
     const found = await get("/api/circle", { feed: this.feed });
-    this.members = found.members;
+    this.circle = { title: null, members: found.members };
     this.composer.target = { to: [this.feed] };
     if (found.name !== null) this.conversation = found.name;
   }
@@ -110,7 +112,7 @@ export class ChatView {
     const here = this.conversation;
     const links = rows.map((row) => {
       const said = row.last ? `${nameOf(row.last.author)}: ${line(row.last.text)}` : "Nothing yet";
-      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("bdi", { text: titleOf(row.members) }), h("span", { class: "preview" }, h("bdi", { text: said })));
+      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("bdi", { text: titleOf(row) }), h("span", { class: "preview" }, h("bdi", { text: said })));
       return h("li", {}, link);
     });
     // Drawn anew only if something changed, so that the keyboard's place in it stays.

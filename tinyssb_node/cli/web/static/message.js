@@ -96,7 +96,8 @@ export class Message {
 
   button() {
     const { row } = this;
-    if (row.placed === null) return null;
+    // What is said in a group follows all that was said there.
+    if (row.placed === null || this.view.circle?.title) return null;
     return h("button", { type: "button", class: "plain", onclick: () => this.view.answer(row) }, "Answer", h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(row.author) })));
   }
 }
