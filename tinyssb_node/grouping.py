@@ -25,12 +25,12 @@ from tinyssb_node.groups.reading import SealedEntry, StoreSource
 from tinyssb_node.groups.replicating import publishing_epoch, replication
 from tinyssb_node.groups.sealing import UnsealableError
 from tinyssb_node.groups.waits import Waits
-from tinyssb_node.groupwriter import Cost, GroupWriter, Pen
+from tinyssb_node.groupwriter import Cost, GroupWriter, Pen, PhoneFeedError
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.port import Store
 
-_CANNOT_WRITE: Final = (FeedForkedError, FeedFullError, SetFullError, UnsealableError)
+_CANNOT_WRITE: Final = (FeedForkedError, FeedFullError, PhoneFeedError, SetFullError, UnsealableError)
 
 
 class UnknownGroupError(LocalError):

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.content.tangle import Place
+from tinyssb_node.errors import LocalError
 from tinyssb_node.events import EntryAppended
 from tinyssb_node.feeds.children import (
     END,
@@ -35,6 +36,16 @@ from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 _UNDRAWN: Final = EpochKey(b"\x01" * EpochKey.SIZE)
 """In the place of a key that is drawn when it is needed: all are of one length."""
 _NO_ID: Final = MessageId(bytes(MessageId.SIZE))
+
+
+class PhoneFeedError(LocalError):
+    """Our main feed is written for phones, which stop at the entries that announce feeds. Nothing was written."""
+
+    def __init__(self, feed: FeedId) -> None:
+        super().__init__(
+            f"nothing was written: the feed {feed.hex()} is one for phones, which know no groups"
+        )
+        self.feed = feed
 
 
 class Pen(Protocol):
@@ -85,9 +96,11 @@ class GroupWriter:
     ) -> list[EntryAppended]:
         """Write *message*, sealed for the epoch of that key, and what announces its feed if that is new.
 
-        Returns the entries; the message's is the last. Raises what publishing does, and UnsealableError; the caller
-        takes back what was written before then.
+        Returns the entries; the message's is the last. Raises what publishing does, UnsealableError and PhoneFeedError;
+        the caller takes back what was written before then.
         """
+        if self._replica.record(pen.main.feed_id).dialect is not CHILD_DIALECT:
+            raise PhoneFeedError(pen.main.feed_id)
         if isinstance(message, AddMember):
             self._sealer.check(message.people)
             key, entries = self._additions(pen)

@@ -42,7 +42,8 @@ from tinyssb_node.groups.content import post
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.messages import FeedRole, GroupMessageError, Said
 from tinyssb_node.groups.planning import GroupRefusalError, Refusal
-from tinyssb_node.groupwriter import Cost, Pen
+from tinyssb_node.groups.sealing import UnsealableError
+from tinyssb_node.groupwriter import Cost, Pen, PhoneFeedError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.node import Node
 
@@ -386,6 +387,17 @@ def refusals() -> Iterator[None]:
         yield
     except LeftGroupError as error:
         raise _left() from error
+    except PhoneFeedError as error:
+        raise GroupRefusedError(
+            "This node's feed is written for phones, and phones stop at the entries that groups need in it. "
+            "Nothing was written.",
+            "Make another node for groups, with `tinyssb init --dialect spec`.",
+        ) from error
+    except UnsealableError as error:
+        raise GroupRefusedError(
+            f"Nobody can have the key of the feed {error.person.hex()}. Nothing was written.",
+            "Check who is meant.",
+        ) from error
     except GroupMessageError as error:
         raise GroupRefusedError(
             f"There can be no such message: {error}. Nothing was written.", "Say less at a time."
