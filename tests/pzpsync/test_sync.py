@@ -105,9 +105,11 @@ def test_lost_packets_and_restarts_cost_time_only(seed: int, chance_seed: int, g
     one, other = replica(here, chance, goal), replica(here, chance, ALL)
     wanted, other_wanted = expected(one, other, here.feed), expected(other, one, here.feed)
     wire = Wire(one, other, chance_seed, lose=0.15)
-    for _ in range(200):
+    for _ in range(400):
         wire.sides[0].start(here.feed)
-        events = wire.run(most=chance.randrange(1, 30))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(limits, "BATCH_SIZE", 2_000)
+            events = wire.run(most=chance.randrange(1, 40))
         if chance.random() < 0.3:
             wire.restart()
         elif any(isinstance(event, Synced) for event in events):
@@ -167,17 +169,14 @@ def test_an_identity_is_a_tangle_too() -> None:
 
 def test_a_new_key_comes_even_if_nobody_wrote_with_it() -> None:
     here = world(1)
-    one, other = here.fill(Replica()), Replica()
+    one, other = here.fill(Replica(), here.posts[:1]), Replica()
     for founding in here.identity[:2]:
         other.add(here.group, founding)
-    for post in here.posts:
-        other.add(here.feed, post)
-    other.refusals.clear()
+    other.add(here.feed, here.posts[0])
     wire = Wire(one, other)
     wire.sides[0].start(here.feed)
     wire.run()
     assert len(other.tangle(here.group)) == 3
-    assert other.whole(here.feed) == one.whole(here.feed)
 
 
 def test_the_newest_come_with_short_ways_to_the_root() -> None:
@@ -212,6 +211,45 @@ def test_what_was_erased_or_deleted_does_not_come_back_and_what_another_erased_c
     rest.run()
     assert third.whole(here.feed) == set(here.ids())
     assert mine not in one.whole(here.feed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_branch_of_a_fork_has_its_way_to_the_root(seed: int) -> None:
+    here = world(seed, 30, 0.8)
+    one = here.fill(Replica())
+    for count in range(1, 9):
+        other = Replica({here.feed: newest(count)}, default=NONE)
+        wanted = expected(other, one, here.feed)
+        wire = Wire(other, one)
+        wire.sides[0].start(here.feed)
+        wire.run()
+        assert other.whole(here.feed) >= wanted
+        check_pair(one, other, here.feed)
+
+
+def test_what_was_deleted_is_not_even_offered() -> None:
+    here = world(4)
+    one, other = here.fill(Replica()), here.fill(Replica())
+    tip, tangle = here.ids()[-1], other.tangle(here.feed)
+    other.deleted[here.feed] = {tip: tangle.depth(tip) or 0}
+    tangle.remove(tip)
+    del other.messages[tip]
+    wire = Wire(one, other)
+    wire.sides[0].start(here.feed)
+    assert wire.run() == [Synced(here.feed, True, 0, 0, 0)]
+    assert tip not in other.messages
+
+
+def test_no_two_filters_over_the_same_are_alike() -> None:
+    here = world(1)
+    side = Sync(here.fill(Replica()), random.Random(0).randbytes)
+    filters = set()
+    for of in (Exchange(here.feed, bytes(8)), Exchange(here.feed, b"another!")):
+        side.receive(serialize_packet(Have(of, 0, EMPTY, [Digest(0, bytes(16))])), 0)
+        for round_ in range(limits.ROUNDS_MAX):
+            side.receive(serialize_packet(Ask(of, round_, EMPTY, Range(0, 99), b"")), 0)
+        filters |= {packet.filter for packet in said(side) if isinstance(packet, Answer)}
+    assert len(filters) == 2 * limits.ROUNDS_MAX
 
 
 def test_both_may_begin_at_once() -> None:
@@ -328,10 +366,10 @@ def test_who_gives_what_nobody_wants_wastes_his_own_time() -> None:
     (ask,) = [packet for packet in said(side) if isinstance(packet, Ask)]
     assert ask.want == Range(8, 9)
     side.receive(serialize_packet(Answer(of, 0, ask.window.high, b"")), 0)
-    offered = [*other.identity, *other.posts, *here.posts, {"no": "message"}, 5]
+    offered = [*other.identity, *here.identity, *other.posts, *here.posts, {"no": "message"}, 5]
     texts = [json.dumps(one).encode() for one in offered]
     side.receive(serialize_packet(Give(of, 0, 0, True, [*texts, b"{", b"\xff"])), 0)
-    assert not held.messages.keys() - set(here.ids()[:1])
+    assert held.messages.keys() == {here.feed, *map(message.message_id, here.identity)}
     assert not any(isinstance(event, Broken) for event in side.events())
 
 
@@ -399,6 +437,9 @@ def test_rounds_only_go_up_and_packets_of_others_are_passed_over() -> None:
     for number in (1, 0, 0, 2, 1):
         side.receive(serialize_packet(Give(of, 1, number, number == 1, [])), 0)
     assert [type(packet) for packet in said(side)] == [Give]
+    for number in (1, 2):
+        side.receive(serialize_packet(Give(of, 1, number, True, [])), 0)
+    assert said(side) == []
     assert side.events() == []
 
 

@@ -116,13 +116,13 @@ class Taking:
         self.ended = False
         """Whether the last packet came."""
 
-    def take(self, give: Give) -> None:
-        """Take what is in a packet, unless one before it was lost: then nothing more is taken.
+    def take(self, give: Give) -> bool:
+        """Take what is in a packet, unless one before it was lost: then nothing more is taken. True for the last one.
 
         Raises SyncPacketError for more than anybody gives, and what the replica's ``add`` does.
         """
-        if give.number != self._number:
-            return
+        if give.number != self._number or self.ended:
+            return False
         self._number += 1
         self._offered += len(give.messages)
         self._size += sum(map(len, give.messages))
@@ -134,6 +134,7 @@ class Taking:
             if give.last:
                 self._add_identity(Held(self._msgs, self._root).owner)
                 self.ended = True
+        return give.last
 
     def _offer(self, text: bytes) -> None:
         try:

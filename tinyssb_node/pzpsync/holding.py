@@ -147,8 +147,6 @@ def plan(held: Held, ids: Iterable[str], want: Range, theirs: Bloom) -> list[Pla
     tangle = held.tangle
     lacking = [one for one in ids if held.depth(one) in want and held.is_lacked(one, theirs)]
     giving = dict.fromkeys(lacking, False)
-    if want and tangle.root in tangle and _is_unheard_of(tangle.root, theirs):
-        giving.setdefault(tangle.root, True)
     for one in lacking:
         for before in () if _is_led_to(held, one, giving, theirs) else tangle.path_to_root(one):
             if before in giving or not _is_unheard_of(before, theirs):

@@ -285,9 +285,7 @@ class Sync:
 
     def _on_give(self, running: _Running, taking: Taking, packet: Give, now_us: int) -> None:
         """Take what is given. Who did not lead gives when the other has: his last packet says that all came."""
-        had_ended = taking.ended
-        taking.take(packet)
-        if not running.ours and taking.ended and not had_ended:
+        if taking.take(packet) and not running.ours:
             self._begin_giving(running)
         self._go_on(running, now_us)
 

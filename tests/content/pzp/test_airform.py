@@ -197,6 +197,17 @@ def test_ids_are_bounded() -> None:
         parse_air(claims_more)
 
 
+def test_text_is_taken_where_it_is_shorter() -> None:
+    payload: Json = {"readings": [number + 0.5 for number in range(100)]}
+    whole: dict[str, Any] = json.loads(canonical(load("v2-feed-linear")["msgs"][1]["msg"]))
+    found = message.hash_and_size(payload)
+    whole["metadata"].update(dataHash=found[0], dataSize=found[1])
+    assert is_text(carried({**whole, "data": payload}))
+    assert canonical(parse_air(carried({**whole, "data": payload})) or {}) == canonical(
+        {**whole, "data": payload}
+    )
+
+
 def test_other_numbers_for_the_same_are_carried_alike() -> None:
     whole = load("v2-feed-linear")["msgs"][1]["msg"]
     assert carried({**whole, "metadata": {**whole["metadata"], "v": 2.0}}) == carried(whole)
