@@ -146,6 +146,7 @@ def test_additions_greet(three: tuple[Person, Person, Person]) -> None:
     (cost,) = ana.objects("group", "add", "Door", "cyd", "--dry-run")
     assert (cost["messages"], cost["costs"]) == (1, [])
     ana.types("group", "add", "Door", "cyd", "--text", "Welcome")
+    cyd.sees("Door", "group", "list")
     cyd.sees("Welcome", "group", "read", "Door")
     assert "In the group already" in refused(ana, Exit.DATA, "group", "add", "Door", "cyd")
 
