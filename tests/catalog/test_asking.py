@@ -28,6 +28,7 @@ from tinyssb_node.content import chat
 from tinyssb_node.content.board import Operation, create_step, fold
 from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.content.references import message_text
+from tinyssb_node.feeds.children import ChildOf, EntryType, serialize_child_of
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.store.port import FeedRecord
 
@@ -85,6 +86,21 @@ def test_people_are_those_of_the_set_and_those_with_a_name(home, catalog):
     assert (people[lurker].entries, people[lurker].last_us, people[friend].alias) == (0, None, "Friend")
     assert (people[BOB.feed].last_us, people[BOB.feed].alias) == (home.wall_us - 1_000_000, "bob")
     assert catalog.person(FeedId(b"x" * 32)) is None
+
+
+def test_further_feeds_of_people_are_nobody(home, catalog):
+    additions, epoch, shy = Author("additions"), Author("epoch"), Author("shy")
+    parent = ChildOf(BOB.feed, 1, bytes(MessageId.SIZE))
+    home.keep(
+        [additions.write(serialize_child_of(parent), EntryType.CHILD_OF), epoch.write(bytes(range(100)))]
+    )
+    home.keep([shy.write(b"\xff"), shy.write(bytes(range(100)))])
+    catalog.catch_up()
+    people = {person.feed for person in catalog.people()}
+    assert people.isdisjoint({additions.feed, epoch.feed})
+    assert shy.feed in people
+    set_petname(home.folder, epoch.feed, "Sensor")
+    assert catalog.person(epoch.feed).alias == "Sensor"
 
 
 def test_messages_are_found_by_the_beginning_of_an_id_or_by_feed_and_number(catalog):

@@ -3,11 +3,18 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from tinyssb_node.catalog.contacts import CONTACTS_FILE, NOBODY, Contact, read_contacts
-from tinyssb_node.catalog.rows import PersonRow
+from tinyssb_node.catalog.rows import Kind, PersonRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.glance import Glance, Glimpse
+
+_SEALED: Final = """
+SELECT people.feed FROM people JOIN messages ON messages.feed = people.number AND seq = 1
+WHERE NOT own AND kind = ? AND NOT cut AND chunks > 0
+"""
+"""Feeds that begin with something long that nobody here can read: what somebody says to a private group, probably."""
 
 
 class People:
@@ -37,13 +44,16 @@ class People:
         return [feed for feed, contact in self.contacts().items() if contact.blocked]
 
     def all(self, connection: sqlite3.Connection) -> Sequence[PersonRow]:
-        """Everybody of whom the node knows, sorted by feed. Raises ContactsError, sqlite3.Error, StoreFailedError."""
+        """Everybody of whom the node knows, sorted by feed; further feeds of people are nobody. Raises ContactsError,
+        sqlite3.Error, StoreFailedError."""
         kept = {glimpse.feed: glimpse for glimpse in self._glance.feeds()}
         told = {
             FeedId(feed): (said, last_us)
             for feed, said, last_us in connection.execute("SELECT feed, said, last_us FROM people")
         }
-        everybody = sorted({*kept, *told, *self.contacts()})
+        sealed = {FeedId(feed) for (feed,) in connection.execute(_SEALED, (Kind.OPAQUE,))}
+        named = {feed for feed, (said, _) in told.items() if said is not None}
+        everybody = sorted((kept.keys() - sealed) | named | self.contacts().keys())
         return [self._row(feed, kept.get(feed), *told.get(feed, (None, None))) for feed in everybody]
 
     def one(self, connection: sqlite3.Connection, feed: FeedId) -> PersonRow | None:

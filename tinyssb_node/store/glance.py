@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from tinyssb_node import limits
+from tinyssb_node.feeds.children import EntryType
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.sqlite_file import open_for_reading, store_faults
 
@@ -62,10 +64,13 @@ class Glance:
         return None if row is None else bytes(row[0])
 
     def feeds(self) -> Sequence[Glimpse]:
-        """All feeds but for our further ones, which are nobody else, sorted by feed id. Raises StoreDamagedError,
-        StoreFailedError."""
+        """All feeds but for further ones, ours and those that say so, which are nobody else; sorted by feed id. Raises
+        StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             rows = self._connection.execute(
-                "SELECT feed, seq, own, wanted FROM feeds WHERE NOT child ORDER BY feed"
+                "SELECT feed, seq, own, wanted FROM feeds WHERE NOT child AND NOT EXISTS "
+                "(SELECT 1 FROM entries WHERE entries.feed = number AND entries.seq = 1 AND substr(packet, ?, 1) = ?) "
+                "ORDER BY feed",
+                (limits.DMX_SIZE + 1, bytes([EntryType.CHILD_OF])),
             ).fetchall()
         return [Glimpse(FeedId(feed), seq, bool(own), bool(wanted)) for feed, seq, own, wanted in rows]
