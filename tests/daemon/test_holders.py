@@ -15,6 +15,7 @@ from tinyssb_node.content.acks import ACK_TYPE, ack_of, serialize_acks
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
+from tinyssb_node.feeds.children import ChildOf, EntryType, serialize_child_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord, Receipt
@@ -24,6 +25,8 @@ AIR, LAN = FaceName("lora"), FaceName("udp")
 DAY_US = 86_400_000_000
 NOW_US = 100 * DAY_US
 ACK = serialize_acks([ack_of(1, MessageId(bytes(20)))])[0]
+CHILD = serialize_child_of(ChildOf(ANA.feed_id, 1, bytes(20)))
+TYPES = {ACK: ACK_TYPE, CHILD: EntryType.CHILD_OF}
 
 
 class Known:
@@ -52,8 +55,8 @@ class Known:
         for content in contents:
             tip = self._tips[feed]
             made = (
-                compose_fixed(Network(), key, tip, content, type_=ACK_TYPE)
-                if content == ACK
+                compose_fixed(Network(), key, tip, content, type_=TYPES[content])
+                if content in TYPES
                 else compose(Network(), key, tip, content)
             )
             self._tips[feed] = made.extended.tip
@@ -204,6 +207,11 @@ def test_expected_are_those_we_follow_who_wrote_since_a_month_before(known):
     # Whoever proved it counts whatever else is known.
     old.signs(CYD, 1)
     assert counted(old.row()) == (1, 1, 1, 0)
+
+
+def test_a_further_feed_of_somebody_is_nobody_who_should_have_it(known):
+    known.write(DOT, CHILD, b"hello")
+    assert known.row()["expected"] == 3
 
 
 def test_acknowledgements_of_our_own_are_not_listed():

@@ -9,7 +9,9 @@ from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.daemon.rows import HolderRow, ReceiptRow
+from tinyssb_node.feeds.children import EntryType
 from tinyssb_node.ids import FaceName, FeedId
+from tinyssb_node.store.entries import type_of
 from tinyssb_node.store.port import FeedRecord, Receipt, Store, StoredEntry
 
 _Station: TypeAlias = tuple[FaceName, bytes]
@@ -120,8 +122,14 @@ def _last_us(store: Store, records: Sequence[FeedRecord], own: FeedId) -> Iterat
         if record.feed == own or record.child or not record.wanted or record.forked_at is not None:
             continue
         entry = store.entry(record.feed, record.seq) if record.seq else None
-        if entry is not None:
+        if entry is not None and not _further(store, record.feed):
             yield record.feed, entry.committed_us
+
+
+def _further(store: Store, feed: FeedId) -> bool:
+    """True if *feed* says that it is a further one of somebody. What members of groups write nobody else can tell."""
+    first = store.entry(feed, 1)
+    return first is not None and type_of(first) == EntryType.CHILD_OF
 
 
 def _since(known: dict[_Who, list[Receipt]], seq: int) -> Iterator[tuple[_Who, int]]:
