@@ -22,7 +22,7 @@ from tinyssb_node.groups.feeds import Feeds
 from tinyssb_node.groups.held import Held
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.keyring import Keyring
-from tinyssb_node.groups.keys import epoch_slot, group_id
+from tinyssb_node.groups.keys import check_people, epoch_slot, group_id
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import AddMember, FeedRole, GroupMessage, Init, Said
 from tinyssb_node.groups.news import Broken, Fault, FeedKnown, FeedPlace, Joined, News, Spoke
@@ -416,6 +416,8 @@ class Book:
         """Take a message on an additions feed. An addition hands on its keys even if the rest cannot be read yet."""
         try:
             message = decode(plain, self._reading(place.member, key, root))
+            if isinstance(message, AddMember):
+                check_people(message)
         except PeerError as error:
             self._spoil(entry, () if root is None else (root,), Fault.FORM, error)
             return

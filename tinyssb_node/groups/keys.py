@@ -3,16 +3,19 @@
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
 from nacl.bindings import crypto_sign_ed25519_pk_to_curve25519
 from nacl.exceptions import RuntimeError as SodiumError
 
+from tinyssb_node import limits
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.groups.derive import expand, hkdf
 from tinyssb_node.groups.encoding import bfe_feed, bfe_message, slp
 from tinyssb_node.groups.envelope import Scheme, SlotKey
+from tinyssb_node.groups.messages import ADD, AddMember, GroupMessageError
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 _DM_SALT: Final = sha256(b"envelope-dm-v1-extract-salt").digest()
@@ -71,6 +74,21 @@ def member_slot(mine: SealKey, yours: FeedId) -> SlotKey | None:
     assert mine_public is not None, "the feed id was made from a seed"
     sides = Side(mine_public, bfe_feed(mine.feed_id)), Side(public, bfe_feed(yours))
     return SlotKey(dm_keys(shared, *sides)[0], Scheme.MEMBER)
+
+
+def check_people(message: AddMember) -> None:
+    """Raises GroupMessageError if one of those added has a feed id that is no key that anybody can have.
+
+    Nothing can be sealed for him: as a member he would keep all others from beginning an epoch.
+    """
+    for person in message.people:
+        if not _possible(person):
+            raise GroupMessageError(ADD, "recps", f"names {person.hex()}, a key that nobody can have")
+
+
+@lru_cache(maxsize=limits.SET_MAX)
+def _possible(feed: FeedId) -> bool:
+    return _curve25519(feed) is not None
 
 
 def _curve25519(feed: FeedId) -> bytes | None:

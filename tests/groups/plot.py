@@ -1,0 +1,122 @@
+"""A group with somebody in it who writes what no program of ours would."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.groups.mesh import Mesh
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.grouping import Grouping
+from tinyssb_node.groups.encoding import context_of
+from tinyssb_node.groups.envelope import SlotKey, box
+from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.messages import GroupMessage
+from tinyssb_node.groups.tiny import encode
+from tinyssb_node.groupwriter import Pen
+from tinyssb_node.ids import EpochKey, FeedId, MessageId
+
+
+@dataclass
+class Plot:
+    """A group of a, b and c; c is up to something, and x is in no group."""
+
+    mesh: Mesh
+    root: MessageId
+
+    def key(self, epoch: MessageId | None = None) -> EpochKey:
+        """That of an epoch; of epoch zero if none is given."""
+        return self.mesh.group("a", self.root).view[epoch or self.root].key
+
+    def view(self, name: str) -> tuple[list[str], MessageId | None, list[str]]:
+        """What somebody makes of the group."""
+        mesh, root = self.mesh, self.root
+        view = mesh.group(name, root).view
+        return (
+            mesh.epochs(name, root),
+            mesh.prefers(name, root),
+            [mesh.names(view[init].excluded) for init in view.of(mesh.id(name))],
+        )
+
+    def write(self, by: str, message: GroupMessage, key: EpochKey) -> MessageId:
+        """Somebody writes a message where it belongs by its kind."""
+        return self.mesh.do(by, lambda groups, pen, _: groups._writer.write(pen, message, key)[-1].id)
+
+    def put(self, by: str, key: SigningKey, content: Callable[[MessageId], bytes]) -> MessageId:
+        """Somebody writes any content, made for the place behind an entry, on a feed of his."""
+
+        def write(groups: Grouping, pen: Pen, now_us: int) -> MessageId:
+            _, previous = groups._replica.place(key.feed_id)
+            return pen.write(key, content(previous)).id
+
+        return self.mesh.do(by, write)
+
+    def feed(self, by: str, epoch: MessageId | None = None) -> SigningKey:
+        """Somebody's feed in an epoch."""
+        return self.mesh.keys(by).epoch(self.key(epoch))
+
+    def group(self, name: str) -> Group:
+        """Somebody's view of the group."""
+        return self.mesh.group(name, self.root)
+
+    def rule(self, name: str, id_: MessageId) -> str | None:
+        """Which rule a message broke, as somebody sees it."""
+        (line,) = [line for line in self.group(name).audit() if line.said.id == id_]
+        return None if line.flaw is None else line.flaw.rule
+
+    def waits(self, name: str, id_: MessageId) -> bool:
+        """Whether a message has no place as somebody sees it."""
+        (line,) = [line for line in self.group(name).audit() if line.said.id == id_]
+        return line.waits
+
+
+def nothing_changes(plot: Plot, do: Callable[[], object], names: str = "ab") -> None:
+    """Nothing of the group is different behind it, and it goes on working: whoever did it can be excluded."""
+    before = [plot.view(name) for name in names]
+    do()
+    mesh, root = plot.mesh, plot.root
+    mesh.settle()
+    assert [plot.view(name) for name in names] == before
+    assert [task for name in names for task in mesh[name].due(root, mesh.world.now_us)] == []
+    mesh.say("b", root, "still here")
+    mesh.settle()
+    assert mesh.texts("a", root)[-1] == "still here"
+    if "c" in mesh.members("a", root):
+        mesh.exclude("a", root, "c")
+        mesh.settle()
+        assert mesh.members("a", root) == mesh.members("b", root) == "ab"
+        mesh.say("b", root, "without c")
+        mesh.settle()
+        assert mesh.texts("a", root)[-1] == "without c"
+        assert "without c" not in mesh.texts("c", root)
+
+
+def leak(plot: Plot, epoch: MessageId, to: str) -> None:
+    """Somebody who has an epoch's key tells another, who is not in the epoch."""
+    key = plot.key(epoch)
+
+    def learn(groups: Grouping, _: Pen, now_us: int) -> None:
+        groups.book.learn(key, plot.root)
+        groups.appended(now_us)
+
+    plot.mesh.do(to, learn)
+    plot.mesh.settle()
+
+
+def without_c(plot: Plot) -> MessageId:
+    """c is excluded. Returns the new epoch, of which c has the key: somebody told."""
+    plot.mesh.exclude("a", plot.root, "c")
+    plot.mesh.settle()
+    init = plot.mesh.prefers("a", plot.root)
+    assert init is not None
+    leak(plot, init, "c")
+    return init
+
+
+def seal(
+    message: GroupMessage,
+    feed: FeedId,
+    previous: MessageId,
+    slots: list[SlotKey],
+    known: list[FeedId] | None = None,
+) -> bytes:
+    """*message* for whom one likes."""
+    return box(encode(message, known=known or ()), context_of(feed, previous), slots, b"\x42" * 32)
