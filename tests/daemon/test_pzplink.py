@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
 
 import pytest
 from websockets.asyncio.client import connect
@@ -11,10 +12,14 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from tests.faces.recording_sink import PATIENCE_S
-from tests.pzpsync.replicas import NONE, Replica, newest, world
+from tests.pzpsync.replicas import ALL, NONE, Replica, newest, world
 from tinyssb_node import limits
 from tinyssb_node.daemon.pzplink import SUBPROTOCOL, PzpCaller, PzpListener
 from tinyssb_node.faces.backoff import Backoff
+from tinyssb_node.pzp import replica as pzp_replica
+from tinyssb_node.pzp.database import Database
+from tinyssb_node.pzp.sqlite import SqliteRows
+from tinyssb_node.pzpsync.port import Msgs
 from tinyssb_node.pzpsync.sync import Broken, Event, Synced
 
 
@@ -41,7 +46,7 @@ class Told:
 
 @asynccontextmanager
 async def listening(
-    replica: Replica, roots: Iterable[str] = (), *, port: int = 0, peers: int = 4
+    replica: Msgs, roots: Iterable[str] = (), *, port: int = 0, peers: int = 4
 ) -> AsyncIterator[tuple[int, Told, PzpListener]]:
     told = Told()
     listener = PzpListener(replica, lambda: roots, told, peers=peers)
@@ -52,7 +57,7 @@ async def listening(
 
 
 @asynccontextmanager
-async def calling(port: int, replica: Replica, roots: Iterable[str]) -> AsyncIterator[tuple[PzpCaller, Told]]:
+async def calling(port: int, replica: Msgs, roots: Iterable[str]) -> AsyncIterator[tuple[PzpCaller, Told]]:
     told = Told()
     caller = PzpCaller(f"ws://127.0.0.1:{port}", replica, lambda: roots, told)
     caller._backoff = Backoff(lambda: 0.0, min_s=0.001)
@@ -139,3 +144,19 @@ async def test_a_caller_says_what_is_wrong() -> None:
         port = server.sockets[0].getsockname()[1]
         caller = PzpCaller(f"ws://127.0.0.1:{port}", Replica(), list, print)
         assert "does not speak pzp-sync-1" in await caller._once()
+
+
+async def test_databases_in_files_become_alike(tmp_path: Path) -> None:
+    here = world(5)
+    with (
+        closing(Database(SqliteRows.open(tmp_path / "one"))) as one,
+        closing(Database(SqliteRows.open(tmp_path / "other"))) as other,
+    ):
+        for added in (*here.identity, *here.posts):
+            one.add(dict(added), wall_us=1)
+        held = pzp_replica.Replica(one, lambda: 1)
+        wanting = pzp_replica.Replica(other, lambda: 2, default=ALL)
+        async with listening(held) as (port, _, _), calling(port, wanting, [here.feed]) as (_, told):
+            await told.until(lambda: told.synced() == [here.feed])
+        assert other.tangle(here.feed).topological() == one.tangle(here.feed).topological()
+        assert other.tangle(here.group).keys == one.tangle(here.group).keys

@@ -514,3 +514,35 @@ def test_a_replica_that_changes_meanwhile_does_no_harm() -> None:
     again.sides[0].start(here.feed)
     again.run()
     assert other.whole(here.feed) == set(here.ids())
+
+
+def test_where_nobody_wants_anything_nothing_happens() -> None:
+    here = world(1)
+    wire = Wire(here.fill(Replica(default=NONE)), Replica(default=NONE))
+    wire.sides[0].start(here.feed)
+    assert wire.run() == [Synced(here.feed, True, 0, 0, 0)]
+    assert wire.packets == 3
+    assert not wire.other.messages
+
+
+def test_who_ends_in_the_middle_is_left() -> None:
+    here = world(1)
+    side, of = opened(here.fill(Replica()), here.feed)
+    side.receive(serialize_packet(Want(of, 0, Range(0, 9), Range(0, 9))), 0)
+    side.receive(serialize_packet(End(of, Why.DONE)), 0)
+    assert side.events() == [GaveUp(here.feed, "the other side ended it")]
+
+
+@pytest.mark.parametrize(("name", "most"), [("GIVEN_SIZE_MAX", 6_000), ("GIVEN_MAX", 8), ("WAYS_MAX", 10)])
+def test_what_is_too_much_for_a_round_comes_in_another(
+    monkeypatch: pytest.MonkeyPatch, name: str, most: int
+) -> None:
+    monkeypatch.setattr(limits, name, most)
+    here = world(2)
+    one, other = here.fill(Replica()), Replica()
+    for _ in range(10):
+        wire = Wire(one, other)
+        wire.sides[0].start(here.feed)
+        wire.run()
+    assert other.whole(here.feed) == one.whole(here.feed)
+    assert not any(isinstance(event, Broken) for event in wire.said)
