@@ -205,10 +205,10 @@ def test_a_log_that_was_left_is_put_on_the_disk_before_anything(
     monkeypatch.setattr(schema, "write_anew", written.append)
     with closing(opened(left)) as database, closing(opened(left)):
         assert len(database.tangle(author.feed)) == 1
-    assert written == [left.with_name(left.name + "-wal")]
+    assert written == [left.with_name(left.name + "-wal"), left]  # by the first of the two
 
 
-@pytest.mark.parametrize("refused", ["open", "write"])
+@pytest.mark.parametrize("refused", ["open", "write_anew", "sync_folder"])
 def test_what_the_disk_refuses_at_opening_is_said(
     path, monkeypatch: pytest.MonkeyPatch, refused: str
 ) -> None:
@@ -218,7 +218,7 @@ def test_what_the_disk_refuses_at_opening_is_said(
     if refused == "open":
         monkeypatch.setattr(os, "open", fail)
     else:
-        monkeypatch.setattr(schema, "write_anew", fail)
+        monkeypatch.setattr(schema, refused, fail)
     with pytest.raises(StoreFailedError, match="Input/output"):
         SqliteRows.open(path)
 

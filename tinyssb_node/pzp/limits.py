@@ -8,6 +8,8 @@ CACHE_KIB: Final = 16_384
 """Memory for pages of the file: ids come in no order, so that the index of a large file is touched everywhere."""
 CHECKPOINT_PAGES: Final = 4_096
 """Pages of 4 KiB in the write-ahead log before they are moved into the file: 16 MiB, as in the store."""
+NEW_FILE_MAX: Final = 65_536
+"""Bytes of a file that may just have been made: more than the schema takes. Later its pages are in the log as well."""
 TANGLE_MESSAGES_MAX: Final = 250_000
 """Messages of tangles that are in memory at a time: 150 MB at most. One tangle is there, however large."""
 TANGLES_HELD_MAX: Final = 512

@@ -9,7 +9,7 @@ from typing import Final
 
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreTooNewError
 from tinyssb_node.pzp import limits
-from tinyssb_node.store.durable import write_anew
+from tinyssb_node.store.durable import sync_folder, write_anew
 from tinyssb_node.store.sqlite_file import store_faults
 
 PZP_FILE: Final = "pzp.sqlite"
@@ -79,10 +79,15 @@ def open_for_writing(path: Path) -> tuple[sqlite3.Connection, int]:
         # Asked before anything that writes, so that a file of somebody else's stays as it is.
         if not _is_known(connection, path):
             _create(connection, path)
+        if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+            raise StoreFailedError(
+                f"{path}: the file system cannot have a write-ahead log, or a program reads it."
+            )
         connection.execute("PRAGMA synchronous = FULL")
         # What is erased or deleted is overwritten with zeros.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute(f"PRAGMA wal_autocheckpoint = {limits.CHECKPOINT_PAGES}")
+        _sync_names(path)
         undo.pop_all()
         return connection, lock
 
@@ -126,11 +131,23 @@ def _settle(path: Path) -> int:
             pass  # others have it open: one of them has done it
         else:
             write_anew(log)
+            if path.exists() and path.stat().st_size <= limits.NEW_FILE_MAX:
+                write_anew(path)  # it may have been made, and not have got to the disk
         fcntl.flock(lock, fcntl.LOCK_SH)
     except OSError as error:
         os.close(lock)
         raise StoreFailedError(f"{log}: the disk or file system refused it: {error.strerror}") from error
     return lock
+
+
+def _sync_names(path: Path) -> None:
+    """See that file and write-ahead log have their names on the disk: SQLite asks for it, deaf to the answer."""
+    try:
+        sync_folder(path.parent)
+    except OSError as error:
+        raise StoreFailedError(
+            f"{path.parent}: the disk or file system refused it: {error.strerror}"
+        ) from error
 
 
 def _is_known(connection: sqlite3.Connection, path: Path) -> bool:
