@@ -183,6 +183,14 @@ def test_a_group_is_a_conversation(forked: Looking) -> None:
     assert "\x1b" not in grouptalk.called(room.title, room.name)
 
 
+def test_what_a_blocked_person_says_is_not_shown(forked: Looking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NAMES, "is_blocked", lambda feed: feed == person("b"))
+    shown = "\n".join(forked.read() + forked.audit(None))
+    assert shown.count("(blocked)") >= 2
+    assert "hello" not in shown
+    assert "in between" in shown
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "words"),
     [

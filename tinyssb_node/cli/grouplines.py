@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.cli import limits
-from tinyssb_node.cli.chatlines import SHORT_MESSAGE, local_minute
+from tinyssb_node.cli.chatlines import BLOCKED, SHORT_MESSAGE, local_minute
 from tinyssb_node.cli.graph import draw
 from tinyssb_node.cli.grouptalk import NOTES, called, happening, people_in_words
 from tinyssb_node.cli.render import duration, table
@@ -257,5 +257,5 @@ def _deed(row: GroupAuditRow, names: Names) -> str:
         case "broken":
             return "(opened, and says nothing that could be meant)"
         case "post":
-            return f"says: {row['text'] or ''}"
+            return f"says: {BLOCKED if names.is_blocked(FeedId.from_hex(row['feed'])) else row['text'] or ''}"
     return happening(row, names)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.catalog.rows import ConversationRow, Kind, MessageRow
 from tinyssb_node.cli import limits
+from tinyssb_node.cli.chatlines import BLOCKED
 from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.ids import FeedId, MessageId, Origin
 
@@ -92,11 +93,14 @@ def messages(
 
 def message_row(row: GroupSaidRow, names: Names) -> MessageRow:
     """Something said in a group as a message of the catalog; who was added and excluded is told in its text."""
-    text = happening(row, names) if row["kind"] != POST else row["text"] or ""
+    feed = FeedId.from_hex(row["feed"])
+    text = row["text"] or "" if row["kind"] == POST else happening(row, names)
+    if names.is_blocked(feed):
+        text = BLOCKED
     came_us = row["committed_us"] or 0
     return MessageRow(
         id=MessageId.from_hex(row["id"]),
-        feed=FeedId.from_hex(row["feed"]),
+        feed=feed,
         seq=row["seq"],
         arrival=0,
         committed_us=came_us,

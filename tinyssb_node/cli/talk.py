@@ -319,7 +319,7 @@ class Talk:
     # --- Groups ---
 
     def groups(self) -> list[GroupRoom] | None:
-        """Private groups as conversations, the latest first; None: the daemon, which reads them, does not run."""
+        """Private groups as conversations, the latest first; None: no daemon that reads them runs."""
         from tinyssb_node.cli.client import DaemonError, DaemonUnreachableError
         from tinyssb_node.cli.grouptalk import rooms
 

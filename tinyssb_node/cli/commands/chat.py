@@ -176,7 +176,7 @@ def list_conversations(arguments: argparse.Namespace) -> int:
     rows.sort(key=lambda row: -(row.last.committed_us if row.last is not None else 0))
     if groups is None:
         print(
-            "tinyssb: Private groups are not listed: the daemon, which reads them, is not running.",
+            "tinyssb: Private groups are not listed: the daemon, which reads them, does not run or is older.",
             file=sys.stderr,
         )
     if arguments.json:
