@@ -3,6 +3,9 @@
 docs/reference/groups.md has the list of all, and what differs here.
 """
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, Mesh, begun
@@ -28,6 +31,14 @@ def apart(mesh: Mesh, root: MessageId, **excluded: str) -> None:
 def inits(mesh: Mesh, name: str, root: MessageId) -> list[MessageId]:
     """All epochs that somebody knows of."""
     return [said.id for said, _ in mesh.said(name, root, Init)]
+
+
+def test_each_of_the_45_scenarios_has_a_test() -> None:
+    named: set[int] = set()
+    for path in Path(__file__).parent.glob("test_scenarios_*.py"):
+        for name in re.findall(r"^def test_((?:s\d+_)+)", path.read_text("utf-8"), re.MULTILINE):
+            named.update(int(number) for number in re.findall(r"\d+", name))
+    assert named == set(range(1, 46))
 
 
 def test_s37_epochs_and_their_members_before_and_after_an_exclusion() -> None:
