@@ -233,19 +233,18 @@ def links(case: Case, name: str) -> None:
     prev, depth = case.place["prev"], case.place["depth"]
     assert isinstance(prev, list)
     assert isinstance(depth, int)
-    last: bytes | None = None
+    last: str | None = None
     known: list[int] = []
     for one in prev:
         if not isinstance(one, str):
             raise errors.PrevTextError(f"{name}.prev", one)
         if one.startswith("ppppp:"):
             raise errors.PrevUriError(f"{name}.prev", one)
-        units = one.encode("utf-16-be", "surrogatepass")
-        if units == last:
+        if one == last:
             raise errors.PrevTwiceError(f"{name}.prev", one)
-        if last is not None and units < last:
+        if last is not None and _is_before(one, last):
             raise errors.PrevOrderError(f"{name}.prev", one)
-        last = units
+        last = one
         found = case.tangle.depth(one)
         if found is not None:
             if found >= depth:
@@ -255,6 +254,13 @@ def links(case: Case, name: str) -> None:
         raise errors.PrevUnknownError(f"{name}.prev", prev)
     if len(known) == len(prev) and depth != max(known) + 1:
         raise errors.DepthError(f"{name}.depth", depth, str(max(known) + 1))
+
+
+def _is_before(one: str, other: str) -> bool:
+    """Whether *one* comes first in the order of UTF-16 code units; ids, being ASCII, have it in any order."""
+    if one.isascii() and other.isascii():
+        return one < other
+    return one.encode("utf-16-be", "surrogatepass") < other.encode("utf-16-be", "surrogatepass")
 
 
 def signature(case: Case) -> None:

@@ -1,12 +1,15 @@
 """What the text asks for and the original program does not look at (docs/formats/pzp.md, "Strict and compat")."""
 
 from collections.abc import Container
+from typing import Final
 
 from tinyssb_node.content.pzp import errors, limits
 from tinyssb_node.content.pzp.jsontext import Json
 from tinyssb_node.content.pzp.lipmaa import lipmaa_depth
 from tinyssb_node.content.pzp.message import IDENTITY_TYPE, is_hash, is_identity_kind, is_key
 from tinyssb_node.content.pzp.rules import Case, is_feed_root, is_integer
+
+_PLACE: Final = frozenset({"depth", "prev"})
 
 
 def known_fields(case: Case) -> None:
@@ -58,19 +61,23 @@ def every_place(case: Case) -> None:
     if not isinstance(tangles, dict):
         raise errors.NotAnObjectError("metadata.tangles", tangles)
     for root, place in tangles.items():
-        name = f"metadata.tangles.{ascii(root)[1:-1][: limits.SHOWN_MAX]}"
         if not is_hash(root):
             raise errors.LengthError("a root in metadata.tangles", root, f"{limits.HASH_SIZE} in base58")
         if not isinstance(place, dict):
-            raise errors.NotAnObjectError(name, place)
-        if place.keys() != {"depth", "prev"}:
-            raise errors.UnknownFieldError(name, sorted(place), "depth, prev, and both of them")
+            raise errors.NotAnObjectError(_field(root), place)
+        if place.keys() != _PLACE:
+            raise errors.UnknownFieldError(_field(root), sorted(place), "depth, prev, and both of them")
         if not is_integer(place["depth"], 1):
-            raise errors.DepthRangeError(f"{name}.depth", place["depth"])
-        _ids_in_order(f"{name}.prev", place["prev"], case.tangle)
+            raise errors.DepthRangeError(f"{_field(root)}.depth", place["depth"])
+        _ids_in_order(root, place["prev"], case.tangle)
 
 
-def _ids_in_order(name: str, prev: Json, known: Container[str]) -> None:
+def _field(root: str) -> str:
+    return f"metadata.tangles.{root}"
+
+
+def _ids_in_order(root: str, prev: Json, known: Container[str]) -> None:
+    name = f"{_field(root)}.prev"
     if not isinstance(prev, list):
         raise errors.PrevListError(name, prev)
     last = ""
