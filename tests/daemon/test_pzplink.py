@@ -15,11 +15,12 @@ from tests.faces.recording_sink import PATIENCE_S
 from tests.pzpsync.replicas import ALL, NONE, Replica, newest, world
 from tinyssb_node import limits
 from tinyssb_node.daemon.pzplink import SUBPROTOCOL, PzpCaller, PzpListener
+from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.pzp import replica as pzp_replica
 from tinyssb_node.pzp.database import Database
 from tinyssb_node.pzp.sqlite import SqliteRows
-from tinyssb_node.pzpsync.port import Msgs
+from tinyssb_node.pzpsync.port import Msgs, Taken
 from tinyssb_node.pzpsync.sync import Broken, Event, Synced
 
 
@@ -108,6 +109,21 @@ async def test_news_are_synced_at_once_and_a_broken_connection_comes_back() -> N
             await told.until(lambda: len(told.synced()) == 3)
     assert fresh.whole(here.feed) == set(here.ids())
     assert caller.problem is not None
+
+
+class Full(Replica):
+    """A replica on a disk that is full."""
+
+    def add(self, *_: object) -> Taken:
+        raise LocalError("the disk is full")
+
+
+async def test_what_this_machine_cannot_keep_ends_the_connection_and_is_said() -> None:
+    here = world(1)
+    async with listening(Full()) as (port, _, listener):
+        caller = PzpCaller(f"ws://127.0.0.1:{port}", here.fill(Replica()), lambda: [here.feed], print)
+        await caller._once()
+    assert listener.problem == "the disk is full"
 
 
 @pytest.mark.parametrize("said", ["text", b"nonsense"])

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import connect
+from websockets.asyncio.connection import Connection
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.typing import Subprotocol
 
 from tinyssb_node import limits
+from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.pzpsync import limits as sync_limits
 from tinyssb_node.pzpsync.port import Msgs
@@ -34,9 +36,7 @@ _QUIET.setLevel(logging.CRITICAL)
 class PzpLink:
     """One connection that is open, with the sync over it."""
 
-    def __init__(
-        self, connection: ClientConnection | ServerConnection, msgs: Msgs, told: Callable[[Event], None]
-    ) -> None:
+    def __init__(self, connection: Connection, msgs: Msgs, told: Callable[[Event], None]) -> None:
         self._connection = connection
         self._sync = Sync(msgs, secrets.token_bytes)
         self._told = told
@@ -51,7 +51,7 @@ class PzpLink:
     async def run(self, roots: Roots, wait_s: float) -> str:
         """Carry packets until the connection ends, and sync *roots* after *wait_s* and then now and again.
 
-        Returns why it ended, in words. Raises LocalErrors of the replica.
+        Returns why it ended, in words, be it that this machine cannot keep what came.
         """
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -61,6 +61,8 @@ class PzpLink:
                     task.cancel()
         except* ConnectionClosed as closed:
             reason = f"the connection broke: {closed.exceptions[0]}"
+        except* LocalError as ours:
+            reason = str(ours.exceptions[0])
         finally:
             with suppress(AttributeError):  # as in faces.websocket: a transport may have forgotten its loop
                 self._connection.transport.abort()
@@ -125,6 +127,8 @@ class PzpListener:
         self._peers = peers
         self.links: set[PzpLink] = set()
         """Connections that are open."""
+        self.problem: str | None = None
+        """Why the last one ended that did."""
 
     async def open(self, host: str, port: int) -> Server:
         """Accept connections, until the server is closed. Raises OSError if the address cannot be listened on."""
@@ -146,7 +150,7 @@ class PzpListener:
         link = PzpLink(connection, self._msgs, self._told)
         self.links.add(link)
         try:
-            await link.run(self._roots, limits.PZP_SYNC_LISTENER_WAIT_S)
+            self.problem = await link.run(self._roots, limits.PZP_SYNC_LISTENER_WAIT_S)
         finally:
             self.links.discard(link)
 

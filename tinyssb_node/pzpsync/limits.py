@@ -60,4 +60,4 @@ WAITING_MAX: Final = 4_096
 OUTBOX_MAX: Final = 64
 """Answers that wait to be sent; who asks for more without taking them is hung up on."""
 STALL_US: Final = 60_000_000
-"""An exchange in which nothing came for so long is given up: a minute, as a phone's link may be away."""
+"""An exchange in which nothing came or went for so long is given up: a minute, as a phone's link may be away."""

@@ -79,7 +79,8 @@ class _Running:
 
     of: Exchange
     ours: bool
-    heard_us: int
+    active_us: int
+    """When something of it came or went last."""
     start: int = 0
     windows: int = 1
     """Exchanges of this sync until now."""
@@ -156,14 +157,14 @@ class Sync:
 
     def wake(self, now_us: int) -> None:
         """Give up what is stalled; to be called at ``next_wake_us``."""
-        for running in [one for one in self._running.values() if now_us - one.heard_us >= limits.STALL_US]:
+        for running in [one for one in self._running.values() if now_us - one.active_us >= limits.STALL_US]:
             del self._running[running.of]
             if running.ours:
-                self._events.append(GaveUp(running.of.root, "nothing came for a minute"))
+                self._events.append(GaveUp(running.of.root, "nothing came or went for a minute"))
 
     def next_wake_us(self) -> int | None:
-        """When ``settled`` is to be called at the latest; None while nothing runs."""
-        return min((one.heard_us + limits.STALL_US for one in self._running.values()), default=None)
+        """When ``wake`` is to be called; None while nothing runs."""
+        return min((one.active_us + limits.STALL_US for one in self._running.values()), default=None)
 
     @property
     def idle(self) -> bool:
@@ -200,7 +201,7 @@ class Sync:
         running = self._running.get(packet.of)
         if running is None:
             return  # of an exchange that was given up
-        running.heard_us = now_us
+        running.active_us = now_us
         match packet:
             case Want() if running.ours and running.round < 0:
                 self._on_want(running, packet)
@@ -297,6 +298,7 @@ class Sync:
         running.giving = Giving(self._msgs, running.of, running.round, planned, theirs, running.before)
 
     def _give(self, running: _Running, giving: Giving, now_us: int) -> Give:
+        running.active_us = now_us
         packet = giving.next_packet()
         if packet.last:
             running.giving = None
