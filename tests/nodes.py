@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tinyssb_node import limits
+from tinyssb_node.certainty import Certainty
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.effects import Effect, Send
@@ -79,6 +80,7 @@ class Bench:
         profile: LinkProfile | None = None,
         seed: int = 1,
         acknowledge_permille: int = 0,
+        certainty: Certainty | None = None,
     ) -> None:
         self.now_us = 0
         self.store = store or MemoryStore()
@@ -90,6 +92,7 @@ class Bench:
             dialect=dialect,
             read_only=read_only,
             acknowledge_permille=acknowledge_permille,
+            certainty=certainty,
         )
         self.store.commit(0)
         self.events: list[Event] = []

@@ -104,7 +104,7 @@ class Gossip:
         if not len(replica.goset):
             return []
         floor = self._floors.get(line.name)
-        self._receipts.heard_want(line.name, want, on_air=floor is not None)
+        self._receipts.heard_want(line.name, want, now_us, on_air=floor is not None)
         reading = read_want(replica.goset, want, replica.next_wanted)
         asked = {feed: seq for feed, seq in reading.wanted if seq <= replica.frontier(feed)}
         line.agreed(PacketKind.CLAIM)

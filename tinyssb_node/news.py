@@ -125,7 +125,7 @@ class News:
 
     def note(self, events: Sequence[Event], packet: bytes | None, now_us: int) -> None:
         """Something of others was appended, *packet* first if it is given: who holds what now, and what do we owe."""
-        self._receipts.appended(events, packet)
+        self._receipts.appended(events, packet, now_us)
         self._acknowledging.appended(events, now_us)
         self._leaving.appended(events, now_us)
         self._groups.appended(events, now_us)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.acknowledging import Acknowledging
+from tinyssb_node.certainty import Certainty, TipUncertainError, Waiting
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.content.acks import ACK_TYPE
@@ -59,6 +60,7 @@ class Node:
         budgets: AirBudgets | None = None,
         verify: Verify = verify_signed,
         acknowledge_permille: int = 0,
+        certainty: Certainty | None = None,
         groups: MakeGroups | None = None,
     ) -> None:
         """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
@@ -67,6 +69,7 @@ class Node:
         airtime where other networks have them too. *verify* says whether an entry that came is signed; the simulator's
         remembers what it was asked before. *acknowledge_permille* is the share of airtime that all acknowledgements in
         the mesh may take; 0: we write none. *groups* makes what takes part in private groups; None: nothing does.
+        *certainty* is what is known of the end of our own feed; None: that it is here.
 
         May write to the store (our own feed, the first time): commit before anything else. Raises SetFullError if there
         is no room for our own feed.
@@ -79,7 +82,8 @@ class Node:
         if key is not None and not read_only:
             self._replica.own_feed(key.feed_id, dialect)
         own = None if key is None else key.feed_id
-        self._receipts = Receipts(self._replica, store, own)
+        self._certainty = certainty or Certainty(watch=False)
+        self._receipts = Receipts(self._replica, store, own, self._certainty)
         self._gossip = Gossip(self._replica, store, network, entropy, self._receipts)
         self._sets = SetGossip(self._replica, network, entropy, own)
         self._lines: dict[FaceName, Line] = {}
@@ -120,6 +124,7 @@ class Node:
         self._sets.face_up(self._lines[face])
         self._taken.face_up(face, now_us)
         self._acknowledging.begin(now_us)
+        self._certainty.face_up(face, profile, now_us)
         self._leaving.begin(now_us)
         return [came_up(face, spec, profile)]
 
@@ -132,6 +137,7 @@ class Node:
         self._gossip.face_down(face)
         self._sets.face_down(face)
         self._taken.face_down(face)
+        self._certainty.face_down(face)
         effects: list[Effect] = [*self._refusals.due(now_us), FaceDown(face=face, reason=reason)]
         self._refusals.forget(face)
         return effects
@@ -201,10 +207,12 @@ class Node:
         self._budgets.wake(now_us)
         for line in self._lines.values():
             line.wake(now_us)
-        if (acknowledgement := self._acknowledging.take(now_us)) is not None:
+        may_write = self.waiting(now_us) is None
+        if may_write and (acknowledgement := self._acknowledging.take(now_us)) is not None:
             self._publish(acknowledgement, ACK_TYPE, now_us, effects)
         self._news.leave(self._leaving.take(now_us), now_us, effects)
-        self._groups.wake(lambda: NodePen(self, self._replica, self._key, now_us, effects), now_us)
+        if may_write:
+            self._groups.wake(lambda: NodePen(self, self._replica, self._key, now_us, effects), now_us)
         self._pump_all(now_us, effects)
         return effects
 
@@ -213,11 +221,12 @@ class Node:
         due = [line.next_us for line in self._lines.values()]
         if (keep_us := self._budgets.next_us) is not None:
             due.append(keep_us)
-        if due and (owed_us := self._acknowledging.next_us) is not None:
+        may_write = self._certainty.doubt is None
+        if due and may_write and (owed_us := self._acknowledging.next_us) is not None:
             due.append(owed_us)
         if due and (leave_us := self._leaving.next_us) is not None:
             due.append(leave_us)
-        if (groups_us := self._groups.next_us) is not None:
+        if may_write and (groups_us := self._groups.next_us) is not None:
             due.append(groups_us)
         return min(due, default=None)
 
@@ -309,7 +318,8 @@ class Node:
     def publish(self, content: bytes, now_us: int) -> tuple[EntryAppended, list[Effect]]:
         """Append *content*, 0 to 65,536 bytes, to our own feed and say so on every face.
 
-        Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, NodeReadOnlyError.
+        Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, NodeReadOnlyError,
+        TipUncertainError.
         """
         effects: list[Effect] = []
         first = self._publish(content, None, now_us, effects)
@@ -322,8 +332,10 @@ class Node:
         """Append *content* to the feed of *key*, a child of ours from then on, and say so on every face. With a *type_*
         of its own content has at most 48 bytes.
 
-        Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, SetFullError, NodeReadOnlyError.
+        Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, SetFullError, NodeReadOnlyError,
+        TipUncertainError.
         """
+        self._require_certain(now_us)
         first = self._news.publish(key, content, type_, now_us, effects)
         self._pump_all(now_us, effects)
         return first
@@ -333,7 +345,16 @@ class Node:
     ) -> EntryAppended:
         if self._key is None:
             raise NodeReadOnlyError
+        self._require_certain(now_us)
         return self._news.publish(self._key, content, type_, now_us, effects)
+
+    def _require_certain(self, now_us: int) -> None:
+        if (waiting := self.waiting(now_us)) is not None:
+            raise TipUncertainError(waiting)
+
+    def be_sure(self) -> None:
+        """Our user says that nothing of our feed is missing."""
+        self._certainty.be_sure()
 
     def follow(self, feed: FeedId, now_us: int) -> list[Effect]:
         """Take *feed* into the set, if it is not there, and want it. Raises SetFullError, NodeReadOnlyError."""
@@ -386,6 +407,24 @@ class Node:
     def groups(self) -> "Grouping | None":
         """Our private groups; None if we take part in none."""
         return self._groups.open()
+
+    def waiting(self, now_us: int) -> Waiting | None:
+        """What is waited for before our feed is written; None: nothing, or the feed is frozen anyway."""
+        if self._certainty.doubt is None:
+            return None
+        own = self.own()
+        if own is not None and own.forked_at is not None:
+            return None
+        return self._certainty.waiting(0 if own is None else own.seq, now_us)
+
+    def own(self) -> FeedRecord | None:
+        """Our feed; None if we have none, or could not keep that we have."""
+        if self._key is None:
+            return None
+        try:
+            return self._replica.record(self._key.feed_id)
+        except KeyError:
+            return None  # The disk was full when this node first started.
 
     @property
     def read_only(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from tinyssb_node import limits
+from tinyssb_node.certainty import Certainty
 from tinyssb_node.codec.packets import Want, parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE, CONFIRMING_WORDS, Ack, confirmed, parse_acks
@@ -35,9 +36,10 @@ _Who: TypeAlias = "FeedId | tuple[FaceName, bytes]"
 class Receipts:
     """What is known of who holds what, kept up to date as packets come in."""
 
-    def __init__(self, replica: Replica, store: Store, own: FeedId | None) -> None:
-        """Load what *store* holds; *own* is our own feed, None if we have none."""
+    def __init__(self, replica: Replica, store: Store, own: FeedId | None, certainty: Certainty) -> None:
+        """Load what *store* holds; *own* is our own feed, None if we have none, *certainty* what is known of it."""
         self._replica = replica
+        self._certainty = certainty
         self._store = store
         self._own = own
         self._number = 0
@@ -57,7 +59,7 @@ class Receipts:
 
     # --- what is heard
 
-    def heard_want(self, face: FaceName, want: Want, *, on_air: bool) -> None:
+    def heard_want(self, face: FaceName, want: Want, now_us: int, *, on_air: bool) -> None:
         """Somebody on *face* with our very set said what it wants next. Off the air names mean nothing."""
         own = self._own
         if own is None or own not in self._replica.goset:
@@ -67,17 +69,20 @@ class Receipts:
         if place >= len(want.seqs):
             return
         # Who says that it holds more of our feed than we do is no witness for the rest either.
-        seq = want.seqs[place] - 1
+        seq, frontier = want.seqs[place] - 1, self._replica.frontier(own)
+        self._certainty.heard(seq, frontier, now_us)
         who = (face, want.speaker if on_air else b"")
-        if self._held(own, who) < seq <= self._replica.frontier(own):
+        if self._held(own, who) < seq <= frontier:
             self._put(own, seq, who)
 
     # --- what others sign
 
-    def appended(self, events: Sequence[Event], packet: bytes | None) -> None:
+    def appended(self, events: Sequence[Event], packet: bytes | None, now_us: int) -> None:
         """Entries or chunks of others were appended; the first of them is *packet*, if it is given."""
         for event in events:
             if isinstance(event, EntryAppended):
+                if event.feed == self._own:
+                    self._certainty.took(now_us)
                 if event.type == ACK_TYPE:
                     self._read_acks(event.feed, event.seq)
                 elif event.type == VARIABLE_TYPE and not event.chunks and may_confirm(event.size, packet):

@@ -154,6 +154,13 @@ def _check_daemon(home: Home) -> Finding:
         return Finding(
             "daemon", ok=False, found=status["read_only"], advice="Make room on the disk; it then goes on."
         )
+    if (waiting := status.get("waiting")) is not None:
+        return Finding(
+            "daemon",
+            ok=False,
+            found=f"it does not write its feed yet: {waiting['reason']}; {waiting['awaited']}",
+            advice="Wait until others with the feed are in reach; docs/reference/keys.md tells more.",
+        )
     if broken:
         return Finding(
             "daemon",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         ReceiptRow,
         ShownRow,
         StatusRow,
+        SureRow,
     )
 
 
@@ -144,6 +145,10 @@ class Client:
             # Refused here as the daemon would: a request line could not hold much more.
             raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, 1 + chunks_for(len(content)))
         return cast("PublishedRow", self._ask("publish", content=content.hex(), **self._scope))
+
+    def sure(self) -> SureRow:
+        """Let the node write its feed though it may go on elsewhere (docs/reference/keys.md)."""
+        return cast("SureRow", self._ask("sure", **self._scope))
 
     def feeds(self) -> Listing[FeedRow]:
         """The feeds of the node's set."""

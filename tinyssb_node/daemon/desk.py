@@ -32,6 +32,8 @@ from tinyssb_node.daemon.rows import (
     PublishedRow,
     ShownRow,
     StatusRow,
+    SureRow,
+    WaitingRow,
 )
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.verify import check_entry
@@ -95,6 +97,7 @@ class Desk:
         self.commands: Mapping[str, Answer] = {
             "status": self._status,
             "publish": self._publish,
+            "sure": self._sure,
             "feeds": self._feeds,
             "log": self._log,
             "show": self._show,
@@ -138,6 +141,7 @@ class Desk:
             "entries": first["entries"],
             "arrivals": first["arrivals"],
             "forked": first["forked"],
+            "waiting": first["waiting"],
             "faces": len(self._runtime.networks.faces()),
             "endpoints": self._endpoints(),
             "networks": networks,
@@ -152,7 +156,29 @@ class Desk:
             "entries": sum(record.seq for record in feeds),
             "arrivals": place.store.last_arrival(),
             "forked": sum(record.forked_at is not None for record in feeds),
+            "waiting": self._waiting_row(place),
         }
+
+    def _waiting_row(self, place: Place) -> WaitingRow | None:
+        waiting = self._node(place).waiting(self._clock.now_us())
+        if waiting is None:
+            return None
+        return {
+            "doubt": waiting.doubt.value,
+            "reason": waiting.reason,
+            "awaited": waiting.awaited,
+            "held": waiting.held,
+            "expected": waiting.expected,
+            "heard": waiting.heard,
+            "left_us": waiting.left_us,
+        }
+
+    async def _sure(self, arguments: Arguments, _client: Client) -> SureRow:
+        place = self._place(arguments)
+        arguments.end()
+        changed = self._node(place).waiting(self._clock.now_us()) is not None
+        self._node(place).be_sure()
+        return {"changed": changed}
 
     async def _publish(self, arguments: Arguments, _client: Client) -> PublishedRow:
         place, content = self._place(arguments), arguments.octets("content")

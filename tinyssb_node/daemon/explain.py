@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tinyssb_node import errors
+from tinyssb_node.certainty import TipUncertainError
 from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
 from tinyssb_node.faces.errors import (
     EtherOpenError,
@@ -20,6 +21,7 @@ _CODES: dict[type[errors.LocalError], str] = {
     errors.NodeReadOnlyError: "read_only",
     errors.StoreFullError: "read_only",
     errors.EventLogFullError: "read_only",
+    TipUncertainError: "uncertain",
 }
 _EXITS: dict[type[errors.LocalError], Exit] = {
     errors.StoreLockedError: Exit.BUSY,

@@ -34,6 +34,11 @@ class Home:
         return self.root / "identity"
 
     @property
+    def mark(self) -> Path:
+        """How far the feed was written."""
+        return self.root / "tip.json"
+
+    @property
     def store(self) -> Path:
         """Feeds and everything else that must survive, of the default network."""
         return self.root / "store.sqlite"

@@ -74,6 +74,7 @@ EXITS = {
     "set_full": Exit.DATA,
     "read_only": Exit.STORAGE,
     "busy": Exit.BUSY,
+    "uncertain": Exit.BUSY,
     "failed": Exit.SOFTWARE,
 }
 """Exit code by the code of an error: of one met here, and of one that the daemon answers with."""

@@ -27,6 +27,7 @@ from tinyssb_node.daemon.places import Place, WrongNetworkError, claim_store
 from tinyssb_node.daemon.problems import Exit, HomeRefusedError
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name, unlock_identity
+from tinyssb_node.daemon.tipkeeper import TipKeeper
 from tinyssb_node.daemon.webpage import WebPage, page_command
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
@@ -42,9 +43,9 @@ from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.unlocking import Ask
 
 
-def run_daemon(home: Home, ask: Ask | None = None) -> int:
-    """Run the node in *home* until it is told to stop. *ask* asks for a passphrase if nothing else tells it. Returns an
-    exit code.
+def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int:
+    """Run the node in *home* until it is told to stop. *ask* asks for a passphrase if nothing else tells it; *sure*:
+    our user says that nothing of the node's feed is missing. Returns an exit code.
 
     Raises LocalError for what keeps it from starting or going on, SystemExit after a bug, which is logged.
     """
@@ -61,7 +62,8 @@ def run_daemon(home: Home, ask: Ask | None = None) -> int:
         )
     calm_collector()
     try:
-        asyncio.run(Daemon(home, config, key, dialect, logger, groups_of(identity.seed, token_bytes)).run())
+        groups = groups_of(identity.seed, token_bytes)
+        asyncio.run(Daemon(home, config, key, dialect, logger, groups, sure=sure).run())
     except Exception as error:
         first = _first(error)
         if isinstance(first, LocalError):
@@ -106,8 +108,11 @@ class Daemon:
         dialect: Dialect,
         logger: Logger,
         groups: MakeGroups,
+        *,
+        sure: bool,
     ) -> None:
         self._home = home
+        self._sure = sure
         self._config = config
         self._key = key
         self._dialect = dialect
@@ -127,19 +132,33 @@ class Daemon:
             places = [
                 self._open_place(stack, name, network) for name, network in self._config.networks.items()
             ]
+            keeper = TipKeeper(
+                self._home.mark,
+                self._key.feed_id,
+                places,
+                clock=self._clock,
+                logger=self._logger,
+                sure=self._sure,
+            )
+
+            def each_second(now_us: int) -> None:
+                # From where the nodes do their turns: a loop that runs while they do not is no life.
+                self._notifier.alive(now_us)
+                keeper.tick(runtime.networks, now_us)
+
             runtime = Runtime(
-                make_networks=self._networks_maker(places),
+                make_networks=self._networks_maker(places, keeper),
                 places=places,
                 clock=self._clock,
                 logger=self._logger,
                 has_room=self._has_room,
-                # From where the nodes do their turns: a loop that runs while they do not is no life.
-                show_life=self._notifier.alive,
+                show_life=each_second,
             )
             for place in places:
                 runtime.begin(place.name, self._started(place))
             await self._work(runtime, places, stop)
             runtime.note(DaemonStopped(reason=self._stop_reason))
+            keeper.close(runtime.networks, self._clock.now_us())
         self._logger.info("stopped", reason=self._stop_reason)
 
     async def _work(self, runtime: Runtime, places: Sequence[Place], stop: asyncio.Event) -> None:
@@ -181,7 +200,7 @@ class Daemon:
         self._stop_reason = signal.Signals(number).name
         stop.set()
 
-    def _networks_maker(self, places: Sequence[Place]) -> Callable[[bool], Networks]:
+    def _networks_maker(self, places: Sequence[Place], keeper: TipKeeper) -> Callable[[bool], Networks]:
         entropy, boot = random.SystemRandom(), find_boot(self._clock)
 
         def make_networks(read_only: bool) -> Networks:
@@ -202,6 +221,7 @@ class Daemon:
                         read_only=read_only,
                         budgets=budgets,
                         acknowledge_permille=permille,
+                        certainty=keeper.certainty(place.name),
                         groups=self._groups,
                     )
                     for place in places

@@ -10,6 +10,24 @@ class EndpointRow(TypedDict):
     problem: str | None
 
 
+class WaitingRow(TypedDict):
+    """What is waited for before the node's feed is written."""
+
+    doubt: str
+    reason: str
+    awaited: str
+    held: int
+    expected: int
+    heard: bool
+    left_us: int
+
+
+class SureRow(TypedDict):
+    """Answer of `sure`."""
+
+    changed: bool
+
+
 class NetworkRow(TypedDict):
     """One network of a node."""
 
@@ -19,6 +37,7 @@ class NetworkRow(TypedDict):
     entries: int
     arrivals: int
     forked: int
+    waiting: NotRequired[WaitingRow | None]
 
 
 class StatusRow(TypedDict):
@@ -37,6 +56,7 @@ class StatusRow(TypedDict):
     entries: int
     arrivals: int
     forked: int
+    waiting: NotRequired[WaitingRow | None]
     faces: int
     endpoints: list[EndpointRow]
     networks: list[NetworkRow]

@@ -1,13 +1,17 @@
 """Making a node's home, and reading who it is."""
 
 import os
+import time
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from tinyssb_node import limits
+from tinyssb_node.certainty import Doubt
 from tinyssb_node.daemon.config import DEFAULT_FACES, ConfigError, check_name, initial_config
 from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.mark import Mark, read_mark, this_machine, write_mark
 from tinyssb_node.daemon.problems import HomeExistsError, HomeRefusedError
 from tinyssb_node.errors import IdentityExistsError
 from tinyssb_node.faces.spec import parse_spec
@@ -28,6 +32,8 @@ def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...])
     """
     identity = generate_identity(dialect)
     _fill_home(home, name, identity, faces, keep_settings=home.config.is_symlink())
+    # Nothing was ever written with this key, so the node is certain of that from the beginning.
+    _mark(home, Mark(feed=identity.feed, machine=this_machine(), tips={}))
     return identity.feed
 
 
@@ -37,6 +43,15 @@ def restore_home(home: Home, name: str, identity: Identity, faces: tuple[str, ..
     Raises as ``create_home`` does, but for HomeExistsError.
     """
     _fill_home(home, name, identity, faces, keep_settings=os.path.lexists(home.config))
+    restored = Mark(feed=identity.feed, machine=this_machine(), tips={}, doubt=Doubt.RESTORED)
+    try:
+        known = read_mark(home.mark)
+    except OSError:
+        known = None
+    if known is not None and known.feed == identity.feed:
+        tips = {network: replace(tip, doubt=Doubt.RESTORED) for network, tip in known.tips.items()}
+        restored = replace(restored, tips=tips)
+    _mark(home, restored)
 
 
 def _fill_home(
@@ -56,6 +71,13 @@ def _fill_home(
         create_identity(home.identity, identity)
         with closing(SqliteStore.open(home.store)):
             pass  # So that what reads stores finds one.
+    except OSError as error:
+        raise _refused(home, error) from error
+
+
+def _mark(home: Home, mark: Mark) -> None:
+    try:
+        write_mark(home.mark, mark, time.time_ns() // 1_000)
     except OSError as error:
         raise _refused(home, error) from error
 

@@ -35,3 +35,19 @@ WORD_BITS: Final = 11
 """Bits of a word: there are 2,048."""
 WORD_LETTERS: Final = 4
 """Letters that no two words of the list begin with alike."""
+
+# --- Being certain of the end of our own feed (docs/formats/tip.md, decision 0041) -----------------------------------
+
+LISTEN_ADVERTS: Final = 2
+"""Longest intervals between adverts for which a face is listened to: in each of them, somebody says what is held."""
+LISTEN_MAX_US: Final = 600_000_000
+"""Longest time that a face is listened to; the slowest radios would take an hour."""
+CLAIM_PATIENCE: Final = 4
+"""Times as long that entries are waited for of which somebody only says that he has them."""
+MARK_EVERY_US: Final = 10_000_000
+"""How often the tip is written to its second place while entries are published: one that is behind does no harm, and
+SD cards wear out."""
+MARK_APART_US: Final = 60_000_000
+"""By how much the file system's time of the mark and the one in it may differ: a slow card takes seconds to sync."""
+MARK_FILE_MAX: Final = 65_536
+"""Most bytes read of a mark; with a hundred networks it has 10,000."""

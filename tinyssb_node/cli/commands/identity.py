@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json
+from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.daemon.home import Home
@@ -32,7 +32,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         "restore",
         restore,
         "make a node from the 24 words of a backup",
-        more="Its feed comes back from peers.",
+        more="Its feed comes back from peers; it is not written before the node is certain to have all of it.",
     )
     action.add_argument("--dialect", choices=("spec", "deployed"), default="spec", help="as the backup says")
     action.add_argument("--name", help="its name, for your eyes (default: this machine's name)")
@@ -48,6 +48,14 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         actions, common, "detach", detach, "take the key out of the file: systemd hands it in from now on"
     )
     action.add_argument("--yes", "-y", action="store_true", help="do not ask whether it is kept elsewhere")
+    action = add_command(
+        actions,
+        common,
+        "sure",
+        sure,
+        "write the feed, though it may go on elsewhere: you know that it does not",
+    )
+    add_network(action)
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -143,6 +151,9 @@ def restore(arguments: argparse.Namespace) -> int:
     restore_home(home, name, identity, tuple(arguments.face or ()))
     print(f"Restored the node '{read_config(home).name}' in {home.root}.\nIts feed is {identity.feed.hex()}.")
     print("If that is not the feed you expected, the words are those of another backup.")
+    print(
+        "Start it with `tinyssb run`. It writes nothing before its feed is back; `tinyssb status` tells more."
+    )
     return 0
 
 
@@ -221,6 +232,16 @@ def detach(arguments: argparse.Namespace) -> int:
     print(
         f"{home.identity} names the feed only. The node runs where systemd hands in the key: docs/reference/keys.md"
     )
+    return 0
+
+
+def sure(arguments: argparse.Namespace) -> int:
+    """Say that nothing of the feed is missing."""
+    from tinyssb_node.cli.client import Client
+
+    with Client.at_home(arguments.home, arguments.network) as node:
+        changed = node.sure()["changed"]
+    print("It writes its feed from now on." if changed else "It was certain already.")
     return 0
 
 

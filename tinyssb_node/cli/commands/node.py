@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.rows import NetworkRow
+    from tinyssb_node.daemon.rows import NetworkRow, WaitingRow
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -29,13 +29,18 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         help="a link to open; may be repeated (default: UDP multicast)",
     )
-    add_command(
+    parser = add_command(
         subparsers,
         common,
         "run",
         run,
         "run the node",
         more="It stays in the foreground until SIGTERM or Ctrl-C.",
+    )
+    parser.add_argument(
+        "--i-am-sure",
+        action="store_true",
+        help="write its feed, though it may go on elsewhere: you know that it does not",
     )
     add_json(add_command(subparsers, common, "status", status, "show how the node is"))
     add_json(
@@ -74,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.process import run_daemon
 
-    return run_daemon(Home.find(arguments.home, os.environ), asker())
+    return run_daemon(Home.find(arguments.home, os.environ), asker(), sure=arguments.i_am_sure)
 
 
 def status(arguments: argparse.Namespace) -> int:
@@ -95,7 +100,7 @@ def status(arguments: argparse.Namespace) -> int:
                 ("dialect", row["dialect"]),
                 ("home", row["home"]),
                 ("running", f"{duration(row['uptime_us'])} (start {row['boot']}, process {row['pid']})"),
-                ("writing", row["read_only"] or "yes"),
+                ("writing", row["read_only"] or _writing(row.get("waiting"))),
                 ("feeds", f"{row['feeds']} with {row['entries']:,} entries"),
                 ("forked feeds", row["forked"]),
                 ("faces up", row["faces"]),
@@ -109,7 +114,13 @@ def status(arguments: argparse.Namespace) -> int:
 
 def _holdings(network: NetworkRow) -> str:
     forked = f", {network['forked']} forked" if network["forked"] else ""
-    return f"{network['feeds']} feeds with {network['entries']:,} entries{forked}"
+    waiting = network.get("waiting")
+    writing = "" if waiting is None else f", writing {_writing(waiting)}"
+    return f"{network['feeds']} feeds with {network['entries']:,} entries{forked}{writing}"
+
+
+def _writing(waiting: WaitingRow | None) -> str:
+    return "yes" if waiting is None else f"not yet: {waiting['reason']}; {waiting['awaited']}"
 
 
 def show_id(arguments: argparse.Namespace) -> int:

@@ -18,6 +18,8 @@ def head_line(sight: Sight) -> str:
     if status is None:
         return f"{who}: asking the daemon …"
     wrong = [f"CANNOT WRITE: {status['read_only']}"] if status["read_only"] else []
+    if (waiting := status.get("waiting")) is not None:
+        wrong.append(f"NOT WRITING YET: {waiting['reason']}; {waiting['awaited']}")
     if status["forked"]:
         wrong.append(_count(status["forked"], "forked feed"))
     words = [

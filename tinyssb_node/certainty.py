@@ -1,0 +1,213 @@
+"""Whether we know the end of our own feed: only then may it be written (docs/formats/tip.md, decision 0041).
+
+Two entries for one place freeze a feed for everybody, for ever. Who comes back from a backup, runs from a copied card
+or lost its store may have written entries that are not here, and that others have. So it listens first: to WANTs, which
+say how much of our feed their senders hold, and for the entries themselves. Nobody signs a WANT, so what it says is
+waited for, but not for ever.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from tinyssb_node.errors import LocalError
+from tinyssb_node.ids import FaceName
+from tinyssb_node.scheduling.link import LinkProfile
+from tinyssb_node.store import limits
+
+
+class Doubt(StrEnum):
+    """Why we may not know the end of our own feed."""
+
+    RESTORED = "restored"
+    """The key came from a backup."""
+    UNMARKED = "unmarked"
+    """Nothing here says how far the feed was written."""
+    BEHIND = "behind"
+    """The store lacks entries that were written here."""
+    DIFFERENT = "different"
+    """The store has another entry than the one that was written here."""
+    COPIED = "copied"
+    """The node's files are copies."""
+    MOVED = "moved"
+    """The node's files were on another machine."""
+    TWIN = "twin"
+    """An entry of our feed came that was not written here."""
+    CLAIMED = "claimed"
+    """Somebody says that he has more of our feed than we do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """What is waited for before our feed is written."""
+
+    doubt: Doubt
+    """Why we wait."""
+    held: int
+    """Entries of our feed that are here."""
+    expected: int
+    """Entries that there are at least, as far as we know or are told."""
+    heard: bool
+    """True once somebody said that he holds as much as we do, or gave us entries of it."""
+    faces: int
+    """Links that are up: without any, no time is counted."""
+    left_us: int
+    """Time that has to pass without news, at least."""
+
+    @property
+    def reason(self) -> str:
+        """Why we wait, as the first half of a sentence."""
+        return _REASONS[self.doubt]
+
+    @property
+    def awaited(self) -> str:
+        """What we wait for, as the second half of a sentence."""
+        if not self.faces:
+            return "waiting for a link: none is up"
+        if self.held < self.expected:
+            first, last = self.held + 1, self.expected
+            which = f"entry {last}" if first == last else f"entries {first} to {last}"
+            return f"waiting for {which}, which others should have"
+        if not self.heard:
+            return "waiting to hear somebody who has this feed"
+        return f"listening for {-(-self.left_us // 1_000_000)} s more"
+
+
+_REASONS: Final = {
+    Doubt.RESTORED: "the key was restored from a backup",
+    Doubt.UNMARKED: "nothing here says how far the feed was written",
+    Doubt.BEHIND: "the store lacks entries that this node wrote",
+    Doubt.DIFFERENT: "the store has another entry than this node wrote",
+    Doubt.COPIED: "the node's files were copied, or put back from a backup",
+    Doubt.MOVED: "the node's files were on another machine",
+    Doubt.TWIN: "entries of this feed came that were written elsewhere",
+    Doubt.CLAIMED: "somebody says to have more of this feed than is here",
+}
+
+
+class TipUncertainError(LocalError):
+    """Our feed is not written, since it may go on elsewhere."""
+
+    def __init__(self, waiting: Waiting) -> None:
+        self.waiting = waiting
+        super().__init__(
+            f"Nothing was written: {waiting.reason}, so this feed may go on elsewhere, and two entries for one place "
+            f"would freeze it for everybody. The node is {waiting.awaited}; all else goes on. Try again later. "
+            "`tinyssb identity sure` overrides it, for who knows that nothing is missing and nobody else uses the key."
+        )
+
+
+class Certainty:
+    """What was heard of our own feed, and what follows from it."""
+
+    def __init__(self, doubt: Doubt | None = None, known: int = 0, *, watch: bool = True) -> None:
+        """*doubt*: why we are not certain at the start, None if we are; *known*: entries that were written for sure.
+        *watch*: whether what comes later may raise doubts; where one key is used twice on purpose it must not."""
+        self._doubt = doubt
+        self._known = known
+        self._watch = watch
+        self._listening: dict[FaceName, int] = {}
+        """For how long each face that is up has to be listened to, in microseconds."""
+        self._since_us = 0
+        """When there was news last, or a face came up."""
+        self._heard = False
+        self._claimed = 0
+        self._claimed_us: int | None = None
+        """When we began to wait for what is only claimed; None: we do not."""
+        self._deaf = False
+        """True once claims were not made good: no more is waited for them until an entry comes."""
+
+    # --- what happens
+
+    def face_up(self, face: FaceName, profile: LinkProfile, now_us: int) -> None:
+        """A face can be used; again, after the node was loaded anew."""
+        if face not in self._listening:
+            listen_us = limits.LISTEN_ADVERTS * profile.advert_max_us
+            self._listening[face] = min(listen_us, limits.LISTEN_MAX_US)
+            self._since_us = now_us
+
+    def face_down(self, face: FaceName) -> None:
+        """A face is gone."""
+        self._listening.pop(face, None)
+
+    def heard(self, claimed: int, held: int, now_us: int) -> None:
+        """Somebody said that it holds our feed up to entry *claimed*; we hold *held*."""
+        if claimed <= held:
+            self._heard = self._heard or 0 < claimed == held
+            return
+        if self._deaf or not self._watch:
+            return
+        if self._doubt is None:
+            self._doubt = Doubt.CLAIMED
+        if self._claimed_us is None:
+            self._claimed_us = now_us
+        self._claimed = max(self._claimed, claimed)
+
+    def took(self, now_us: int) -> None:
+        """An entry of our feed came from somebody else: the best of all proofs that it goes on."""
+        if not self._watch:
+            return
+        if self._doubt in {None, Doubt.CLAIMED}:
+            self._doubt = Doubt.TWIN
+        self._heard, self._deaf = True, False
+        self._since_us = now_us
+        if self._claimed_us is not None:
+            self._claimed_us = now_us
+
+    def be_sure(self) -> None:
+        """Our user says that nothing is missing."""
+        self._settle()
+        self._deaf = True
+
+    # --- what follows
+
+    def is_certain(self, held: int, now_us: int) -> bool:
+        """Whether our feed may be written, of which we hold *held* entries."""
+        if self._doubt is None:
+            return True
+        if self._claimed_us is not None and self._claimed > held:
+            if now_us - self._claimed_us < limits.CLAIM_PATIENCE * self._listen_us():
+                return False
+            self._deaf = True
+        if self._doubt is not Doubt.CLAIMED and not self._is_quiet(held, now_us):
+            return False
+        self._settle()
+        return True
+
+    def waiting(self, held: int, now_us: int) -> Waiting | None:
+        """What is waited for; None: we are certain."""
+        if self.is_certain(held, now_us):
+            return None
+        assert self._doubt is not None
+        claims = self._claimed if self._claimed_us is not None and not self._deaf else 0
+        return Waiting(
+            doubt=self._doubt,
+            held=held,
+            expected=max(held, self._known, claims),
+            heard=self._heard,
+            faces=len(self._listening),
+            left_us=max(0, self._since_us + self._listen_us() - now_us) if self._listening else 0,
+        )
+
+    @property
+    def doubt(self) -> Doubt | None:
+        """Why we are not certain, as of the last look; None: we are."""
+        return self._doubt
+
+    def _is_quiet(self, held: int, now_us: int) -> bool:
+        """Whether somebody knows our feed, all that was written here is back, and no more has come for long enough."""
+        return (
+            bool(self._listening)
+            and self._heard
+            and held >= self._known
+            and now_us - self._since_us >= self._listen_us()
+        )
+
+    def _listen_us(self) -> int:
+        return max(self._listening.values(), default=limits.LISTEN_MAX_US)
+
+    def _settle(self) -> None:
+        self._doubt = None
+        self._known = self._claimed = 0
+        self._claimed_us = None
+        self._heard = False

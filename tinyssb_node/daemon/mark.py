@@ -1,0 +1,159 @@
+"""The mark: how far this node wrote its feed, kept beside the store. Format: ``docs/formats/tip.md``."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tinyssb_node import limits as sizes
+from tinyssb_node.certainty import Doubt
+from tinyssb_node.ids import FeedId, MessageId, NetworkName
+from tinyssb_node.store import limits
+from tinyssb_node.store.durable import sync_folder
+from tinyssb_node.store.port import Store
+
+MARK_VERSION: Final = 1
+"""The format written, and the newest read."""
+_NO_ID: Final = MessageId(bytes(sizes.MESSAGE_ID_SIZE))
+_MACHINE: Final = (Path("/etc/machine-id"), Path("/sys/firmware/devicetree/base/serial-number"))
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedTip:
+    """How far the feed was written in one network."""
+
+    seq: int = 0
+    """Sequence number of the last entry, 0 for none."""
+    id: MessageId = _NO_ID
+    """Its message id; zeros for none."""
+    doubt: Doubt | None = None
+    """Why the node was not certain of it; None: it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What the mark says."""
+
+    feed: FeedId
+    """The node's feed."""
+    machine: str
+    """Which machine it was written on, as ``this_machine`` says."""
+    tips: Mapping[NetworkName, MarkedTip]
+    """By network."""
+    doubt: Doubt | None = None
+    """The same for networks that are not named."""
+    in_place: bool = True
+    """False if the file is a copy of what was written, or changed since."""
+
+    def tip(self, network: NetworkName) -> MarkedTip:
+        """What is said of a network."""
+        return self.tips.get(network, MarkedTip(doubt=self.doubt))
+
+
+class _Tip(msgspec.Struct):
+    seq: int
+    id: str
+    doubt: str | None
+
+
+class _File(msgspec.Struct):
+    v: int
+    feed: str
+    machine: str
+    inode: int
+    written_us: int
+    doubt: str | None
+    tips: dict[str, _Tip]
+
+
+def read_mark(path: Path) -> Mark | None:
+    """What the file says; None if there is none, or none that can be understood. Raises OSError."""
+    try:
+        with path.open("rb") as file:
+            status, raw = os.fstat(file.fileno()), file.read(limits.MARK_FILE_MAX)
+    except FileNotFoundError:
+        return None
+    try:
+        found = msgspec.json.decode(raw, type=_File)
+        if found.v > MARK_VERSION:
+            return None
+        apart_us = abs(status.st_ctime_ns // 1_000 - found.written_us)
+        return Mark(
+            feed=FeedId(bytes.fromhex(found.feed)),
+            machine=found.machine,
+            tips={
+                NetworkName(name): MarkedTip(tip.seq, MessageId(bytes.fromhex(tip.id)), _doubt(tip.doubt))
+                for name, tip in found.tips.items()
+            },
+            doubt=_doubt(found.doubt),
+            in_place=found.inode == status.st_ino and apart_us <= limits.MARK_APART_US,
+        )
+    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):
+        return None
+
+
+def write_mark(path: Path, mark: Mark, wall_us: int) -> None:
+    """Put *mark* in the place of what is at *path*, in one step; durable on return. Raises OSError."""
+    descriptor, name = tempfile.mkstemp(prefix=".tip-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            record = _File(
+                v=MARK_VERSION,
+                feed=mark.feed.hex(),
+                machine=mark.machine,
+                inode=os.fstat(file.fileno()).st_ino,
+                written_us=wall_us,
+                doubt=mark.doubt,
+                tips={name: _Tip(tip.seq, tip.id.hex(), tip.doubt) for name, tip in mark.tips.items()},
+            )
+            file.write(msgspec.json.encode(record) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def judge(mark: Mark | None, feed: FeedId, machine: str, network: NetworkName, store: Store) -> Doubt | None:
+    """Why the node of *feed*, on this *machine*, may not know its tip in *network*; None if it does."""
+    if mark is None or mark.feed != feed:
+        return Doubt.UNMARKED
+    tip = mark.tip(network)
+    if tip.doubt is not None:
+        return tip.doubt
+    if mark.machine != machine:
+        return Doubt.MOVED
+    if not mark.in_place:
+        return Doubt.COPIED
+    if not tip.seq:
+        return None
+    entry = store.entry(feed, tip.seq)
+    if entry is None:
+        return Doubt.BEHIND
+    return None if entry.id == tip.id else Doubt.DIFFERENT
+
+
+def this_machine(sources: tuple[Path, ...] = _MACHINE) -> str:
+    """What tells this machine from others, in 32 hexadecimal digits that say nothing else about it."""
+    lines = [b"tinyssb-tip-1", *(_line(source) for source in sources)]
+    return sha256(b"\n".join(lines)).hexdigest()[:32]
+
+
+def _line(source: Path) -> bytes:
+    try:
+        return source.read_bytes().strip(b" \t\r\n\0")
+    except OSError:
+        return b""
+
+
+def _doubt(word: str | None) -> Doubt | None:
+    try:
+        return None if word is None else Doubt(word)
+    except ValueError:
+        return Doubt.UNMARKED
