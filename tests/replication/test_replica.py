@@ -128,11 +128,13 @@ def test_a_forgery_that_came_before_its_feed_id_is_not_appended() -> None:
     assert offer(replica, packet).verdict is Verdict.NEW
 
 
-def test_two_first_entries_that_came_before_their_feed_id_leave_one() -> None:
+def test_two_first_entries_that_came_before_their_feed_id_are_a_fork() -> None:
     replica = replica_of(MemoryStore())
     offer_all(replica, [written(ANA, [text])[0].packet for text in (b"one", b"another")])
     replica.add_feed(ANA.feed_id, FACE)
-    assert len(replica.adopt_orphans(ANA.feed_id, FACE)) == 1
+    appended, found = replica.adopt_orphans(ANA.feed_id, FACE)
+    assert isinstance(appended, EntryAppended)
+    assert isinstance(found, ForkFound)
     assert replica.frontier(ANA.feed_id) == 1
 
 

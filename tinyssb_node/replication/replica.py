@@ -74,6 +74,12 @@ class Replica:
         """Side chains that lack packets which somebody may have."""
         self._closed: set[FeedId] = set()
         """Feeds that have ended and lack nothing."""
+        self._forks: dict[FeedId, ForkProof] = {}
+        """Of every forked feed the proof of its first fork that is known."""
+        for proof in store.forks():
+            self._forks.setdefault(proof.feed, proof)
+        self.strays = 0
+        """Packets that came and that nothing expected."""
         for chain in store.side_chains():
             self._watch_chain(chain)
         for feed, tip in self._tips.items():
@@ -121,6 +127,16 @@ class Replica:
     def is_closed(self, feed: FeedId) -> bool:
         """True if *feed* has ended and all of it is here."""
         return feed in self._closed
+
+    def fork(self, feed: FeedId) -> ForkProof | None:
+        """What proves that *feed* is forked, at the first place where it is known to be; None: it is not known to."""
+        return self._forks.get(feed)
+
+    def last_to_give(self, feed: FeedId) -> int:
+        """Sequence number of the last entry of *feed* that others get. Neither branch of a fork is spread, but for the
+        entry that begins it: that is what proves it (decision 0042)."""
+        proof = self._forks.get(feed)
+        return self._tips[feed].seq if proof is None else proof.seq
 
     def place(self, feed: FeedId) -> tuple[int, MessageId]:
         """Where the next entry of *feed* goes, which is known or will be a child of ours: its sequence number, and the
@@ -304,10 +320,7 @@ class Replica:
         """Append entries of *feed* that came before it was in the set; *face* named it, None: our user."""
         events: list[Event] = []
         for hash_, packet in self._orphans_next(feed, 0):
-            finding = self._match(packet, hash_, Origin.PEER, face)
-            if finding is not None and finding.verdict is Verdict.NEW:
-                self._adopt_known(finding, Origin.PEER, face)
-                events += finding.events
+            events += self.offer(packet, hash_, Origin.PEER, face).events
         return events
 
     def _adopt_known(self, finding: Finding, origin: Origin, face: FaceName | None) -> None:
@@ -317,17 +330,18 @@ class Replica:
         shared = 0
         while unread:
             event = unread.pop(0)
-            assert isinstance(event, EntryAppended | ChunkAppended)
+            if not isinstance(event, EntryAppended | ChunkAppended):
+                continue
             known = self._orphans_next(event.feed, event.seq)
             if shared < limits.SHARED_CHUNKS_MAX:
                 held = self._shared_next(event.feed, event.seq)
                 shared += len(held)
                 known += held
             for hash_, packet in known:
-                adopted = self._match(packet, hash_, origin, face)
-                if adopted is not None:
-                    finding.events += adopted.events
-                    unread += adopted.events
+                # Of two that waited for one place the second is no longer expected, and proves a fork.
+                adopted = self._match(packet, hash_, origin, face) or self._look_back(packet, hash_)
+                finding.events += adopted.events
+                unread += adopted.events
 
     def _orphans_next(self, feed: FeedId, seq: int) -> list[tuple[bytes, bytes]]:
         """Orphans that are expected now, with their hashes: they are orphans no more."""
@@ -365,6 +379,7 @@ class Replica:
             return Finding(PacketKind.CHUNK, Verdict.DUPLICATE, None, feed, seq, chunk)
         if findings:
             return findings[0]
+        self.strays += 1
         reason = None if self.orphans.put(hash_, packet) else ORPHANS_FULL
         return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS, reason)
 
@@ -390,11 +405,12 @@ class Replica:
         return Held(first_prev(feed, dialect), entry.packet)
 
     def _freeze(self, proof: ForkProof) -> list[Event]:
-        """Keep the proof; take no further entries of the feed. The first proof is enough."""
+        """Keep the proof; take no further entries of the feed. Of several forks the first place counts."""
         record = self.record(proof.feed)
-        if self.read_only or record.forked_at is not None:
+        if self.read_only or (record.forked_at is not None and record.forked_at <= proof.seq):
             return []
         self._store.put_fork(proof)
+        self._forks[proof.feed] = proof
         self._keep(replace(record, forked_at=proof.seq))
         self.expectations.expect_entries(proof.feed, ())
         held, other = fork_ids(self._network, proof)
