@@ -227,7 +227,7 @@ async def test_who_was_excluded_is_told_so(bench: Bench) -> None:
 
 async def test_a_group_is_named_by_its_name_or_the_beginning_of_its_id(bench: Bench) -> None:
     one, other = start("ab")["a"], start("ac")["a"]
-    other.group.root = MessageId(bytes(20))
+    other.here.root = MessageId(bytes(20))
     groups = FakeGroups(Hut=one)
     groups.hold(other, "hut ")
     ask = Asked(bench, groups)

@@ -11,7 +11,7 @@ from tinyssb_node.groups.drafting import draft_content
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import FeedRole
 from tinyssb_node.groups.news import Broken, Fault, FeedPlace
-from tinyssb_node.groups.planning import Add, Begin, Exclude, add, exclude
+from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, add, exclude
 from tinyssb_node.ids import MessageId
 
 
@@ -51,9 +51,9 @@ def test_a_timeline_says_the_same_however_often_it_was_asked(order: list[int], a
     kept.refresh()
     anew = Timeline(group)
     anew.refresh()
-    everything = {"first": 1, "behind": 1_000, "limit": None, "forward": True}
-    assert (kept.posts, kept.page(**everything)) == (anew.posts, anew.page(**everything))
-    for _, said in kept.page(**everything):
+    page = kept.page(first=1, behind=1_000, limit=None, forward=True)
+    assert (kept.posts, page) == (anew.posts, anew.page(first=1, behind=1_000, limit=None, forward=True))
+    for _, said in page:
         assert kept.joined(said) == anew.joined(said)
         assert kept.previous(said) == anew.previous(said)
 
@@ -103,7 +103,12 @@ def test_what_opened_and_is_no_message_is_a_line_of_the_audit() -> None:
 
 def test_steps_are_told() -> None:
     id_ = MessageId(b"\x01" * 20)
-    steps = [Exclude(id_, (person("b"),)), Begin((id_,)), Add(None, (person("a"),)), Add(id_, (person("a"),))]
+    steps: list[Step] = [
+        Exclude(id_, (person("b"),)),
+        Begin((id_,)),
+        Add(None, (person("a"),)),
+        Add(id_, (person("a"),)),
+    ]
     assert [(row["step"], row["epoch"], len(row["people"])) for row in map(step_row, steps)] == [
         ("exclude", id_.hex(), 1),
         ("begin", None, 0),
