@@ -127,13 +127,8 @@ def graphs(draw: st.DrawFn) -> dict[int, list[int]]:
     return {0: [], **{number: sorted(draw(choice)) for number, choice in before.items()}}
 
 
-@given(graphs(), st.randoms(use_true_random=False))
-def test_any_graph_in_any_order(graph: dict[int, list[int]], chance: random.Random) -> None:
-    depths: dict[int, int] = {}
-    behind: dict[int, set[int]] = {}
-    for number, prev in graph.items():
-        depths[number] = max((depths[one] + 1 for one in prev), default=0)
-        behind[number] = set(prev).union(*(behind[one] for one in prev))
+def built(graph: dict[int, list[int]], chance: random.Random) -> Tangle:
+    """A tangle of it, whose messages come in any order."""
     arrivals = list(graph)
     chance.shuffle(arrivals)
     tangle = Tangle("0")
@@ -141,7 +136,23 @@ def test_any_graph_in_any_order(graph: dict[int, list[int]], chance: random.Rand
         if number == 0:
             tangle.add_root(RootFacts(), "key 0")
         else:
-            tangle.add(str(number), depths[number], [str(one) for one in graph[number]], f"key {number}")
+            depth = depth_of(graph, number)
+            tangle.add(str(number), depth, [str(one) for one in graph[number]], f"key {number}")
+    return tangle
+
+
+def depth_of(graph: dict[int, list[int]], number: int) -> int:
+    return max((depth_of(graph, one) + 1 for one in graph[number]), default=0)
+
+
+@given(graphs(), st.randoms(use_true_random=False))
+def test_any_graph_in_any_order(graph: dict[int, list[int]], chance: random.Random) -> None:
+    depths: dict[int, int] = {}
+    behind: dict[int, set[int]] = {}
+    for number, prev in graph.items():
+        depths[number] = max((depths[one] + 1 for one in prev), default=0)
+        behind[number] = set(prev).union(*(behind[one] for one in prev))
+    tangle = built(graph, chance)
     followed = {one for prev in graph.values() for one in prev}
     assert tangle.tips == {str(one) for one in graph.keys() - followed}
     assert tangle.max_depth == max(depths.values())
@@ -160,3 +171,60 @@ def test_any_graph_in_any_order(graph: dict[int, list[int]], chance: random.Rand
         assert all(after in tangle.prev(one) for one, after in pairwise(path))
         deletable, erasable = tangle.deletable_and_erasable(str(number))
         assert sorted([*deletable, *erasable]) == sorted(order[: order.index(str(number))])
+
+
+@given(graphs(), st.randoms(use_true_random=False), st.sets(st.integers(1, 13)))
+def test_what_is_taken_away_was_never_there(
+    graph: dict[int, list[int]], chance: random.Random, gone: set[int]
+) -> None:
+    tangle = built(graph, chance)
+    for number in sorted(gone & graph.keys(), key=lambda _: chance.random()):
+        tangle.remove(str(number))
+    left, fresh = graph.keys() - gone, Tangle("0")
+    fresh.add_root(RootFacts(), "key 0")
+    for number in left - {0}:
+        prev = [str(one) for one in graph[number]]
+        fresh.add(str(number), depth_of(graph, number), prev, f"key {number}")
+    for one in (tangle, fresh):
+        followed = {other for number in left for other in graph[number]} | ({0} if len(left) > 1 else set())
+        assert one.tips == {str(number) for number in left - followed}
+        assert one.keys == {f"key {number}" for number in left}
+    assert tangle.topological() == fresh.topological()
+    assert (tangle.max_depth, tangle.ends) == (fresh.max_depth, fresh.ends)
+    assert tangle.place_of_next() == fresh.place_of_next()
+    for number in left:
+        assert tangle.path_to_root(str(number)) == fresh.path_to_root(str(number))
+        leads = any(tangle.path_to_root(str(other))[:1] == [str(number)] for other in left)
+        assert tangle.leads_others(str(number)) == leads
+        assert tangle.trail([str(number)]) == set(fresh.path_to_root(str(number)))
+
+
+@given(graphs(), st.randoms(use_true_random=False), st.sets(st.integers(1, 13)))
+def test_an_end_follows_everything_or_stands_beside_it(
+    graph: dict[int, list[int]], chance: random.Random, gone: set[int]
+) -> None:
+    whole, tangle = built(graph, chance), built(graph, chance)
+    for number in gone & graph.keys():
+        tangle.remove(str(number))
+    assert tangle.ends
+    for end in tangle.ends:
+        assert not any(whole.precedes(end, other) for other in tangle.topological())
+
+
+def test_a_key_is_looked_for_near_and_the_founders_is_always_known() -> None:
+    tangle = Tangle("0")
+    tangle.add_root(RootFacts(identity=True), "founder")
+    for depth in range(1, 50):
+        tangle.add(str(depth), depth, [str(depth - 1)], f"key {depth}")
+    tangle.add("50", 50, ["49"], "key 3")
+    assert tangle.added_before("founder", ["50"], limit=5)
+    assert tangle.added_before("key 46", ["49"], limit=5)
+    assert not tangle.added_before("key 40", ["49"], limit=5)
+    assert tangle.added_before("key 40", ["49"])
+    assert not tangle.added_before("key 49", ["48"])
+    assert not tangle.added_before("nobody's", ["50"])
+    tangle.remove("3")
+    assert not tangle.added_before("key 3", ["49"])
+    assert tangle.added_before("key 3", ["50"])
+    tangle.remove("50")
+    assert "key 3" not in tangle.keys

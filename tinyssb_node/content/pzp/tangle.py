@@ -154,8 +154,7 @@ class Tangle:
         gap = max(
             (self._depths[one] for missing in self._missing for one in self._followers[missing]), default=0
         )
-        sure = frozenset(one for one in self._tips if self._depths[one] + 1 >= gap)
-        return sure or frozenset(one for one in self._tips if self._depths[one] == self._deepest)
+        return frozenset(one for one in self._tips if self._depths[one] + 1 >= gap)
 
     @property
     def keys(self) -> AbstractSet[str]:
