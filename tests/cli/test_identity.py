@@ -145,6 +145,7 @@ def test_a_daemon_opens_a_sealed_key_and_tells_nobody(home: Home, passphrase_fil
         " ".join(serialize_words(seed)[:3]).encode(),
         PASSPHRASE.encode(),
     ]
+    home.config.write_text(home.config.read_text() + '[log]\nlevel = "debug"\n')
     assert tinyssb(home.root, "identity", "seal").returncode == 0
     with daemon(home.root) as running:
         arguments = Path(f"/proc/{running.process.pid}/cmdline").read_bytes()

@@ -127,10 +127,10 @@ def put_back_in_place(path: Path, other: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("how", [copied, put_back_in_place])
-def test_a_copy_is_seen(tmp_path: Path, how: Callable[[Path, Path], Path]) -> None:
+@pytest.mark.parametrize(("how", "hours"), [(copied, 0), (copied, 1), (put_back_in_place, 1)])
+def test_a_copy_is_seen(tmp_path: Path, how: Callable[[Path, Path], Path], hours: int) -> None:
     path = tmp_path / "tip.json"
-    write_mark(path, MARK, now_us() - 3_600_000_000)
+    write_mark(path, MARK, now_us() - hours * 3_600_000_000)
     mark = read_mark(how(path, tmp_path / "copy.json"))
     assert mark is not None
     assert not mark.in_place
