@@ -95,6 +95,25 @@ def test_it_acknowledges_nothing_before_and_does_not_spin() -> None:
     assert ana.seq_of(ANA.feed_id) == 1
 
 
+def test_nor_does_it_do_what_is_due_in_its_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Eager:
+        """Groups in which something is due from the beginning."""
+
+        woken = 0
+        next_us: int | None = 0
+
+        def wake(self, pen: object, now_us: int) -> None:
+            self.woken, self.next_us = self.woken + 1, None
+
+    ana, groups = doubtful(), Eager()
+    monkeypatch.setattr(ana.node, "_groups", groups)
+    ana.pass_time(60 * SECOND)
+    assert groups.woken == 0
+    ana.node.be_sure()
+    ana.pass_time(SECOND)
+    assert groups.woken == 1
+
+
 def test_a_certain_node_is_warned_by_what_others_want() -> None:
     """An old image of a disk: nothing on it tells that it is old."""
     ana, ben = doubtful(None), with_feed()
