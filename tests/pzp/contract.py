@@ -18,7 +18,7 @@ from tests.pzp.messages import (
     state,
     without,
 )
-from tinyssb_node.content.pzp import errors, message
+from tinyssb_node.content.pzp import base58, errors, message
 from tinyssb_node.content.pzp.goals import ALL
 from tinyssb_node.content.pzp.jsontext import Json, canonical
 from tinyssb_node.content.pzp.tangle import Tangle
@@ -164,6 +164,22 @@ class DatabaseContract:
         added = database.add(said, wall_us=1, strict=False)
         assert not need(database.record(added.id)).strict
         assert more["data"] is None
+
+    def test_places_that_only_compat_takes_are_passed_over(self, database: Database) -> None:
+        author = filled(database, Author())
+        author.say({})
+        said = changed(author.written[-1])
+        said["metadata"]["tangles"].update(
+            {"x": 5, "y": {"depth": 1, "prev": "z"}, author.group: {"depth": 9, "prev": ["u", "u"]}}
+        )
+        said["sig"] = base58.encode(ALICE.sign(canonical(said["metadata"])))
+        with pytest.raises(errors.MessageError):
+            database.add(said, wall_us=1)
+        added = database.add(said, wall_us=1, strict=False)
+        assert database.tangle(author.feed).tips == {added.id}
+        assert database.tangle(author.group).tips == {author.group}
+        database.delete(added.id)
+        assert database.record(added.id) is None
 
     def test_numbers_that_grow_are_bounded(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
         author = filled(database, Author())

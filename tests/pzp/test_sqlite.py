@@ -185,9 +185,12 @@ def test_damage_within_is_said(path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE places SET prev = '{'")
         connection.execute("DELETE FROM totals")
+        connection.execute("UPDATE messages SET text = x'ff' WHERE kind = 'post'")
     with closing(opened(path)) as database:
-        with pytest.raises(StoreDamagedError, match="a place in"):
+        with pytest.raises(StoreFailedError, match="is damaged: the text must be UTF-8"):
             database.tangle(author.feed)
+        with pytest.raises(StoreDamagedError, match="a place in"):
+            database._rows.places(author.feed)
         with pytest.raises(StoreDamagedError, match="how much"):
             database.totals()
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol, cast
 
+from tinyssb_node.content.pzp.errors import MessageError
 from tinyssb_node.content.pzp.jsontext import read
 from tinyssb_node.content.pzp.message import Message
+from tinyssb_node.errors import StoreFailedError
 
 
 class Said(IntEnum):
@@ -43,8 +45,14 @@ class Record:
     """The message as canonical JSON."""
 
     def message(self) -> Message:
-        """The message itself."""
-        return cast("Message", read(self.text))
+        """The message itself. Raises StoreFailedError if the file is damaged."""
+        try:
+            return cast("Message", read(self.text))
+        except MessageError as error:
+            raise StoreFailedError(
+                f"Message {self.id} of the PZP database is damaged: {error}. Nothing was changed. Put a backup of the "
+                "database in its place, or move it aside: messages come back from peers."
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
