@@ -102,7 +102,7 @@ def test_nor_does_it_do_what_is_due_in_its_groups(monkeypatch: pytest.MonkeyPatc
         woken = 0
         next_us: int | None = 0
 
-        def wake(self, pen: object, now_us: int) -> None:
+        def wake(self, _pen: object, _now_us: int) -> None:
             self.woken, self.next_us = self.woken + 1, None
 
     ana, groups = doubtful(), Eager()
