@@ -73,6 +73,9 @@ CRC_SIZE: Final = 4
 
 NAMES_MAX: Final = 100
 """Ids named one by one in answer to a claim: as many as deployed peers hold."""
+NAMES_AGAIN_US: Final = 60_000_000
+"""After which time they are named once more to who shows a smaller set than ours: feeds may have left it since. Most
+conversations about a set are over within seconds."""
 INSISTING_MAX: Final = 8
 """Further claims that repeat an unanswered question: with others' still fewer than the 15 that a deployed pub keeps."""
 SET_MAX: Final = 255
@@ -501,6 +504,9 @@ GROUP_RESOLVE_WAIT_US: Final = (60_000_000, 1_800_000_000)
 """The same before one makes the epoch that joins two forks (4.6). ssb-tribes2 waits 10 to 120 s, over the Internet."""
 GROUP_COMPLETE_WAIT_US: Final = (3_600_000_000, 7_200_000_000)
 """The same before one completes what somebody began who may be writing still: an exclusion is 16 packets on the air."""
+GROUP_GUESS_WAIT_US: Final = (43_200_000_000, 86_400_000_000)
+"""The same before one adds whom an epoch seems to lack though something is missing that its maker knew: an exclusion on
+its way over slow air. It does come to that if who held it is gone for good."""
 GROUP_GENERATIONS_MAX: Final = 8
 """Feeds that one member begins in one epoch: a further one if what succeeded the epoch turned out not to count."""
 GROUP_END_WAIT_US: Final = 3_600_000_000

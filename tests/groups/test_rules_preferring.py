@@ -281,7 +281,7 @@ def test_r30_people_are_added_before_a_new_epoch_is_made() -> None:
     assert all(isinstance(step, Add) for task in resolve for step in task.steps)
 
 
-def test_r30_nobody_is_added_to_an_epoch_while_something_is_missing_that_its_maker_knew() -> None:
+def test_r30_nobody_is_soon_added_to_an_epoch_while_something_is_missing_that_its_maker_knew() -> None:
     world = start("ab", "cd")
     b = world["b"]
     b.do(add(b.here, b.id, [person("c"), person("d")]))
@@ -293,7 +293,11 @@ def test_r30_nobody_is_added_to_an_epoch_while_something_is_missing_that_its_mak
         member = world[name]
         member.receive([init, addition])
         assert person("d") in member.here.view[init.id].missing
-        assert tasks(member.here, member.id) == ()
+        found = plan(member.here, member.id, since_us={}, now_us=0, seed=b"")
+        assert found.steps == ()
+        assert [task.purpose for task in found.tasks] == [Purpose.GUESS]
+        assert found.wake_us is not None
+        assert found.wake_us >= limits.GROUP_GUESS_WAIT_US[0]
         member.receive([exclusion])
         assert person("d") not in member.here.view[init.id].missing
         assert tasks(member.here, member.id) == ()

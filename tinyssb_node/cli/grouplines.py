@@ -44,6 +44,7 @@ _PURPOSES: Final = {
     "repair": "add who is lacking",
     "complete": "finish an exclusion that somebody else began",
     "resolve": "join forks that overlap",
+    "guess": "add who seems to be lacking, if what the epoch's maker knew is still missing then",
 }
 
 

@@ -82,6 +82,8 @@ class Purpose(StrEnum):
     """Somebody excluded people, and no epoch came of it."""
     RESOLVE = "resolve"
     """Forks overlap (R15)."""
+    GUESS = "guess"
+    """An epoch seems to lack people; but something is missing that its maker knew, maybe that they were excluded."""
 
 
 _WAITS_US: Final = {
@@ -89,6 +91,7 @@ _WAITS_US: Final = {
     Purpose.REPAIR: limits.GROUP_REPAIR_WAIT_US,
     Purpose.COMPLETE: limits.GROUP_COMPLETE_WAIT_US,
     Purpose.RESOLVE: limits.GROUP_RESOLVE_WAIT_US,
+    Purpose.GUESS: limits.GROUP_GUESS_WAIT_US,
 }
 
 
@@ -169,6 +172,10 @@ def tasks(group: Group, me: FeedId) -> tuple[Task, ...]:
     if resolution is not None and me not in resolution.exclude and (first or resolution.exclude):
         steps = first or _exclusion(group, me, base, resolution.exclude)
         found.append(Task(Purpose.RESOLVE, base, steps))
+    guessed = [(init, _lacking(group, init, me)) for init in view.of(me) if not _told(group, init)]
+    found += [
+        Task(Purpose.GUESS, init, _additions(group, me, init, people)) for init, people in guessed if people
+    ]
     return tuple(found)
 
 
@@ -179,7 +186,7 @@ def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
     """
     found = []
     for init, epoch in group.view.epochs.items():
-        people = _lacking(group, init, me)
+        people = _known_lacking(group, init, me)
         mine = people & epoch.due if epoch.creator == me else NOBODY
         if epoch.creator == me and not epoch.previous and not epoch.members:
             mine |= {me}
@@ -192,18 +199,31 @@ def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
 
 def _repairs(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
     """Epochs of *me* that lack somebody (R29)."""
-    return [(init, people) for init in group.view.of(me) if (people := _lacking(group, init, me))]
+    return [(init, people) for init in group.view.of(me) if (people := _known_lacking(group, init, me))]
+
+
+def _told(group: Group, init: MessageId) -> bool:
+    """Whether all is here that an epoch's maker knew, so that one can tell whom he excluded.
+
+    Entries of different feeds come in any order: the init of an epoch, and additions to it, may be here long before the
+    exclusion that led to it. And whoever adds people to an epoch is taken to know what its maker knew.
+    """
+    return init in group.tangle
+
+
+def _known_lacking(group: Group, init: MessageId, me: FeedId) -> People:
+    """Who lacks in an epoch, if one can tell."""
+    return _lacking(group, init, me) if _told(group, init) else NOBODY
 
 
 def _lacking(group: Group, init: MessageId, me: FeedId) -> People:
     """Who should be added to an epoch without anybody asking for it: nobody whom somebody excluded.
 
-    And nobody as long as something is missing that the epoch's creator knew: he may have excluded them, and whoever
-    adds people to an epoch is taken to know what it follows. And nobody who does not belong in the epoch that *me*
-    prefers: to be added to an earlier one by *me* would vouch for whom only people brought in that are excluded by now.
+    And nobody who does not belong in the epoch that *me* prefers: to be added to an earlier one by *me* would vouch for
+    whom only people brought in that are excluded by now.
     """
     epoch, preferred = group.view[init], group.view.preference(me).epoch
-    if me in epoch.excluded or me in epoch.without or init not in group.tangle:
+    if me in epoch.excluded or me in epoch.without:
         return NOBODY
     lacking = epoch.missing - (group.barred - {me})
     return lacking if preferred is None else lacking & (group.view[preferred].correct | {me})
@@ -314,7 +334,7 @@ def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tup
         NOBODY if resolution is None else resolution.exclude - {me}, *_begun(group, me, base).values()
     )
     named = people - _connected_exclusions(group, base)
-    remaining = (view[base].members | _lacking(group, base, me) | {me}) - people - view[base].excluded
+    remaining = (view[base].members | _known_lacking(group, base, me) | {me}) - people - view[base].excluded
     steps: list[Step] = [Exclude(base, tuple(sorted(named)))] if named else []
     steps.append(Begin(view.open_tips(me)))
     return (*steps, *_adds(None, remaining))
