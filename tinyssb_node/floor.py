@@ -184,7 +184,7 @@ class Floor:
     def _best(self, now_us: int) -> tuple[float, Place] | None:
         """What serves most, of what was asked for, and how many it serves."""
         heard_us = self._since_us(limits.MARK_PACKETS, now_us)
-        frontier = self._replica.frontier
+        frontier = self._replica.last_to_give
         asked: dict[Place, float] = {}
         askers = self._askers(now_us)
         for neighbour in askers:

@@ -4,7 +4,7 @@ Adverts go out by Trickle timers; answers wait a random moment on shared media a
 them; what is new is offered on the other faces. Effects are returned, packets wait in the line's outbox.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
@@ -23,6 +23,7 @@ from tinyssb_node.events import (
     WantSeen,
 )
 from tinyssb_node.floor import Floor
+from tinyssb_node.forking import Forking
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.receipts import Receipts
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
@@ -47,6 +48,7 @@ class Gossip:
         self._network = network
         self._entropy = entropy
         self._floors: dict[FaceName, Floor] = {}
+        self._forking = Forking(replica)
         self.set_changed()
 
     def face_up(self, line: Line) -> None:
@@ -57,6 +59,7 @@ class Gossip:
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         self._floors.pop(face, None)
+        self._forking.face_down(face)
 
     def set_changed(self) -> None:
         """The set of feeds is another one: WANT and CHNK are recognised by it (spec 3.4.2)."""
@@ -78,10 +81,11 @@ class Gossip:
         replica = self._replica
         floor = self._floors.get(line.name)
         start = line.want_start if floor is None else floor.where_to_begin(line.want_start, now_us)
-        built = build_want(replica.goset, replica.next_wanted, start)
+        built = build_want(replica.goset, self._forking.next_wanted(line), start)
         if built is None:
             return None
         want, following = built
+        self._forking.asked(line, want, now_us)
         line.want_next = following if start == line.want_start else line.want_start
         if floor is not None:
             want = floor.address(want, now_us)
@@ -105,8 +109,9 @@ class Gossip:
             return []
         floor = self._floors.get(line.name)
         self._receipts.heard_want(line.name, want, now_us, on_air=floor is not None)
-        reading = read_want(replica.goset, want, replica.next_wanted)
-        asked = {feed: seq for feed, seq in reading.wanted if seq <= replica.frontier(feed)}
+        reading = read_want(replica.goset, want, self._forking.next_wanted(line))
+        self._forking.heard_want(line, reading, now_us)
+        asked = {feed: seq for feed, seq in reading.wanted if seq <= replica.last_to_give(feed)}
         line.agreed(PacketKind.CLAIM)
         if asked or reading.behind:
             line.expect_answers(now_us)
@@ -143,7 +148,7 @@ class Gossip:
         feeds = [*asked][turn:] + [*asked][:turn]
         firsts = [line.given_entries.first_to_give(feed, asked[feed], now_us) for feed in feeds]
         available = [
-            self._replica.frontier(feed) - first + 1 for feed, first in zip(feeds, firsts, strict=True)
+            self._replica.last_to_give(feed) - first + 1 for feed, first in zip(feeds, firsts, strict=True)
         ]
         shares = share_out(room, available)
         chains: list[list[bytes]] = []
@@ -230,6 +235,8 @@ class Gossip:
             line.heard_news(packet, now_us, new=news)
         if feed is None or seq is None:
             return
+        if finding.chunk is None:
+            self._forking.heard_entry(line, finding, now_us)
         if finding.chunk is not None:
             line.chunk_given(feed, seq, finding.chunk, now_us)
         elif line.on_air:
@@ -239,6 +246,10 @@ class Gossip:
             line.entry_given(feed, seq, now_us)
 
     # --- news
+
+    def fork_found(self, lines: Iterable[Line], feed: FeedId, now_us: int) -> None:
+        """*feed* turned out to be forked: say so on all *lines*."""
+        self._forking.found(lines, feed, now_us)
 
     def offer(self, line: Line, appended: EntryAppended | ChunkAppended, now_us: int) -> None:
         """Offer what was appended on a face that did not bring it: given at once to a peer that waits for just that,

@@ -7,7 +7,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.packets import Claim, Sketch
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import FeedEndedError, NodeReadOnlyError, SetFullError
-from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
+from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
 from tinyssb_node.gossip import Gossip
 from tinyssb_node.grouphost import GroupHost
 from tinyssb_node.ids import FaceName, FeedId, PacketKind
@@ -134,6 +134,8 @@ class News:
         """Something was appended: ask where it came from for more, offer it on the other faces."""
         ask_entries = ask_chunks = False
         for event in events:
+            if isinstance(event, ForkFound):
+                self._gossip.fork_found(self._lines.values(), event.feed, now_us)
             if not isinstance(event, EntryAppended | ChunkAppended):
                 continue
             if origin is not None and isinstance(event, EntryAppended):

@@ -62,7 +62,7 @@ def known_fork(replica: Replica, store: MemoryStore) -> int | None:
     proofs = store.forks()
     assert all(verify_proof(NETWORK, proof) for proof in proofs)
     assert at == (proofs[0].seq if proofs else None)
-    assert replica.fork(FEED) == (proofs[0] if proofs else None)
+    assert replica.forks.get(FEED) == (proofs[0] if proofs else None)
     if at is not None:
         assert replica.next_wanted(FEED) == NOT_WANTED
         assert replica.last_to_give(FEED) == at <= replica.frontier(FEED)

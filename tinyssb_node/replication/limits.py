@@ -19,5 +19,22 @@ requests (256 packets at SF12)."""
 LEAVE_CHECK_US: Final = 60_000_000
 """How often a feed whose time has come, and that somebody still wants, is looked at again."""
 
+FORK_TELL_US: Final = 60_000_000
+"""How soon the two entries that prove a fork are said again on a face, to somebody who asks for more of the feed: a
+minute, in which whoever knows forks has heard it."""
+FORK_TELL_MAX_US: Final = 3_600_000_000
+"""The same, doubled each time: an hour, so that peers who know no forks and ask for ever cost two packets an hour."""
+DOUBT_US: Final = 600_000_000
+"""How long nothing of a feed fits, of which others have more, before a fork is looked for: ten minutes, longer than
+most losses and queues last."""
+DOUBT_MAX_US: Final = 86_400_000_000
+"""After a search in vain the next one waits for this long, or less the first times: a day."""
+DOUBT_WANTS: Final = 8
+"""How often somebody says meanwhile that he has more, at least."""
+SEARCH_PATIENCE: Final = 3
+"""Requests for one number before an earlier one is asked for: the answer may be lost, or wait."""
+SEARCH_WANTS_MAX: Final = 100
+"""Requests of one search: three for each of 20 steps back, which is a million entries, and some for what follows."""
+
 assert LEAVE_US << LEAVE_DOUBLINGS_MAX >= LEAVE_MAX_US
 assert LEAVE_FOLLOW_US < LEAVE_US

@@ -3,7 +3,7 @@
 Everything is written to the store at once and made durable by the shell's next commit. No time, no faces' schedules.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from tinyssb_node import limits
@@ -128,9 +128,10 @@ class Replica:
         """True if *feed* has ended and all of it is here."""
         return feed in self._closed
 
-    def fork(self, feed: FeedId) -> ForkProof | None:
-        """What proves that *feed* is forked, at the first place where it is known to be; None: it is not known to."""
-        return self._forks.get(feed)
+    @property
+    def forks(self) -> Mapping[FeedId, ForkProof]:
+        """What proves that a feed is forked, at the first place where it is known to be."""
+        return self._forks
 
     def last_to_give(self, feed: FeedId) -> int:
         """Sequence number of the last entry of *feed* that others get. Neither branch of a fork is spread, but for the
