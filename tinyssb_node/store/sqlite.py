@@ -19,7 +19,7 @@ from tinyssb_node.errors import LocalError, StoreFailedError, StoreFullError
 from tinyssb_node.feeds.fork import ForkProof, parse_proof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.durable import write_anew
+from tinyssb_node.store.durable import sync_folder, write_anew
 from tinyssb_node.store.lock import FolderLock
 from tinyssb_node.store.port import Charge, FeedRecord, Receipt, StoredChunk, StoredEntry
 from tinyssb_node.store.sqlite_file import let_others_read, open_for_reading, open_for_writing, store_faults
@@ -93,6 +93,7 @@ class SqliteStore:
             except StoreFullError:
                 connection, alone = open_for_writing(path, alone=True), True
             undo.callback(connection.close)
+            _settle_names(path)
             store = cls(path, connection, lock)
             store._alone = alone
             undo.pop_all()
@@ -440,6 +441,17 @@ def _settle(path: Path) -> None:
         write_anew(log)
     except OSError as error:
         raise StoreFailedError(f"{log}: the disk or file system refused it: {error.strerror}") from error
+
+
+def _settle_names(path: Path) -> None:
+    """See that the store's file and its write-ahead log, both there by now, are found after a power cut: SQLite tells
+    nobody if that fails. Raises StoreFailedError."""
+    try:
+        sync_folder(path.parent)
+    except OSError as error:
+        raise StoreFailedError(
+            f"{path.parent}: the disk or file system refused it: {error.strerror}"
+        ) from error
 
 
 def _hash_prefix(hash_: bytes) -> int:
