@@ -197,6 +197,194 @@ def test_the_lock_is_free_after_a_failed_opening(path):
             SqliteStore.open(path)
 
 
+def test_a_folder_that_cannot_be_locked(tmp_path):
+    with pytest.raises(StoreFailedError, match="could not be taken"):
+        SqliteStore.open(tmp_path / "missing" / "store.sqlite")
+
+
+def test_a_reader_sees_one_moment_while_the_writer_goes_on(store, path):
+    store.put_feed(feed_record(ANA))
+    put_entry(store, ANA, 1)
+    store.commit(1)
+    put_entry(store, ANA, 2)
+    reader = SqliteStore.open_readonly(path)
+    try:
+        before = snapshot(reader)
+        assert reader.last_arrival() == 1
+        store.commit(2)
+        put_entry(store, ANA, 3)
+        store.commit(3)
+        assert snapshot(reader) == before
+    finally:
+        reader.close()
+
+
+def test_a_reader_cannot_write(store, path):
+    store.put_feed(feed_record(ANA))
+    store.commit(1)
+    reader = SqliteStore.open_readonly(path)
+    try:
+        with pytest.raises(StoreFailedError, match="readonly"):
+            reader.put_meta("x", "y")
+    finally:
+        reader.close()
+
+
+def test_a_reader_does_not_make_a_store(path):
+    with pytest.raises(StoreFailedError, match="unable to open"):
+        SqliteStore.open_readonly(path)
+    assert not path.exists()
+
+
+def test_a_reader_of_an_empty_file(path):
+    path.touch()
+    with pytest.raises(StoreDamagedError, match="empty"):
+        SqliteStore.open_readonly(path)
+
+
+# Files that are not what they should be
+
+
+def test_a_newer_schema_is_refused_and_left_alone(store, path):
+    store.close()
+    tamper(path, "PRAGMA user_version = 5")
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNewError, match=r"format 5.*up to 4"):
+        SqliteStore.open(path)
+    with pytest.raises(StoreTooNewError):
+        SqliteStore.open_readonly(path)
+    assert path.read_bytes() == before
+
+
+def test_another_programs_database_is_refused_and_left_alone(path):
+    tamper(path, "CREATE TABLE cats (name TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(StoreDamagedError, match="another program"):
+        SqliteStore.open(path)
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in path.parent.iterdir()) == ["lock", "store.sqlite"]
+
+
+@pytest.mark.parametrize("place", ["header", "first page", "all"])
+def test_a_damaged_file_is_named_and_left_alone(store, path, place):
+    store.put_feed(feed_record(ANA))
+    store.commit(1)
+    store.close()
+    size = path.stat().st_size
+    start, length = {"header": (0, 16), "first page": (100, 3_000), "all": (0, size)}[place]
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(b"\xa5" * length)
+    before = path.read_bytes()
+    with pytest.raises(StoreDamagedError, match="left as it is"):
+        SqliteStore.open(path)
+    assert path.read_bytes() == before
+
+
+def test_damage_met_while_reading_is_named(store, path):
+    store.put_feed(feed_record(ANA))
+    for seq in range(1, 500):
+        put_entry(store, ANA, seq)
+    store.commit(1)
+    store.close()
+    page = path.read_bytes().index(packet_of(ANA, 250)) // 4096
+    with path.open("r+b") as file:
+        file.seek(page * 4096)
+        file.write(b"\xa5" * 4096)
+    store = SqliteStore.open(path)
+    try:
+        with pytest.raises(StoreDamagedError):
+            store.entries(ANA, 1, 500)
+    finally:
+        store.close()
+
+
+def test_an_empty_file_becomes_a_store(path):
+    path.touch()
+    store = SqliteStore.open(path)
+    assert store.last_arrival() == 0
+    store.close()
+
+
+def test_a_file_whose_making_was_cut_short_becomes_a_store(path):
+    tamper(path, "PRAGMA journal_mode = WAL")
+    store = SqliteStore.open(path)
+    store.put_meta("a", "b")
+    store.commit(1)
+    store.close()
+
+
+# Durability and cost
+
+
+def test_every_commit_is_synced(store):
+    assert store._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert store._connection.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_a_thousand_appends_take_few_statements(store):
+    store.put_feed(feed_record(ANA))
+    store.commit(1)
+    statements: list[str] = []
+    store._connection.set_trace_callback(statements.append)
+    for seq in range(1, 1_001):
+        put_entry(store, ANA, seq)
+    assert statements == []
+    store.commit(2)
+    inserts = [text for text in statements if "INTO entries" in text]
+    assert len(inserts) == 1_000
+    assert len(statements) - len(inserts) <= 4, "begin, the feed, the commit's time, commit"
+
+
+def test_lookups_use_an_index(store):
+    for sql in (
+        "SELECT * FROM dated_entries WHERE feed = 1 AND seq >= 1 AND seq < 9 ORDER BY seq",
+        "SELECT feed, seq FROM entries WHERE dmx = 1 ORDER BY arrival",
+        "SELECT * FROM dated_entries WHERE arrival > 1 AND arrival <= 9",
+        "SELECT * FROM dated_chunks WHERE arrival > 1 AND arrival <= 9",
+        "SELECT feed, seq, chunk, packet FROM chunks WHERE hash = 1 ORDER BY arrival",
+        "SELECT packet FROM chunks WHERE feed = 1 AND seq = 1 AND chunk >= 0 AND chunk < 9 ORDER BY chunk",
+    ):
+        plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
+        assert not [step for step in plan if step.startswith("SCAN") or "TEMP B-TREE" in step], (sql, plan)
+
+
+def test_opening_does_not_depend_on_how_much_is_stored(store, path):
+    """The statements that open a store read ends of indexes and the feeds, whatever their number of entries."""
+    statements: list[str] = []
+    store._connection.set_trace_callback(statements.append)
+    store.rollback()
+    for sql in statements:
+        plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
+        assert not [
+            step
+            for step in plan
+            if step.startswith("SCAN") and "feeds" not in step and "CONSTANT" not in step
+        ]
+
+
+def test_a_copy_made_while_closed_is_a_backup(store, path, tmp_path):
+    store.put_feed(feed_record(BOB, dialect=Dialect.DEPLOYED, own=True))
+    store.append_entry(BOB, 1, packet_of(BOB, 1), id_of(BOB, 1), Origin.OWN, None)
+    store.commit(1)
+    before = snapshot(store)
+    store.close()
+    backup = tmp_path / "backup"
+    backup.mkdir()
+    shutil.copy(path, backup / "store.sqlite")
+    reader = SqliteStore.open_readonly(backup / "store.sqlite")
+    try:
+        assert snapshot(reader) == before
+    finally:
+        reader.close()
+
+
+def test_the_serving_database_of_the_analytics_is_not_taken_for_a_store(path):
+    tamper(path, "PRAGMA application_id = 0x74535342", "PRAGMA user_version = 1", "CREATE TABLE events (x)")
+    with pytest.raises(StoreDamagedError, match="another program"):
+        SqliteStore.open(path)
+
+
 def test_a_folder_that_cannot_be_made_durable_is_told(path, monkeypatch):
     def refuse(folder):
         raise OSError(errno.EIO, "Input/output error", folder)
