@@ -36,6 +36,14 @@ def test_who_knows_less_is_told_all_our_ids_and_once() -> None:
     assert not set(named(bench.take(PacketKind.CLAIM))) & set(feeds)
 
 
+def test_who_knew_our_ids_and_let_some_go_is_told_them_again() -> None:
+    bench, feeds = with_feeds(40, stream_profile())
+    for _ in range(2):
+        bench.hear(claim(claim_of([feed_of(99)])))
+        assert set(feeds) <= set(named(bench.take(PacketKind.CLAIM)))
+        bench.now_us += limits.NAMES_AGAIN_US
+
+
 def test_names_are_told_a_bounded_many_at_a_time() -> None:
     bench, _ = with_feeds(limits.NAMES_MAX + 20, stream_profile())
     told = []

@@ -148,7 +148,7 @@ class SetGossip:
             return effects
         if line.name in self._exchanges:
             return effects + self._answer_classic(line, claim, now_us)
-        names = self._unnamed(line, claim)
+        names = self._unnamed(line, claim, now_us)
         repairs: list[Claim] = [claims.claim_of([feed]) for feed in names]
         if not agrees:
             said = claims.repairs(goset, claim, can_learn=self._can_learn, helping=not names)
@@ -192,14 +192,20 @@ class SetGossip:
             exchange.heard_feeds(feeds)
         return [FeedsSeen(direction=Direction.RX, face=line.name, count=len(feeds.feeds))]
 
-    def _unnamed(self, line: Line, claim: Claim) -> Sequence[FeedId]:
+    def _unnamed(self, line: Line, claim: Claim, now_us: int) -> Sequence[FeedId]:
         """The ids of our set that were not yet said by name here: where air costs nothing, that brings a set together
         at once, while deployed peers work on a few claims every 10 to 15 s."""
+        goset = self._replica.goset
         if claim.count >= limits.SET_MAX:
             return []
+        if claim.count < len(goset) and now_us - line.named_us >= limits.NAMES_AGAIN_US:
+            # Who was told them let some go since. Halving claims brings these not back: bounds name nothing that left.
+            line.named.clear()
         known = {*line.named, claim.low, claim.high}
-        unnamed = [feed for feed in self._replica.goset.feeds if feed not in known][: limits.NAMES_MAX]
-        line.named.update(unnamed)
+        unnamed = [feed for feed in goset.feeds if feed not in known][: limits.NAMES_MAX]
+        if unnamed:
+            line.named.update(unnamed)
+            line.named_us = now_us
         return unnamed
 
     def _unanswered(self, line: Line, claim: Claim) -> bool:

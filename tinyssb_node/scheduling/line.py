@@ -116,6 +116,8 @@ class Line:
         self.chunk_credit: Credit[tuple[FeedId, int]] = Credit(profile.burst, profile.burst_max)
         self.named: set[FeedId] = set()
         """Ids of our set that were said by name here: once is enough for whoever takes them."""
+        self.named_us = now_us
+        """When the last of them were."""
         self._asked_us = now_us
         """When ``pop_ask`` gave something last."""
         self._budget = budget

@@ -8,7 +8,7 @@ import heapq
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from firmware_bridge.lora import snr_limit_db
 from tinyssb_node import limits
@@ -22,6 +22,7 @@ from tinyssb_node.node import Node
 from tinyssb_node.scheduling.budget import Boot
 from tinyssb_node.scheduling.link import WIRED, Allowance, LinkProfile, Reception, air_profile, stream_profile
 from tinyssb_node.sim.board import Board
+from tinyssb_node.sim.cables import Cable
 from tinyssb_node.sim.disk import Disk
 from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 from tinyssb_node.sim.links import Position
@@ -90,7 +91,7 @@ class World:
         self._queue: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = 0
         self._verify = remembering(verify_signed)
-        self._streams: dict[tuple[str, FaceName], _Stream] = {}
+        self._streams: dict[tuple[str, FaceName], Cable] = {}
         self._groups: dict[str, MakeGroups] = {}
 
     @property
@@ -183,13 +184,25 @@ class World:
         for watch in self._on_begin:
             watch(inhabitant, self.now_us)
 
-    def connect(self, left: str, right: str, latency_us: int = 1_000, jitter_us: int = 0) -> None:
-        """Lay a stream between two nodes; packets take up to *jitter_us* longer, and may then overtake each other."""
+    def connect(
+        self,
+        left: str,
+        right: str,
+        latency_us: int = 1_000,
+        jitter_us: int = 0,
+        profile: LinkProfile | None = None,
+    ) -> None:
+        """Lay a stream between two nodes; packets take up to *jitter_us* longer, and may then overtake each other.
+        *profile* is how nodes behave on it, if not as on other streams."""
         chance = self.chance(f"stream {left} {right}")
+        up = self.inhabitants[left].up and self.inhabitants[right].up
         for here, there in ((left, right), (right, left)):
-            stream = _Stream(there, FaceName(f"to {here}"), latency_us, jitter_us, chance)
+            stream = Cable(
+                there, FaceName(f"to {here}"), latency_us, jitter_us, chance, profile or stream_profile()
+            )
             self._streams[here, FaceName(f"to {there}")] = stream
-            self._up(self.inhabitants[here], FaceName(f"to {there}"), stream_profile())
+            if up:
+                self._up(self.inhabitants[here], FaceName(f"to {there}"), stream.profile)
 
     def disconnect(self, left: str, right: str) -> None:
         """Take the stream between two nodes away."""
@@ -364,10 +377,12 @@ class World:
         for face, stream in self._streams_of(name):
             other = self.inhabitants[stream.other]
             if other.up:
-                self._up(inhabitant, face, stream_profile())
-                self._up(other, stream.face, stream_profile())
+                self._up(inhabitant, face, stream.profile)
+                self._up(other, stream.face, stream.profile)
+        if inhabitant.up:
+            self._schedule_wake(inhabitant)
 
-    def _streams_of(self, name: str) -> list[tuple[FaceName, "_Stream"]]:
+    def _streams_of(self, name: str) -> list[tuple[FaceName, Cable]]:
         return [(face, stream) for (here, face), stream in self._streams.items() if here == name]
 
     # --- the shell
@@ -413,7 +428,7 @@ class World:
         else:
             self._listen_then_talk(inhabitant, send, inhabitant.boot)
 
-    def _stream(self, inhabitant: Inhabitant, send: Send, stream: "_Stream") -> None:
+    def _stream(self, inhabitant: Inhabitant, send: Send, stream: Cable) -> None:
         self.sent[send.kind] += 1
         boot = inhabitant.boot
         other = self.inhabitants[stream.other]
@@ -473,18 +488,6 @@ class World:
     def _receive(self, inhabitant: Inhabitant, packet: bytes, face: FaceName, reception: Reception) -> None:
         if inhabitant.up and inhabitant.hung_until_us <= self.now_us:
             self._perform(inhabitant, inhabitant.node.receive(packet, face, reception, self.now_us))
-
-
-@dataclass(frozen=True, slots=True)
-class _Stream:
-    """One direction of a cable."""
-
-    other: str
-    face: FaceName
-    """The face there."""
-    latency_us: int
-    jitter_us: int
-    chance: random.Random
 
 
 _APPENDS = (EntryAppended, ChunkAppended)
