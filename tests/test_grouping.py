@@ -14,6 +14,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.events import EntryAppended
 from tinyssb_node.grouphost import groups_of
 from tinyssb_node.grouping import LeftGroupError, UnknownGroupError
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.planning import GroupRefusalError
 from tinyssb_node.groupwriter import Cost, PhoneFeedError
 from tinyssb_node.ids import Dialect, MessageId
@@ -102,7 +103,7 @@ def test_a_departure_outlives_a_restart_and_ends_the_feed() -> None:
     mesh.settle(2 * MINUTE_US)
     assert mesh["b"].left(root)
     feed = mesh["b"].book.feed_of(mesh.id("b"), mesh.group("b", root).view[root].key)
-    mesh.settle(limits.GROUP_END_WAIT_US + 3 * HOUR_US)
+    mesh.settle(group_limits.END_WAIT_US + 3 * HOUR_US)
     node = mesh.world.inhabitants["a"].node
     assert isinstance(node, Node)
     assert next(record for record in node.feeds() if record.feed == feed).retired
@@ -121,7 +122,7 @@ def test_a_feed_of_an_epoch_that_is_over_ends_after_its_time() -> None:
         entry = mesh.world.inhabitants["b"].store.entries(old, 1, 100)[-1]
         return entry.packet[limits.DMX_SIZE]
 
-    mesh.settle(limits.GROUP_END_WAIT_US - 10 * MINUTE_US)
+    mesh.settle(group_limits.END_WAIT_US - 10 * MINUTE_US)
     assert last() == 1
     mesh.settle(30 * MINUTE_US)
     assert last() == 5  # contdas
@@ -164,9 +165,9 @@ def test_what_cannot_be_written_is_told_and_tried_again(monkeypatch: pytest.Monk
     with monkeypatch.context() as context:
         context.setattr("tinyssb_node.groupwriter.GroupWriter.end", refuse)
         mesh.exclude("b", root, "c")
-        mesh.settle(limits.GROUP_END_WAIT_US + MINUTE_US)
+        mesh.settle(group_limits.END_WAIT_US + MINUTE_US)
         assert isinstance(mesh["a"].problems[root], PhoneFeedError)
-    mesh.settle(limits.GROUP_RETRY_US + MINUTE_US)
+    mesh.settle(group_limits.RETRY_US + MINUTE_US)
     assert mesh["a"].problems == {}
 
 
@@ -186,4 +187,5 @@ def test_groups_are_found_again_in_the_store() -> None:
 
 def test_who_is_in_no_group_loads_nothing_of_groups() -> None:
     run = subprocess.run([sys.executable, "-c", LONE], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["tinyssb_node.groups", "tinyssb_node.groups.waits", "None"]
+    loaded = ["tinyssb_node.groups", "tinyssb_node.groups.limits", "tinyssb_node.groups.waits"]
+    assert run.stdout.split() == [*loaded, "None"]

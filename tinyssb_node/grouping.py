@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.errors import FeedForkedError, FeedFullError, LocalError, SetFullError
 from tinyssb_node.events import EntryAppended
 from tinyssb_node.groups import content
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.book import Book
 from tinyssb_node.groups.drafting import draft_content, draft_first
 from tinyssb_node.groups.identity import GroupKeys
@@ -99,7 +99,7 @@ class Grouping:
 
     def wake(self, pen: Pen, now_us: int) -> None:
         """Read on; when all is read, do what is due."""
-        self._read(self._source.next(limits.GROUP_READ_AT_ONCE))
+        self._read(self._source.next(group_limits.READ_AT_ONCE))
         if not self._source.read_all:
             self.next_us = now_us
             return
@@ -110,7 +110,7 @@ class Grouping:
             except _CANNOT_WRITE as error:
                 # Nobody asked for it just now, so nobody is there to be told: it is shown, and tried again.
                 self.problems[root] = error
-                self._due_us[root] = now_us + limits.GROUP_RETRY_US
+                self._due_us[root] = now_us + group_limits.RETRY_US
         self._read_all()
         self.next_us = now_us if self._changed else min(self._due_us.values(), default=None)
 
@@ -118,7 +118,7 @@ class Grouping:
 
     def _read_all(self) -> None:
         while not self._source.read_all:
-            self._read(self._source.next(limits.GROUP_READ_AT_ONCE))
+            self._read(self._source.next(group_limits.READ_AT_ONCE))
 
     def _read(self, entries: Iterable[SealedEntry]) -> None:
         for entry in entries:
@@ -141,12 +141,12 @@ class Grouping:
             return
         since_us = self._waits.since_us(root, now_us)
         ends = self._superseded(root)
-        due_us = {feed: since_us.get(_end_key(feed), now_us) + limits.GROUP_END_WAIT_US for feed in ends}
+        due_us = {feed: since_us.get(_end_key(feed), now_us) + group_limits.END_WAIT_US for feed in ends}
         for feed, key in ends.items():
             if due_us[feed] <= now_us:
                 self._writer.end(pen, key)
                 del due_us[feed]
-        kept = {_end_key(feed): at_us - limits.GROUP_END_WAIT_US for feed, at_us in due_us.items()}
+        kept = {_end_key(feed): at_us - group_limits.END_WAIT_US for feed, at_us in due_us.items()}
         wakes = [*due_us.values()]
         if root not in self._waits.left:
             found = self._plan(root, now_us)
@@ -159,7 +159,7 @@ class Grouping:
         self._due_us.pop(root, None)
         if wakes:
             # Now and then it is kept how long all of it has been waiting.
-            self._due_us[root] = min(*wakes, now_us + limits.GROUP_WAITS_SAVE_US)
+            self._due_us[root] = min(*wakes, now_us + group_limits.WAITS_SAVE_US)
 
     def _plan(self, root: MessageId, now_us: int) -> Plan:
         since_us = self._waits.since_us(root, now_us)

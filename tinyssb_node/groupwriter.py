@@ -22,6 +22,7 @@ from tinyssb_node.feeds.children import (
     serialize_continued,
 )
 from tinyssb_node.feeds.layout import packet_count
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
 from tinyssb_node.groups.book import Book
 from tinyssb_node.groups.drafting import draft_add, draft_exclude, draft_init
@@ -135,7 +136,7 @@ class GroupWriter:
 
     def open_key(self, epoch: EpochKey) -> SigningKey:
         """That of the first of our feeds in an epoch that has not ended."""
-        for generation in range(limits.GROUP_GENERATIONS_MAX):
+        for generation in range(group_limits.GENERATIONS_MAX):
             key = self._keys.epoch(epoch, generation)
             if not self._replica.ended(key.feed_id):
                 return key

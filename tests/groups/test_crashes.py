@@ -10,15 +10,15 @@ from functools import partial
 import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh, begun
-from tinyssb_node import limits
 from tinyssb_node.grouping import Grouping
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groupwriter import Pen
 from tinyssb_node.ids import MessageId
 from tinyssb_node.sim.inhabitants import Inhabitant
 
 Deed = Callable[[Grouping, Pen, int], object]
 GONE_US = 100 * HOUR_US
-COMPLETED_US = limits.GROUP_COMPLETE_WAIT_US[1] + limits.GROUP_REPAIR_WAIT_US[1]
+COMPLETED_US = group_limits.COMPLETE_WAIT_US[1] + group_limits.REPAIR_WAIT_US[1]
 EXCLUSION = 7
 """Entries of an exclusion by somebody who has written nothing yet: two feeds announced by one each, one by two."""
 ADDITION = 4
@@ -167,7 +167,7 @@ def test_what_a_vanished_excluder_began_another_member_completes(entries: int) -
     assert not mesh.cut_short("b", excluding(mesh, root, "d"), entries)
     mesh.settle(5 * SECOND_US)
     mesh.crash("b", GONE_US)
-    least_us, _ = limits.GROUP_COMPLETE_WAIT_US
+    least_us, _ = group_limits.COMPLETE_WAIT_US
     mesh.join()
     mesh.settle(least_us - MINUTE_US)
     mesh.join("abcd")
@@ -189,9 +189,9 @@ def test_whom_a_vanished_member_was_adding_another_adds() -> None:
     mesh.crash("b", GONE_US)
     assert mesh.epochs("d", root) == ["abcd"]
     took_us = mesh.until(
-        partial(all_agree, mesh, root, "abd", "ad"), limits.GROUP_REPAIR_WAIT_US[1] + MINUTE_US
+        partial(all_agree, mesh, root, "abd", "ad"), group_limits.REPAIR_WAIT_US[1] + MINUTE_US
     )
-    assert took_us > limits.GROUP_REPAIR_WAIT_US[0] - MINUTE_US
+    assert took_us > group_limits.REPAIR_WAIT_US[0] - MINUTE_US
 
 
 def test_a_wait_goes_on_where_it_was_after_a_restart() -> None:
@@ -206,7 +206,7 @@ def test_a_wait_goes_on_where_it_was_after_a_restart() -> None:
         mesh.crash("a")
         mesh.settle(2 * SECOND_US)
     (later,) = mesh["a"].due(root, mesh.world.now_us)
-    lost_us = 3 * (limits.GROUP_WAITS_SAVE_US + 2 * SECOND_US)
+    lost_us = 3 * (group_limits.WAITS_SAVE_US + 2 * SECOND_US)
     assert 0 <= later.due_us - due.due_us <= lost_us
     mesh.settle(later.due_us - mesh.world.now_us + SECOND_US)
     assert mesh.members("a", root) == "ab"
@@ -218,7 +218,7 @@ def test_nobody_completes_what_was_completed() -> None:
     mesh.settle(5 * SECOND_US)
     mesh.crash("b", GONE_US)
     mesh.join()
-    mesh.settle(limits.GROUP_COMPLETE_WAIT_US[0])
+    mesh.settle(group_limits.COMPLETE_WAIT_US[0])
     mesh.join("abcde")
     mesh.until(partial(all_agree, mesh, root, "abcd", "acd"), COMPLETED_US, MINUTE_US)
     mesh.settle(HOUR_US)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.groups.world import World, key_of, message_id, person, start
-from tinyssb_node import limits
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude
 from tinyssb_node.groups.epochs import Epoch, Exclusion, Relation, Rule, View
 from tinyssb_node.groups.planning import Add, Begin, Exclude, Purpose, add, exclude, plan, tasks
@@ -96,7 +96,7 @@ def test_r15_a_witness_joins_forks_that_overlap() -> None:
 def test_r16_he_waits_for_a_random_time_first_and_the_same_after_a_restart() -> None:
     world = forked("ac", "bd")
     world.meet(*"abcd")
-    least, most = limits.GROUP_RESOLVE_WAIT_US
+    least, most = group_limits.RESOLVE_WAIT_US
     wakes = set()
     for number in range(20):
         seed = bytes([number])
@@ -121,7 +121,7 @@ def test_r17_r18_he_stands_down_if_another_was_faster() -> None:
     waiting = plan(b.here, b.id, since_us={}, now_us=0, seed=b"b")
     assert waiting.wake_us is not None
     a.act(0)
-    a.act(limits.GROUP_RESOLVE_WAIT_US[1])
+    a.act(group_limits.RESOLVE_WAIT_US[1])
     world.meet(*"abcd")
     after = plan(b.here, b.id, since_us=waiting.since_us, now_us=waiting.wake_us, seed=b"b")
     assert (after.steps, after.since_us, after.wake_us) == ((), {}, None)
@@ -133,7 +133,7 @@ def test_r19_two_who_join_forks_at_the_same_time_agree_by_the_tie_break() -> Non
     world.meet(*"abcd")
     for name in "ab":
         world[name].act(0)
-        world[name].act(limits.GROUP_RESOLVE_WAIT_US[1])
+        world[name].act(group_limits.RESOLVE_WAIT_US[1])
     world.meet(*"abcd")
     assert len(world.omniscient().view.epochs) == 5
     assert prefers(world, "a") == prefers(world, "b")
@@ -262,8 +262,8 @@ def test_r29_what_an_addition_lacks_is_added_by_others(written: int) -> None:
     assert {task.purpose for task in tasks(world["a"].here, person("a"))} == {Purpose.REPAIR}
     wake = world["a"].act(0)
     assert wake is not None
-    assert limits.GROUP_REPAIR_WAIT_US[0] <= wake
-    world["a"].act(limits.GROUP_REPAIR_WAIT_US[1])
+    assert group_limits.REPAIR_WAIT_US[0] <= wake
+    world["a"].act(group_limits.REPAIR_WAIT_US[1])
     world.meet(*"abcde")
     assert world["e"].prefers == world["a"].prefers
 
@@ -297,7 +297,7 @@ def test_r30_nobody_is_soon_added_to_an_epoch_while_something_is_missing_that_it
         assert found.steps == ()
         assert [task.purpose for task in found.tasks] == [Purpose.GUESS]
         assert found.wake_us is not None
-        assert found.wake_us >= limits.GROUP_GUESS_WAIT_US[0]
+        assert found.wake_us >= group_limits.GUESS_WAIT_US[0]
         member.receive([exclusion])
         assert person("d") not in member.here.view[init.id].missing
         assert tasks(member.here, member.id) == ()
@@ -325,7 +325,7 @@ def test_another_member_completes_what_a_vanished_one_began() -> None:
     assert [type(step) for step in task.steps] == [Begin, Add]
     wake = b.act(0)
     assert wake is not None
-    assert limits.GROUP_COMPLETE_WAIT_US[0] <= wake <= limits.GROUP_COMPLETE_WAIT_US[1]
+    assert group_limits.COMPLETE_WAIT_US[0] <= wake <= group_limits.COMPLETE_WAIT_US[1]
     b.act(wake)
     world.meet(*"abcd")
     assert prefers(world, "a") == prefers(world, "b") == prefers(world, "c")

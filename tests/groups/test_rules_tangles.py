@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.groups.world import GROUP, key_of, message_id, person, said, start
-from tinyssb_node import limits
 from tinyssb_node.content.tangle import FIRST, Outcome, Place
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude, draft_first, draft_init
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import AddMember, Content, Excluded, ExcludeMember, FeedRole, Init, Said
@@ -153,7 +153,7 @@ def test_r33_an_epoch_follows_epochs_that_count() -> None:
 def test_r33_one_member_makes_a_bounded_number_of_epochs() -> None:
     world = start("ab")
     group = world["a"].here
-    for number in range(limits.GROUP_EPOCHS_BY_ONE_MAX + 3):
+    for number in range(group_limits.EPOCHS_BY_ONE_MAX + 3):
         init = Init(
             key_of(f"epoch {number}"),
             Place(group.root, (group.root,)),
@@ -163,7 +163,7 @@ def test_r33_one_member_makes_a_bounded_number_of_epochs() -> None:
             person("a"),
         )
         group.add(said(message_id(f"epoch {number}"), person("a"), init))
-    assert len(group.view.epochs) == limits.GROUP_EPOCHS_BY_ONE_MAX
+    assert len(group.view.epochs) == group_limits.EPOCHS_BY_ONE_MAX
     assert set(rules(group)) == {"R33"}
 
 
@@ -225,7 +225,7 @@ def test_r37_what_is_written_follows_the_tips_a_post_four_of_them() -> None:
     group = world["a"].here
     assert len(group.tangle.tips) == 8
     post = draft_content(group, "post", b"all?")
-    assert len(post.group_tangle.previous) == limits.GROUP_TIPS_POST_MAX
+    assert len(post.group_tangle.previous) == group_limits.TIPS_POST_MAX
     assert set(post.group_tangle.previous) <= set(group.tangle.tips)
     assert draft_exclude(group, group.root, [person("b")]).group_tangle.previous == group.tangle.tips
     world["a"].publish(post, group.view[group.root].key)

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, Mesh, begun
-from tinyssb_node import limits
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.epochs import Relation, Rule
 from tinyssb_node.groups.messages import AddMember, Init
 from tinyssb_node.ids import MessageId
 
-RESOLVED_US = limits.GROUP_RESOLVE_WAIT_US[1] + MINUTE_US
+RESOLVED_US = group_limits.RESOLVE_WAIT_US[1] + MINUTE_US
 
 
 def apart(mesh: Mesh, root: MessageId, **excluded: str) -> None:
@@ -71,7 +71,7 @@ def test_s38_an_epoch_that_lacks_somebody_is_told() -> None:
     assert (mesh.names(view[zero].missing), mesh.names(view[one].missing)) == ("", "d")
     (due,) = mesh["a"].due(root, mesh.world.now_us)
     assert due.task.epoch == one
-    mesh.until(lambda: mesh.epochs("d", root) == ["abcd", "abd"], limits.GROUP_REPAIR_WAIT_US[1] + MINUTE_US)
+    mesh.until(lambda: mesh.epochs("d", root) == ["abcd", "abd"], group_limits.REPAIR_WAIT_US[1] + MINUTE_US)
     assert not mesh.group("a", root).view[one].missing
     assert mesh["a"].due(root, mesh.world.now_us) == []
 
@@ -121,7 +121,7 @@ def test_s42_epochs_that_overlap_are_joined_after_a_while() -> None:
     preference = mesh.group("a", root).view.preference(mesh.id("a"))
     assert (preference.epoch, preference.interim) == (fork.winner, True)
     took_us = mesh.until(lambda: mesh.members("a", root) == mesh.members("b", root) == "ab", RESOLVED_US)
-    assert took_us >= limits.GROUP_RESOLVE_WAIT_US[0] - MINUTE_US
+    assert took_us >= group_limits.RESOLVE_WAIT_US[0] - MINUTE_US
     mesh.settle(RESOLVED_US)
     assert mesh.prefers("a", root) == mesh.prefers("b", root)
     view = mesh.group("a", root).view

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh, begun
-from tinyssb_node import limits
 from tinyssb_node.content.tangle import FIRST, Place
 from tinyssb_node.grouping import Grouping
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.messages import AddMember, Content, Excluded, ExcludeMember, Init
 from tinyssb_node.groups.planning import Add, GroupRefusalError, Refusal
 from tinyssb_node.groups.planning import exclude as steps_of_excluding
@@ -18,7 +18,7 @@ from tinyssb_node.groupwriter import Pen
 from tinyssb_node.ids import MessageId
 
 GONE_US = 100 * HOUR_US
-REPAIRED_US = limits.GROUP_REPAIR_WAIT_US[1] + MINUTE_US
+REPAIRED_US = group_limits.REPAIR_WAIT_US[1] + MINUTE_US
 
 
 def excluding(mesh: Mesh, root: MessageId, people: str) -> Callable[[Grouping, Pen, int], object]:
@@ -139,7 +139,7 @@ def test_s16_who_was_added_to_an_old_epoch_comes_to_the_new_one(gone: bool) -> N
     assert mesh.epochs("d", root) == ["abcd"]
     mesh.join("acd" if gone else "abcd")
     took_us = mesh.until(lambda: agreed(mesh, root, "abd", "ad" if gone else "abd"), REPAIRED_US)
-    assert (took_us >= limits.GROUP_REPAIR_WAIT_US[0]) == gone
+    assert (took_us >= group_limits.REPAIR_WAIT_US[0]) == gone
     assert mesh.epochs("d", root) == ["abcd", "abd"]
     assert sorted(mesh.texts("d", root)) == ["in the new one", "in the old one"]
 
@@ -173,7 +173,7 @@ def test_s19_whom_the_excluder_forgets_another_member_adds() -> None:
     assert mesh.members("b", root) == "ab"
     assert mesh.members("c", root) == "abcd"
     took_us = mesh.until(lambda: mesh.members("c", root) == "abc", REPAIRED_US)
-    assert took_us >= limits.GROUP_REPAIR_WAIT_US[0] - 30 * SECOND_US
+    assert took_us >= group_limits.REPAIR_WAIT_US[0] - 30 * SECOND_US
     assert mesh.members("b", root) == "abc"
     assert mesh.said("b", root, AddMember)[-1][0].author == mesh.id("b")
 
@@ -196,7 +196,7 @@ def test_s21_an_epoch_that_the_excluder_did_not_begin_another_member_begins() ->
     assert not mesh.cut_short("a", excluding(mesh, root, "d"), 1)
     mesh.settle(SECOND_US)
     mesh.crash("a", GONE_US)
-    least_us, most_us = limits.GROUP_COMPLETE_WAIT_US
+    least_us, most_us = group_limits.COMPLETE_WAIT_US
     mesh.settle(least_us - MINUTE_US)
     assert mesh.members("b", root) == mesh.members("c", root) == "abcd"
     took_us = mesh.until(

@@ -4,9 +4,9 @@ docs/reference/groups.md has the list of all, and what differs here.
 """
 
 from tests.groups.mesh import Mesh, begun
-from tinyssb_node import limits
 from tinyssb_node.content.tangle import Place
 from tinyssb_node.grouping import Grouping
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.content import post
 from tinyssb_node.groups.messages import AddMember, Content, ExcludeMember, Init
 from tinyssb_node.groupwriter import Pen
@@ -34,11 +34,11 @@ def test_s30_a_message_that_could_follow_very_many_follows_some() -> None:
     assert len(tangle.tips) == 101  # with the addition of b
     mesh.add("a", root, "cdefghijklmnopq")
     ((_, addition),) = [each for each in mesh.said("a", root, AddMember) if len(each[1].people) == 15]
-    assert len(addition.group_tangle.previous) == limits.GROUP_TIPS_MAX
+    assert len(addition.group_tangle.previous) == group_limits.TIPS_MAX
     assert mesh.said("a", root, AddMember)[1][0].id in addition.group_tangle.previous
     mesh.say("a", root, "that was much")
     (last,) = [one for _, one in mesh.said("a", root, Content) if one.body == post("that was much")[1]]
-    assert len(last.group_tangle.previous) == limits.GROUP_TIPS_POST_MAX
+    assert len(last.group_tangle.previous) == group_limits.TIPS_POST_MAX
     mesh.settle()
     assert mesh.members("q", root) == "abcdefghijklmnopq"
     assert len(mesh.texts("q", root)) == 101

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from tinyssb_node import limits
 from tinyssb_node.content.tangle import Place
 from tinyssb_node.daemon.grouprows import (
     GroupAuditRow,
@@ -15,6 +14,7 @@ from tinyssb_node.daemon.grouprows import (
     GroupSaidRow,
     GroupStepRow,
 )
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.content import LEAVE, NAME, name_of, text_of
 from tinyssb_node.groups.epochs import NOBODY, Epoch, People, View
 from tinyssb_node.groups.membership import AuditLine, Group
@@ -108,7 +108,7 @@ class Timeline:
     def previous(self, said: Said) -> tuple[MessageId, ...]:
         """What a message with a place follows of those that tell something."""
         before = (one for id_ in said.message.group_tangle.previous for one in self._told[id_])
-        return tuple(islice(dict.fromkeys(before), limits.GROUP_TIPS_MAX))
+        return tuple(islice(dict.fromkeys(before), group_limits.TIPS_MAX))
 
     def counts(self, said: Said) -> bool:
         """Whether a message with a place counts (`Group.audit` says why not)."""
@@ -275,7 +275,7 @@ def _member_rows(timeline: Timeline, view: View, epoch: Epoch) -> list[GroupMemb
 
 def fork_rows(view: View) -> list[GroupForkRow]:
     """Pairs of epochs that nothing joins yet; none if they are so many that somebody makes them for mischief."""
-    if len(view.tips_among(view.epochs)) > limits.GROUP_TIPS_MAX:
+    if len(view.tips_among(view.epochs)) > group_limits.TIPS_MAX:
         return []
     return [
         {

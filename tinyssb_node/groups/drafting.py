@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from tinyssb_node import limits
 from tinyssb_node.content.tangle import FIRST, Place, Tangle
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import AddMember, Content, Excluded, ExcludeMember, Init, Said
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
@@ -20,7 +20,7 @@ def draft_first(secret: EpochKey) -> Init:
 def draft_init(group: Group, me: FeedId, secret: EpochKey, previous: Iterable[MessageId]) -> Init:
     """The message that begins an epoch which succeeds *previous* (R6, R38)."""
     epoch = Place(group.root, tuple(sorted(previous)))
-    return Init(secret, _behind(group.tangle, limits.GROUP_TIPS_MAX), epoch, FIRST, group.group, me)
+    return Init(secret, _behind(group.tangle, group_limits.TIPS_MAX), epoch, FIRST, group.group, me)
 
 
 def draft_add(
@@ -39,8 +39,8 @@ def draft_add(
         root=group.root,
         creator=group.said(group.root).author,
         people=tuple(people),
-        group_tangle=_behind(group.tangle, limits.GROUP_TIPS_MAX),
-        members_tangle=_behind(group.members_tangle(epoch), limits.GROUP_TIPS_MAX),
+        group_tangle=_behind(group.tangle, group_limits.TIPS_MAX),
+        members_tangle=_behind(group.members_tangle(epoch), group_limits.TIPS_MAX),
         text=text,
         old_secrets=tuple(view[one].key for one in old_keys),
     )
@@ -63,14 +63,14 @@ def draft_exclude(
     return ExcludeMember(
         group=group.group,
         excludes=tuple(Excluded(person, *feeds[person]) if full else Excluded(person) for person in named),
-        group_tangle=_behind(group.tangle, limits.GROUP_TIPS_MAX),
-        members_tangle=_behind(group.members_tangle(epoch), limits.GROUP_TIPS_MAX),
+        group_tangle=_behind(group.tangle, group_limits.TIPS_MAX),
+        members_tangle=_behind(group.members_tangle(epoch), group_limits.TIPS_MAX),
     )
 
 
 def draft_content(group: Group, kind: str, body: bytes) -> Content:
     """Something to say to the group."""
-    return Content(kind, body, group.group, _behind(group.tangle, limits.GROUP_TIPS_POST_MAX))
+    return Content(kind, body, group.group, _behind(group.tangle, group_limits.TIPS_POST_MAX))
 
 
 def _behind(tangle: Tangle[Said], most: int) -> Place:

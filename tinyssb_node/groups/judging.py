@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from tinyssb_node import limits
 from tinyssb_node.content.tangle import Tangle
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.epochs import NOBODY, Epoch, Exclusion, People, View
 from tinyssb_node.groups.messages import AddMember, ExcludeMember, Flaw, GroupMessage, Init, Said
 from tinyssb_node.ids import FeedId, MessageId
@@ -179,8 +179,8 @@ class Judge:
         message = said.message
         assert isinstance(message, Init)
         previous = self._epoch_tangle.previous(said.id)
-        if count > limits.GROUP_EPOCHS_BY_ONE_MAX:
-            return Flaw("R33", f"is more than the {limits.GROUP_EPOCHS_BY_ONE_MAX}th epoch of one member")
+        if count > group_limits.EPOCHS_BY_ONE_MAX:
+            return Flaw("R33", f"is more than the {group_limits.EPOCHS_BY_ONE_MAX}th epoch of one member")
         for one in previous:
             epoch = self._epochs.get(one)
             if epoch is None:

@@ -82,3 +82,32 @@ WAITING_MAX: Final = 4_096
 """Most messages that wait for a name or for their group's beginning: their places only, 200 bytes each."""
 BROKEN_MAX: Final = 256
 """Most entries of a group shown in its audit though they say nothing."""
+
+# --- What members do by themselves (docs/reference/groups.md, decision 0033) ------------------------------------------
+
+REPAIR_WAIT_US: Final = (60_000_000, 1_800_000_000)
+"""Shortest and longest random wait before one adds whom others forgot to add: an entry takes minutes on the air."""
+RESOLVE_WAIT_US: Final = (60_000_000, 1_800_000_000)
+"""The same before one makes the epoch that joins two forks (4.6). ssb-tribes2 waits 10 to 120 s, over the Internet."""
+COMPLETE_WAIT_US: Final = (3_600_000_000, 7_200_000_000)
+"""The same before one completes what somebody began who may be writing still: an exclusion is 16 packets on the air."""
+GUESS_WAIT_US: Final = (43_200_000_000, 86_400_000_000)
+"""The same before one adds whom an epoch seems to lack though something is missing that its maker knew: an exclusion on
+its way over slow air. It does come to that if who held it is gone for good."""
+GENERATIONS_MAX: Final = 8
+"""Feeds that one member begins in one epoch: a further one if what succeeded the epoch turned out not to count."""
+END_WAIT_US: Final = 3_600_000_000
+"""How long a feed of a superseded epoch stays open. Its author writes no more there; but what succeeded the epoch may
+turn out not to count while parts of the group meet again, and then he does."""
+READ_AT_ONCE: Final = 200
+"""Entries and packets that are read for groups in one turn of the node: some milliseconds on a Raspberry Pi."""
+WAITS_SAVE_US: Final = 600_000_000
+"""How often waits are written down while nothing else is: what a restart may add to a wait."""
+RETRY_US: Final = 3_600_000_000
+"""After which time something is tried again that could not be written: the set was full, or a feed."""
+TIPS_POST_MAX: Final = 4
+"""Predecessors that a message to a group names, 20 bytes each; the rest stay tips until somebody writes more."""
+TIPS_MAX: Final = 32
+"""Predecessors that a change of members or epochs names: what somebody made its author know has to be among them."""
+EPOCHS_BY_ONE_MAX: Final = 64
+"""Epochs by one member that count. One excludes a neighbour once; who goes on grinding keys only wears himself out."""

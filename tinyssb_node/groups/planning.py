@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.epochs import NOBODY, Exclusion, People
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.ids import FeedId, MessageId
@@ -88,10 +89,10 @@ class Purpose(StrEnum):
 
 _WAITS_US: Final = {
     Purpose.FINISH: (0, 0),
-    Purpose.REPAIR: limits.GROUP_REPAIR_WAIT_US,
-    Purpose.COMPLETE: limits.GROUP_COMPLETE_WAIT_US,
-    Purpose.RESOLVE: limits.GROUP_RESOLVE_WAIT_US,
-    Purpose.GUESS: limits.GROUP_GUESS_WAIT_US,
+    Purpose.REPAIR: group_limits.REPAIR_WAIT_US,
+    Purpose.COMPLETE: group_limits.COMPLETE_WAIT_US,
+    Purpose.RESOLVE: group_limits.RESOLVE_WAIT_US,
+    Purpose.GUESS: group_limits.GUESS_WAIT_US,
 }
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from tinyssb_node import limits
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.ids import MessageId
 from tinyssb_node.store.port import Store
 
@@ -55,7 +55,7 @@ class Waits:
         before = self._since_us.pop(root, {})
         if since_us:
             self._since_us[root] = dict(since_us)
-        old = self._saved_us is None or now_us - self._saved_us >= limits.GROUP_WAITS_SAVE_US
+        old = self._saved_us is None or now_us - self._saved_us >= group_limits.WAITS_SAVE_US
         if before.keys() != since_us.keys() or (since_us and old):
             self._save(now_us)
 
