@@ -29,3 +29,28 @@ GOAL_COUNT_MAX: Final = 2**31
 """Most messages that a goal names: more than a file has."""
 FEED_IDS_KEPT: Final = 1_024
 """Ids of feeds that are remembered, by owner and kind: each message of a feed asks for the same."""
+
+# --- Messages that entries carry --------------------------------------------------------------------------------------
+
+CARRIED_BATCH: Final = 1_024
+"""Appends of the store that are looked through in one transaction: 0.2 s if each carries a message."""
+CARRIED_BUSY_S: Final = 20.0
+"""Longest wait for another process that looks through the store, twice as long as for the database it waits for."""
+CARRIED_HEAD: Final = 8
+"""Bytes of content in which a list that carries a message names what it is: a tag of up to 4 bytes, and the word."""
+CARRIED_WAITING_MAX: Final = 16_384
+"""Entries of one feed whose messages wait for others, 3 MB of rows; what is beyond is refused."""
+LACKS_MAX: Final = 64
+"""Messages or tangles of which one has to come, that are remembered of a message that waits."""
+
+# --- The gateway -----------------------------------------------------------------------------------------------------
+
+GATEWAY_PEERS_MAX: Final = 16
+"""Nodes that may call the gateway of PZP, and that it calls, at a time: 32 filters of each are 2 MB."""
+GATEWAY_LOOK_S: Final = 1.0
+"""Seconds between two looks of the gateway for what came by entries or from commands; each takes 1 ms."""
+GATEWAY_COLLECT_S: Final = 60.0
+"""Seconds between two looks of the gateway for whether there are more messages than its budget."""
+GATEWAY_FULL_PERMILLE: Final = 900
+"""Of the budget; with more than that the gateway takes no tangles that it has nothing of. Less than all, or what was
+collected would be fetched again."""
