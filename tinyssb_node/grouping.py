@@ -103,6 +103,8 @@ class Grouping:
         if not self._source.read_all:
             self.next_us = now_us
             return
+        for root in sorted(self._changed - self.book.groups.keys()):
+            self._fetch_unread(pen, root)
         for root in self._looking_at(now_us):
             self.problems.pop(root, None)
             try:
@@ -178,6 +180,21 @@ class Grouping:
             until = wish.cease.get(place)
             done = place in wish.cease and (until is None or self._frontier(feed) >= until)
             pen.want(feed, wanted=not done and not left)
+        if not left:
+            self._fetch_unread(pen, root)
+
+    def _fetch_unread(self, pen: Pen, root: MessageId) -> None:
+        """Want the feeds of epochs that we have the key of, and are not known to be in: their first messages, or what
+        our addition follows, are lacking. If they ended before we came, they have left the set, and nobody brings them
+        unless asked."""
+        held = self.book.groups.get(root)
+        view = None if held is None else held.group.view
+        read = set() if view is None else {view[init].key for init in view.of(self._keys.main)}
+        for key in self.book.keys_of(root):
+            for person in sorted(self.book.people_of(root)) if key not in read else ():
+                feed = self.book.feed_of(person, key)
+                if feed is not None and not self._replica.is_closed(feed):
+                    pen.want(feed, wanted=True)
 
     def _frontier(self, feed: FeedId) -> int:
         return self._replica.frontier(feed) if self._replica.holds(feed) else 0
