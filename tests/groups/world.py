@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from random import Random
 
 from tinyssb_node import limits
 from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude, draft_first, draft_init
@@ -160,7 +161,9 @@ class Member:
             self.since = dict(found.since_us)
             if not found.steps or most <= 0:
                 return found.wake_us
+            before = len(self.world.all)
             self.do(found.steps[:most])
+            self.world.unasked.update(dict.fromkeys(list(self.world.all)[before:], frozenset(self.held)))
             most -= len(found.steps)
 
 
@@ -170,6 +173,8 @@ class World:
     def __init__(self, names: str = "") -> None:
         self.all: dict[MessageId, Said] = {}
         self.members: dict[str, Member] = {}
+        self.unasked: dict[MessageId, frozenset[MessageId]] = {}
+        """What was written because a plan asked for it, and all that its author held when he had done so."""
         self._count = 0
         for name in names:
             self.member(name)
@@ -196,6 +201,19 @@ class World:
         union = {id_: each for name in names for id_, each in self[name].held.items()}
         for name in names:
             self[name].receive(union.values())
+
+    def meet_briefly(self, chance: Random, *names: str) -> None:
+        """Let these exchange some of what they hold: of each feed nothing, the beginning of what is new, or all."""
+        union = {id_ for name in names for id_ in self[name].held}
+        offered = [each for id_, each in self.all.items() if id_ in union]
+        for name in names:
+            new: dict[tuple[FeedId, EpochKey | None], list[Said]] = {}
+            for each in offered:
+                if each.id not in self[name].held:
+                    new.setdefault((each.author, each.key), []).append(each)
+            came = [each for feed in new.values() for each in feed[: chance.choice([0, 1, 2, len(feed)])]]
+            chance.shuffle(came)
+            self[name].receive(came)
 
     def settle(self, start_us: int = 0, gone: Iterable[str] = ()) -> int:
         """All but who is *gone* meet and act until nobody has anything to do. Returns when that was."""

@@ -188,7 +188,9 @@ def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
     found = []
     for init, epoch in group.view.epochs.items():
         people = _known_lacking(group, init, me)
-        mine = people & epoch.due if epoch.creator == me else NOBODY
+        mine = NOBODY
+        if epoch.creator == me:
+            mine = (people or _remaining(group, init, me)) & epoch.due
         if epoch.creator == me and not epoch.previous and not epoch.members:
             mine |= {me}
         if me in epoch.members:
@@ -204,17 +206,23 @@ def _repairs(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
 
 
 def _told(group: Group, init: MessageId) -> bool:
-    """Whether all is here that an epoch's maker knew, so that one can tell whom he excluded.
+    """Whether all is here that the makers of an epoch and of those before it knew: one can tell whom they excluded.
 
     Entries of different feeds come in any order: the init of an epoch, and additions to it, may be here long before the
     exclusion that led to it. And whoever adds people to an epoch is taken to know what its maker knew.
     """
-    return init in group.tangle
+    return all(one in group.tangle for one in group.view.chain(init))
 
 
 def _known_lacking(group: Group, init: MessageId, me: FeedId) -> People:
     """Who lacks in an epoch, if one can tell."""
     return _lacking(group, init, me) if _told(group, init) else NOBODY
+
+
+def _remaining(group: Group, init: MessageId, me: FeedId) -> People:
+    """Who lacks in an epoch that *me* made, and is in all those before it: they remain, whatever is missing."""
+    before = [group.view[one].members for one in group.view[init].previous]
+    return _lacking(group, init, me).intersection(*before) if before else NOBODY
 
 
 def _lacking(group: Group, init: MessageId, me: FeedId) -> People:
