@@ -1,6 +1,7 @@
 """Commands that read what people say, on a real store, without a daemon."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import wcwidth
 from tests.cli.talkers import ANA, BOB, CYD, EVE, Talkers, make_talkers
 from tests.daemon.processes import tinyssb
 from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.store.sqlite import SqliteStore
 
 
 @pytest.fixture(scope="module")
@@ -216,3 +218,17 @@ def test_an_index_that_was_lost_is_made_anew_and_said(own: Talkers) -> None:
     (own.folder / "content.sqlite").unlink()
     ended = tinyssb(own.folder, "chat")
     assert (ended.stdout.decode(), ended.stderr) == (shown, b"")
+
+
+def test_the_chat_says_whose_feed_is_forked(own: Talkers) -> None:
+    store = SqliteStore.open(own.folder / "store.sqlite")
+    for name, seq in ((BOB, 2), (ANA, 3)):
+        record = next(record for record in store.feeds() if record.feed == own.people[name].feed)
+        store.put_feed(replace(record, forked_at=seq))
+    store.commit(0)
+    store.close()
+    *_, one, other = said(own, "chat").splitlines()
+    told = {one, other}
+    assert "Your feed is forked at entry 3, and nothing new of it is taken: `tinyssb forks`." in told
+    assert any(line.startswith("The feed of ") and own.feed(BOB)[:8] in line for line in told)
+    assert "forked" not in said(own, "chat", "--json")

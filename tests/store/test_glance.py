@@ -66,3 +66,10 @@ def test_what_is_no_store_is_refused(tmp_path):
     (tmp_path / "other.sqlite").write_bytes(b"other" * 300)
     with pytest.raises(StoreDamagedError):
         Glance.open(tmp_path / "other.sqlite")
+
+
+def test_forked_feeds_are_seen(store, glance):
+    store.put_feed(feed_record(BOB))
+    store.put_feed(feed_record(ANA, forked_at=3))
+    store.commit(1)
+    assert glance.forked() == {ANA: 3}

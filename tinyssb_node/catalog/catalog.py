@@ -28,7 +28,7 @@ from tinyssb_node.catalog.errors import (
 from tinyssb_node.catalog.people import People
 from tinyssb_node.catalog.schema import Found
 from tinyssb_node.errors import LocalError
-from tinyssb_node.ids import MessageId
+from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.store.glance import Glance
 
 if TYPE_CHECKING:
@@ -119,6 +119,10 @@ class Catalog(Asking):
         rebuilt, self._rebuilt = self._rebuilt, None
         behind = self.behind() if self._stopped is not None else 0
         return CaughtUp(done=done, behind=behind, rebuilt=rebuilt, stopped=self._stopped if behind else None)
+
+    def forked(self) -> dict[FeedId, int]:
+        """The forked feeds, and at which entry each is. Raises StoreDamagedError, StoreFailedError."""
+        return self._glance.forked()
 
     def content(self, id_: MessageId) -> bytes | None:
         """The whole content of a message, opened if it was sealed for us; None if not all of it is here.

@@ -21,6 +21,7 @@ from tinyssb_node.daemon.protocol import Reply, Request, parse_reply, serialize_
 from tinyssb_node.errors import ContentTooLongError
 
 if TYPE_CHECKING:
+    from tinyssb_node.daemon.forkdesk import ForkRow
     from tinyssb_node.daemon.grouprows import (
         GroupAuditRow,
         GroupCostRow,
@@ -153,6 +154,10 @@ class Client:
     def feeds(self) -> Listing[FeedRow]:
         """The feeds of the node's set."""
         return Listing(self._stream("feeds", **self._scope))
+
+    def forks(self) -> Listing[ForkRow]:
+        """The forks that the node has proofs of."""
+        return Listing(self._stream("forks", **self._scope))
 
     def log(
         self, feed: str, *, first: int | None = None, last: int | None = None, follow: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,22 @@ def opened(arguments: argparse.Namespace) -> Iterator[Talk]:
                 file=sys.stderr,
             )
         yield talk
+
+
+def names_shown(arguments: argparse.Namespace) -> Callable[[str], str]:
+    """What everybody is called, by 64 digits, safe to show; without the catalog, the beginning of a feed id."""
+    from tinyssb_node.catalog.errors import CatalogFailedError
+    from tinyssb_node.cli.people import SHORT_FEED
+    from tinyssb_node.cli.talk import Talk
+    from tinyssb_node.ids import FeedId
+
+    try:
+        with Talk.at_home(arguments.home, arguments.network) as talk:
+            talk.catch_up()
+            names = talk.names()
+    except CatalogFailedError:
+        return lambda feed: feed[:SHORT_FEED]
+    return lambda feed: names.shown(FeedId.from_hex(feed))
 
 
 def _say_progress(done: int, total: int) -> None:

@@ -12,6 +12,7 @@ from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.arguments import Arguments
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.config import find_network
+from tinyssb_node.daemon.forkdesk import send_forks
 from tinyssb_node.daemon.grouprows import GROUP_COMMANDS
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.daemon.naming import find_feed
@@ -99,6 +100,7 @@ class Desk:
             "publish": self._publish,
             "sure": self._sure,
             "feeds": self._feeds,
+            "forks": self._forks,
             "log": self._log,
             "show": self._show,
             "follow": self._follow,
@@ -211,6 +213,11 @@ class Desk:
             }
             await client.send(row)
         return {"count": len(records)}
+
+    async def _forks(self, arguments: Arguments, client: Client) -> CountRow:
+        place = self._place(arguments)
+        arguments.end()
+        return {"count": await send_forks(place, self._node(place).feeds(), client.send)}
 
     async def _log(self, arguments: Arguments, client: Client) -> CountRow:
         place = self._place(arguments)

@@ -56,6 +56,12 @@ _EXITS: dict[type[errors.LocalError], Exit] = {
     errors.OptionError: Exit.CONFIG,
     errors.ScenarioFileError: Exit.CONFIG,
 }
+_HINTS: dict[type[errors.LocalError], str] = {
+    errors.FeedForkedError: (
+        "`tinyssb forks` shows both entries, docs/reference/forks.md how to go on with a new identity."
+    ),
+}
+"""What to do next, of errors of the layers that know no commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,4 +86,5 @@ def explain(error: errors.LocalError) -> Explanation:
     exit_code = _EXITS.get(type(error), EXITS[code])
     text = str(error) or type(error).__name__
     text = text[:1].upper() + text[1:]
-    return Explanation(code, text if text.endswith((".", "!", "?")) else text + ".", "", exit_code)
+    hint = _HINTS.get(type(error), "")
+    return Explanation(code, text if text.endswith((".", "!", "?")) else text + ".", hint, exit_code)

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.clock import Clock, ClockWatch
+from tinyssb_node.daemon.forkdesk import date_forks
 from tinyssb_node.daemon.logs import EventLines, Logger
 from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.ports import Port
@@ -157,6 +158,8 @@ class Runtime:
         try:
             result, owned = deed(self.networks, now_us)
             # The first place is charged for everybody's airtime: a charge in vain is safe, a packet uncharged is not.
+            for name, effects in owned:
+                date_forks(self._places[name].store, effects, self._clock.wall_us())
             for name, place in self._places.items():
                 place.store.commit(self._clock.wall_us())
                 committed.add(name)

@@ -74,3 +74,11 @@ class Glance:
                 (limits.DMX_SIZE + 1, bytes([EntryType.CHILD_OF])),
             ).fetchall()
         return [Glimpse(FeedId(feed), seq, bool(own), bool(wanted)) for feed, seq, own, wanted in rows]
+
+    def forked(self) -> dict[FeedId, int]:
+        """The forked feeds, and at which entry each is. Raises StoreDamagedError, StoreFailedError."""
+        with store_faults(self._path, "reading"):
+            rows = self._connection.execute(
+                "SELECT feed, forked_at FROM feeds WHERE forked_at IS NOT NULL"
+            ).fetchall()
+        return {FeedId(feed): seq for feed, seq in rows}

@@ -14,6 +14,7 @@ MODULES: Final = {
     "publish": ("publish",),
     "attach": ("attach", "fetch"),
     "feeds": ("feeds", "log", "show", "follow", "unfollow", "goset"),
+    "forks": ("forks",),
     "chat": ("chat",),
     "group": ("group",),
     "thread": ("thread",),

@@ -97,9 +97,19 @@ def read(arguments: argparse.Namespace) -> int:
             print("Nothing was said yet; `tinyssb chat say` says something.")
         for row in [*rows, *reversed(waiting)]:
             _show(lines, row)
+        if not arguments.json:
+            _tell_forks(talk, names, [*rows, *waiting])
         if arguments.follow:
             _follow(talk, where, people, max((row.placed or 0 for row in rows), default=0), lines)
     return 0
+
+
+def _tell_forks(talk: Talk, names: Names, rows: Sequence[MessageRow]) -> None:
+    """Say which of those who wrote *rows* are heard no more, and why."""
+    forked = talk.catalog.forked()
+    for feed in sorted({row.feed for row in rows} & forked.keys()):
+        whose = "Your feed" if names.is_own(feed) else f"The feed of {names.shown(feed)}"
+        print(f"{whose} is forked at entry {forked[feed]}, and nothing new of it is taken: `tinyssb forks`.")
 
 
 def _read_group(arguments: argparse.Namespace) -> int:

@@ -91,6 +91,8 @@ def feeds(arguments: argparse.Namespace) -> int:
     else:
         listed = [(row["feed"][:SHORT_ID], row["seq"], row["dialect"], _feed_state(row)) for row in rows]
         print(table(("FEED", "ENTRIES", "DIALECT", "STATE"), listed))
+        if any(row["forked_at"] is not None for row in rows):
+            print("\nWhat a forked feed is, and which they are: `tinyssb forks`.")
     return 0
 
 
@@ -119,7 +121,7 @@ def follow(arguments: argparse.Namespace) -> int:
     """Follow a feed."""
     from tinyssb_node.cli.client import Client
 
-    feed = _feed_named(arguments)
+    feed = feed_named(arguments)
     with Client.at_home(arguments.home, arguments.network) as node:
         row = node.follow(feed)
     return _say_followed(arguments, row, "Now following", "Already following")
@@ -129,7 +131,7 @@ def unfollow(arguments: argparse.Namespace) -> int:
     """Stop following a feed."""
     from tinyssb_node.cli.client import Client
 
-    feed = _feed_named(arguments)
+    feed = feed_named(arguments)
     with Client.at_home(arguments.home, arguments.network) as node:
         row = node.unfollow(feed)
     return _say_followed(arguments, row, "No longer following", "Was not following")
@@ -149,7 +151,7 @@ def goset(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _feed_named(arguments: argparse.Namespace) -> str:
+def feed_named(arguments: argparse.Namespace) -> str:
     """The feed that is meant: digits are as they are, since a feed may be new; anything else is somebody's name.
 
     Raises UnknownPersonError, AmbiguousPersonError.
@@ -178,7 +180,7 @@ def _feed_state(row: FeedRow) -> str:
     if row["own"]:
         words.append("own")
     if row["forked_at"] is not None:
-        words.append(f"forked at {row['forked_at']}")
+        words.append(f"forked at entry {row['forked_at']}, frozen")
     if not row["wanted"]:
         words.append("not followed")
     if row["child"]:

@@ -102,7 +102,7 @@ def status(arguments: argparse.Namespace) -> int:
                 ("running", f"{duration(row['uptime_us'])} (start {row['boot']}, process {row['pid']})"),
                 ("writing", row["read_only"] or _writing(row.get("waiting"))),
                 ("feeds", f"{row['feeds']} with {row['entries']:,} entries"),
-                ("forked feeds", row["forked"]),
+                ("forked feeds", f"{row['forked']} (see `tinyssb forks`)" if row["forked"] else 0),
                 ("faces up", row["faces"]),
                 *((f"face {end['spec']}", end["problem"] or "open") for end in row["endpoints"]),
                 *((f"network {one['name']}", _holdings(one)) for one in row["networks"][1:]),

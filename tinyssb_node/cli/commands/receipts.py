@@ -49,18 +49,19 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 def receipts(arguments: argparse.Namespace) -> int:
     """List receipts, or show those of one entry."""
     from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.talking import names_shown
 
     with Client.at_home(arguments.home, arguments.network) as node:
         if arguments.message is not None:
             row = _find(node, arguments.message)
-            print(json.dumps(row) if arguments.json else _page(row, _names(arguments)))
+            print(json.dumps(row) if arguments.json else _page(row, names_shown(arguments)))
             return 0
         rows = list(node.receipts(last=arguments.limit))
     if arguments.json:
         for row in rows:
             print(json.dumps(row))
     else:
-        print(_table(rows, _names(arguments)))
+        print(_table(rows, names_shown(arguments)))
     return 0
 
 
@@ -82,22 +83,6 @@ def _find(node: Client, name: str) -> ReceiptRow:
         "This node has written no such entry, or it only acknowledges others.",
         "`tinyssb receipts` lists them; `tinyssb log me` shows all entries.",
     )
-
-
-def _names(arguments: argparse.Namespace) -> Callable[[str], str]:
-    """What everybody is called, safe to show; without the catalog, the beginning of a feed id."""
-    from tinyssb_node.catalog.errors import CatalogFailedError
-    from tinyssb_node.cli.people import SHORT_FEED
-    from tinyssb_node.cli.talk import Talk
-    from tinyssb_node.ids import FeedId
-
-    try:
-        with Talk.at_home(arguments.home, arguments.network) as talk:
-            talk.catch_up()
-            names = talk.names()
-    except CatalogFailedError:
-        return lambda feed: feed[:SHORT_FEED]
-    return lambda feed: names.shown(FeedId.from_hex(feed))
 
 
 def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
