@@ -64,13 +64,25 @@ def draft_exclude(
         group=group.group,
         excludes=tuple(Excluded(person, *feeds[person]) if full else Excluded(person) for person in named),
         group_tangle=_behind(group.tangle, group_limits.TIPS_MAX),
-        members_tangle=_behind(group.members_tangle(epoch), group_limits.TIPS_MAX),
+        members_tangle=_behind_known(group, epoch),
     )
 
 
 def draft_content(group: Group, kind: str, body: bytes) -> Content:
     """Something to say to the group."""
     return Content(kind, body, group.group, _behind(group.tangle, group_limits.TIPS_POST_MAX))
+
+
+def _behind_known(group: Group, epoch: MessageId) -> Place:
+    """Behind what changed an epoch's members last, as far as all is here that its authors knew.
+
+    Whoever names more is taken to know what they knew, such as an exclusion that he has not heard of.
+    """
+    tangle = group.members_tangle(epoch)
+    known = [id_ for id_ in tangle if id_ in group.tangle]
+    passed = {previous for id_ in known for previous in tangle.previous(id_)}
+    tips = [id_ for id_ in known if id_ not in passed] or [epoch]
+    return Place(epoch, tuple(sorted(tips)[: group_limits.TIPS_MAX]))
 
 
 def _behind(tangle: Tangle[Said], most: int) -> Place:
