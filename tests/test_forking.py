@@ -130,6 +130,15 @@ def test_who_finds_a_fork_says_both_entries_on_every_face() -> None:
     assert set(bench.take(PacketKind.ENTRY)) == proof
 
 
+def test_a_fork_further_back_is_said_at_once_too() -> None:
+    bench, _ = knowing(at=3)
+    bench.take()
+    ours, theirs = branch(3, 5, b"a"), branch(2, 2, b"early")
+    bench.hear(theirs[1].packet)
+    assert set(bench.take(PacketKind.ENTRY)) == {ours[1].packet, theirs[1].packet}
+    assert [event.seq for event in bench.seen(ForkFound)] == [3, 2]
+
+
 def test_neither_branch_is_given_but_for_what_proves_the_fork() -> None:
     bench, proof = knowing()
     bench.pass_time(limits.FORK_TELL_US)

@@ -81,7 +81,9 @@ class Forking:
     # --- telling
 
     def found(self, lines: Iterable[Line], feed: FeedId, now_us: int) -> None:
-        """*feed* turned out to be forked: say so on all *lines*."""
+        """*feed* turned out to be forked, or to be forked further back: say so on all *lines*."""
+        for told in self._told.values():
+            told.pop(feed, None)
         self._doubts.pop(feed, None)
         self._rests.pop(feed, None)
         if self._search is not None and self._search.feed == feed:
