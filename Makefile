@@ -9,11 +9,11 @@ DEMO_SECONDS ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-gossip bench-sink torture search-groups deb clean
+.PHONY: help demo test lint format bench bench-gossip bench-sink torture search-groups search-groups-live deb clean
 
 help:  ## list these targets
 	@echo "tinySSB node: what you can type here"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo:  ## five nodes on a modelled LoRa channel, Spark and a live page (DEMO_SECONDS=90 ends by itself)
 	@$(SETUP) demo java
@@ -54,6 +54,10 @@ torture:  ## 1,000 kills, 10,000 faults and power cuts; under an hour (ARGS="fau
 search-groups:  ## 1,000 groups that fall to pieces and come together; two minutes (ARGS="--seeds 50" for some)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.groups.search $(ARGS)
+
+search-groups-live:  ## the same on 1,000 groups of real nodes, simulated; half an hour (ARGS="--seeds 50" for some)
+	@$(SETUP) dev
+	@$(PYTHON) -m tests.groups.live $(ARGS)
 
 deb:  ## a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine than this)
 	@DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh
