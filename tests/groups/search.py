@@ -187,15 +187,17 @@ def check(played: Played) -> None:
 
 def _check_unasked(world: World, group: Group) -> None:
     """Nobody is taken on again by somebody whom nobody asked to, and who had not heard of the exclusion."""
-    view = group.view
     messages = {id_: said.message for id_, said in world.all.items()}
-    for id_, held in world.unasked.items():
-        message = messages[id_]
-        if isinstance(message, AddMember) and id_ in group:
-            unheard = [one for one in view.exclusions.values() if one.people & {*message.people}]
-            unheard = [one for one in unheard if one.id not in held]
-            known = followed(messages, id_) if unheard else set()
-            assert not any(one.id in known for one in unheard), "somebody was taken on again unawares"
+    added = {
+        id_: {*one.people} for id_, one in messages.items() if isinstance(one, AddMember) and id_ in group
+    }
+    for id_ in added.keys() & world.unasked.keys():
+        for one in group.view.exclusions.values():
+            again = added[id_] & one.people
+            if again and one.id not in world.unasked[id_] and one.id in followed(messages, id_):
+                asked = [other for other in added.keys() - world.unasked.keys() if added[other] & again]
+                known = any(one.id in followed(messages, other) for other in asked)
+                assert known, "somebody was taken on again unawares"
 
 
 def _unheard(played: Played, flaw: Flaw) -> bool:
