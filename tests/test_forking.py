@@ -172,6 +172,16 @@ def test_a_new_neighbour_is_told_at_once() -> None:
     assert set(bench.take(PacketKind.ENTRY)) == proof
 
 
+def test_a_neighbour_who_comes_back_is_told_at_once() -> None:
+    bench, proof = knowing()
+    face = bench.node.faces()[0].name
+    bench.perform(bench.node.face_down(face, "gone", bench.now_us))
+    bench.up(face, stream_profile())
+    bench.take()
+    bench.hear(want(bench, 6), face)
+    assert set(bench.take(PacketKind.ENTRY)) == proof
+
+
 def test_after_a_restart_it_is_still_told() -> None:
     bench, proof = knowing()
     bench = Bench(store=bench.store)
@@ -237,9 +247,24 @@ def test_a_search_ends_with_its_face() -> None:
     begin_search(bench)
     face = bench.node.faces()[0].name
     bench.perform(bench.node.face_down(face, "gone", bench.now_us))
+    before = len(asked(bench))
     bench.up(face, radio_profile())
     bench.pass_time(HOUR_US)
-    assert asked(bench)[-1] == 6
+    assert asked(bench)[before:] == [6]
+
+
+def test_what_is_common_is_not_asked_for_again() -> None:
+    feed = branch(15, 20, b"a")
+    bench = Bench(store=holding(feed))
+    claims_more(bench, 10)
+    while asked(bench)[-1] > 14:
+        bench.hear(want(bench, 900))
+        bench.pass_time(MINUTE_US // 60)
+    at = asked(bench)[-1]
+    bench.hear(feed[at - 1].packet)
+    said = len(bench.seen(WantSeen))
+    bench.pass_time(MINUTE_US)
+    assert [seen.seqs[0] for seen in bench.seen(WantSeen)[said:]][0] == at + 1
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
