@@ -264,7 +264,7 @@ def test_what_is_common_is_not_asked_for_again() -> None:
     bench.hear(feed[at - 1].packet)
     said = len(bench.seen(WantSeen))
     bench.pass_time(MINUTE_US)
-    assert [seen.seqs[0] for seen in bench.seen(WantSeen)[said:]][0] == at + 1
+    assert next(seen.seqs[0] for seen in bench.seen(WantSeen)[said:]) == at + 1
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
