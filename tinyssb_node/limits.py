@@ -80,6 +80,10 @@ INSISTING_MAX: Final = 8
 """Further claims that repeat an unanswered question: with others' still fewer than the 15 that a deployed pub keeps."""
 SET_MAX: Final = 255
 """Most feed ids in a set: a CLAIM counts in one byte (spec 3.6.1)."""
+IN_VAIN_PACKETS: Final = 4
+"""Useless packets on the air to which we give way before we ask as if we answered: who chatters must not silence us."""
+IN_VAIN_HASTE: Final = 0.25
+"""How much shorter all waits for silence are then: between the packets of somebody who leaves little."""
 WANTS_READ: Final = 256
 """WANTs remembered as they were read: a second's worth from a crowd."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE

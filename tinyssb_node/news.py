@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from tinyssb_node.acknowledging import Acknowledging
+from tinyssb_node.admission import Admission
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.packets import Claim, Sketch
 from tinyssb_node.effects import Effect
@@ -33,8 +34,9 @@ class News:
         groups: GroupHost,
         refusals: Refusals,
         lines: Mapping[FaceName, Line],
+        admission: Admission | None,
     ) -> None:
-        """*lines* are those that are up at any moment."""
+        """*lines* are those that are up at any moment. *admission* None lets in whatever is named."""
         self._replica = replica
         self._gossip = gossip
         self._sets = sets
@@ -44,19 +46,37 @@ class News:
         self._groups = groups
         self._refusals = refusals
         self._lines = lines
+        self._admission = admission
 
     # --- the set
 
-    def learn(self, line: Line, feeds: Sequence[FeedId], now_us: int, effects: list[Effect]) -> None:
-        """A face named feed ids: take them into the set."""
+    def learn(self, line: Line, feeds: Sequence[FeedId], now_us: int, effects: list[Effect]) -> bool:
+        """A face named feed ids: take them into the set. False if one of them is not let in now."""
+        welcome = True
         for feed in feeds:
             if feed in self._replica.goset:
+                continue
+            if (rule := self._refusal(feed, line, now_us)) is not None:
+                self._refusals.refuse(rule, line.name)
+                welcome = False
                 continue
             events = self._replica.add_feed(feed, line.name)
             if not events:
                 self._refusals.refuse("read_only" if self._replica.read_only else "set", line.name)
                 continue
             self._grew(feed, events, line, now_us, effects)
+        if not welcome:
+            line.heard_in_vain()
+        return welcome
+
+    def _refusal(self, feed: FeedId, line: Line, now_us: int) -> str | None:
+        """By which rule *feed*, which *line* names, is not let in now."""
+        replica = self._replica
+        # What left the set comes back: it is here, and was let in before.
+        if self._admission is None or feed in replica.retired or replica.goset.full or replica.read_only:
+            return None
+        asked = self._sets.awaits(line, feed)
+        return self._admission.refusal(feed, line.name, len(replica.goset), now_us, asked=asked)
 
     def follow(self, feed: FeedId, now_us: int, effects: list[Effect]) -> None:
         """Take *feed* into the set, if it is not there, and want it. Raises SetFullError, NodeReadOnlyError."""
@@ -126,6 +146,8 @@ class News:
     def note(self, events: Sequence[Event], packet: bytes | None, now_us: int) -> None:
         """Something of others was appended, *packet* first if it is given: who holds what now, and what do we owe."""
         self._receipts.appended(events, packet, now_us)
+        if self._admission is not None:
+            self._admission.appended(events)
         self._acknowledging.appended(events, now_us)
         self._leaving.appended(events, now_us)
         self._groups.appended(events, now_us)
@@ -173,6 +195,8 @@ class News:
         published = self._replica.publish(key, content, type_)
         effects += published
         self._leaving.appended(published, now_us)
+        if self._admission is not None:
+            self._admission.appended(published)
         for line in self._lines.values():
             self._gossip.push(line, published, now_us)
         self._groups.appended(published, now_us)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.acknowledging import Acknowledging
+from tinyssb_node.admission import Admission
 from tinyssb_node.certainty import Certainty, TipUncertainError, Waiting
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, chunk_hash
@@ -62,6 +63,7 @@ class Node:
         acknowledge_permille: int = 0,
         certainty: Certainty | None = None,
         groups: MakeGroups | None = None,
+        admission: Admission | None = None,
     ) -> None:
         """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
 
@@ -69,7 +71,8 @@ class Node:
         airtime where other networks have them too. *verify* says whether an entry that came is signed; the simulator's
         remembers what it was asked before. *acknowledge_permille* is the share of airtime that all acknowledgements in
         the mesh may take; 0: we write none. *groups* makes what takes part in private groups; None: nothing does.
-        *certainty* is what is known of the end of our own feed; None: that it is here.
+        *certainty* is what is known of the end of our own feed; None: that it is here. *admission* says which ids that
+        peers name come into the set; None: all, while there is room.
 
         May write to the store (our own feed, the first time): commit before anything else. Raises SetFullError if there
         is no room for our own feed.
@@ -94,6 +97,9 @@ class Node:
         )
         self._groups = GroupHost(groups, self._replica, store)
         self._leaving = Leaving(self._replica, entropy)
+        self._admission = admission
+        if admission is not None:
+            admission.begin(store)
         self._news = News(
             self._replica,
             self._gossip,
@@ -104,6 +110,7 @@ class Node:
             self._groups,
             self._refusals,
             self._lines,
+            admission,
         )
         self._vectors = Vectors(network, self._replica, self._gossip, self._sets, self._leaving, self._news)
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
@@ -136,6 +143,8 @@ class Node:
         line.close(now_us)
         self._gossip.face_down(face)
         self._sets.face_down(face)
+        if self._admission is not None:
+            self._admission.face_down(face)
         self._taken.face_down(face)
         self._certainty.face_down(face)
         effects: list[Effect] = [*self._refusals.due(now_us), FaceDown(face=face, reason=reason)]

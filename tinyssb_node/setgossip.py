@@ -100,6 +100,11 @@ class SetGossip:
     def _salt(self) -> bytes:
         return int(self._entropy.random() * 2**32).to_bytes(limits.SALT_SIZE, "big")
 
+    def awaits(self, line: Line, feed: FeedId) -> bool:
+        """True if a neighbour on *line* showed that it has *feed*, and we asked for it."""
+        exchange = self._exchanges.get(line.name)
+        return exchange is not None and exchange.awaits(feed)
+
     # --- adverts
 
     def build(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
@@ -138,8 +143,9 @@ class SetGossip:
 
     # --- what is heard; the ids it names are in our set already, where they could be added
 
-    def heard_claim(self, line: Line, claim: Claim, now_us: int) -> list[Effect]:
-        """Somebody summarises a region of its set."""
+    def heard_claim(self, line: Line, claim: Claim, now_us: int, *, welcome: bool = True) -> list[Effect]:
+        """Somebody summarises a region of its set. On the air what names ids that are not *welcome* now is left
+        unanswered: whoever makes them up would have us spend our airtime."""
         goset = self._replica.goset
         effects: list[Effect] = [self._claim_seen(Direction.RX, line, claim)]
         agrees = claims.agrees(goset, claim)
@@ -147,7 +153,7 @@ class SetGossip:
             line.agreed(PacketKind.CLAIM)
             return effects
         if line.name in self._exchanges:
-            return effects + self._answer_classic(line, claim, now_us)
+            return effects + self._answer_classic(line, claim, now_us) if welcome else effects
         names = self._unnamed(line, claim, now_us)
         repairs: list[Claim] = [claims.claim_of([feed]) for feed in names]
         if not agrees:
@@ -159,10 +165,12 @@ class SetGossip:
             line.claim_timer.disagree(now_us)
         return effects + self._claim_once(line, repairs, now_us)
 
-    def heard_novelty(self, line: Line, novelty: Novelty, now_us: int) -> list[Effect]:
-        """Somebody tells of one id."""
+    def heard_novelty(
+        self, line: Line, novelty: Novelty, now_us: int, *, welcome: bool = True
+    ) -> list[Effect]:
+        """Somebody tells of one id; see ``heard_claim``."""
         seen = NoveltySeen(direction=Direction.RX, face=line.name, feed=novelty.feed)
-        if line.name not in self._exchanges:
+        if line.name not in self._exchanges or not welcome:
             return [seen]
         return [seen, *self._answer_classic(line, novelty, now_us)]
 

@@ -36,6 +36,8 @@ class Taken:
         if finding.reason == ORPHANS_FULL:
             self._refusals.refuse("orphans", line.name)
         useless = verdict is Verdict.INVALID or verdict is Verdict.NOT_OURS
+        if useless:
+            line.heard_in_vain()
         if useless and not self._junk_meters[line.name].allow(now_us):
             self._refusals.refuse("rate", line.name)
             return None

@@ -97,13 +97,13 @@ class Vectors:
             if claim.count > len(named):
                 # Bounds of many are named by whoever did not hear yet that they have left: that brings nothing back.
                 named = tuple(feed for feed in named if feed not in self._replica.retired)
-            self._news.learn(line, named, now_us, effects)
+            welcome = self._news.learn(line, named, now_us, effects)
             self._news.let_go(line, claim, now_us, effects)
-            effects += self._sets.heard_claim(line, claim, now_us)
+            effects += self._sets.heard_claim(line, claim, now_us, welcome=welcome)
         elif kind is PacketKind.NOVELTY:
             novelty = parse_novelty(packet)
-            self._news.learn(line, (novelty.feed,), now_us, effects)
-            effects += self._sets.heard_novelty(line, novelty, now_us)
+            welcome = self._news.learn(line, (novelty.feed,), now_us, effects)
+            effects += self._sets.heard_novelty(line, novelty, now_us, welcome=welcome)
         elif kind is PacketKind.SKETCH:
             sketch = parse_sketch(packet)
             self._news.let_go(line, sketch, now_us, effects)

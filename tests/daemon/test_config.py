@@ -8,6 +8,7 @@ import pytest
 
 from tests.docs import pages
 from tinyssb_node import limits
+from tinyssb_node.admission import Admit
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.config import (
     DEFAULT_FACES,
@@ -64,6 +65,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         format = "json"
         [control]
         socket = "/run/tinyssb/sock"
+        [set]
+        admit = "known"
+        ids_per_hour = 99
         [web]
         enabled = true
         listen = "[::]:80"
@@ -84,6 +88,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "log_format": LogFormat.JSON,
         "acknowledge_enabled": False,
         "control_socket": Path("/run/tinyssb/sock"),
+        "set_admit": Admit.KNOWN,
+        "set_ids_per_hour": 99,
         "web_enabled": True,
         "web_listen": ("::", 80),
         "web_token_file": Path("/etc/token"),

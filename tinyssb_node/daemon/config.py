@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from tinyssb_node import limits
+from tinyssb_node.admission import Admit
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.home import CONTROL_SOCKET, Home
 from tinyssb_node.daemon.problems import Exit, ProblemError, UnknownNetworkError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.replication import limits as set_limits
 
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
 """What a fresh node listens on: the multicast group all tinySSB programs use."""
@@ -75,6 +77,10 @@ class Config:
     """Address and port of the web page."""
     web_token_file: Path
     """Where the token of the web page is, if there is one."""
+    set_admit: Admit
+    """Whose feed ids come into the sets when peers name them."""
+    set_ids_per_hour: int
+    """How many of them each face may bring an hour, once there are more than a few."""
 
     def find_network(self, name: str) -> tuple[NetworkName, Network]:
         """The network called *name*. Raises UnknownNetworkError."""
@@ -215,6 +221,8 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         web_listen=_listen(reader),
         web_token_file=home.root
         / Path(reader.text("web.token_file", WEB_TOKEN, "it takes a path")).expanduser(),
+        set_admit=reader.choice("set.admit", Admit.OPEN),
+        set_ids_per_hour=reader.number("set.ids_per_hour", set_limits.SET_IDS_PER_HOUR, 1, 100_000),
     )
     reader.finish()
     return config

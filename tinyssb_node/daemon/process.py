@@ -11,6 +11,8 @@ from contextlib import ExitStack, closing
 from secrets import token_bytes
 
 from tinyssb_node import __version__, limits
+from tinyssb_node.admission import Admission, Admit
+from tinyssb_node.catalog.contacts import read_contacts
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import limits as content_limits
@@ -223,6 +225,7 @@ class Daemon:
                         acknowledge_permille=permille,
                         certainty=keeper.certainty(place.name),
                         groups=self._groups,
+                        admission=self._admission(),
                     )
                     for place in places
                 },
@@ -230,6 +233,13 @@ class Daemon:
             )
 
         return make_networks
+
+    def _admission(self) -> Admission:
+        """A door to a set, as config.toml wants it. Raises ContactsError."""
+        admit = self._config.set_admit
+        contacts = read_contacts(self._home.root) if admit is Admit.KNOWN else {}
+        known = [feed for feed, contact in contacts.items() if not contact.blocked]
+        return Admission(admit, known=known, per_hour=self._config.set_ids_per_hour)
 
     def _open_place(self, stack: ExitStack, name: NetworkName, network: Network) -> Place:
         """Open what is kept of a network, made if there is nothing. Raises LocalError."""

@@ -38,3 +38,21 @@ SEARCH_WANTS_MAX: Final = 100
 
 assert LEAVE_US << LEAVE_DOUBLINGS_MAX >= LEAVE_MAX_US
 assert LEAVE_FOLLOW_US < LEAVE_US
+
+# --- Ids that peers name (decision 0045)
+
+SET_AT_ONCE: Final = 64
+"""Places of a set that are taken as fast as ids are named: a newcomer is in a mesh of this size at once."""
+SET_IDS_PER_HOUR: Final = 32
+"""Ids of strangers that each face may bring an hour beyond that: a group's epochs need fewer, and junk takes hours to
+fill a set, in which people notice."""
+SET_IDS_BURST: Final = 8
+"""And at once: two meshes that meet. Few, so that neighbours who get different junk agree again in between."""
+SET_ASKED_BURST: Final = 64
+"""Ids at once that we asked for on the air, since neighbours have them."""
+SET_FACES: Final = 4
+"""All faces together bring as many as so many faces: who connects again and again gets no more."""
+SET_RESERVE: Final = 16
+"""Places that strangers' ids do not take: for our own feeds, and whom our user follows."""
+SET_CHILDREN_MAX: Final = 1_024
+"""Feeds remembered as named by their parents, where only who is known is let in: 100 kB."""

@@ -176,6 +176,10 @@ class Exchange:
         """Ids that we know we lack."""
         return len(self._lacking)
 
+    def awaits(self, feed: FeedId) -> bool:
+        """True if we know that we lack *feed*, by what a neighbour showed."""
+        return bool(self._lacking) and short_id(self._salt, feed) in self._lacking
+
     def ask_again(self) -> None:
         """Nothing was heard for a while: ask anew for what is still lacking."""
         self._asking = set(self._lacking)

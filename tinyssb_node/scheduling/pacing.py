@@ -65,6 +65,10 @@ class Pacer(Protocol):
         """A packet was heard; *data* if it was an entry or a chunk, and more of them may follow."""
         ...
 
+    def heard_in_vain(self) -> None:
+        """What was heard last was of no use to us."""
+        ...
+
     def wanted(self, now_us: int) -> None:
         """Something is to be sent on a line that had nothing to send."""
         ...
@@ -116,6 +120,9 @@ class SteadyPacer:
     def heard(self, now_us: int, *, data: bool) -> None:
         """See Pacer."""
 
+    def heard_in_vain(self) -> None:
+        """See Pacer."""
+
     def wanted(self, now_us: int) -> None:
         """See Pacer."""
 
@@ -156,6 +163,7 @@ class Contention:
         self._batch_left = 0
         self._batch_us = now_us
         self._crowd = 1.0
+        self._in_vain = 0
         self.outstanding = 0
 
     def _draw(self, now_us: int, after: tuple[float, float, float]) -> None:
@@ -172,11 +180,17 @@ class Contention:
             return None
         if self._batch_left and urgency is Urgency.ANSWER:
             return self._batch_us
+        chatter = self._in_vain >= limits.IN_VAIN_PACKETS
+        if chatter and urgency is Urgency.ASK:
+            # Or whoever chatters would keep us from ever asking.
+            urgency, patience = Urgency.ANSWER, 1.0
         packets = self._after[urgency] + self._luck[urgency] * limits.CONTENTION_PACKETS[urgency] * patience
         if urgency is Urgency.ASK:
             packets += limits.ASK_PATIENCE_PACKETS * (patience - 1.0)
         if urgency is not Urgency.CARRY:
             packets *= self._crowd
+        if chatter:
+            packets *= limits.IN_VAIN_HASTE
         return self._since_us + self._between_us + int(packets * self._packet_us)
 
     def handed(self) -> None:
@@ -203,7 +217,12 @@ class Contention:
 
     def heard(self, now_us: int, *, data: bool) -> None:
         """See Pacer. Behind a request no data is under way yet, so those who ask need not wait for it to end."""
+        self._in_vain = max(0, self._in_vain - 1)
         self._draw(now_us, limits.AFTER_DATA_PACKETS if data else limits.AFTER_VECTOR_PACKETS)
+
+    def heard_in_vain(self) -> None:
+        """See Pacer. To such packets, if they are more than others, we give way a few times only."""
+        self._in_vain = min(self._in_vain + 2, 2 * limits.IN_VAIN_PACKETS)
 
     def wanted(self, now_us: int) -> None:
         """See Pacer. Others may have got the same idea at the same moment."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from firmware_bridge.lora import snr_limit_db
 from tinyssb_node import limits
+from tinyssb_node.admission import Admission
 from tinyssb_node.codec.crypto import SigningKey, verify_signed
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect, Send
@@ -60,11 +61,13 @@ class World:
         keep_events: bool = True,
         spoil: Callable[[bytes], Sequence[bytes]] | None = None,
         acknowledge_permille: int = 0,
+        admission: Callable[[], Admission] | None = None,
     ) -> None:
         """*medium* makes the channel from the stream of chance it is given; None for streams only. *allowance* is what
         the law gives each node of the air, unless ``add`` says otherwise. *spoil* says what a receiver gets of a packet
         that it received; None for just that packet. *acknowledge_permille* is the share of airtime that all
-        acknowledgements may take; 0: nobody writes any."""
+        acknowledgements may take; 0: nobody writes any. *admission* makes each node's door to its set; None: all come
+        in."""
         self.now_us = 0
         self.inhabitants: dict[str, Inhabitant] = {}
         self.sent: Counter[PacketKind] = Counter()
@@ -84,6 +87,7 @@ class World:
         self._keep_events = keep_events
         self._spoil = spoil
         self._acknowledge_permille = acknowledge_permille
+        self._admission = admission
         self._backoff = self.chance("backoff")
         self._medium = medium(self.chance("medium")) if medium is not None else None
         self._allowance = allowance
@@ -176,6 +180,7 @@ class World:
             verify=self._verify,
             acknowledge_permille=self._acknowledge_permille,
             groups=self._groups.get(name),
+            admission=self._admission and self._admission(),
         )
 
     def _begin(self, inhabitant: Inhabitant) -> None:

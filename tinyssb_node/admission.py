@@ -1,0 +1,150 @@
+"""Which feed ids that strangers name come into our set, and how fast (decision 0045).
+
+What our user follows, our own feeds and those that our groups need do not come here: they are always let in.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tinyssb_node import limits
+from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.errors import PeerError
+from tinyssb_node.events import EntryAppended, Event
+from tinyssb_node.feeds.children import EntryType, parse_child_made
+from tinyssb_node.ids import FaceName, FeedId
+from tinyssb_node.replication import limits as set_limits
+from tinyssb_node.store.port import Store, StoredEntry
+
+_HOUR_US = 3_600_000_000
+
+
+class Admit(StrEnum):
+    """Whose ids are let in when peers name them."""
+
+    OPEN = "open"
+    """Anybody's."""
+    KNOWN = "known"
+    """Those that we know by a contact, or because a feed that is here names them as its child."""
+    INVITE = "invite"
+    """Nobody's: only what our user follows, and what our groups need."""
+
+
+NOT_ADMITTED = "admission"
+"""Rule by which an id is refused that the policy does not let in."""
+TOO_MANY = "ids"
+"""Rule by which an id is refused now that may be named again later."""
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """So many at once, and so many an hour."""
+
+    most: int
+    per_hour: int
+    at_us: int
+    level: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.level = float(self.most)
+
+    def has(self, now_us: int) -> bool:
+        """True if one may be taken."""
+        self.level = min(float(self.most), self.level + (now_us - self.at_us) / _HOUR_US * self.per_hour)
+        self.at_us = now_us
+        return self.level >= 1
+
+
+class Admission:
+    """The door to the set, for ids that peers name."""
+
+    def __init__(
+        self,
+        policy: Admit = Admit.OPEN,
+        *,
+        known: Collection[FeedId] = (),
+        per_hour: int = set_limits.SET_IDS_PER_HOUR,
+    ) -> None:
+        """*known* are let in by ``Admit.KNOWN``. *per_hour* ids come in by each face, once there are many."""
+        self._policy = policy
+        self._known = frozenset(known)
+        self._per_hour = per_hour
+        self._store: Store | None = None
+        self._children: dict[FeedId, None] = {}
+        self._total: _Bucket | None = None
+        self._unasked: dict[FaceName, _Bucket] = {}
+        self._asked: dict[FaceName, _Bucket] = {}
+
+    def begin(self, store: Store) -> None:
+        """Read in *store* who is named as a child, where that matters. Every entry is looked at, once."""
+        self._store = store
+        if self._policy is not Admit.KNOWN:
+            return
+        after = 0
+        while page := store.after(after, limits.CONTROL_PAGE):
+            after = page[-1].arrival
+            for kept in page:
+                if isinstance(kept, StoredEntry):
+                    self._read(kept.packet)
+
+    def appended(self, events: Sequence[Event]) -> None:
+        """Entries were appended, and may name children."""
+        if self._policy is not Admit.KNOWN:
+            return
+        assert self._store is not None
+        for event in events:
+            if isinstance(event, EntryAppended) and event.type == EntryType.CHILD_MADE:
+                entry = self._store.entry(event.feed, event.seq)
+                assert entry is not None
+                self._read(entry.packet)
+
+    def face_down(self, face: FaceName) -> None:
+        """A face is gone. What it had left, others have not: the bucket of all faces stays."""
+        self._unasked.pop(face, None)
+        self._asked.pop(face, None)
+
+    def refusal(
+        self, feed: FeedId, face: FaceName, places: int, now_us: int, *, asked: bool = False
+    ) -> str | None:
+        """The rule by which *feed*, which *face* names while *places* of the set are taken, is refused; None: it is let
+        in, and counted. *asked*: we asked for it, since a neighbour's set has it."""
+        if self._policy is not Admit.OPEN and not self._knows(feed):
+            return NOT_ADMITTED
+        if places >= limits.SET_MAX - set_limits.SET_RESERVE:
+            return TOO_MANY
+        if places < set_limits.SET_AT_ONCE:
+            return None
+        if self._total is None:
+            self._total = self._bucket(
+                set_limits.SET_IDS_BURST * set_limits.SET_FACES, now_us, set_limits.SET_FACES
+            )
+        buckets, burst = (
+            (self._asked, set_limits.SET_ASKED_BURST) if asked else (self._unasked, set_limits.SET_IDS_BURST)
+        )
+        bucket = buckets.setdefault(face, self._bucket(burst, now_us))
+        # What was asked for was let in by a neighbour at his pace, and must not wait for what nobody asked for.
+        needed = (bucket,) if asked else (bucket, self._total)
+        if not all(each.has(now_us) for each in needed):
+            return TOO_MANY
+        for each in needed:
+            each.level -= 1
+        return None
+
+    def _bucket(self, most: int, now_us: int, times: int = 1) -> _Bucket:
+        return _Bucket(most, self._per_hour * times, now_us)
+
+    def _knows(self, feed: FeedId) -> bool:
+        return self._policy is Admit.KNOWN and (feed in self._known or feed in self._children)
+
+    def _read(self, packet: bytes) -> None:
+        entry = parse_entry(packet)
+        if entry.type != EntryType.CHILD_MADE:
+            return
+        try:
+            child = parse_child_made(entry.content).feed
+        except PeerError:
+            return
+        self._children.pop(child, None)
+        self._children[child] = None
+        if len(self._children) > set_limits.SET_CHILDREN_MAX:
+            del self._children[next(iter(self._children))]
