@@ -9,7 +9,7 @@ DEMO_SECONDS ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-gossip bench-sink torture search-groups search-groups-live deb clean
+.PHONY: help demo test lint format bench bench-gossip bench-sink torture fuzz search-groups search-groups-live deb clean
 
 help:  ## list these targets
 	@echo "tinySSB node: what you can type here"
@@ -51,6 +51,10 @@ torture:  ## 1,000 kills, 10,000 faults and power cuts; under an hour (ARGS="fau
 	@$(SETUP) dev gcc
 	@$(PYTHON) -m tests.torture $(ARGS)
 
+fuzz:  ## make up bytes for all that reads bytes, ten minutes (ARGS="--seconds 60 --target node" for some)
+	@$(SETUP) dev
+	@$(PYTHON) -m tests.fuzz $(ARGS)
+
 search-groups:  ## 1,000 groups that fall to pieces and come together; two minutes (ARGS="--seeds 50" for some)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.groups.search $(ARGS)
@@ -63,6 +67,6 @@ deb:  ## a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another m
 	@DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh
 
 clean:  ## remove what was made here (the virtual environment stays: rm -r .venv)
-	@rm -rf .demo .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* \
+	@rm -rf .demo .bench .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* \
 		htmlcov dist build spark-warehouse metastore_db derby.log
 	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -162,7 +162,7 @@ class Node:
         digest = sha256(packet).digest()
         effects: list[Effect] = []
         finding = self._find(line, packet, digest, reception, now_us, effects)
-        if finding.kind in {PacketKind.ENTRY, PacketKind.CHUNK}:
+        if finding.kind is PacketKind.ENTRY or finding.kind is PacketKind.CHUNK:
             self._gossip.heard_content(line, packet, finding, now_us)
         received = self._taken.record(line, len(packet), digest, finding, reception, now_us)
         if finding.events:
@@ -301,7 +301,7 @@ class Node:
         for line in self._lines.values():
             if line.outbox or line.asks or line.on_air:
                 self._pump(line, now_us, effects)
-        if self._refusals.any:
+        if self._refusals.may_tell(now_us):
             effects += self._refusals.due(now_us)
 
     def _pump(self, line: Line, now_us: int, effects: list[Effect]) -> None:

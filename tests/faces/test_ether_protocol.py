@@ -114,6 +114,7 @@ def test_any_fields_under_a_known_tag_are_a_valid_message_or_none(
 @pytest.mark.parametrize(
     "line",
     [
+        b'{"t":"he\xf7lo"}',
         b'{"t":"hello","version":1,"name":""}',
         b'{"t":"hello","version":1,"name":"ana\\n"}',
         b'{"t":"hello","version":1,"name":"' + b"x" * 33 + b'"}',

@@ -267,6 +267,19 @@ class StoreContract:
 
     # Looking up by what a packet begins with, or hashes to
 
+    def test_nothing_that_is_held_is_ever_said_not_to_be(self, filled):
+        nothing = b"\x55" * 7, b"\x55" * 20
+        assert not filled.may_hold(*nothing)
+        for _ in range(2):
+            assert filled.may_hold(packet_of(ANA, 2)[:7], nothing[1])
+            assert filled.may_hold(nothing[0], chunk_hash(packet_of(ANA, 2, 1)))
+            filled.commit(2)
+        put_entry(filled, BOB, 2, b"\xff" * 7 + bytes(113))
+        put_chunk(filled, BOB, 2, 0)
+        assert filled.may_hold(b"\xff" * 7, nothing[1])
+        assert filled.may_hold(nothing[0], chunk_hash(packet_of(BOB, 2, 0)))
+        assert not filled.may_hold(*nothing)
+
     def test_entries_are_found_by_dmx(self, filled):
         assert filled.find_entries(packet_of(ANA, 2)[:7]) == [(ANA, 2)]
         assert filled.find_entries(b"\xff" * 7) == []

@@ -202,7 +202,8 @@ def parse_from_ether(line: bytes) -> FromEther | None:
 def _parse(decoder: msgspec.json.Decoder[_Message], line: bytes) -> _Message | None:
     try:
         return decoder.decode(line)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # A tag that is no UTF-8 is reported in Python's own way.
         return None
 
 

@@ -24,6 +24,10 @@ class Expectations:
         """The entries that a packet with this DMX may be."""
         return self._entries.get(dmx, ())
 
+    def expects(self, dmx: bytes, hash_: bytes) -> bool:
+        """True if a packet with this DMX and SHA-256[:20] may be an entry or is a chunk that is waited for."""
+        return dmx in self._entries or hash_ in self._chunks
+
     def of_feed(self, feed: FeedId) -> Sequence[Expectation]:
         """The entries expected of *feed*."""
         return self._of_feed.get(feed, ())
@@ -102,7 +106,7 @@ class Orphans:
 
     def __init__(self) -> None:
         self._by_hash: OrderedDict[bytes, bytes] = OrderedDict()
-        self._by_dmx: dict[bytes, set[bytes]] = {}
+        self._by_dmx: dict[bytes, tuple[bytes, ...]] = {}
 
     def __len__(self) -> int:
         return len(self._by_hash)
@@ -112,14 +116,16 @@ class Orphans:
 
     def put(self, hash_: bytes, packet: bytes) -> bool:
         """Keep *packet*. False if an older one had to go."""
-        if hash_ in self._by_hash:
+        by_hash, by_dmx = self._by_hash, self._by_dmx
+        if hash_ in by_hash:
             return True
-        self._by_hash[hash_] = packet
-        self._by_dmx.setdefault(packet[: limits.DMX_SIZE], set()).add(hash_)
-        if len(self._by_hash) <= limits.ORPHANS_MAX:
+        by_hash[hash_] = packet
+        dmx = packet[: limits.DMX_SIZE]
+        by_dmx[dmx] = (*by_dmx[dmx], hash_) if dmx in by_dmx else (hash_,)
+        if len(by_hash) <= limits.ORPHANS_MAX:
             return True
-        oldest = next(iter(self._by_hash))
-        self.take(oldest)
+        old_hash, old = by_hash.popitem(last=False)
+        self._forget(old_hash, old[: limits.DMX_SIZE])
         return False
 
     def with_dmx(self, dmx: bytes) -> Sequence[bytes]:
@@ -129,8 +135,10 @@ class Orphans:
     def take(self, hash_: bytes) -> bytes:
         """Remove and return a packet that is kept."""
         packet = self._by_hash.pop(hash_)
-        dmx = packet[: limits.DMX_SIZE]
-        self._by_dmx[dmx].discard(hash_)
-        if not self._by_dmx[dmx]:
-            del self._by_dmx[dmx]
+        self._forget(hash_, packet[: limits.DMX_SIZE])
         return packet
+
+    def _forget(self, hash_: bytes, dmx: bytes) -> None:
+        alike = self._by_dmx.pop(dmx)
+        if len(alike) > 1:
+            self._by_dmx[dmx] = tuple(other for other in alike if other != hash_)

@@ -45,6 +45,8 @@ ORPHANS_FULL = "orphans"
 """Reason of a finding for which an older orphan had to go."""
 FORKED = "Forked"
 """Reason of a finding that is a second entry for one place."""
+_STRAYS = {full: Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS, full) for full in (None, ORPHANS_FULL)}
+"""The findings for most of a flood, made once, by reason."""
 CHILD_DIALECT = Dialect.SPEC
 """What further feeds of ours are written in: phones, for which the other dialect is, know nothing that is in them."""
 
@@ -220,10 +222,13 @@ class Replica:
     # --- packets of 120 bytes
 
     def offer(self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None) -> Finding:
-        """Find out what *packet* is, by its DMX and by its hash (SHA-256[:20]), and keep it if it is new."""
-        finding = self._match(packet, hash_, origin, face)
-        if finding is None:
-            return self._look_back(packet, hash_)
+        """Find out what *packet* is, by its DMX and by its hash (SHA-256[:20]), and keep it if it is new. First whether
+        it can be of our feeds at all: to tell a flood that it is not has to cost little."""
+        dmx = packet[: limits.DMX_SIZE]
+        if not self.expectations.expects(dmx, hash_):
+            known = dmx in self._other_firsts or self._store.may_hold(dmx, hash_)
+            return self._look_back(packet, hash_) if known else self._stray(packet, hash_)
+        finding = self._match(packet, hash_, origin, face) or self._look_back(packet, hash_)
         if finding.verdict is Verdict.NEW:
             self._adopt_known(finding, origin, face)
         return finding
@@ -380,9 +385,11 @@ class Replica:
             return Finding(PacketKind.CHUNK, Verdict.DUPLICATE, None, feed, seq, chunk)
         if findings:
             return findings[0]
+        return self._stray(packet, hash_)
+
+    def _stray(self, packet: bytes, hash_: bytes) -> Finding:
         self.strays += 1
-        reason = None if self.orphans.put(hash_, packet) else ORPHANS_FULL
-        return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS, reason)
+        return _STRAYS[None if self.orphans.put(hash_, packet) else ORPHANS_FULL]
 
     def _compare(self, feed: FeedId, seq: int, packet: bytes) -> Finding:
         held = self._held(feed, seq)

@@ -15,6 +15,8 @@ class Refusals:
         self._counts: dict[tuple[str, FaceName | None], int] = {}
         self._told_us: dict[tuple[str, FaceName | None], int] = {}
         self._noted: dict[FaceName, tuple[int, int, int]] = {}
+        self._quiet_us: int | None = None
+        """Until when nothing more may be told, if no rule is broken that was not broken before."""
 
     def note(self, face: FaceName, counters: Counters) -> None:
         """Take over what a face's counters have of this."""
@@ -29,12 +31,16 @@ class Refusals:
     def refuse(self, rule: str, face: FaceName | None, count: int = 1) -> None:
         """*count* things were turned away by *rule*."""
         key = (rule, face)
-        self._counts[key] = self._counts.get(key, 0) + count
+        counts = self._counts
+        if key in counts:
+            counts[key] += count
+        else:
+            counts[key] = count
+            self._quiet_us = None
 
-    @property
-    def any(self) -> bool:
-        """True if there is something to tell."""
-        return bool(self._counts)
+    def may_tell(self, now_us: int) -> bool:
+        """False if ``due`` has nothing: there may be millions to count before it has."""
+        return bool(self._counts) and (self._quiet_us is None or now_us >= self._quiet_us)
 
     def due(self, now_us: int) -> list[Refused | AnswersSpared]:
         """The records that may be written now."""
@@ -44,6 +50,8 @@ class Refusals:
             if told_us is None or now_us - told_us >= limits.REFUSED_EVERY_US:
                 due.append(_record(*key, self._counts.pop(key)))
                 self._told_us[key] = now_us
+        self._quiet_us = min((self._told_us[key] for key in self._counts), default=now_us)
+        self._quiet_us += limits.REFUSED_EVERY_US
         return due
 
     def forget(self, face: FaceName) -> None:
@@ -71,10 +79,10 @@ class JunkMeter:
 
     def allow(self, now_us: int) -> bool:
         """True if one more may be recorded now."""
-        refill = (now_us - self._at_us) / 1_000_000 * limits.JUNK_PER_S
-        self._level = min(float(limits.JUNK_BURST), self._level + refill)
+        level = self._level + (now_us - self._at_us) / 1_000_000 * limits.JUNK_PER_S
+        if level > limits.JUNK_BURST:
+            level = float(limits.JUNK_BURST)
         self._at_us = now_us
-        if self._level < 1:
-            return False
-        self._level -= 1
-        return True
+        allowed = level >= 1
+        self._level = level - 1 if allowed else level
+        return allowed

@@ -51,3 +51,8 @@ MARK_APART_US: Final = 60_000_000
 """By how much the file system's time of the mark and the one in it may differ: a slow card takes seconds to sync."""
 MARK_FILE_MAX: Final = 65_536
 """Most bytes read of a mark; with a hundred networks it has 10,000."""
+
+# --- What is surely not in the store ---------------------------------------------------------------------------------
+
+HINTS_SIZE: Final = 1 << 20
+"""Bytes of a table that tells, of a million packets held, seven strangers out of eight apart without SQLite."""

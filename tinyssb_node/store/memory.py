@@ -169,6 +169,10 @@ class MemoryStore:
         found = (self._appends[arrival - 1] for arrival in self._chunks_by_hash.rows.get(hash_, ()))
         return [(chunk.feed, chunk.seq, chunk.chunk) for chunk in found if isinstance(chunk, StoredChunk)]
 
+    def may_hold(self, dmx: bytes, hash_: bytes) -> bool:
+        """False if neither an entry with this DMX nor a chunk with this SHA-256[:20] is held."""
+        return dmx in self._entries_by_dmx.rows or hash_ in self._chunks_by_hash.rows
+
     def put_fork(self, proof: ForkProof) -> None:
         """Keep both branches of a fork. A place that has a proof keeps the one it has."""
         if (proof.feed, proof.seq) not in self._forks.rows:

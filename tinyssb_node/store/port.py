@@ -170,6 +170,10 @@ class Store(Protocol):
         """Where chunks with this SHA-256[:20] are held."""
         ...
 
+    def may_hold(self, dmx: bytes, hash_: bytes) -> bool:
+        """False if ``find_entries`` and ``find_chunks`` would find nothing. In a flood, asking both would cost most."""
+        ...
+
     def put_fork(self, proof: ForkProof) -> None:
         """Keep both branches of a fork. Put again, it changes nothing."""
         ...

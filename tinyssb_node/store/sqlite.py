@@ -4,7 +4,6 @@ Appends wait in lists and are written many at a time: by ``commit``, or by the f
 Frontiers and side chains under way are written once per commit, however often they changed in between.
 """
 
-import errno
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,9 +18,10 @@ from tinyssb_node.errors import LocalError, StoreFailedError, StoreFullError
 from tinyssb_node.feeds.fork import ForkProof, parse_proof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.durable import sync_folder, write_anew
+from tinyssb_node.store.hints import Hints
 from tinyssb_node.store.lock import FolderLock
 from tinyssb_node.store.port import Charge, FeedRecord, Receipt, StoredChunk, StoredEntry
+from tinyssb_node.store.settling import settle, settle_names, take_lock
 from tinyssb_node.store.sqlite_file import let_others_read, open_for_reading, open_for_writing, store_faults
 
 _HASH_PREFIX: Final = 8
@@ -74,6 +74,8 @@ class SqliteStore:
         """The last arrival number given."""
         self._committed = 0
         """The last arrival number that a rollback keeps."""
+        self._hints: Hints | None = None
+        """Of DMX and hashes, from the first time that a packet is looked for; of a store that others write, never."""
         self._load()
 
     @classmethod
@@ -85,15 +87,15 @@ class SqliteStore:
         Raises StoreLockedError, StoreTooNewError, StoreDamagedError, StoreFullError, StoreFailedError.
         """
         with ExitStack() as undo:
-            lock = _take_lock(path)
+            lock = take_lock(path)
             undo.callback(lock.release)
-            _settle(path)
+            settle(path)
             try:
                 connection, alone = open_for_writing(path), False
             except StoreFullError:
                 connection, alone = open_for_writing(path, alone=True), True
             undo.callback(connection.close)
-            _settle_names(path)
+            settle_names(path)
             store = cls(path, connection, lock)
             store._alone = alone
             undo.pop_all()
@@ -137,6 +139,8 @@ class SqliteStore:
         dmx = int.from_bytes(packet[: limits.DMX_SIZE], "big")
         # Plain bytes and text: sqlite3 looks for an adapter for every subclass it meets.
         self._new_entries.append((arrival, known.number, seq, dmx, packet, bytes(id_), origin.value, face))
+        if self._hints is not None:
+            self._hints.add(dmx)
         return arrival
 
     def append_chunk(
@@ -147,6 +151,8 @@ class SqliteStore:
         self._arrival = arrival = self._arrival + 1
         hash_ = _hash_prefix(chunk_hash(packet))
         self._new_chunks.append((arrival, number, seq, chunk, hash_, packet, origin.value, face))
+        if self._hints is not None:
+            self._hints.add(hash_)
         return arrival
 
     def put_side_chain(self, chain: SideChain) -> None:
@@ -201,6 +207,18 @@ class SqliteStore:
             for number, seq, chunk, packet in self._select(sql, (_hash_prefix(hash_),))
             if chunk_hash(packet) == hash_
         ]
+
+    def may_hold(self, dmx: bytes, hash_: bytes) -> bool:
+        """False if neither an entry with this DMX nor a chunk with this SHA-256[:20] is held."""
+        if self._hints is None:
+            if self._lock is None:
+                return True
+            # What waits to be written is counted too: the hints are told of what comes later only.
+            self._flush()
+            with store_faults(self._path, "reading"):
+                rows = self._connection.execute("SELECT dmx FROM entries UNION ALL SELECT hash FROM chunks")
+                self._hints = Hints(number for (number,) in rows)
+        return self._hints.may_have(dmx, hash_[:_HASH_PREFIX])
 
     def put_fork(self, proof: ForkProof) -> None:
         """Keep both branches of a fork. A place that has a proof keeps the one it has."""
@@ -422,36 +440,6 @@ class SqliteStore:
         holder = None if receipt.holder is None else self._feeds[receipt.holder].number
         feed = self._feeds[receipt.feed].number
         return (receipt.number, feed, receipt.seq, holder, receipt.face, receipt.speaker, wall_us)
-
-
-def _take_lock(path: Path) -> FolderLock:
-    """Take the lock of the folder *path* is in. Raises StoreLockedError, StoreFullError, StoreFailedError."""
-    try:
-        return FolderLock(path.parent)
-    except OSError as error:
-        kind = StoreFullError if error.errno == errno.ENOSPC else StoreFailedError
-        raise kind(f"{path.parent}: the lock could not be taken: {error.strerror}") from error
-
-
-def _settle(path: Path) -> None:
-    """See that what a process left in the write-ahead log of *path*, because it did not end in order, is on the disk.
-    New commits go behind it, and would be lost with it. Raises StoreFailedError."""
-    log = path.with_name(path.name + "-wal")
-    try:
-        write_anew(log)
-    except OSError as error:
-        raise StoreFailedError(f"{log}: the disk or file system refused it: {error.strerror}") from error
-
-
-def _settle_names(path: Path) -> None:
-    """See that the store's file and its write-ahead log, both there by now, are found after a power cut: SQLite tells
-    nobody if that fails. Raises StoreFailedError."""
-    try:
-        sync_folder(path.parent)
-    except OSError as error:
-        raise StoreFailedError(
-            f"{path.parent}: the disk or file system refused it: {error.strerror}"
-        ) from error
 
 
 def _hash_prefix(hash_: bytes) -> int:

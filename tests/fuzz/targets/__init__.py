@@ -1,0 +1,1 @@
+"""One target a module: ``run`` reads bytes, ``seeds`` are what to begin with."""

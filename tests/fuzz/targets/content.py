@@ -1,0 +1,68 @@
+"""What entries say: messages, boards, files, ties, acknowledgements, child feeds, private messages."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from tests.fuzz.seeds import in_vectors
+from tests.nodes import key_of
+from tinyssb_node import limits
+from tinyssb_node.catalog.boards import read_step
+from tinyssb_node.codec.bipf import BipfError
+from tinyssb_node.content import chat
+from tinyssb_node.content.acks import confirmed, parse_acks, serialize_acks
+from tinyssb_node.content.board import fold
+from tinyssb_node.content.description import describe
+from tinyssb_node.content.files import parse_file, parse_head, serialize_file
+from tinyssb_node.content.note import parse_note
+from tinyssb_node.content.private import SealKey, unseal
+from tinyssb_node.errors import PeerError, UnsayableMessageError
+from tinyssb_node.feeds.children import ends_feed, parse_child_made, parse_child_of, parse_continued
+from tinyssb_node.feeds.layout import chunks_for, layout_of
+from tinyssb_node.ids import Dialect, MessageId
+
+AUTHOR = key_of("ana").feed_id
+READER = SealKey(b"ben".ljust(32, b"."))
+ROOT = MessageId(bytes(20))
+CHUNKS_MAX = chunks_for(limits.CONTENT_FETCH_MAX)
+SHAPES: list[Callable[[bytes], object]] = [parse_child_made, parse_child_of, parse_continued, parse_acks]
+
+
+def run(data: bytes) -> None:
+    message = chat.parse(data)
+    describe(message, 200)
+    chat.links(message, AUTHOR)
+    chat.said_us(message)
+    with suppress(UnsayableMessageError, BipfError):
+        chat.serialize(message)
+    if isinstance(message, chat.Sealed):
+        unseal(message, READER)
+    if (step := read_step(ROOT, AUTHOR, data)) is not None:
+        fold(ROOT, [step])
+    parse_note(data)
+    if (file := parse_file(data)) is not None:
+        assert parse_file(serialize_file(file)) == file
+    parse_head(data)
+    confirmed(data)
+    for parse in SHAPES:
+        with suppress(PeerError):
+            parse(data)
+    with suppress(PeerError):
+        acks = parse_acks(data)
+        assert parse_acks(serialize_acks(acks)[0]) == acks
+    _entry(data[:48].ljust(48, b"\x00"))
+
+
+def _entry(content: bytes) -> None:
+    for type_ in range(8):
+        ends_feed(type_, content)
+        for dialect in Dialect:
+            layout = layout_of(type_, content, dialect)
+            assert len(layout.head) <= len(content)
+            assert layout.chunks <= CHUNKS_MAX, "a side chain longer than any that is fetched"
+
+
+def seeds() -> Iterable[bytes]:
+    return in_vectors(
+        "messages/messages.json", "messages/private.json", "acks/acks.json", "content/files_v1.json",
+        "content/tangles_v1.json", "children/children_v1.json",
+    )  # fmt: skip

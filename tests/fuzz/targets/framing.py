@@ -1,0 +1,53 @@
+"""Frames on cables and in datagrams, and what radios of every kind say in them."""
+
+from collections.abc import Iterable
+
+from firmware_bridge.firmware import kiss as board_kiss
+from firmware_bridge.serial import identify, kiss, limits, meshcore, meshtastic, protobuf, rnode
+from firmware_bridge.serial.framing import FrameReader, serialize_frame
+from firmware_bridge.serial.guess import guess
+from tinyssb_node.faces.ether_protocol import parse_from_client, parse_from_ether
+from tinyssb_node.faces.framing import parse_bare, parse_crc_frame, serialize_crc_frame
+
+
+def run(data: bytes) -> None:
+    parse_bare(data)
+    parse_crc_frame(data)
+    if isinstance(parse_bare(data), bytes):
+        assert parse_crc_frame(serialize_crc_frame(data)) == data
+    parse_from_client(data)
+    parse_from_ether(data)
+    guess(data, identify.GREETINGS[0])
+    identify.identify(data)
+    frames = [frame for frame in FrameReader().feed(data) if isinstance(frame, bytes)]
+    board_kiss.Reader().feed(data)
+    for frame in (*frames, *([data] if data else [])):
+        if len(frame) <= limits.KISS_FRAME_MAX:
+            assert FrameReader().feed(serialize_frame(frame)) == [frame]
+        kiss.parse_message(frame)
+        rnode.parse_message(frame)
+        meshcore.parse_ask(frame)
+        meshcore.parse_message(frame)
+    kiss.parse_radio(data[:10])
+    kiss.parse_phy(data[:5])
+    kiss.parse_rx_meta(data[:2])
+    _companions(data)
+
+
+def _companions(data: bytes) -> None:
+    for start in (meshcore.TO_COMPANION, meshcore.FROM_COMPANION):
+        for message in meshcore.FrameReader(start).feed(data):
+            meshcore.parse_message(message)
+    for message in (data, *meshtastic.FrameReader().feed(data)):
+        meshtastic.parse_to_radio(message)
+        meshtastic.parse_from_radio(message)
+
+
+def seeds() -> Iterable[bytes]:
+    packet = bytes(range(60))
+    yield serialize_crc_frame(packet)
+    yield serialize_frame(b"\x00" + packet)
+    yield from identify.GREETINGS
+    yield meshcore.serialize_frame(meshcore.FROM_COMPANION, bytes([meshcore.Reply.SELF_INFO]) + bytes(60))
+    yield meshtastic.serialize_frame(protobuf.serialize_fields([(1, 7), (2, packet)]))
+    yield b'{"t":"heal"}'

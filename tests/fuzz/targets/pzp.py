@@ -1,0 +1,44 @@
+"""PZP: JSON, messages by all rules, the form in which they go over the air, goals, packets of its sync."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+from tests.fuzz.seeds import as_json, in_vectors
+from tinyssb_node.content.pzp.airform import parse_air, serialize_air
+from tinyssb_node.content.pzp.errors import MessageError
+from tinyssb_node.content.pzp.goals import parse_goal
+from tinyssb_node.content.pzp.jsontext import canonical, read
+from tinyssb_node.content.pzp.tangle import Tangle
+from tinyssb_node.content.pzp.versions import VERSIONS, check, version_of
+from tinyssb_node.pzpsync.packets import SyncPacketError, parse_packet, serialize_packet
+
+ROOT = "XKKmEBmqKGa5twQ2HNSk7t"
+
+
+def run(data: bytes) -> None:
+    with suppress(SyncPacketError):
+        packet = parse_packet(data)
+        assert parse_packet(serialize_packet(packet)) == packet
+    with suppress(ValueError):
+        parse_goal(data.decode("utf-8", "replace"))
+    with suppress(MessageError):
+        message = parse_air(data)
+        assert message is None or serialize_air(message) == data
+    with suppress(MessageError):
+        value = read(data)
+        with suppress(MessageError):
+            assert canonical(read(canonical(value))) == canonical(value)
+        with suppress(MessageError):
+            version_of(value)
+        for version in VERSIONS.values():
+            for strict in (False, True):
+                with suppress(MessageError):
+                    check(version, value, Tangle(ROOT), strict=strict)
+
+
+def seeds() -> Iterable[bytes]:
+    return [
+        *in_vectors("pzpsync/packets_v1.json", "content/pzp_air_v1.json"),
+        *as_json("pzp/v1-feed-linear.json", "pzp/v2-feed-linear.json"),
+        b"newest-100",
+    ]

@@ -1,0 +1,34 @@
+"""What is surely not in the store, told without asking SQLite: most packets of a flood are of no feed of ours."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from tinyssb_node.store import limits
+
+_PLACES: Final = 8 * limits.HINTS_SIZE - 1
+
+
+class Hints:
+    """A bit for every number that may be there. Numbers are taken from hashes, so their last bits say enough."""
+
+    __slots__ = ("_bits",)
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        self._bits = bytearray(limits.HINTS_SIZE)
+        for number in numbers:
+            self.add(number)
+
+    def add(self, number: int) -> None:
+        """*number* is there from now on."""
+        place = number & _PLACES
+        self._bits[place >> 3] |= 1 << (place & 7)
+
+    def may_have(self, one: bytes, other: bytes) -> bool:
+        """False if neither number is there; True if one of them is, or by chance. They are big-endian: signed or not,
+        their last bits are the same."""
+        bits = self._bits
+        place = int.from_bytes(one) & _PLACES
+        if bits[place >> 3] >> (place & 7) & 1:
+            return True
+        place = int.from_bytes(other) & _PLACES
+        return bool(bits[place >> 3] >> (place & 7) & 1)

@@ -1,0 +1,38 @@
+"""Before a store is written: nobody else does, and what an earlier process left is on the disk for good."""
+
+import errno
+from pathlib import Path
+
+from tinyssb_node.errors import StoreFailedError, StoreFullError
+from tinyssb_node.store.durable import sync_folder, write_anew
+from tinyssb_node.store.lock import FolderLock
+
+
+def take_lock(path: Path) -> FolderLock:
+    """Take the lock of the folder *path* is in. Raises StoreLockedError, StoreFullError, StoreFailedError."""
+    try:
+        return FolderLock(path.parent)
+    except OSError as error:
+        kind = StoreFullError if error.errno == errno.ENOSPC else StoreFailedError
+        raise kind(f"{path.parent}: the lock could not be taken: {error.strerror}") from error
+
+
+def settle(path: Path) -> None:
+    """See that what a process left in the write-ahead log of *path*, because it did not end in order, is on the disk.
+    New commits go behind it, and would be lost with it. Raises StoreFailedError."""
+    log = path.with_name(path.name + "-wal")
+    try:
+        write_anew(log)
+    except OSError as error:
+        raise StoreFailedError(f"{log}: the disk or file system refused it: {error.strerror}") from error
+
+
+def settle_names(path: Path) -> None:
+    """See that the store's file and its write-ahead log, both there by now, are found after a power cut: SQLite tells
+    nobody if that fails. Raises StoreFailedError."""
+    try:
+        sync_folder(path.parent)
+    except OSError as error:
+        raise StoreFailedError(
+            f"{path.parent}: the disk or file system refused it: {error.strerror}"
+        ) from error
