@@ -33,14 +33,13 @@ class Taken:
             line.counters.new += 1
         elif verdict is Verdict.INVALID:
             line.counters.invalid += 1
-        if finding.reason == ORPHANS_FULL:
-            self._refusals.refuse("orphans", line.name)
-        useless = verdict is Verdict.INVALID or verdict is Verdict.NOT_OURS
-        if useless:
+        if verdict is Verdict.INVALID or verdict is Verdict.NOT_OURS:
             line.heard_in_vain()
-        if useless and not self._junk_meters[line.name].allow(now_us):
-            self._refusals.refuse("rate", line.name)
-            return None
+            if finding.reason == ORPHANS_FULL:
+                self._refusals.refuse("orphans", line.name)
+            if not self._junk_meters[line.name].allow(now_us):
+                self._refusals.refuse("rate", line.name)
+                return None
         return PacketReceived(
             face=line.name,
             packet=finding.kind,
