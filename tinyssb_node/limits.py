@@ -477,10 +477,12 @@ SALT_TRIES_MAX: Final = 8
 
 WEB_PORT: Final = 8_780
 """Where the page is unless told otherwise: beside the sink's, which is at 8765."""
-WEB_END_S: Final = 5.0
-"""Seconds after which the daemon kills a page's process that does not end: less than systemd gives the daemon."""
-WEB_RESTART_MAX_S: Final = 300.0
-"""Longest wait before the page's process is started again: what keeps it from running is seldom gone sooner."""
+PZP_PORT: Final = 8_788
+"""The port that is named where examples of a gateway of PZP are: near the page's."""
+COMPANION_END_S: Final = 5.0
+"""Seconds after which the daemon kills a process beside it that does not end: less than systemd gives the daemon."""
+COMPANION_RESTART_MAX_S: Final = 300.0
+"""Longest wait before such a process is started again: what keeps it from running is seldom gone sooner."""
 
 # --- Private groups: members and epochs (docs/reference/groups.md, decision 0033) -------------------------------------
 

@@ -9,6 +9,8 @@ from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError, Co
 from tinyssb_node.cli.explaining import _EXITS, explained
 from tinyssb_node.daemon.problems import Exit, UnknownFeedError
 from tinyssb_node.errors import LocalError
+from tinyssb_node.pzp import errors as pzp_errors
+from tinyssb_node.pzp.errors import PzpBusyError
 
 
 @pytest.mark.parametrize(
@@ -17,6 +19,7 @@ from tinyssb_node.errors import LocalError
         (CatalogFailedError(Path("/h/content.sqlite"), "no"), Exit.STORAGE),
         (CatalogBusyError(Path("/h/content.sqlite"), "busy"), Exit.BUSY),
         (ContactsError(Path("/h/contacts.json"), "it is too long", "Shorten it."), Exit.DATA),
+        (PzpBusyError(Path("/h/pzp.sqlite")), Exit.BUSY),
         (UnknownFeedError("No.", "Look."), Exit.MISSING),
     ],
 )
@@ -25,8 +28,11 @@ def test_an_error_has_an_exit_code(error: LocalError, exit_code: Exit) -> None:
     assert explained(error).message.endswith(".")
 
 
-def test_no_error_of_the_catalog_is_taken_for_a_fault_of_the_program() -> None:
+def test_no_error_of_the_catalog_or_of_pzp_is_taken_for_a_fault_of_the_program() -> None:
     classes = {
-        one for one in vars(catalog_errors).values() if isinstance(one, type) and issubclass(one, LocalError)
+        one
+        for module in (catalog_errors, pzp_errors)
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, LocalError)
     }
     assert classes - {LocalError} == set(_EXITS)

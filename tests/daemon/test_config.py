@@ -44,6 +44,7 @@ def test_an_empty_file_means_all_defaults(tmp_path: Path) -> None:
     assert config.control_socket == HOME.root / "control.sock"
     assert (config.web_enabled, config.web_listen) == (False, ("127.0.0.1", limits.WEB_PORT))
     assert config.web_token_file == HOME.root / "web.token"
+    assert (config.pzp_enabled, config.pzp_listen, config.pzp_peers) == (False, None, ())
     assert read_config(Home(tmp_path)).name == "node"
 
 
@@ -72,6 +73,12 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         enabled = true
         listen = "[::]:80"
         token_file = "/etc/token"
+        [pzp]
+        enabled = true
+        listen = "0.0.0.0:8788"
+        peers = ["wss://pub.example/pzp"]
+        keep = "newest-10"
+        budget_mib = 3
     """)
     config = read_config(Home(tmp_path))
     assert {field.name: getattr(config, field.name) for field in dataclasses.fields(Config)} == {
@@ -93,6 +100,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "web_enabled": True,
         "web_listen": ("::", 80),
         "web_token_file": Path("/etc/token"),
+        "pzp_enabled": True,
+        "pzp_listen": ("0.0.0.0", 8788),
+        "pzp_peers": ("wss://pub.example/pzp",),
+        "pzp_keep": "newest-10",
+        "pzp_budget_bytes": 3 * 2**20,
     }
 
 
@@ -133,6 +145,12 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ('web.listen = "localhost:99999"', "web.listen", "99999", "an address and a port"),
         ('web.listen = "a b:80"', "web.listen", '"a b:80"', "an address and a port"),
         ('web.listen = ":80"', "web.listen", '":80"', "an address and a port"),
+        ("pzp.enabled = 1", "pzp.enabled", "pzp.enabled = 1", "true or false"),
+        ('pzp.listen = "8788"', "pzp.listen", '"8788"', "an address and a port"),
+        ('pzp.peers = ["10.0.0.2:8788"]', "pzp.peers", "10.0.0.2:8788", "ws://"),
+        ('pzp.peers = ["ws://a", "ws://a"]', "pzp.peers", '"ws://a", "ws://a"', "each once"),
+        ('pzp.keep = "newest-0"', "pzp.keep", '"newest-0"', "newest-100"),
+        ("pzp.budget_mib = 0", "pzp.budget_mib", "pzp.budget_mib = 0", "from 1"),
         ("web.token_file = 1", "web.token_file", "web.token_file = 1", "a path"),
         ("nmae = 1", "nmae", "nmae = 1", "did you mean name?"),
         (

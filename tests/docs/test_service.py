@@ -71,7 +71,7 @@ def test_the_web_page_may_run_within_it() -> None:
     assert not {"NoExecPaths", "TasksMax", "SocketBindDeny", "IPAddressDeny"} & set(service)
     assert "KillMode" not in service  # all of the service's processes end with it
     assert limits.WEB_PORT >= 1_024
-    assert int(service["TimeoutStopSec"]) > limits.WEB_END_S
+    assert int(service["TimeoutStopSec"]) > limits.COMPANION_END_S
 
 
 def test_a_restart_can_be_told_from_a_power_cut() -> None:

@@ -1,4 +1,4 @@
-"""Errors as people and scripts are told of them: those that the daemon knows, and those of the catalog."""
+"""Errors as people and scripts are told of them: those that the daemon knows, and those of the catalog and of PZP."""
 
 from dataclasses import replace
 from typing import Final
@@ -14,6 +14,7 @@ from tinyssb_node.catalog.errors import (
 from tinyssb_node.daemon.explain import Explanation, explain
 from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.errors import LocalError
+from tinyssb_node.pzp.errors import PzpBusyError, PzpKeptError, PzpMissingError, PzpRefusedError
 
 _EXITS: Final[dict[type[LocalError], Exit]] = {
     CatalogFailedError: Exit.STORAGE,
@@ -22,6 +23,10 @@ _EXITS: Final[dict[type[LocalError], Exit]] = {
     CatalogReadOnlyError: Exit.PERMISSION,
     CatalogBusyError: Exit.BUSY,
     ContactsError: Exit.DATA,
+    PzpBusyError: Exit.BUSY,
+    PzpMissingError: Exit.MISSING,
+    PzpKeptError: Exit.DATA,
+    PzpRefusedError: Exit.DATA,
 }
 
 

@@ -72,3 +72,22 @@ CHANGE_CELLS: Final = 120
 """Cells of what was done, in a line of a history."""
 LINE_CELLS: Final = 200
 """Cells of a line where other programs read: a title is never cut there, an attack is."""
+
+# --- PZP --------------------------------------------------------------------------------------------------------------
+
+PZP_NAME_MAX: Final = 60
+"""Characters of a name that nothing has, in the sentence that says so."""
+PZP_BATCH_SIZE: Final = 1_048_576
+"""Bytes of a file that are taken in one transaction: 0.5 s, in which nobody else can write."""
+PZP_WAITING_SIZE: Final = 16 * 2**20
+"""Bytes of lines that wait for what comes later in the file; what is beyond is refused."""
+PZP_PROGRESS_S: Final = 0.2
+"""Seconds between two drawings of a progress bar."""
+PZP_BAR_CELLS: Final = 30
+"""Cells of the bar."""
+PZP_SAID_CELLS: Final = 100
+"""Cells of what a message says, in a listing."""
+PZP_FEED_LAST: Final = 40
+"""Messages of a feed shown unless told otherwise: a screen and a half."""
+PZP_NONCE_SIZE: Final = 16
+"""Random bytes of a nonce that nobody named: no two identities of a key are the same."""

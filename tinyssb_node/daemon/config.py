@@ -77,6 +77,16 @@ class Config:
     """Address and port of the web page."""
     web_token_file: Path
     """Where the token of the web page is, if there is one."""
+    pzp_enabled: bool
+    """True if the daemon starts the gateway of PZP."""
+    pzp_listen: tuple[str, int] | None
+    """Address and port where other gateways may call; None: nowhere."""
+    pzp_peers: tuple[str, ...]
+    """Addresses of other gateways, which are called."""
+    pzp_keep: str
+    """What is wanted of tangles without a goal, as goals are written (docs/formats/pzp-store.md)."""
+    pzp_budget_bytes: int
+    """Bytes of messages beyond which what no goal asks for goes."""
     set_admit: Admit
     """Whose feed ids come into the sets when peers name them."""
     set_ids_per_hour: int
@@ -218,9 +228,14 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         acknowledge_enabled=reader.flag("acknowledge.enabled", default=True),
         control_socket=_socket(reader, home),
         web_enabled=reader.flag("web.enabled", default=False),
-        web_listen=_listen(reader),
+        web_listen=_web_listen(reader),
         web_token_file=home.root
         / Path(reader.text("web.token_file", WEB_TOKEN, "it takes a path")).expanduser(),
+        pzp_enabled=reader.flag("pzp.enabled", default=False),
+        pzp_listen=_listen(reader, "pzp.listen", "", limits.PZP_PORT),
+        pzp_peers=_pzp_peers(reader),
+        pzp_keep=_pzp_keep(reader),
+        pzp_budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
         set_admit=reader.choice("set.admit", Admit.OPEN),
         set_ids_per_hour=reader.number("set.ids_per_hour", set_limits.SET_IDS_PER_HOUR, 1, 100_000),
     )
@@ -334,13 +349,40 @@ def split_address(text: str) -> tuple[str, int] | None:
     return (host, int(port)) if known and int(port) < 65_536 else None
 
 
-def _listen(reader: _Reader) -> tuple[str, int]:
-    allowed = f'it takes an address and a port, such as "{WEB_LISTEN}" or "0.0.0.0:{limits.WEB_PORT}"'
-    text = reader.text("web.listen", WEB_LISTEN, allowed)
+def _listen(reader: _Reader, key: str, default: str, port: int) -> tuple[str, int] | None:
+    """An address to listen on; None where nothing is said, and nothing is the default."""
+    allowed = f'it takes an address and a port, such as "127.0.0.1:{port}" or "0.0.0.0:{port}"'
+    text = reader.text(key, default, allowed)
     found = split_address(text)
-    if found is None:
-        raise reader.refuse("web.listen", text, allowed)
+    if found is None and (text or default):
+        raise reader.refuse(key, text, allowed)
     return found
+
+
+def _web_listen(reader: _Reader) -> tuple[str, int]:
+    found = _listen(reader, "web.listen", WEB_LISTEN, limits.WEB_PORT)
+    assert found is not None, "there is a default"
+    return found
+
+
+def _pzp_peers(reader: _Reader) -> tuple[str, ...]:
+    allowed = f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{limits.PZP_PORT}"]'
+    peers = reader.texts("pzp.peers", (), allowed)
+    if any(not _PEER.fullmatch(peer) or peers.count(peer) > 1 for peer in peers):
+        raise reader.refuse("pzp.peers", list(peers), allowed)
+    return peers
+
+
+def _pzp_keep(reader: _Reader) -> str:
+    allowed = 'it takes "all", "none", "set", "dict", or a number of messages, such as "newest-100"'
+    keep = reader.text("pzp.keep", "all", allowed)
+    if not _KEEP.fullmatch(keep):
+        raise reader.refuse("pzp.keep", keep, allowed)
+    return keep
+
+
+_PEER = re.compile(r"wss?://[!-~]{1,2000}")
+_KEEP = re.compile(r"all|none|set|dict|newest-[1-9][0-9]{0,9}")
 
 
 def _flatten(prefix: str, table: dict[str, object]) -> list[tuple[str, object]]:

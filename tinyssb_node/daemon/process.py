@@ -17,6 +17,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.daemon.clock import SystemClock, find_boot
+from tinyssb_node.daemon.companion import Companion, gateway_command, page_command
 from tinyssb_node.daemon.config import Config, ConfigError, read_config
 from tinyssb_node.daemon.control import ControlServer
 from tinyssb_node.daemon.desk import About, Desk
@@ -30,7 +31,6 @@ from tinyssb_node.daemon.problems import Exit, HomeRefusedError
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name, unlock_identity
 from tinyssb_node.daemon.tipkeeper import TipKeeper
-from tinyssb_node.daemon.webpage import WebPage, page_command
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.faces.errors import FaceSpecError
@@ -185,8 +185,7 @@ class Daemon:
                 )
             ]
             await listening.wait()
-            if self._config.web_enabled:
-                around.append(group.create_task(WebPage(page_command(self._home), self._logger).run()))
+            around += [group.create_task(companion.run()) for companion in self._companions()]
             self._logger.info("ready", feed=self._key.feed_id.hex(), home=about.home, version=__version__)
             feeds = sum(len(runtime.networks.node(place.name).feeds()) for place in places)
             self._notifier.ready(f"{feeds} feeds")
@@ -197,6 +196,16 @@ class Daemon:
             await asyncio.wait(around)
             runtime.stop()
             await working
+
+    def _companions(self) -> list[Companion]:
+        """What is to run beside this process."""
+        wanted = (
+            (self._config.web_enabled, "the web page", page_command),
+            (self._config.pzp_enabled, "the gateway of PZP", gateway_command),
+        )
+        return [
+            Companion(name, command(self._home), self._logger) for enabled, name, command in wanted if enabled
+        ]
 
     def _told_to_stop(self, number: signal.Signals, stop: asyncio.Event) -> None:
         self._stop_reason = signal.Signals(number).name

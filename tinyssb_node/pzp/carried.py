@@ -116,10 +116,15 @@ class Carried:
                     left = _Reading(self._connection, store, database, wall_us, caught).step()
                 more = left is not None
                 progress(caught.done, caught.done + (left or 0))
+        caught.waiting = self.waiting()
+        return caught
+
+    def waiting(self) -> int:
+        """How many entries carry messages that wait for others. Raises StoreFailedError."""
         with store_faults(self._path, "reading"):
             sql = "SELECT count(*) FROM (SELECT DISTINCT feed, seq FROM waiting)"
-            (caught.waiting,) = self._connection.execute(sql).fetchone()
-        return caught
+            (count,) = self._connection.execute(sql).fetchone()
+        return int(count)
 
     def _is_current(self, database: Database) -> bool:
         with store_faults(self._path, "reading"):

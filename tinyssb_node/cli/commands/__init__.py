@@ -21,6 +21,7 @@ MODULES: Final = {
     "board": ("board",),
     "people": ("alias", "contacts", "block", "unblock"),
     "search": ("search",),
+    "pzp": ("pzp",),
     "receipts": ("receipts",),
     "air": ("faces", "airtime", "ether"),
     "tui": ("tui",),

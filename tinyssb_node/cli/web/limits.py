@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tinyssb_node.limits import WEB_END_S
+from tinyssb_node.limits import COMPANION_END_S
 
 TOKEN_SIZE: Final = 16
 """Bytes of a token that we make: nobody guesses 128 bits, and a QR code of the link stays small."""
@@ -53,7 +53,7 @@ COOKIE_AGE_S: Final = 180 * 86_400
 """How long a browser that gave the token is let in: a season on the hill."""
 SHUTDOWN_S: Final = 2
 """Seconds that an answer under way has to end when the server stops."""
-assert SHUTDOWN_S < WEB_END_S
+assert SHUTDOWN_S < COMPANION_END_S
 ADDRESSES_MAX: Final = 8
 """Addresses of this machine that are told: more fit on no screen."""
 GROUP_MESSAGE_EXTRA: Final = 150

@@ -1,4 +1,5 @@
-"""The web page as a process of its own, started beside the daemon and ended with it (docs/decisions/0030)."""
+"""The web page, and the gateway of PZP, as processes of their own: started beside the daemon and ended with it
+(docs/decisions/0030 and 0043)."""
 
 import asyncio
 import os
@@ -24,19 +25,35 @@ _MANAGER: Final = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")
 
 def page_command(home: Home) -> list[str]:
     """What is started: the page of the node in *home*, which ends when its standard input does."""
+    return _command(home, "web")
+
+
+def gateway_command(home: Home) -> list[str]:
+    """What is started: the gateway of PZP, likewise."""
+    return _command(home, "pzp", "gateway")
+
+
+def _command(home: Home, *words: str) -> list[str]:
     code = _CODE.format(path=sys.path)
-    return [sys.executable, "-c", code, "--home", str(home.root), "web", "--supervised"]
+    return [sys.executable, "-c", code, "--home", str(home.root), *words, "--supervised"]
 
 
-class WebPage:
-    """Keeps the page's process running. What it has to say goes where the daemon's log goes."""
+class Companion:
+    """Keeps a process running. What it has to say goes where the daemon's log goes."""
 
     def __init__(
-        self, command: Sequence[str], logger: Logger, *, entropy: Callable[[], float] = random.random
+        self,
+        name: str,
+        command: Sequence[str],
+        logger: Logger,
+        *,
+        entropy: Callable[[], float] = random.random,
     ) -> None:
+        """*name* is what the log calls it, such as "the web page"."""
+        self._name = name
         self._command = tuple(command)
         self._logger = logger
-        self._backoff = Backoff(entropy, max_s=limits.WEB_RESTART_MAX_S)
+        self._backoff = Backoff(entropy, max_s=limits.COMPANION_RESTART_MAX_S)
 
     async def run(self) -> None:
         """Start it, again when it ends, until cancelled; then it is ended, too."""
@@ -44,12 +61,17 @@ class WebPage:
             began_s = time.monotonic()
             code = await self._once()
             if code in _FINAL:
-                self._logger.error("the web page cannot run until its settings are changed", exit_code=code)
+                self._logger.error(
+                    "it cannot run until its settings are changed", what=self._name, exit_code=code
+                )
                 return
             self._backoff.held(time.monotonic() - began_s)
             wait_s = self._backoff.next_s()
             self._logger.warning(
-                "the web page has ended: starting it again", exit_code=code, wait_s=round(wait_s, 1)
+                "it has ended: starting it again",
+                what=self._name,
+                exit_code=code,
+                wait_s=round(wait_s, 1),
             )
             await asyncio.sleep(wait_s)
 
@@ -57,14 +79,14 @@ class WebPage:
         """Run it to its end; return its exit code."""
         environ = {name: value for name, value in os.environ.items() if name not in _MANAGER}
         try:
-            # Its standard input is a pipe that ends with us, however we end: a page without a node is of no use.
+            # Its standard input is a pipe that ends with us, however we end: without a node it is of no use.
             process = await asyncio.create_subprocess_exec(
                 *self._command, stdin=asyncio.subprocess.PIPE, env=environ
             )
         except OSError as error:
-            self._logger.warning("the web page cannot be started", error=error.strerror)
+            self._logger.warning("it cannot be started", what=self._name, error=error.strerror)
             return Exit.UNAVAILABLE
-        self._logger.info("started the web page", pid=process.pid)
+        self._logger.info("started a process", what=self._name, pid=process.pid)
         try:
             return await process.wait()
         finally:
@@ -74,7 +96,7 @@ class WebPage:
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), limits.WEB_END_S)
+            await asyncio.wait_for(process.wait(), limits.COMPANION_END_S)
         except TimeoutError:
             process.kill()
             await process.wait()

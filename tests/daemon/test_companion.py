@@ -1,10 +1,10 @@
-"""The page's process beside the daemon: started, started again, ended."""
+"""A process beside the daemon: started, started again, ended."""
 
 import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import IO, cast
 
@@ -13,9 +13,9 @@ import structlog
 
 from tinyssb_node import limits
 from tinyssb_node.cli.main import build_parser
+from tinyssb_node.daemon.companion import Companion, gateway_command, page_command
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import Exit
-from tinyssb_node.daemon.webpage import WebPage, page_command
 
 PATIENCE_S = 20.0
 TELL = (
@@ -76,7 +76,7 @@ def lives(pid: str) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def running(page: WebPage) -> AsyncIterator[asyncio.Task[None]]:
+async def running(page: Companion) -> AsyncIterator[asyncio.Task[None]]:
     task = asyncio.create_task(page.run())
     try:
         yield task
@@ -87,7 +87,9 @@ async def running(page: WebPage) -> AsyncIterator[asyncio.Task[None]]:
 
 async def test_it_is_started_again_when_it_ends(told: Path) -> None:
     log = Log()
-    async with running(WebPage(program(told, "sys.exit(3)"), log.logger, entropy=lambda: -0.99)):
+    async with running(
+        Companion("the page", program(told, "sys.exit(3)"), log.logger, entropy=lambda: -0.99)
+    ):
         first, _ = await tell(told)
         assert (await log.next("starting it again"))["exit_code"] == 3
         second, _ = await tell(told)
@@ -98,7 +100,7 @@ async def test_it_is_ended_with_the_daemon_and_hears_nothing_from_systemd(
     told: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", "@somewhere")
-    async with running(WebPage(program(told, "sys.stdin.read()"), Log().logger)) as task:
+    async with running(Companion("the page", program(told, "sys.stdin.read()"), Log().logger)) as task:
         pid, notified = await tell(told)
         assert (lives(pid), notified, task.done()) == (True, "False", False)
     assert not lives(pid)
@@ -106,28 +108,33 @@ async def test_it_is_ended_with_the_daemon_and_hears_nothing_from_systemd(
 
 async def test_what_starting_again_would_not_put_right_is_left(told: Path) -> None:
     log = Log()
-    async with running(WebPage(program(told, f"sys.exit({int(Exit.CONFIG)})"), log.logger)) as task:
+    async with running(
+        Companion("the page", program(told, f"sys.exit({int(Exit.CONFIG)})"), log.logger)
+    ) as task:
         await tell(told)
         await log.next("until its settings are changed")
         await task
 
 
 async def test_one_that_does_not_end_is_killed(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "WEB_END_S", 0.05)
+    monkeypatch.setattr(limits, "COMPANION_END_S", 0.05)
     deaf = ["-c", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + TELL + "signal.pause()"]
-    async with running(WebPage([sys.executable, *deaf, str(told)], Log().logger)):
+    async with running(Companion("the page", [sys.executable, *deaf, str(told)], Log().logger)):
         pid, _ = await tell(told)
     assert not lives(pid)
 
 
 async def test_a_program_that_is_not_there_stops_nothing(tmp_path: Path) -> None:
     log = Log()
-    async with running(WebPage([str(tmp_path / "nothing")], log.logger, entropy=lambda: -0.99)) as task:
+    async with running(
+        Companion("the page", [str(tmp_path / "nothing")], log.logger, entropy=lambda: -0.99)
+    ) as task:
         for _ in range(2):
             await log.next("cannot be started")
         assert not task.done()
 
 
-def test_the_command_is_one_there_is() -> None:
-    words = page_command(Home(Path("/home/ana/.tinyssb")))[3:]
+@pytest.mark.parametrize("command", [page_command, gateway_command])
+def test_the_command_is_one_there_is(command: Callable[[Home], list[str]]) -> None:
+    words = command(Home(Path("/home/ana/.tinyssb")))[3:]
     assert build_parser().parse_args(words).supervised
