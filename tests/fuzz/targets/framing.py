@@ -51,3 +51,5 @@ def seeds() -> Iterable[bytes]:
     yield meshcore.serialize_frame(meshcore.FROM_COMPANION, bytes([meshcore.Reply.SELF_INFO]) + bytes(60))
     yield meshtastic.serialize_frame(protobuf.serialize_fields([(1, 7), (2, packet)]))
     yield b'{"t":"heal"}'
+    # Found: a tag that is no UTF-8.
+    yield b'{"t":"he\xf7al"}'
