@@ -237,3 +237,14 @@ def test_verify_finds_damage(tmp_path: Path) -> None:
     ended = tinyssb(tmp_path / "a", "verify")
     assert ended.returncode == Exit.DATA
     assert "entry 2: it does not follow the entry before it" in ended.stdout.decode()
+    assert "--repair" in ended.stdout.decode()
+    spared = tinyssb(tmp_path / "a", "verify", "--repair")
+    assert spared.returncode == Exit.DATA
+    assert "is yours and was left as it is" in spared.stdout.decode()
+    cut = said(tmp_path / "a", "verify", "--repair", "--own")
+    assert "first 1 entries, of 2" in cut
+    assert str(tmp_path / "a" / "store.damaged-1.sqlite") in cut
+    assert "all is well" in said(tmp_path / "a", "verify")
+    with daemon(tmp_path / "a") as running:
+        refused = tinyssb(running.home, "publish", "another two")
+        assert refused.returncode != 0, "what it wrote as entry 2 may be known to others"

@@ -22,6 +22,10 @@ class Damage:
     """The entry, 0 for the feed as a whole."""
     problem: str
     """In plain words."""
+    chunk: int | None = None
+    """The packet of the entry's side chain that it is about; None: the entry, or the feed."""
+    proof: bool = False
+    """True if it is about the proof of a fork."""
 
 
 def judge(network: Network, tip: Tip, packet: bytes) -> Extended | WrongDmx | WrongSignature | BehindEnd:
@@ -59,7 +63,7 @@ class Verifier:
         for proof in self._store.forks():
             if not verify_proof(self._network, proof):
                 self.problems += 1
-                yield Damage(proof.feed, proof.seq, "the proof of its fork does not hold")
+                yield Damage(proof.feed, proof.seq, "the proof of its fork does not hold", proof=True)
 
     def _feed(self, record: FeedRecord) -> Iterator[Damage]:
         tip = Tip(record.feed, record.dialect, 0, None)
@@ -95,9 +99,8 @@ class Verifier:
                 grown = advance(chain, packet) if chain is not None and not chain.complete else None
                 if grown is None or isinstance(grown, WrongHash):
                     number = 0 if chain is None else chain.held
-                    yield Damage(
-                        entry.feed, entry.seq, f"chunk {number} is not what the packet before points to"
-                    )
+                    problem = f"chunk {number} is not what the packet before points to"
+                    yield Damage(entry.feed, entry.seq, problem, number)
                     return
                 chain = grown.chain
 

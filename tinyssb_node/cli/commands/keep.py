@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tinyssb_node.codec.dmx import Network
     from tinyssb_node.daemon.exports import Piece
     from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.verify import Damage
     from tinyssb_node.store.port import FeedRecord, Store
 
 
@@ -66,7 +67,17 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         "verify",
         verify,
         "check every chain, signature and side chain of the store",
-        more="Works without the daemon, too. Exits 65 if something is wrong.",
+        more="Works without the daemon, too. Exits 65 if something is wrong. Changes nothing unless told to repair.",
+    )
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="copy the store aside and take out what is damaged, so that peers give it again; stop the daemon first",
+    )
+    parser.add_argument(
+        "--own",
+        action="store_true",
+        help="with --repair: our own feeds, too. What nobody else holds of them is then gone from them for good",
     )
     add_network(parser)
     add_json(parser)
@@ -143,9 +154,11 @@ def verify(arguments: argparse.Namespace) -> int:
     from tinyssb_node.daemon.verify import Verifier
 
     opened, network = _open_network(_home(arguments), arguments)
+    damages = []
     with closing(opened) as store:
         verifier = Verifier(store, network)
         for damage in verifier.run():
+            damages.append(damage)
             row = {"feed": damage.feed.hex(), "seq": damage.seq, "problem": damage.problem}
             print(
                 json.dumps(row) if arguments.json else f"{row['feed']} entry {damage.seq}: {damage.problem}"
@@ -158,7 +171,49 @@ def verify(arguments: argparse.Namespace) -> int:
             f"Checked {verifier.feeds:,} feeds, {verifier.entries:,} entries, {verifier.chunks:,} chunks: "
             + (f"{verifier.problems:,} problems." if verifier.problems else "all is well.")
         )
-    return Exit.DATA if verifier.problems else Exit.OK
+    if damages and arguments.repair:
+        return _repair(arguments, network, damages)
+    if damages and not arguments.json:
+        print(
+            "Nothing was changed. `tinyssb verify --repair` takes out what is damaged; peers give it again."
+        )
+    return Exit.DATA if damages else Exit.OK
+
+
+def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[Damage]) -> int:
+    """Take what is damaged out of the store. Raises what the store raises; then nothing was changed."""
+    from tinyssb_node.catalog.schema import CATALOG_FILE
+    from tinyssb_node.daemon.repair import plan_repair
+    from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+    from tinyssb_node.store.repair import FeedCut, cut_store
+
+    home = _home(arguments).of(NetworkName(arguments.network or DEFAULT_NETWORK))
+    with closing(_open_network(_home(arguments), arguments)[0]) as store:
+        held = {record.feed: record.seq for record in store.feeds()}
+        cuts, spared = plan_repair(store, network, damages, own=arguments.own)
+    aside = cut_store(home.store, cuts) if cuts else None
+    if aside is not None:
+        # The index of what entries mean is made anew from the store.
+        for name in (CATALOG_FILE, f"{CATALOG_FILE}-wal", f"{CATALOG_FILE}-shm"):
+            (home.root / name).unlink(missing_ok=True)
+    kept = [(cut.feed.hex(), cut.keep, held[cut.feed]) for cut in cuts if isinstance(cut, FeedCut)]
+    if arguments.json:
+        feeds = [{"feed": feed, "keeps": keep, "had": had} for feed, keep, had in kept]
+        row = {"aside": aside and str(aside), "cut": feeds, "left": [feed.hex() for feed in spared]}
+        print(json.dumps(row))
+        return Exit.DATA if spared else Exit.OK
+    for feed, keep, had in kept:
+        print(
+            f"{feed} keeps what is whole of its first {keep:,} entries, of {had:,}; peers give the rest again."
+        )
+    if aside is not None:
+        print(f"The store as it was is kept as {aside}. Remove it when all is back.")
+    for own in spared:
+        print(
+            f"{own.hex()} is yours and was left as it is. `--repair --own` cuts it, too: what peers hold of it comes "
+            "back, and it is not written before; what nobody holds has to be said anew, after `tinyssb identity sure`."
+        )
+    return Exit.DATA if spared else Exit.OK
 
 
 def doctor(arguments: argparse.Namespace) -> int:

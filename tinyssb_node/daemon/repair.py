@@ -1,0 +1,79 @@
+"""What has to be taken out of a store so that only what is whole is left, as ``verify`` found it."""
+
+from collections.abc import Iterable, Sequence
+
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.verify import Damage, judge
+from tinyssb_node.feeds.chain import Extended, Tip
+from tinyssb_node.feeds.sidechain import Advanced, SideChain, advance, begin
+from tinyssb_node.ids import FeedId
+from tinyssb_node.store.port import FeedRecord, Store
+from tinyssb_node.store.repair import ChainCut, FeedCut, ForkCut
+
+
+def plan_repair(
+    store: Store, network: Network, damages: Iterable[Damage], *, own: bool
+) -> tuple[list[FeedCut | ForkCut], list[FeedId]]:
+    """What to cut for *damages*, and the feeds of ours that were left as they are since *own* was not wanted.
+
+    A feed is cut behind the last entry before the first that is damaged, as whoever gives it again gives it in order;
+    a side chain before its first damaged packet.
+    """
+    by_feed: dict[FeedId, list[Damage]] = {}
+    cuts: list[FeedCut | ForkCut] = []
+    for damage in damages:
+        if damage.proof:
+            cuts.append(ForkCut(damage.feed, damage.seq))
+        else:
+            by_feed.setdefault(damage.feed, []).append(damage)
+    spared: list[FeedId] = []
+    for record in store.feeds():
+        found = by_feed.get(record.feed)
+        if found is None:
+            continue
+        if record.ours and not own:
+            spared.append(record.feed)
+        else:
+            cuts.append(_cut(store, network, record, found))
+    return cuts, spared
+
+
+def _cut(store: Store, network: Network, record: FeedRecord, damages: Sequence[Damage]) -> FeedCut:
+    entries = [damage.seq for damage in damages if damage.seq and damage.chunk is None]
+    keep = min(entries) - 1 if entries else _last(store, record.feed)
+    chains = [
+        ChainCut(damage.seq, *_whole(store, network, record, damage.seq, damage.chunk))
+        for damage in damages
+        if damage.chunk is not None and damage.seq <= keep
+    ]
+    return FeedCut(record.feed, keep, tuple(chains))
+
+
+def _last(store: Store, feed: FeedId) -> int:
+    """The last entry that is here."""
+    last = 0
+    while page := store.entries(feed, last + 1, limits.CONTROL_PAGE):
+        last = page[-1].seq
+    return last
+
+
+def _whole(
+    store: Store, network: Network, record: FeedRecord, seq: int, held: int
+) -> tuple[int, SideChain | None]:
+    """How many packets of an entry's side chain are whole, and how far it is known by them."""
+    entry, before = store.entry(record.feed, seq), store.entry(record.feed, seq - 1)
+    assert entry is not None
+    tip = Tip(record.feed, record.dialect, seq - 1, None if before is None else before.id)
+    outcome = judge(network, tip, entry.packet)
+    assert isinstance(outcome, Extended)
+    chain = begin(record.feed, seq, outcome.layout)
+    if chain is None:
+        return 0, None
+    for number in range(held):
+        packet = store.chunk(record.feed, seq, number)
+        assert packet is not None
+        grown = advance(chain, packet)
+        assert isinstance(grown, Advanced)
+        chain = grown.chain
+    return held, chain
