@@ -3,6 +3,7 @@
 import random
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import permutations
 from pathlib import Path
@@ -20,6 +21,8 @@ from tinyssb_node.pzp import limits
 from tinyssb_node.pzp.carried import CARRIED_FILE, Carried, CaughtUp
 from tinyssb_node.pzp.database import Database
 from tinyssb_node.pzp.memory import MemoryRows
+from tinyssb_node.pzp.schema import PZP_FILE
+from tinyssb_node.pzp.sqlite import SqliteRows
 
 
 class Mesh:
@@ -209,3 +212,23 @@ def test_batches_are_small(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(seen) >= last // 3
     assert seen[-1] == (last, last)
     assert logical(mesh.database) == whole(author)
+
+
+def test_several_may_look_at_once(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CARRIED_BATCH", 3)
+    author = told()
+    author.says(20)
+    mesh.carry(*author.written[5:], *author.written[:5])
+
+    def look() -> int:
+        with (
+            closing(Database(SqliteRows.open(mesh.folder / PZP_FILE))) as database,
+            closing(Carried.open(mesh.folder)) as carried,
+        ):
+            return carried.catch_up(database, wall_us=7).new
+
+    with ThreadPoolExecutor(3) as pool:
+        found = [each.result() for each in [pool.submit(look) for _ in range(3)]]
+    assert sum(found) == len(author.written)
+    with closing(Database(SqliteRows.open(mesh.folder / PZP_FILE))) as database:
+        assert logical(database) == whole(author)

@@ -135,8 +135,14 @@ class Pzp:
 
     def groups(self) -> list[Group]:
         """All identities that are here."""
+        from tinyssb_node.content.pzp.message import IDENTITY_TYPE
+
         groups = []
         for summary in self.database.tangles():
+            record = self.database.record(summary.root)
+            # Looked at first: a feed may be large, and its tangle is read whole.
+            if record is None or record.kind != IDENTITY_TYPE or record.owner is not None:
+                continue
             tangle = self.database.tangle(summary.root)
             if tangle.facts.identity:
                 keys = tuple(sorted(tangle.keys))
