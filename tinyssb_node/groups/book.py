@@ -440,8 +440,11 @@ class Book:
         self._unread[ref] = unread
 
     def _add(self, root: MessageId, entry: SealedEntry, place: FeedPlace, message: GroupMessage) -> None:
-        held = self.groups[root]
-        if entry.id not in held.group:
+        held = self.groups.get(root)
+        if held is None:
+            # Somebody begins a group on an additions feed, with a key of which the first message is not here yet.
+            self._wait((entry.feed, entry.seq), [root])
+        elif entry.id not in held.group:
             said = Said(entry.id, place.member, place.role, place.key, message, entry.seq)
             held.add(said)
             self._news.append(Spoke(root, said))

@@ -91,4 +91,6 @@ def seeds() -> Iterable[bytes]:
         yield bytes([0, 3, mischief, mischief, 0, 4, 1, 3, mischief, 1, mischief])
     for plain in range(len(PLAINS) + 3):
         yield bytes([plain % 3, 1, plain, 0, 0, 1, plain, 1, 3, 5])
+    # Found: the beginning of a group on an additions feed, which overtook what the key's group began with.
+    yield bytes.fromhex("020100010801030521")
     yield bytes([2, 2, 1, 47]) + bytes(48) + bytes([0, 0, 20]) + bytes(21)
