@@ -81,7 +81,7 @@ INSISTING_MAX: Final = 8
 SET_MAX: Final = 255
 """Most feed ids in a set: a CLAIM counts in one byte (spec 3.6.1)."""
 IN_VAIN_PACKETS: Final = 4
-"""Useless packets on the air to which we give way before we ask as if we answered: who chatters must not silence us."""
+"""Measure of packets with refused ids on the air, 2 for each, from which on we ask as soon as we would answer."""
 IN_VAIN_HASTE: Final = 0.25
 """How much shorter all waits for silence are then: between the packets of somebody who leaves little."""
 WANTS_READ: Final = 256

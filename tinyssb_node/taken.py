@@ -34,7 +34,6 @@ class Taken:
         elif verdict is Verdict.INVALID:
             line.counters.invalid += 1
         if verdict is Verdict.INVALID or verdict is Verdict.NOT_OURS:
-            line.heard_in_vain()
             if finding.reason == ORPHANS_FULL:
                 self._refusals.refuse("orphans", line.name)
             if not self._junk_meters[line.name].allow(now_us):
