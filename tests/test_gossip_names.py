@@ -5,6 +5,7 @@ from tests.words import claim
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import parse_claim
 from tinyssb_node.ids import FeedId, PacketKind
+from tinyssb_node.replication import limits as replication_limits
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.scheduling.link import LinkProfile, stream_profile
 
@@ -41,7 +42,7 @@ def test_who_knew_our_ids_and_let_some_go_is_told_them_again() -> None:
     for _ in range(2):
         bench.hear(claim(claim_of([feed_of(99)])))
         assert set(feeds) <= set(named(bench.take(PacketKind.CLAIM)))
-        bench.now_us += limits.NAMES_AGAIN_US
+        bench.now_us += replication_limits.NAMES_AGAIN_US
 
 
 def test_names_are_told_a_bounded_many_at_a_time() -> None:

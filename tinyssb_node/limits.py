@@ -73,9 +73,6 @@ CRC_SIZE: Final = 4
 
 NAMES_MAX: Final = 100
 """Ids named one by one in answer to a claim: as many as deployed peers hold."""
-NAMES_AGAIN_US: Final = 120_000_000
-"""After which time they are named once more to who shows a smaller set than ours: feeds may have left it since. Most
-conversations about a set are over within seconds."""
 INSISTING_MAX: Final = 8
 """Further claims that repeat an unanswered question: with others' still fewer than the 15 that a deployed pub keeps."""
 SET_MAX: Final = 255

@@ -23,6 +23,7 @@ from tinyssb_node.effects import Effect
 from tinyssb_node.events import AskSeen, ClaimSeen, Event, FeedsSeen, NoveltySeen, SketchSeen
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
 from tinyssb_node.replication import claim as claims
+from tinyssb_node.replication import limits as replication_limits
 from tinyssb_node.replication.goset import subset_of, xor_of
 from tinyssb_node.replication.reconcile import Agreement, Difference, Exchange, answer_classic, read_sketch
 from tinyssb_node.replication.replica import Replica
@@ -47,6 +48,8 @@ class SetGossip:
         self._sets = SaltedSets(replica.goset)
         self._exchanges: dict[FaceName, Exchange] = {}
         self._asked: dict[FaceName, int] = {}
+        self._names_again_us: dict[FaceName, int] = {}
+        """After which time all ids are named again to a peer that goes on showing a smaller set."""
 
     def face_up(self, line: Line) -> None:
         """A face can be used."""
@@ -58,6 +61,7 @@ class SetGossip:
         """A face is gone."""
         self._exchanges.pop(face, None)
         self._asked.pop(face, None)
+        self._names_again_us.pop(face, None)
 
     def grew(self, feed: FeedId) -> None:
         """*feed* was added to our set."""
@@ -69,6 +73,7 @@ class SetGossip:
     def shrank(self, feeds: Collection[FeedId]) -> None:
         """*feeds* have left our set."""
         self._sets.shrank()
+        self._names_again_us.clear()
         for face, exchange in self._exchanges.items():
             for feed in feeds:
                 exchange.unlearned(feed)
@@ -151,6 +156,7 @@ class SetGossip:
         agrees = claims.agrees(goset, claim)
         if agrees and claims.covers(goset, claim):
             line.agreed(PacketKind.CLAIM)
+            self._names_again_us.pop(line.name, None)
             return effects
         if line.name in self._exchanges:
             return effects + self._answer_classic(line, claim, now_us) if welcome else effects
@@ -206,8 +212,11 @@ class SetGossip:
         goset = self._replica.goset
         if claim.count >= limits.SET_MAX:
             return []
-        if claim.count < len(goset) and now_us - line.named_us >= limits.NAMES_AGAIN_US:
+        again_us = self._names_again_us.get(line.name, replication_limits.NAMES_AGAIN_US)
+        if claim.count < len(goset) and now_us - line.named_us >= again_us:
             # Who was told them let some go since. Halving claims brings these not back: bounds name nothing that left.
+            # Or it is full, and is told ever more seldom.
+            self._names_again_us[line.name] = min(4 * again_us, replication_limits.NAMES_AGAIN_MAX_US)
             line.named.clear()
         known = {*line.named, claim.low, claim.high}
         unnamed = [feed for feed in goset.feeds if feed not in known][: limits.NAMES_MAX]

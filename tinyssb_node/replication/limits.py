@@ -56,3 +56,11 @@ SET_RESERVE: Final = 16
 """Places that strangers' ids do not take: for our own feeds, and whom our user follows."""
 SET_CHILDREN_MAX: Final = 1_024
 """Feeds remembered as named by their parents, where only who is known is let in: 100 kB."""
+
+# --- Naming ids again (setgossip) --------------------------------------------------------------------------------------
+
+NAMES_AGAIN_US: Final = 120_000_000
+"""After which time they are named once more to who shows a smaller set than ours: feeds may have left it since. Most
+conversations about a set are over within seconds."""
+NAMES_AGAIN_MAX_US: Final = 3_600_000_000
+"""Longest such time: it grows fourfold until the sets are the same, which that of a peer who is full never is."""
