@@ -57,7 +57,7 @@ SET_RESERVE: Final = 16
 SET_CHILDREN_MAX: Final = 1_024
 """Feeds remembered as named by their parents, where only who is known is let in: 100 kB."""
 
-# --- Naming ids again (setgossip) --------------------------------------------------------------------------------------
+# --- Naming ids again (setgossip) -------------------------------------------------------------------------------------
 
 NAMES_AGAIN_US: Final = 120_000_000
 """After which time they are named once more to who shows a smaller set than ours: feeds may have left it since. Most
