@@ -92,14 +92,14 @@ def test_two_people_talk_over_the_page_of_one(browser: Browser, mesh: tuple[Path
             (private,) = [row for row in talk.catalog.conversations() if row.name != "public"]
             assert private.last is not None
             assert (private.last.text, private.last.private) == ("The key is under the stone.", True)
-            assert page.url == f"{address}/c/{private.name}"
+            expect(page).to_have_url(f"{address}/c/{private.name}")
 
             page.get_by_role("link", name="Node").click()
             expect(page.locator("h3").first).to_contain_text("ws:")
             assert not visit.wide()
             assert [one for one in visit.complaints if "401" not in one] == []
         code, logged = running.stop()
-        assert (code, "started the web page" in logged) == (0, True)
+        assert (code, "started a process" in logged) == (0, True)
         ask_until(address, "/api/session", served=False)
 
 

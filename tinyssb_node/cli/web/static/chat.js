@@ -217,7 +217,7 @@ export class ChatView {
   }
 
   async sent(answer) {
-    if (this.conversation === null && answer.conversation) {
+    if (this.feed !== null && answer.conversation) { // news of it may have come before the answer did
       this.go?.(`/c/${answer.conversation}`, { replace: true });
       return;
     }
