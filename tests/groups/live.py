@@ -6,17 +6,16 @@ something is written, and in the middle of an exclusion; some never come back. T
 hours what docs/reference/groups.md promises is checked.
 """
 
-import argparse
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh
 from tests.groups.search import entitled
+from tests.groups.seeds import happened_in, parser, play_all
 from tinyssb_node import limits
 from tinyssb_node.grouping import Grouping
 from tinyssb_node.groups.content import text_of
@@ -41,8 +40,6 @@ QUIET: Final = replace(stream_profile(), advert_max_us=15 * MINUTE_US)
 """Cables on which little is said while nothing happens: hours of silence cost more than all else."""
 CALM_US: Final = 24 * HOUR_US
 """Time after which all has to be done that there is to do, and all feeds that ended have left the set."""
-REPORT_S: Final = 10
-"""Seconds between two lines of progress."""
 
 
 class Country(Mesh):
@@ -249,7 +246,8 @@ def check(played: Played) -> None:
     group = together(played, readers)
     owed = entitled(group)
     remaining = [name for name in played.here if mesh.id(name) in owed]
-    _count(played, group, owed, len(remaining))
+    played.happened.update(happened_in(group, owed, len(remaining), len(played.gone)))
+    played.happened["virtual hours"] += played.mesh.world.now_us // HOUR_US
     if not remaining:
         return
     preferred = {played.prefers(name) for name in remaining}
@@ -311,23 +309,6 @@ def _agreed(played: Played) -> bool:
     return len(sets) == 1
 
 
-def _count(played: Played, group: Group, owed: frozenset[FeedId], remaining: int) -> None:
-    view = group.view
-    excluded = NOBODY.union(*(exclusion.people for exclusion in view.exclusions.values()))
-    played.happened.update(
-        {
-            "messages": len(group),
-            "epochs": len(view.epochs),
-            "forks joined": sum(len(epoch.previous) > 1 for epoch in view.epochs.values()),
-            "exclusions": len(view.exclusions),
-            "taken on again": len(owed & excluded),
-            "gone for good": len(played.gone),
-            "remaining": remaining,
-            "virtual hours": played.mesh.world.now_us // HOUR_US,
-        }
-    )
-
-
 # --- the command
 
 
@@ -345,47 +326,21 @@ def broken(seed: int, steps: int | None = None) -> tuple[Played, str | None]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Play seeds. Returns 1 if any broke something."""
-    asked = _parse(words)
-    seeds = range(asked.first, asked.first + asked.seeds) if asked.seed is None else [asked.seed]
-    happened: Counter[str] = Counter()
-    begun_s = said_s = time.monotonic()
-    failed = count = largest = 0
-    for seed in seeds:
+    taken = parser("python -m tests.groups.live", __doc__)
+    taken.add_argument("--seed", type=int, metavar="K", help="this one only")
+    asked = taken.parse_args(words)
+    largest = 0
+
+    def play(seed: int) -> tuple[Mapping[str, int], str | None]:
+        nonlocal largest
         played, what = broken(seed, asked.steps)
-        count += 1
-        happened.update(played.happened)
         largest = max(largest, played.largest)
         if what is not None:
-            failed += 1
-            print(f'seed {seed}: {what}\n  again: make search-groups-live ARGS="--seed {seed}"', flush=True)
-        if time.monotonic() - said_s >= REPORT_S:
-            said_s = time.monotonic()
-            speed = count / (said_s - begun_s)
-            print(
-                f"{count} of {len(seeds)} seeds, {failed} failed, {speed:.2f} a second",
-                file=sys.stderr,
-                flush=True,
-            )
-        if failed >= asked.failures:
-            break
-    seen = ", ".join(f"{number:,} {name}" for name, number in happened.items())
-    spent_s = time.monotonic() - begun_s
-    print(f"{count:,} seeds played in {spent_s:.0f} s, {failed} failed: {seen}; largest set {largest} feeds.")
-    return 1 if failed else 0
+            what += f'\n  again: make search-groups-live ARGS="--seed {seed}"'
+        return played.happened, what
 
-
-def _parse(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.groups.live", description=__doc__)
-    parser.add_argument(
-        "--seeds", type=int, default=1_000, metavar="N", help="how many groups (default: 1000)"
-    )
-    parser.add_argument("--first", type=int, default=1, metavar="S", help="the first seed (default: 1)")
-    parser.add_argument("--seed", type=int, metavar="K", help="this one only")
-    parser.add_argument("--steps", type=int, metavar="K", help="only the first things that happen in each")
-    parser.add_argument(
-        "--failures", type=int, default=10, metavar="F", help="stop after so many (default: 10)"
-    )
-    return parser.parse_args(words)
+    seeds = range(asked.first, asked.first + asked.seeds) if asked.seed is None else [asked.seed]
+    return play_all(seeds, play, asked.failures, lambda: f"; largest set {largest} feeds")
 
 
 if __name__ == "__main__":

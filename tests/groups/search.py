@@ -5,15 +5,14 @@ not heard of each other they add and exclude people, are cut short in the middle
 never come back. Then those who are left meet, and what docs/reference/groups.md promises is checked.
 """
 
-import argparse
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from tests.groups.seeds import happened_in, parser, play_all
 from tests.groups.world import Member, World, followed, start
 from tinyssb_node.groups.epochs import NOBODY, Exclusion, People
 from tinyssb_node.groups.membership import Group
@@ -36,8 +35,6 @@ HURRIED: Final = 3
 """How often everybody in such a group acts before he has heard all."""
 HEALED_US: Final = 10_000_000_000
 """When all meet."""
-REPORT_S: Final = 10
-"""Seconds between two lines of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +163,7 @@ def check(played: Played) -> None:
     owed = entitled(group)
     names = {member.id: member.name for member in world.members.values()}
     remaining = [member for name, member in world.members.items() if member.id in owed and name not in gone]
-    _count(played, group, owed, len(remaining))
+    played.happened.update(happened_in(group, owed, len(remaining), len(played.gone)))
     preferred = {member.prefers for member in remaining}
     if not preferred:
         return
@@ -269,22 +266,6 @@ def _names(people: People, names: Mapping[FeedId, str]) -> str:
     return ", ".join(sorted(names[person] for person in people))
 
 
-def _count(played: Played, group: Group, owed: People, remaining: int) -> None:
-    view = group.view
-    excluded = NOBODY.union(*(exclusion.people for exclusion in view.exclusions.values()))
-    played.happened.update(
-        {
-            "messages": len(group),
-            "epochs": len(view.epochs),
-            "forks joined": sum(len(epoch.previous) > 1 for epoch in view.epochs.values()),
-            "exclusions": len(view.exclusions),
-            "taken on again": len(owed & excluded),
-            "gone for good": len(played.gone),
-            "remaining": remaining,
-        }
-    )
-
-
 # --- the command
 
 
@@ -331,43 +312,21 @@ def _shortest(seed: int) -> int:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Play seeds. Returns 1 if any broke something."""
-    asked = _parse(words)
-    happened: Counter[str] = Counter()
-    begun_s = said_s = time.monotonic()
-    failed = count = 0
-    for seed in range(asked.first, asked.first + asked.seeds):
+    taken = parser("python -m tests.groups.search", __doc__)
+    taken.add_argument("--show", action="store_true", help="print what was written")
+    asked = taken.parse_args(words)
+
+    def play(seed: int) -> tuple[Mapping[str, int], str | None]:
         played, what = broken(seed, asked.steps)
-        count += 1
-        happened.update(played.happened)
         if asked.show:
             print(*story(played.world), sep="\n")
         if what is not None:
-            failed += 1
             steps = _shortest(seed) if asked.steps is None else asked.steps
             again = f"--first {seed} --seeds 1 --steps {steps} --show"
-            print(f'seed {seed}: {what}\n  again: make search-groups ARGS="{again}"', flush=True)
-        if time.monotonic() - said_s >= REPORT_S:
-            said_s = time.monotonic()
-            print(f"{count} of {asked.seeds} seeds, {failed} failed", file=sys.stderr, flush=True)
-        if failed >= asked.failures:
-            break
-    seen = ", ".join(f"{number:,} {name}" for name, number in happened.items())
-    print(f"{count:,} seeds played in {time.monotonic() - begun_s:.0f} s, {failed} failed: {seen}.")
-    return 1 if failed else 0
+            what += f'\n  again: make search-groups ARGS="{again}"'
+        return played.happened, what
 
-
-def _parse(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.groups.search", description=__doc__)
-    parser.add_argument(
-        "--seeds", type=int, default=1_000, metavar="N", help="how many groups (default: 1000)"
-    )
-    parser.add_argument("--first", type=int, default=1, metavar="S", help="the first seed (default: 1)")
-    parser.add_argument("--steps", type=int, metavar="K", help="only the first things that happen in each")
-    parser.add_argument(
-        "--failures", type=int, default=10, metavar="F", help="stop after so many (default: 10)"
-    )
-    parser.add_argument("--show", action="store_true", help="print what was written")
-    return parser.parse_args(words)
+    return play_all(range(asked.first, asked.first + asked.seeds), play, asked.failures)
 
 
 if __name__ == "__main__":

@@ -297,7 +297,7 @@ def test_one_depth_with_too_many_messages_is_cut(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(limits, "WINDOW_IDS_MAX", 4)
 
     class AllWhole(Replica):
-        def bare(self, root: str) -> dict[str, bool]:  # noqa: ARG002
+        def bare(self, root: str) -> dict[str, bool]:  # noqa: ARG002 - a port's signature
             return {}
 
     held = AllWhole()

@@ -82,7 +82,7 @@ class Stranger:
 def settle_here(world: World, stranger: Stranger) -> None:
     """A stranger comes, on no face yet."""
     mallory = world.add("mallory", on_air=False)
-    mallory.node = stranger  # type: ignore[assignment]
+    mallory.node = stranger  # type: ignore[assignment] # another kind of node
 
 
 def spread_us(world: World, names: Sequence[str]) -> int:

@@ -85,7 +85,7 @@ def _set_aside(path: Path, connection: sqlite3.Connection) -> Path:
 def _shorten(connection: sqlite3.Connection, cut: FeedCut) -> None:
     (number,) = connection.execute("SELECT number FROM feeds WHERE feed = ?", (bytes(cut.feed),)).fetchone()
     for table in ("entries", "chunks", "side_chains"):
-        connection.execute(f"DELETE FROM {table} WHERE feed = ? AND seq > ?", (number, cut.keep))  # noqa: S608
+        connection.execute(f"DELETE FROM {table} WHERE feed = ? AND seq > ?", (number, cut.keep))  # noqa: S608 - our names
     for short in cut.chains:
         place = (number, short.seq)
         connection.execute(
@@ -122,6 +122,6 @@ def _keep_counting(connection: sqlite3.Connection, last: int) -> None:
     went, what is left last has it now."""
     left = _last_arrival(connection)
     for table in ("entries", "chunks"):
-        connection.execute(f"UPDATE {table} SET arrival = ? WHERE arrival = ?", (last, left))  # noqa: S608
+        connection.execute(f"UPDATE {table} SET arrival = ? WHERE arrival = ?", (last, left))  # noqa: S608 - our names
     if not left:
         connection.execute("DELETE FROM commits")

@@ -87,4 +87,4 @@ def table() -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(table()))  # noqa: T201
+    print("\n".join(table()))  # noqa: T201 - a command

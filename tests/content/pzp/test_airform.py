@@ -54,7 +54,7 @@ def messages(draw, version: str = "v2") -> dict[str, Any]:
 
 
 def carried(whole: object) -> bytes:
-    content = serialize_air(whole)  # type: ignore[arg-type]
+    content = serialize_air(whole)  # type: ignore[arg-type] # JSON
     assert isinstance(content, bytes)
     return content
 
