@@ -166,9 +166,9 @@ def test_who_knows_no_forks_is_told_ever_more_rarely() -> None:
 
 def test_a_new_neighbour_is_told_at_once() -> None:
     bench, proof = knowing()
-    bench.up("ws#9", stream_profile())  # type: ignore[arg-type]
+    bench.up("ws#9", stream_profile())  # type: ignore[arg-type] # a name
     bench.take()
-    bench.hear(want(bench, 6), "ws#9")  # type: ignore[arg-type]
+    bench.hear(want(bench, 6), "ws#9")  # type: ignore[arg-type] # a name
     assert set(bench.take(PacketKind.ENTRY)) == proof
 
 

@@ -268,9 +268,9 @@ def test_a_neighbour_that_never_lets_go_costs_little() -> None:
     """Such a one asks for what follows the END, like all deployed peers, and names what it has for ever."""
     mesh = chain("abc")
     stubborn = mesh["c"].node
-    stubborn._leaving.may_leave = lambda *_: False  # type: ignore[method-assign]
+    stubborn._leaving.may_leave = lambda *_: False  # type: ignore[method-assign] # on purpose
     replica = stubborn._replica
-    replica.next_wanted = lambda feed: replica.frontier(feed) + 1  # type: ignore[method-assign]
+    replica.next_wanted = lambda feed: replica.frontier(feed) + 1  # type: ignore[method-assign] # on purpose
     write_children(mesh)
     mesh.pass_time(12 * HOUR_US)
     assert {

@@ -170,7 +170,7 @@ def world(seed: int, posts: int = 30, forks: float = 0.3) -> World:
         if not len(known[writer]):
             message.enter(V2.fields, root, known[writer])
         said = {"text": f"{seed} {number}"}
-        post = write(V2, KEYS[writer], said, "post", [known[writer]], group, sorted(tangle.tips))  # type: ignore[arg-type]
+        post = write(V2, KEYS[writer], said, "post", [known[writer]], group, sorted(tangle.tips))  # type: ignore[arg-type] # JSON
         message.enter(V2.fields, post, known[writer])
         written.append(post)
     thread = Tangle(message.message_id(written[1]))
