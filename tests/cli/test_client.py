@@ -13,7 +13,7 @@ from tests.daemon.processes import make_home
 from tests.docs import pages
 from tinyssb_node import limits
 from tinyssb_node.cli.client import Client, DaemonError, DaemonUnreachableError
-from tinyssb_node.daemon.config import ConfigError
+from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.daemon.problems import BadRequestError, Exit, VersionError
 from tinyssb_node.errors import ContentTooLongError

@@ -13,13 +13,13 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.config import (
     DEFAULT_FACES,
     Config,
-    ConfigError,
     LogFormat,
     LogLevel,
     initial_config,
     parse_config,
     read_config,
 )
+from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import UnknownNetworkError
 from tinyssb_node.ids import DEFAULT_NETWORK

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tinyssb_node.daemon.config import ConfigError, read_config
+from tinyssb_node.daemon.config import read_config
+from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import HomeExistsError, HomeMissingError, HomeRefusedError
 from tinyssb_node.daemon.setup import create_home, node_name, read_own

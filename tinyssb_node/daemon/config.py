@@ -1,19 +1,18 @@
 """config.toml: what a node's user may change. Every key is described in docs/reference/config.md."""
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.admission import Admit
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.configreader import ConfigError, Reader, as_toml
 from tinyssb_node.daemon.home import CONTROL_SOCKET, Home
-from tinyssb_node.daemon.problems import Exit, ProblemError, UnknownNetworkError
+from tinyssb_node.daemon.problems import UnknownNetworkError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.replication import limits as set_limits
 
@@ -97,106 +96,6 @@ class Config:
         return find_network(self.networks, name)
 
 
-class ConfigError(ProblemError):
-    """config.toml says something we cannot do, at *key*, or as a whole where that is empty."""
-
-    exit_code = Exit.CONFIG
-
-    def __init__(self, file: Path, key: str, value: object, allowed: str) -> None:
-        told = f": {key} = {_as_toml(value)} is not possible" if key else " cannot be used"
-        super().__init__(
-            f"{file}{told}: {allowed}.",
-            f"Change it in {file}; docs/reference/config.md says what each key means.",
-        )
-        self.file = file
-        self.key = key
-        self.value = value
-        self.allowed = allowed
-
-
-Choice = TypeVar("Choice", bound=StrEnum)
-
-
-class _Reader:
-    """Hands out a TOML document's values by dotted key and knows which of them nobody asked for."""
-
-    def __init__(self, file: Path, document: dict[str, object]) -> None:
-        self._file = file
-        self._values = dict(_flatten("", document))
-        self._known: set[str] = set()
-
-    def refuse(self, key: str, value: object, allowed: str) -> ConfigError:
-        return ConfigError(self._file, key, value, allowed)
-
-    def _get(self, key: str, default: object) -> object:
-        self._known.add(key)
-        return self._values.get(key, default)
-
-    def text(self, key: str, default: str, allowed: str) -> str:
-        value = self._get(key, default)
-        if not isinstance(value, str):
-            raise self.refuse(key, value, allowed)
-        return value
-
-    def texts(self, key: str, default: tuple[str, ...], allowed: str) -> tuple[str, ...]:
-        value = self._get(key, list(default))
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.refuse(key, value, allowed)
-        return tuple(value)
-
-    def flag(self, key: str, *, default: bool) -> bool:
-        value = self._get(key, default)
-        if not isinstance(value, bool):
-            raise self.refuse(key, value, "it takes true or false")
-        return value
-
-    def number(self, key: str, default: int, low: int, high: int) -> int:
-        value = self._get(key, default)
-        # bool is an int to Python, not to TOML.
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise self.refuse(key, value, f"it takes a whole number from {low} to {high}")
-        return value
-
-    def degrees(self, key: str, most: int) -> float | None:
-        value = self._get(key, None)
-        if value is None:
-            return None
-        if not isinstance(value, int | float) or isinstance(value, bool) or not -most <= value <= most:
-            raise self.refuse(key, value, f"it takes degrees, -{most} to {most}")
-        return float(value)
-
-    def choice(self, key: str, default: Choice) -> Choice:
-        value = self._get(key, default.value)
-        for member in type(default):
-            if member.value == value:
-                return member
-        allowed = ", ".join(f'"{member.value}"' for member in type(default))
-        raise self.refuse(key, value, f"it takes one of {allowed}")
-
-    def has(self, key: str) -> bool:
-        return key in self._values
-
-    def tables(self, key: str) -> list[str]:
-        """The names in the table *key*, in the file's order."""
-        if self._values.get(key) == {}:
-            self._known.add(key)
-        found = [name.removeprefix(f"{key}.") for name in self._values if name.startswith(f"{key}.")]
-        return list(dict.fromkeys(name.rpartition(".")[0] or name for name in found))
-
-    def finish(self) -> None:
-        """Raise ConfigError for a key that was never asked for."""
-        for key, value in self._values.items():
-            if key in self._known:
-                continue
-            near = difflib.get_close_matches(key, self._known, n=1)
-            allowed = (
-                f"there is no such key; did you mean {near[0]}?"
-                if near
-                else "there is no such key; there are " + ", ".join(sorted(self._known))
-            )
-            raise self.refuse(key, value, allowed.rstrip("."))
-
-
 def read_config(home: Home) -> Config:
     """Read *home*'s config.toml; a missing one means all defaults. Raises ConfigError."""
     try:
@@ -212,7 +111,7 @@ def read_config(home: Home) -> Config:
 
 def parse_config(home: Home, document: dict[str, object]) -> Config:
     """Check a parsed TOML *document*. Raises ConfigError."""
-    reader = _Reader(home.config, document)
+    reader = Reader(home.config, document)
     config = Config(
         name=_name(reader),
         networks=_networks(reader),
@@ -232,7 +131,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         web_token_file=home.root
         / Path(reader.text("web.token_file", WEB_TOKEN, "it takes a path")).expanduser(),
         pzp_enabled=reader.flag("pzp.enabled", default=False),
-        pzp_listen=_listen(reader, "pzp.listen", "", limits.PZP_PORT),
+        pzp_listen=reader.address("pzp.listen", "", limits.PZP_PORT),
         pzp_peers=_pzp_peers(reader),
         pzp_keep=_pzp_keep(reader),
         pzp_budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
@@ -245,10 +144,10 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
 
 def initial_config(name: str, faces: tuple[str, ...]) -> str:
     """The config.toml of a fresh node."""
-    listed = "".join(f"    {_as_toml(face)},\n" for face in faces)
+    listed = "".join(f"    {as_toml(face)},\n" for face in faces)
     return f"""# This node's settings; docs/reference/config.md describes them. Restart the daemon after a change.
 
-name = {_as_toml(name)}
+name = {as_toml(name)}
 faces = [
 {listed}]
 """
@@ -261,14 +160,14 @@ def check_name(name: str) -> str | None:
     return f"it takes 1 to {limits.NAME_MAX} printable characters, with no space around them"
 
 
-def _name(reader: _Reader) -> str:
+def _name(reader: Reader) -> str:
     name = reader.text("name", "node", "it takes text")
     if wrong := check_name(name):
         raise reader.refuse("name", name, wrong)
     return name
 
 
-def _networks(reader: _Reader) -> dict[NetworkName, Network]:
+def _networks(reader: Reader) -> dict[NetworkName, Network]:
     """The default network and those with a name; no two with one key, since nothing would tell their packets apart."""
     networks = {DEFAULT_NETWORK: Network(_network_key(reader, "network_key"))}
     for name in reader.tables("networks"):
@@ -297,7 +196,7 @@ _NETWORK_NAME = re.compile(rf"[a-z][a-z0-9-]{{0,{limits.NAME_MAX - 1}}}")
 """A network's name is a folder's, too."""
 
 
-def _network_key(reader: _Reader, place: str) -> bytes:
+def _network_key(reader: Reader, place: str) -> bytes:
     allowed = f"it takes hexadecimal digits, two a byte, for up to {limits.NETWORK_KEY_MAX} bytes"
     text = reader.text(place, "", allowed)
     try:
@@ -320,7 +219,7 @@ def find_network(networks: Mapping[NetworkName, Network], name: str) -> tuple[Ne
     return NetworkName(name), network
 
 
-def _faces(reader: _Reader) -> tuple[str, ...]:
+def _faces(reader: Reader) -> tuple[str, ...]:
     faces = reader.texts("faces", DEFAULT_FACES, 'it takes a list of specs, such as ["udp:239.5.5.8:1558"]')
     for face in faces:
         if faces.count(face) > 1:
@@ -328,7 +227,7 @@ def _faces(reader: _Reader) -> tuple[str, ...]:
     return faces
 
 
-def _socket(reader: _Reader, home: Home) -> Path:
+def _socket(reader: Reader, home: Home) -> Path:
     allowed = f"it takes a path, which may have up to {limits.UNIX_PATH_MAX} bytes once it is absolute"
     path = home.root / Path(reader.text("control.socket", CONTROL_SOCKET, allowed)).expanduser()
     if len(str(path).encode()) > limits.UNIX_PATH_MAX or path == home.root:
@@ -336,36 +235,13 @@ def _socket(reader: _Reader, home: Home) -> Path:
     return path
 
 
-def split_address(text: str) -> tuple[str, int] | None:
-    """Address and port out of `127.0.0.1:8780`, `[::1]:8780` or `localhost:8780`; None if it is none. Port 0: any."""
-    host, colon, port = text.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
-        return None
-    known = (
-        bool(colon) and re.fullmatch(r"[A-Za-z0-9.:_%-]{1,253}", host) and re.fullmatch(r"[0-9]{1,5}", port)
-    )
-    return (host, int(port)) if known and int(port) < 65_536 else None
-
-
-def _listen(reader: _Reader, key: str, default: str, port: int) -> tuple[str, int] | None:
-    """An address to listen on; None where nothing is said, and nothing is the default."""
-    allowed = f'it takes an address and a port, such as "127.0.0.1:{port}" or "0.0.0.0:{port}"'
-    text = reader.text(key, default, allowed)
-    found = split_address(text)
-    if found is None and (text or default):
-        raise reader.refuse(key, text, allowed)
-    return found
-
-
-def _web_listen(reader: _Reader) -> tuple[str, int]:
-    found = _listen(reader, "web.listen", WEB_LISTEN, limits.WEB_PORT)
+def _web_listen(reader: Reader) -> tuple[str, int]:
+    found = reader.address("web.listen", WEB_LISTEN, limits.WEB_PORT)
     assert found is not None, "there is a default"
     return found
 
 
-def _pzp_peers(reader: _Reader) -> tuple[str, ...]:
+def _pzp_peers(reader: Reader) -> tuple[str, ...]:
     allowed = f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{limits.PZP_PORT}"]'
     peers = reader.texts("pzp.peers", (), allowed)
     if any(not _PEER.fullmatch(peer) or peers.count(peer) > 1 for peer in peers):
@@ -373,7 +249,7 @@ def _pzp_peers(reader: _Reader) -> tuple[str, ...]:
     return peers
 
 
-def _pzp_keep(reader: _Reader) -> str:
+def _pzp_keep(reader: Reader) -> str:
     allowed = 'it takes "all", "none", "set", "dict", or a number of messages, such as "newest-100"'
     keep = reader.text("pzp.keep", "all", allowed)
     if not _KEEP.fullmatch(keep):
@@ -383,23 +259,3 @@ def _pzp_keep(reader: _Reader) -> str:
 
 _PEER = re.compile(r"wss?://[!-~]{1,2000}")
 _KEEP = re.compile(r"all|none|set|dict|newest-[1-9][0-9]{0,9}")
-
-
-def _flatten(prefix: str, table: dict[str, object]) -> list[tuple[str, object]]:
-    flat: list[tuple[str, object]] = []
-    for key, value in table.items():
-        if isinstance(value, dict) and value:
-            flat.extend(_flatten(f"{prefix}{key}.", value))
-        else:
-            flat.append((f"{prefix}{key}", value))
-    return flat
-
-
-def _as_toml(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, list):
-        return "[" + ", ".join(_as_toml(item) for item in value) + "]"
-    return str(value)

@@ -18,7 +18,8 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.daemon.clock import SystemClock, find_boot
 from tinyssb_node.daemon.companion import Companion, gateway_command, page_command
-from tinyssb_node.daemon.config import Config, ConfigError, read_config
+from tinyssb_node.daemon.config import Config, read_config
+from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.control import ControlServer
 from tinyssb_node.daemon.desk import About, Desk
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tinyssb_node import limits
 from tinyssb_node.certainty import Doubt
-from tinyssb_node.daemon.config import DEFAULT_FACES, ConfigError, check_name, initial_config
+from tinyssb_node.daemon.config import DEFAULT_FACES, check_name, initial_config
+from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.mark import Mark, read_mark, this_machine, write_mark
 from tinyssb_node.daemon.problems import HomeExistsError, HomeRefusedError

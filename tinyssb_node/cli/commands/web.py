@@ -49,7 +49,8 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 def web(arguments: argparse.Namespace) -> int:
     """Serve the page, or show how to get to it."""
     from tinyssb_node.cli.web.errors import AddressError
-    from tinyssb_node.daemon.config import read_config, split_address
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.daemon.configreader import split_address
     from tinyssb_node.daemon.home import Home
 
     home = Home.find(arguments.home, os.environ)
