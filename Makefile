@@ -20,7 +20,7 @@ demo:  ## five nodes on a modelled LoRa channel, Spark and a live page (DEMO_SEC
 	@.venv/bin/tinyssb demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
 
 test:  ## every test, with branch coverage (ARGS="-k word" for some)
-	@$(SETUP) dev java chromium dbus postgres gcc micropython
+	@$(SETUP) dev java chromium dbus postgres mosquitto gcc micropython
 	@$(PYTHON) -m pytest --cov --cov-branch --cov-report=term $(ARGS)
 
 lint:  ## ruff, the formatter, mypy --strict and the layers

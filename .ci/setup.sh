@@ -6,6 +6,7 @@
 #   chromium  a browser, for the page's tests
 #   dbus      a message bus, for the Bluetooth tests
 #   postgres  PostgreSQL's programs, for the serving database's tests; no server is started
+#   mosquitto an MQTT broker, for the tests of what speaks to one; none is started
 #   gcc       a C compiler, for the torture tests
 #   micropython  MicroPython for Node.js, for the firmware's tests; Node.js itself is not installed
 # A step already done costs milliseconds and prints nothing. System packages are installed where that needs no
@@ -118,6 +119,20 @@ setup_postgres() {
     say "    sudo apt-get install postgresql"
 }
 
+# Debian's package starts a broker at once and at every boot: nobody asked for that one, and the tests start theirs.
+setup_mosquitto() {
+    local root
+    command -v mosquitto >/dev/null || [ -x /usr/sbin/mosquitto ] && return
+    if apt_install "an MQTT broker, for the tests of what speaks to one" mosquitto; then
+        if command -v systemctl >/dev/null && root=$(as_root); then
+            $root systemctl disable --now mosquitto >/dev/null 2>&1 || true
+        fi
+        return
+    fi
+    say "mosquitto is missing; the tests of MQTT are left out. To add it, type:"
+    say "    sudo apt-get install mosquitto"
+}
+
 setup_gcc() {
     command -v gcc >/dev/null && return
     apt_install "a C compiler, for the torture tests" gcc && apt_install "the C library's headers" libc6-dev && return
@@ -209,6 +224,7 @@ for word in "$@"; do
         chromium) setup_chromium ;;
         dbus) setup_dbus ;;
         postgres) setup_postgres ;;
+        mosquitto) setup_mosquitto ;;
         gcc) setup_gcc ;;
         micropython) setup_micropython ;;
         *) fail "setup.sh does not know '$word'" ;;

@@ -16,6 +16,9 @@ CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 POSTGRES_VERSIONS = "/usr/lib/postgresql"
 """Where Debian keeps PostgreSQL's programs, by version."""
 
+SYSTEM_PROGRAMS = "/usr/sbin"
+"""Where Debian keeps mosquitto, which is not on everybody's PATH."""
+
 MICROPYTHON = "node/node_modules/@micropython/micropython-webassembly-pyscript/micropython.mjs"
 """Where `.ci/setup.sh` puts MicroPython, in the virtual environment."""
 
@@ -48,6 +51,11 @@ def postgres(name: str) -> str | None:
     return shutil.which(name) or (str(newest) if newest else None)
 
 
+def mosquitto(name: str) -> str | None:
+    """Path of one of mosquitto's programs, None if there is none."""
+    return shutil.which(name) or shutil.which(f"{SYSTEM_PROGRAMS}/{name}")
+
+
 def micropython() -> Path | None:
     """MicroPython for Node.js; None if it is not there, or Node.js is not."""
     module = Path(sys.prefix, MICROPYTHON)
@@ -62,6 +70,8 @@ def missing(marker: str) -> str | None:
         return "needs dbus-daemon: sudo apt-get install dbus"
     if marker == "postgres" and postgres("initdb") is None:
         return "needs PostgreSQL: sudo apt-get install postgresql"
+    if marker == "mosquitto" and mosquitto("mosquitto") is None:
+        return "needs mosquitto: sudo apt-get install mosquitto"
     if marker == "gcc" and shutil.which("gcc") is None:
         return "needs gcc: sudo apt-get install gcc libc6-dev"
     if marker == "browser" and chromium() is None:

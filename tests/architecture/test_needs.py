@@ -15,6 +15,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(needs, "POSTGRES_VERSIONS", str(tmp_path))
+    monkeypatch.setattr(needs, "SYSTEM_PROGRAMS", str(tmp_path))
     needs.java_version.cache_clear()
     yield tmp_path
     needs.java_version.cache_clear()
@@ -41,6 +42,7 @@ def marked(request: pytest.FixtureRequest, marker: str) -> pytest.Item:
         ("browser", "chromium"),
         ("dbus", "dbus"),
         ("postgres", "postgresql"),
+        ("mosquitto", "mosquitto"),
         ("gcc", "gcc libc6-dev"),
     ],
 )
@@ -58,9 +60,10 @@ def test_a_test_that_has_all_it_needs_runs(bare: Path, request: pytest.FixtureRe
     program(bare / "java", "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2")
     program(bare / "google-chrome")
     program(bare / "gcc")
+    program(bare / "mosquitto")
     program(bare / "dbus-daemon")
     program(bare / "15" / "bin" / "initdb")
-    for marker in ("spark", "browser", "dbus", "postgres", "gcc", "asyncio"):
+    for marker in ("spark", "browser", "dbus", "postgres", "mosquitto", "gcc", "asyncio"):
         conftest.pytest_runtest_setup(marked(request, marker))
 
 
