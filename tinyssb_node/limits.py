@@ -481,6 +481,13 @@ COMPANION_END_S: Final = 5.0
 COMPANION_RESTART_MAX_S: Final = 300.0
 """Longest wait before such a process is started again: what keeps it from running is seldom gone sooner."""
 
+# --- Gateways to other islands (docs/howto/gateways.md, decision 0054) ------------------------------------------------
+
+GATEWAY_PORT: Final = 8_789
+"""Where a gateway listens unless told otherwise, by UDP and by TCP: next to a gateway of PZP."""
+GATEWAY_FIRST_PEERS_MAX: Final = 16
+"""Most peers that the settings name: one that answers is enough, and it tells of others."""
+
 # --- Private groups: members and epochs (docs/reference/groups.md, decision 0033) -------------------------------------
 
 GROUP_ID_SIZE: Final = 32

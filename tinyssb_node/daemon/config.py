@@ -2,10 +2,11 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tinyssb_node import limits
 from tinyssb_node.admission import Admit
@@ -16,11 +17,18 @@ from tinyssb_node.daemon.problems import UnknownNetworkError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.replication import limits as set_limits
 
+if TYPE_CHECKING:
+    from tinyssb_node.daemon.gatewayconfig import GatewayConfig
+
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
 """What a fresh node listens on: the multicast group all tinySSB programs use."""
 WEB_LISTEN = f"127.0.0.1:{limits.WEB_PORT}"
 """Where the web page is unless said otherwise: this machine alone."""
 WEB_TOKEN = "web.token"  # noqa: S105 - a file's name
+GATEWAY_KEYS = tuple(
+    f"gateway.{key}" for key in ("enabled", "listen", "public", "peers", "networks", "offer", "seek")
+)
+"""What may be said of the gateway; what is said is read by ``gatewayconfig``."""
 _DAY_S = 86_400
 _HOUR_S = 3_600
 _MIB = 1_048_576
@@ -86,6 +94,8 @@ class Config:
     """What is wanted of tangles without a goal, as goals are written (docs/formats/pzp-store.md)."""
     pzp_budget_bytes: int
     """Bytes of messages beyond which what no goal asks for goes."""
+    gateway: "GatewayConfig | None"
+    """The gateway to other islands; None if nothing is said of it."""
     set_admit: Admit
     """Whose feed ids come into the sets when peers name them."""
     set_ids_per_hour: int
@@ -112,9 +122,10 @@ def read_config(home: Home) -> Config:
 def parse_config(home: Home, document: dict[str, object]) -> Config:
     """Check a parsed TOML *document*. Raises ConfigError."""
     reader = Reader(home.config, document)
+    networks = _networks(reader)
     config = Config(
         name=_name(reader),
-        networks=_networks(reader),
+        networks=networks,
         faces=_faces(reader),
         latitude=reader.degrees("latitude", 90),
         longitude=reader.degrees("longitude", 180),
@@ -135,6 +146,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         pzp_peers=_pzp_peers(reader),
         pzp_keep=_pzp_keep(reader),
         pzp_budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
+        gateway=_gateway(reader, networks),
         set_admit=reader.choice("set.admit", Admit.OPEN),
         set_ids_per_hour=reader.number("set.ids_per_hour", set_limits.SET_IDS_PER_HOUR, 1, 100_000),
     )
@@ -247,6 +259,15 @@ def _pzp_peers(reader: Reader) -> tuple[str, ...]:
     if any(not _PEER.fullmatch(peer) or peers.count(peer) > 1 for peer in peers):
         raise reader.refuse("pzp.peers", list(peers), allowed)
     return peers
+
+
+def _gateway(reader: Reader, networks: Iterable[NetworkName]) -> "GatewayConfig | None":
+    reader.know(GATEWAY_KEYS)
+    if not reader.tables("gateway"):
+        return None
+    from tinyssb_node.daemon.gatewayconfig import read_gateway  # noqa: PLC0415 - most nodes do without
+
+    return read_gateway(reader, networks)
 
 
 def _pzp_keep(reader: Reader) -> str:

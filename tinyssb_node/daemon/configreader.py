@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
@@ -107,6 +108,10 @@ class Reader:
     def has(self, key: str) -> bool:
         """True if the file says something at *key*."""
         return key in self._values
+
+    def know(self, keys: Iterable[str]) -> None:
+        """These are keys, though nobody may ask for them."""
+        self._known.update(keys)
 
     def tables(self, key: str) -> list[str]:
         """The names in the table *key*, in the file's order."""

@@ -1,0 +1,77 @@
+"""What config.toml says of the gateway, in its table ``[gateway]``: loaded only where it says anything."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tinyssb_node import limits
+from tinyssb_node.daemon.configreader import Reader, split_address
+from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+
+
+class Which(StrEnum):
+    """Feeds of a network, as a policy names them."""
+
+    SET = "set"
+    """All that the node holds or follows, but for those that its user does not want."""
+    OWN = "own"
+    """The node's own: its main feed and further ones of it."""
+    NONE = "none"
+    """None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayConfig:
+    """What ``[gateway]`` says, checked, with defaults filled in."""
+
+    enabled: bool
+    """True if the daemon starts the gateway."""
+    listen: tuple[str, int]
+    """Address and port, of UDP for the locator and of TCP for other gateways."""
+    public: tuple[str, int] | None
+    """Where others reach that, address or name and port; None: where it listens."""
+    peers: tuple[tuple[str, int], ...]
+    """Whom to ask first, address or name and port."""
+    networks: tuple[NetworkName, ...]
+    """Networks of which feeds are offered and sought."""
+    offer: Which
+    """Which feeds others are told of, and given."""
+    seek: Which
+    """Which feeds are sought and taken."""
+
+
+def read_gateway(reader: Reader, networks: Iterable[NetworkName]) -> GatewayConfig:
+    """Read the table; *networks* are those of the node. Raises ConfigError."""
+    listen = reader.address("gateway.listen", f"0.0.0.0:{limits.GATEWAY_PORT}", limits.GATEWAY_PORT)
+    assert listen is not None, "there is a default"
+    return GatewayConfig(
+        enabled=reader.flag("gateway.enabled", default=False),
+        listen=listen,
+        public=reader.address("gateway.public", "", limits.GATEWAY_PORT),
+        peers=_peers(reader),
+        networks=_networks(reader, networks),
+        offer=reader.choice("gateway.offer", Which.SET),
+        seek=reader.choice("gateway.seek", Which.SET),
+    )
+
+
+def _peers(reader: Reader) -> tuple[tuple[str, int], ...]:
+    allowed = (
+        f"it takes a list of up to {limits.GATEWAY_FIRST_PEERS_MAX} addresses, each once, "
+        f'such as ["gate.example.org:{limits.GATEWAY_PORT}"]'
+    )
+    peers = reader.texts("gateway.peers", (), allowed)
+    split = [split_address(peer) for peer in peers]
+    found = tuple(peer for peer in split if peer is not None and peer[1])
+    if len(set(found)) < len(peers) or len(peers) > limits.GATEWAY_FIRST_PEERS_MAX:
+        raise reader.refuse("gateway.peers", list(peers), allowed)
+    return found
+
+
+def _networks(reader: Reader, networks: Iterable[NetworkName]) -> tuple[NetworkName, ...]:
+    known = list(networks)
+    allowed = f"it takes a list of networks of this node, each once: {', '.join(known)}"
+    named = reader.texts("gateway.networks", (DEFAULT_NETWORK,), allowed)
+    if not named or len(set(named)) < len(named) or not set(named) <= set(known):
+        raise reader.refuse("gateway.networks", list(named), allowed)
+    return tuple(NetworkName(name) for name in named)
