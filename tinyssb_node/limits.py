@@ -275,6 +275,15 @@ WS_OPEN_S: Final = 10.0
 WS_WRITE_BUFFER: Final = 65_536
 """Bytes written ahead of a slow peer before sending waits."""
 
+# --- TLS and tokens (docs/decisions/0047) -----------------------------------------------------------------------------
+
+TOKEN_MIN: Final = 16
+"""Fewest characters of a token: 64 bits if they are hexadecimal digits."""
+TOKEN_MAX: Final = 256
+"""Bytes of a file with a token that are read: a longer one is some other file."""
+CERTIFICATE_MAX: Final = 65_536
+"""Bytes of a file with certificates that are read for a fingerprint: a chain of four has 8 kB."""
+
 PZP_SYNC_EVERY_S: Final = 600.0
 """How often all tangles are synced on a connection that stays: where nothing is new, two packets of 60 bytes each."""
 PZP_SYNC_LISTENER_WAIT_S: Final = 5.0

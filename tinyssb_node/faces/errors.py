@@ -1,5 +1,7 @@
 """Faults in what the user asked of a face."""
 
+from pathlib import Path
+
 from tinyssb_node.errors import LocalError
 
 
@@ -27,6 +29,41 @@ class FaceOpenError(LocalError):
         """What was refused."""
         self.remedy = remedy
         """What to do next."""
+
+
+class SecretExposedError(LocalError):
+    """Others on this machine have rights to a file with a secret."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(
+            f"Other users of this machine have rights to {file}. It was not used. Type: chmod 600 {file}"
+        )
+        self.file = file
+        """Where the secret is."""
+
+
+class SecretUnusableError(LocalError):
+    """A file with a secret does not have one. What it has is not shown."""
+
+    def __init__(self, file: Path, reason: str) -> None:
+        super().__init__(f"{file} {reason}. It was not used. docs/reference/faces.md says how to make one.")
+        self.file = file
+        """Where the secret should be."""
+        self.reason = reason
+        """What is wrong with it, beginning with a verb."""
+
+
+class CertificateError(LocalError):
+    """A certificate cannot be used."""
+
+    def __init__(self, file: Path, reason: str) -> None:
+        super().__init__(
+            f"The certificate {file} cannot be used: {reason}. docs/reference/faces.md says how to make one."
+        )
+        self.file = file
+        """Where it should be."""
+        self.reason = reason
+        """What is wrong with it."""
 
 
 class EtherUnreachableError(LocalError):

@@ -26,6 +26,7 @@ from tinyssb_node.content.limits import CIRCLE_MAX
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.limits import TOKEN_MAX
 
 STATIC: Final = Path(__file__).parent / "static"
 PAGES: Final = ("/", "/c/{conversation}", "/with/{feed}", "/people", "/node")
@@ -86,7 +87,7 @@ def _session_routes(gate: Gate) -> list[Route]:
         return JSONResponse({"needed": gate.needed, "known": gate.knows(request.headers)})
 
     async def login(request: Request) -> Response:
-        token = text_of(await body_of(request), "token", limits.TOKEN_MAX)
+        token = text_of(await body_of(request), "token", TOKEN_MAX)
         if gate.needed and not gate.accepts(token.strip()):
             return refusal(
                 403, "That is not the token of this page.", "Look again, and type all of it.", code="token"

@@ -6,10 +6,6 @@ from tinyssb_node.limits import COMPANION_END_S
 
 TOKEN_SIZE: Final = 16
 """Bytes of a token that we make: nobody guesses 128 bits, and a QR code of the link stays small."""
-TOKEN_MIN: Final = 16
-"""Fewest characters of a token of the user's own: 64 bits if they are hexadecimal digits."""
-TOKEN_MAX: Final = 256
-"""Bytes of a file with a token that are read: a longer one is some other file."""
 CONNECTIONS_MAX: Final = 48
 """Connections at a time: a dozen phones, of which each listens on one and asks on some."""
 LISTENERS_MAX: Final = 16

@@ -14,6 +14,7 @@ from tinyssb_node.cli.web.app import make_app
 from tinyssb_node.cli.web.desk import Desk
 from tinyssb_node.cli.web.errors import CannotListenError
 from tinyssb_node.cli.web.voice import Opener
+from tinyssb_node.limits import TOKEN_MAX
 
 
 class Server(uvicorn.Server):
@@ -91,6 +92,6 @@ def serve(
 
 def _end_with_input(server: Server) -> None:
     """Who started us holds the other end of standard input."""
-    while sys.stdin.buffer.readline(limits.TOKEN_MAX):
+    while sys.stdin.buffer.readline(TOKEN_MAX):
         continue
     server.should_exit = True

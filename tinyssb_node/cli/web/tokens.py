@@ -2,12 +2,13 @@
 
 import os
 import secrets
-import stat
 from ipaddress import ip_address
 from pathlib import Path
 
 from tinyssb_node.cli.web import limits
 from tinyssb_node.cli.web.errors import TokenError, TokenExposedError, TokenNeededError, TokenWriteError
+from tinyssb_node.faces import secretfiles
+from tinyssb_node.faces.errors import SecretExposedError, SecretUnusableError
 
 
 def is_local(host: str) -> bool:
@@ -19,24 +20,13 @@ def is_local(host: str) -> bool:
 
 
 def read_token(file: Path) -> str | None:
-    """The first line of *file*; None if there is no such file. Raises TokenError, TokenExposedError."""
+    """The only line of *file*; None if there is no such file. Raises TokenError, TokenExposedError."""
     try:
-        with file.open("rb") as opened:
-            if os.fstat(opened.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise TokenExposedError(file)
-            text = opened.read(limits.TOKEN_MAX + 1).decode("ascii").strip()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise TokenError(file, f"cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise TokenError(file, "is no plain text") from error
-    if not limits.TOKEN_MIN <= len(text) <= limits.TOKEN_MAX:
-        least, most = limits.TOKEN_MIN, limits.TOKEN_MAX
-        raise TokenError(file, f"has {len(text)} characters; it takes {least} to {most}")
-    if not all(letter.isalnum() or letter in "-._~" for letter in text):
-        raise TokenError(file, "has other characters than letters, digits and -._~")
-    return text
+        return secretfiles.read_token(file)
+    except SecretExposedError:
+        raise TokenExposedError(file) from None
+    except SecretUnusableError as error:
+        raise TokenError(file, error.reason) from error
 
 
 def find_token(file: Path, host: str, *, named: bool) -> str | None:
