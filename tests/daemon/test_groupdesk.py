@@ -13,7 +13,7 @@ from tests.daemon.fakes import Bench, make_bench
 from tests.daemon.groupfakes import FakeGroups, say
 from tests.groups.world import person, start
 from tinyssb_node.daemon.arguments import Arguments
-from tinyssb_node.daemon.desk import Client
+from tinyssb_node.daemon.control import Client
 from tinyssb_node.daemon.groupdesk import GroupDesk
 from tinyssb_node.daemon.problems import BadRequestError, ProblemError
 from tinyssb_node.errors import LocalError

@@ -3,10 +3,12 @@
 import asyncio
 import os
 import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from tinyssb_node import limits
-from tinyssb_node.daemon.desk import Client, Desk
 from tinyssb_node.daemon.explain import Explanation, explain
 from tinyssb_node.daemon.problems import BusyError, HomeRefusedError
 from tinyssb_node.daemon.protocol import Reply, Request, bad_request, parse_request, serialize_reply
@@ -16,10 +18,28 @@ _PIPELINED_MAX = 16
 """Requests of one connection read ahead of the one being answered."""
 
 
-class ControlServer:
-    """Serves the desk's commands to whoever may open the socket. A bug in an answer ends the daemon, loudly."""
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The other end of a control connection, as far as an answer needs it."""
 
-    def __init__(self, desk: Desk, path: Path) -> None:
+    send: Callable[[object], Awaitable[None]]
+    """Send an item; returns when there is room for the next."""
+    gone: asyncio.Event
+    """Set when it will ask nothing more."""
+
+
+class Answering(Protocol):
+    """What knows the answers."""
+
+    async def answer(self, request: Request, client: Client) -> object:
+        """The result of *request*; items go to *client* before. Raises LocalError."""
+        ...
+
+
+class ControlServer:
+    """Serves the desk's commands to whoever may open the socket. A bug in an answer ends the process, loudly."""
+
+    def __init__(self, desk: Answering, path: Path) -> None:
         self._desk = desk
         self._path = path
         self._clients = 0
@@ -85,7 +105,7 @@ class ControlServer:
 class _Connection:
     """One client: its requests are read ahead, so that its going is seen while one is being answered."""
 
-    def __init__(self, desk: Desk, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, desk: Answering, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._desk = desk
         self._reader = reader
         self._writer = writer

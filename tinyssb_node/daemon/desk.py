@@ -12,6 +12,7 @@ from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.arguments import Arguments
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.config import find_network
+from tinyssb_node.daemon.control import Client
 from tinyssb_node.daemon.forkdesk import send_forks
 from tinyssb_node.daemon.grouprows import GROUP_COMMANDS
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
@@ -49,16 +50,6 @@ from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
 if TYPE_CHECKING:
     from tinyssb_node.daemon.groupdesk import GroupDesk
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """The other end of a control connection, as far as an answer needs it."""
-
-    send: Callable[[object], Awaitable[None]]
-    """Send an item; returns when there is room for the next."""
-    gone: asyncio.Event
-    """Set when it will ask nothing more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
