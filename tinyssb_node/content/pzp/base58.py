@@ -6,20 +6,40 @@ from tinyssb_node.content.pzp import limits
 
 _ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _PAIRS: Final = [high + low for high in _ALPHABET for low in _ALPHABET]
+_TWO: Final = 58**2
+_FOUR: Final = 58**4
 _NONE: Final = 255
 _DIGITS: Final = bytes(_ALPHABET.index(chr(code)) if chr(code) in _ALPHABET else _NONE for code in range(256))
 """The value of each character."""
-_EIGHT: Final = 58**8
+
+
+def _foldings(size: int) -> list[tuple[int, int, int]]:
+    """How *size* digits, a byte each in one large number, become what they say: neighbours are joined, all at once.
+
+    For each step the width of a digit in bits, a mask of every second one, and what a digit counts in the next.
+    """
+    found, width, base = [], 8, 58
+    while width < 8 * size:
+        mask = sum(((1 << width) - 1) << at for at in range(0, 8 * size, 2 * width))
+        found.append((width, mask, base))
+        width, base = 2 * width, base * base
+    return found
+
+
+_SHORT: Final = 32
+"""Characters up to which a text, such as an id, is folded in fewer steps."""
+_SHORT_FOLDINGS: Final = _foldings(_SHORT)
+_LONG_FOLDINGS: Final = _foldings(limits.BASE58_MAX)
 
 
 def encode(data: bytes) -> str:
     """*data* as text. It never fails; 16 bytes have 16 to 22 characters."""
     number = int.from_bytes(data)
-    pairs: list[str] = []
+    text = ""
     while number:
-        number, pair = divmod(number, 58 * 58)
-        pairs.append(_PAIRS[pair])
-    text = "".join(reversed(pairs)).lstrip("1")
+        number, low = divmod(number, _FOUR)
+        text = _PAIRS[low // _TWO] + _PAIRS[low % _TWO] + text
+    text = text.lstrip("1")
     return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
 
 
@@ -30,11 +50,8 @@ def decode(text: str) -> bytes:
     digits = text.encode("ascii", "replace").translate(_DIGITS)
     if _NONE in digits:
         raise ValueError(f"{text[digits.index(_NONE)]!r} is no character of base58")
-    number = 0
-    # Eight digits fit into a number that Python reckons with fast: the large one is touched less often.
-    each = iter(bytes(-len(digits) % 8) + digits)
-    for a, b, c, d, e, f, g, h in zip(each, each, each, each, each, each, each, each, strict=True):
-        eight = ((((((a * 58 + b) * 58 + c) * 58 + d) * 58 + e) * 58 + f) * 58 + g) * 58 + h
-        number = number * _EIGHT + eight
+    number = int.from_bytes(digits)
+    for width, mask, base in _SHORT_FOLDINGS if len(text) <= _SHORT else _LONG_FOLDINGS:
+        number = (number & mask) + (number >> width & mask) * base
     zeros = len(text) - len(text.lstrip("1"))
     return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8)

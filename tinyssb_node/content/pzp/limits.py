@@ -19,7 +19,8 @@ NESTING_MAX: Final = 128
 SHOWN_MAX: Final = 80
 """Characters of a wrong value that an error shows. Ours: one line."""
 BASE58_MAX: Final = 128
-"""Most characters that are decoded: a signature has 88, and the work grows with the square."""
+"""Most characters that are decoded: a signature has 88, and the work grows with the square. A power of two, in which
+``base58`` joins digits."""
 ANCESTORS_SEARCHED_MAX: Final = 4_096
 """Predecessors looked at to tell whether one message precedes another, when a message is checked. Ours: 2 ms."""
 DECODED_MAX: Final = 4_096

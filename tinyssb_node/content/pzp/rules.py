@@ -41,6 +41,8 @@ class Case:
     """The metadata; nothing, if it is no object."""
     place: Mapping[str, Json] = field(init=False)
     """Depth and ``prev`` in the tangle; nothing, if there is none."""
+    known: dict[str, int] = field(default_factory=dict, init=False)
+    """Depths of those of ``prev`` that the tangle has, once they were looked up."""
     key: bytes = field(default=b"", init=False)
     """The author's key, once it was checked."""
     _signed: bytes | None = field(default=None, init=False)
@@ -59,6 +61,11 @@ class Case:
         tangles = self.metadata.get("tangles")
         place = tangles.get(tangle.root) if isinstance(tangles, dict) else None
         self.place = place if isinstance(place, dict) else {}
+        self.known = {}
+
+    def field_of(self, name: str) -> str:
+        """What to call *name* of the place."""
+        return f"metadata.tangles.{self.tangle.root}.{name}"
 
     @property
     def signed(self) -> bytes:
@@ -100,9 +107,12 @@ def shape(case: Case) -> None:
     metadata = message.get("metadata")
     if not isinstance(metadata, dict | list):
         raise errors.NotAnObjectError("metadata", metadata)
-    later = {"v", "type"} if fields.author_signed else {"v"}  # which the original asks for by another rule
-    if missing := [name for name in fields.inner if name not in metadata and name not in later]:
-        raise errors.MissingError(f"metadata.{min(missing)}", list(metadata))
+    if not (isinstance(metadata, dict) and metadata.keys() >= fields.inner):
+        later = (
+            {"v", "type"} if fields.author_signed else {"v"}
+        )  # which the original asks for by another rule
+        if missing := [name for name in fields.inner if name not in metadata and name not in later]:
+            raise errors.MissingError(f"metadata.{min(missing)}", list(metadata))
     tangles = metadata["tangles"] if isinstance(metadata, dict) else None
     if fields.author_signed and not isinstance(tangles, dict | list | None):
         raise errors.NotAnObjectError("metadata.tangles", tangles)  # V2's roots may have anything
@@ -197,13 +207,13 @@ def place(case: Case) -> None:
     if not len(case.tangle):
         root(case)
         return
-    tangles, name = case.metadata["tangles"], f"metadata.tangles.{case.tangle.root}"
+    tangles = case.metadata["tangles"]
     if not (isinstance(tangles, dict) and counts(tangles.get(case.tangle.root))):
         raise errors.NoPlaceError("metadata.tangles", tangles, case.tangle.root)
     if not isinstance(case.place.get("prev"), list):
-        raise errors.PrevListError(f"{name}.prev", case.place.get("prev"))
+        raise errors.PrevListError(case.field_of("prev"), case.place.get("prev"))
     if not is_integer(case.place.get("depth"), 1):
-        raise errors.DepthRangeError(f"{name}.depth", case.place.get("depth"))
+        raise errors.DepthRangeError(case.field_of("depth"), case.place.get("depth"))
     feed = case.tangle.facts.feed
     if feed is not None and not _same(case.metadata.get("type"), feed.type):
         raise errors.FeedTypeError("metadata.type", case.metadata.get("type"), f"{feed.type!a}")
@@ -211,7 +221,7 @@ def place(case: Case) -> None:
         raise errors.FeedOwnerError(
             f"metadata.{case.fields.owner}", case.metadata[case.fields.owner], f"{feed.owner!a}"
         )
-    links(case, name)
+    links(case)
 
 
 def _same(one: object, other: object) -> bool:
@@ -228,32 +238,32 @@ def root(case: Case) -> None:
         raise errors.RootPlaceError("metadata.tangles", tangles)
 
 
-def links(case: Case, name: str) -> None:
+def links(case: Case) -> None:
     """``prev`` is ids in order, and the depth follows from theirs, as far as they are known."""
     prev, depth = case.place["prev"], case.place["depth"]
     assert isinstance(prev, list)
     assert isinstance(depth, int)
     last: str | None = None
-    known: list[int] = []
     for one in prev:
         if not isinstance(one, str):
-            raise errors.PrevTextError(f"{name}.prev", one)
+            raise errors.PrevTextError(case.field_of("prev"), one)
         if one.startswith("ppppp:"):
-            raise errors.PrevUriError(f"{name}.prev", one)
+            raise errors.PrevUriError(case.field_of("prev"), one)
         if one == last:
-            raise errors.PrevTwiceError(f"{name}.prev", one)
+            raise errors.PrevTwiceError(case.field_of("prev"), one)
         if last is not None and _is_before(one, last):
-            raise errors.PrevOrderError(f"{name}.prev", one)
+            raise errors.PrevOrderError(case.field_of("prev"), one)
         last = one
         found = case.tangle.depth(one)
         if found is not None:
             if found >= depth:
-                raise errors.PrevDepthError(f"{name}.prev", one, f"{depth}, not {found}")
-            known.append(found)
-    if not known:
-        raise errors.PrevUnknownError(f"{name}.prev", prev)
-    if len(known) == len(prev) and depth != max(known) + 1:
-        raise errors.DepthError(f"{name}.depth", depth, str(max(known) + 1))
+                raise errors.PrevDepthError(case.field_of("prev"), one, f"{depth}, not {found}")
+            case.known[one] = found
+    if not case.known:
+        raise errors.PrevUnknownError(case.field_of("prev"), prev)
+    deepest = max(case.known.values())
+    if len(case.known) == len(prev) and depth != deepest + 1:
+        raise errors.DepthError(case.field_of("depth"), depth, str(deepest + 1))
 
 
 def _is_before(one: str, other: str) -> bool:

@@ -77,35 +77,33 @@ def _field(root: str) -> str:
 
 
 def _ids_in_order(root: str, prev: Json, known: Container[str]) -> None:
-    name = f"{_field(root)}.prev"
     if not isinstance(prev, list):
-        raise errors.PrevListError(name, prev)
+        raise errors.PrevListError(f"{_field(root)}.prev", prev)
     last = ""
     for one in prev:
         if not isinstance(one, str):
-            raise errors.PrevTextError(name, one)
+            raise errors.PrevTextError(f"{_field(root)}.prev", one)
         if one not in known and not is_hash(one):
-            raise errors.LengthError(f"an id in {name}", one, f"{limits.HASH_SIZE} in base58")
+            raise errors.LengthError(f"an id in {_field(root)}.prev", one, f"{limits.HASH_SIZE} in base58")
         if one == last:
-            raise errors.PrevTwiceError(name, one)
+            raise errors.PrevTwiceError(f"{_field(root)}.prev", one)
         if one < last:
-            raise errors.PrevOrderError(name, one)
+            raise errors.PrevOrderError(f"{_field(root)}.prev", one)
         last = one
     if not prev:
-        raise errors.PrevUnknownError(name, prev)
+        raise errors.PrevUnknownError(f"{_field(root)}.prev", prev)
 
 
 def tips_and_lipmaa(case: Case) -> None:
     """``prev`` has a message at the lipmaa depth, and otherwise none that another of them follows."""
-    prev, depth = case.place.get("prev"), case.place.get("depth")
-    if not len(case.tangle) or not isinstance(prev, list) or not isinstance(depth, int):
+    depth = case.place.get("depth")
+    if not case.known or not isinstance(depth, int):
+        return  # a root, which follows nothing
+    prev, linked, depths = case.place["prev"], lipmaa_depth(depth), case.known
+    if linked not in depths.values() and isinstance(prev, list) and len(depths) == len(prev):
+        raise errors.LipmaaError(case.field_of("prev"), prev, str(linked))
+    if len(depths) == 1:
         return
-    name, linked = f"metadata.tangles.{case.tangle.root}.prev", lipmaa_depth(depth)
-    depths = {
-        one: found for one in prev if isinstance(one, str) and (found := case.tangle.depth(one)) is not None
-    }
-    if len(depths) == len(prev) and linked not in depths.values():
-        raise errors.LipmaaError(name, prev, str(linked))
     deepest = max(depths.values())
     beside = {one: found for one, found in depths.items() if found not in (linked, deepest)}
     if not beside:
@@ -113,7 +111,7 @@ def tips_and_lipmaa(case: Case) -> None:
     after = case.tangle.ancestors(depths, limit=limits.ANCESTORS_SEARCHED_MAX, above=min(beside.values()))
     for message in after:
         if followed := beside.keys() & set(case.tangle.prev(message)):
-            raise errors.PrevAncestorError(name, min(followed))
+            raise errors.PrevAncestorError(case.field_of("prev"), min(followed))
 
 
 def identity(case: Case) -> None:
