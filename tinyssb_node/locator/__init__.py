@@ -1,0 +1,1 @@
+"""Finds where the internet has a feed: a distributed hash table after Tangle (docs/formats/locator.md), pure."""

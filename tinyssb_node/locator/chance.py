@@ -1,0 +1,39 @@
+"""Chance: what is thrown for, with what the locator was given."""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Chance(Protocol):
+    """Where chance comes from; ``random.Random`` is one."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+
+def heads(chance: Chance) -> bool:
+    """Flip a coin."""
+    return chance.random() < 0.5
+
+
+def pick(chance: Chance, things: Sequence[T]) -> T:
+    """One of them, each as likely as the others."""
+    return things[int(chance.random() * len(things))]
+
+
+def pick_weighed(chance: Chance, things: Sequence[T], weights: Sequence[float]) -> T:
+    """One of them, as likely as its weight says."""
+    left = chance.random() * sum(weights)
+    for thing, weight in zip(things, weights, strict=True):
+        left -= weight
+        if left < 0:
+            return thing
+    return things[-1]
+
+
+def quasi(chance: Chance, period_us: float) -> int:
+    """Time to the next occurrence of what is quasi-periodic: T/2 to 3T/2 (text, "Quasi-periodicity")."""
+    return int(period_us * (0.5 + chance.random()))
