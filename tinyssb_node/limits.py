@@ -275,15 +275,6 @@ WS_OPEN_S: Final = 10.0
 WS_WRITE_BUFFER: Final = 65_536
 """Bytes written ahead of a slow peer before sending waits."""
 
-# --- TLS and tokens (docs/decisions/0047) -----------------------------------------------------------------------------
-
-TOKEN_MIN: Final = 16
-"""Fewest characters of a token: 64 bits if they are hexadecimal digits."""
-TOKEN_MAX: Final = 256
-"""Bytes of a file with a token that are read: a longer one is some other file."""
-CERTIFICATE_MAX: Final = 65_536
-"""Bytes of a file with certificates that are read for a fingerprint: a chain of four has 8 kB."""
-
 PZP_SYNC_EVERY_S: Final = 600.0
 """How often all tangles are synced on a connection that stays: where nothing is new, two packets of 60 bytes each."""
 PZP_SYNC_LISTENER_WAIT_S: Final = 5.0
@@ -496,6 +487,8 @@ GATEWAY_PORT: Final = 8_789
 """Where a gateway listens unless told otherwise, by UDP and by TCP: next to a gateway of PZP."""
 GATEWAY_FIRST_PEERS_MAX: Final = 16
 """Most peers that the settings name: one that answers is enough, and it tells of others."""
+PEERS_FILE_MAX: Final = 65_536
+"""Most bytes read of a file of the locator's peers; 8 networks with 320 peers each, most of them by IPv4, have less."""
 
 # --- Private groups: members and epochs (docs/reference/groups.md, decision 0033) -------------------------------------
 

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from tinyssb_node import limits
+from tinyssb_node.faces import limits
 from tinyssb_node.faces.errors import SecretExposedError, SecretUnusableError
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO

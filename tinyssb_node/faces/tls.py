@@ -10,7 +10,7 @@ import re
 import ssl
 from pathlib import Path
 
-from tinyssb_node import limits
+from tinyssb_node.faces import limits
 from tinyssb_node.faces.errors import CertificateError, SecretUnusableError
 from tinyssb_node.faces.secretfiles import read_secret
 

@@ -25,8 +25,8 @@ from tinyssb_node.cli.web.voice import Saying
 from tinyssb_node.content.limits import CIRCLE_MAX
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.limits import TOKEN_MAX
 
 STATIC: Final = Path(__file__).parent / "static"
 PAGES: Final = ("/", "/c/{conversation}", "/with/{feed}", "/people", "/node")

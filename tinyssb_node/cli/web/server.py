@@ -14,7 +14,7 @@ from tinyssb_node.cli.web.app import make_app
 from tinyssb_node.cli.web.desk import Desk
 from tinyssb_node.cli.web.errors import CannotListenError
 from tinyssb_node.cli.web.voice import Opener
-from tinyssb_node.limits import TOKEN_MAX
+from tinyssb_node.faces.limits import TOKEN_MAX
 
 
 class Server(uvicorn.Server):
