@@ -16,9 +16,10 @@ from tinyssb_node.ids import (
     PacketKind,
     Verdict,
 )
+from tinyssb_node.values import quick_dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@quick_dataclass(frozen=True, slots=True, kw_only=True)
 class EntryAppended:
     """A verified entry was added to its feed."""
 
@@ -42,7 +43,7 @@ class EntryAppended:
     """Number of this append in the node's store: counts entries and chunks together, from 1, without gaps."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@quick_dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkAppended:
     """A verified packet of a side chain was added."""
 
@@ -64,7 +65,7 @@ class ChunkAppended:
     """As for entries."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@quick_dataclass(frozen=True, slots=True, kw_only=True)
 class PacketReceived:
     """A packet came in on a face."""
 
@@ -94,7 +95,7 @@ class PacketReceived:
     """The number of a chunk, where known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@quick_dataclass(frozen=True, slots=True, kw_only=True)
 class PacketSent:
     """A packet went out on a face."""
 

@@ -17,13 +17,14 @@ from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.fork import ForkProof, places, signed_at
 from tinyssb_node.feeds.layout import Layout, layout_of
 from tinyssb_node.ids import Dialect, Dmx, FeedId, MessageId
+from tinyssb_node.values import quick_dataclass
 
 _DIALECTS: Final = (Dialect.SPEC, Dialect.DEPLOYED)
 _CONTENT_AT: Final = limits.DMX_SIZE + limits.TYPE_SIZE
 _SIGNATURE_AT: Final = _CONTENT_AT + limits.CONTENT_SIZE
 
 
-@dataclass(frozen=True, slots=True)
+@quick_dataclass(frozen=True, slots=True)
 class Tip:
     """How far a feed is known."""
 
@@ -39,7 +40,7 @@ class Tip:
     """True if that entry is END: no other one may follow."""
 
 
-@dataclass(frozen=True, slots=True)
+@quick_dataclass(frozen=True, slots=True)
 class Expectation:
     """A place where an entry may come next."""
 
@@ -59,7 +60,7 @@ class Expectation:
     """True if the feed has ended: whatever comes here is invalid."""
 
 
-@dataclass(frozen=True, slots=True)
+@quick_dataclass(frozen=True, slots=True)
 class Extended:
     """The packet is the next entry."""
 

@@ -4,13 +4,13 @@ Type 1 begins with the varint of the content's length. What does not fit hangs o
 entry then carries the first bytes and, in its last 20, the hash of the first chunk.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.codec.varint import encode_varint, read_varint
 from tinyssb_node.ids import Dialect
+from tinyssb_node.values import quick_dataclass
 
 FIXED_TYPE: Final = 0
 """Type byte of an entry whose content is 48 bytes."""
@@ -34,7 +34,7 @@ class Form(StrEnum):
     """We cannot tell: an unknown type, a length that is broken or absurd. The entry is valid all the same."""
 
 
-@dataclass(frozen=True, slots=True)
+@quick_dataclass(frozen=True, slots=True)
 class Layout:
     """What an entry says of its content."""
 

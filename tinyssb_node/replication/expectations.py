@@ -54,6 +54,11 @@ class Expectations:
         return tuple(waiting.values()) if waiting else ()
 
     @property
+    def has_chains(self) -> bool:
+        """True if a side chain is expected."""
+        return bool(self._of_chain)
+
+    @property
     def side_chains(self) -> Sequence[SideChain]:
         """Every side chain expected, in order of expectation."""
         return tuple(self._of_chain.values())

@@ -3,8 +3,8 @@
 Everything is written to the store at once and made durable by the shell's next commit. No time, no faces' schedules.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
@@ -19,34 +19,11 @@ from tinyssb_node.feeds.fork import ForkProof, fork_ids
 from tinyssb_node.feeds.sidechain import Advanced, SideChain, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.expectations import Expectations, Orphans
+from tinyssb_node.replication.finding import FORKED, ORPHANS_FULL, READ_ONLY, STRAYS, Finding
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.store.port import FeedRecord, Store
 
-
-@dataclass(slots=True)
-class Finding:
-    """What a packet was, and what came of it."""
-
-    kind: PacketKind
-    verdict: Verdict
-    reason: str | None = None
-    """The rule broken by an invalid one."""
-    feed: FeedId | None = None
-    seq: int | None = None
-    chunk: int | None = None
-    events: list[Event] = field(default_factory=list)
-    """What was appended, the packets that had waited for this one included; forks."""
-
-
-READ_ONLY = "read_only"
-"""Reason of a finding that would have been new, had it been possible to keep it."""
-ORPHANS_FULL = "orphans"
-"""Reason of a finding for which an older orphan had to go."""
-FORKED = "Forked"
-"""Reason of a finding that is a second entry for one place."""
-_STRAYS = {full: Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS, full) for full in (None, ORPHANS_FULL)}
-"""The findings for most of a flood, made once, by reason."""
 CHILD_DIALECT = Dialect.SPEC
 """What further feeds of ours are written in: phones, for which the other dialect is, know nothing that is in them."""
 
@@ -71,6 +48,7 @@ class Replica:
         self.orphans = Orphans()
         self._other_firsts: dict[bytes, FeedId] = {}
         """DMX of an entry 1 in the dialect that its feed is not written in: if it comes, that is a fork."""
+        self._blocked: frozenset[FeedId] = frozenset()
         self._chains_left_out = False
         self._growing: dict[FeedId, set[int]] = {}
         """Side chains that lack packets which somebody may have."""
@@ -154,12 +132,17 @@ class Replica:
         a fork."""
         record = self._records[feed]
         # A call less than ``_is_open``, in the place where a node asks itself most often.
-        open_ = record.wanted and record.forked_at is None and feed not in self._closed
-        return self._tips[feed].seq + 1 if open_ else NOT_WANTED
+        if not record.wanted or record.forked_at is not None or feed in self._closed or feed in self._blocked:
+            return NOT_WANTED
+        return self._tips[feed].seq + 1
 
     def _is_open(self, feed: FeedId) -> bool:
+        return self._records[feed].forked_at is None and self._takes(feed)
+
+    def _takes(self, feed: FeedId) -> bool:
+        """True if what is missing of *feed* is to be had: it is in the set, wanted and not blocked."""
         record = self._records[feed]
-        return record.wanted and record.forked_at is None
+        return record.wanted and not record.retired and feed not in self._blocked
 
     # --- the set
 
@@ -171,12 +154,13 @@ class Replica:
         if feed in self._records:
             self._keep(replace(self.record(feed), retired=False))
             self._retired.discard(feed)
+            self._expect_stored_chains()
         else:
             self._tips[feed] = Tip(feed, None, 0, None)
             self._keep(
                 FeedRecord(feed=feed, dialect=None, seq=0, tip=None, own=False, wanted=True, forked_at=None)
             )
-            self._expect_entries(feed)
+        self._expect_entries(feed)
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
 
     def retire(self, feed: FeedId) -> list[Event]:
@@ -208,12 +192,29 @@ class Replica:
         if self._records[feed].wanted == wanted:
             return
         self._keep(replace(self.record(feed), wanted=wanted))
-        self.expectations.forget_feed(feed)
-        if wanted:
+        self._expect_anew([feed])
+
+    def set_blocked(self, feeds: Collection[FeedId]) -> bool:
+        """Block *feeds*, known or not, and no others, but for ours; what is held stays. False: it was so before."""
+        blocked = frozenset(
+            feed for feed in feeds if feed not in self._records or not self._records[feed].ours
+        )
+        changed = blocked ^ self._blocked
+        self._blocked = blocked
+        self._expect_anew([feed for feed in changed if feed in self._records])
+        return bool(changed)
+
+    @property
+    def blocked(self) -> Collection[FeedId]:
+        """The feeds of which nothing is taken."""
+        return self._blocked
+
+    def _expect_anew(self, feeds: Sequence[FeedId]) -> None:
+        """Whether *feeds* are to be had is another matter now."""
+        for feed in feeds:
+            self.expectations.forget_feed(feed)
             self._expect_entries(feed)
-            self._expect_stored_chains()
-        else:
-            self._expect_left_out_chains()
+        self._expect_stored_chains()
 
     def _keep(self, record: FeedRecord) -> None:
         self._records[record.feed] = record
@@ -229,7 +230,7 @@ class Replica:
             known = dmx in self._other_firsts or self._store.may_hold(dmx, hash_)
             return self._look_back(packet, hash_) if known else self._stray(packet, hash_)
         finding = self._match(packet, hash_, origin, face) or self._look_back(packet, hash_)
-        if finding.verdict is Verdict.NEW:
+        if finding.verdict is Verdict.NEW and (len(self.orphans) or self.expectations.has_chains):
             self._adopt_known(finding, origin, face)
         return finding
 
@@ -389,7 +390,7 @@ class Replica:
 
     def _stray(self, packet: bytes, hash_: bytes) -> Finding:
         self.strays += 1
-        return _STRAYS[None if self.orphans.put(hash_, packet) else ORPHANS_FULL]
+        return STRAYS[None if self.orphans.put(hash_, packet) else ORPHANS_FULL]
 
     def _compare(self, feed: FeedId, seq: int, packet: bytes) -> Finding:
         held = self._held(feed, seq)
@@ -490,8 +491,7 @@ class Replica:
     def _expect_stored_chains(self) -> None:
         self._chains_left_out = False
         for chain in self._store.side_chains():
-            record = self._records[chain.feed]
-            if record.wanted and self.expectations.of_chain(chain.feed, chain.seq) is None:
+            if self._takes(chain.feed) and self.expectations.of_chain(chain.feed, chain.seq) is None:
                 self._expect_chain(chain)
 
     def _expect_left_out_chains(self) -> None:
