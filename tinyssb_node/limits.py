@@ -171,6 +171,10 @@ NODE_NAME_SIZE: Final = 8
 """Bytes of a node's own feed id that name it in event logs (docs/formats/events.md)."""
 NETWORK_KEY_MAX: Final = 64
 """Most bytes of a network key; it precedes a name that is hashed at every packet."""
+SET_KEY_MIN: Final = 8
+"""Fewest bytes of a key that replaces a network's for its set: so that nobody has it by chance."""
+SET_KEY_SIZE: Final = 16
+"""Bytes of one that we draw: short enough to be read out."""
 NETWORKS_MAX: Final = 8
 """Networks side by side: each looks at every packet, and may use a thousandth of the air while nothing happens."""
 UNIX_PATH_MAX: Final = 107
@@ -274,13 +278,6 @@ WS_OPEN_S: Final = 10.0
 """Time for a WebSocket handshake."""
 WS_WRITE_BUFFER: Final = 65_536
 """Bytes written ahead of a slow peer before sending waits."""
-
-PZP_SYNC_EVERY_S: Final = 600.0
-"""How often all tangles are synced on a connection that stays: where nothing is new, two packets of 60 bytes each."""
-PZP_SYNC_LISTENER_WAIT_S: Final = 5.0
-"""How long who was called waits before it begins itself: mostly the caller has brought all by then."""
-PZP_SYNC_QUEUE: Final = 4
-"""Packets read ahead of the database per connection: 5 MB at most."""
 
 BLE_PHONE_GAP_US: Final = 20_000
 """Least time between notifications: Android reads a few per connection event, which come every 30 to 50 ms."""
@@ -474,8 +471,6 @@ SALT_TRIES_MAX: Final = 8
 
 WEB_PORT: Final = 8_780
 """Where the page is unless told otherwise: beside the sink's, which is at 8765."""
-PZP_PORT: Final = 8_788
-"""The port that is named where examples of a gateway of PZP are: near the page's."""
 COMPANION_END_S: Final = 5.0
 """Seconds after which the daemon kills a process beside it that does not end: less than systemd gives the daemon."""
 COMPANION_RESTART_MAX_S: Final = 300.0
@@ -487,8 +482,8 @@ GATEWAY_PORT: Final = 8_789
 """Where a gateway listens unless told otherwise, by UDP and by TCP: next to a gateway of PZP."""
 GATEWAY_FIRST_PEERS_MAX: Final = 16
 """Most peers that the settings name: one that answers is enough, and it tells of others."""
-PEERS_FILE_MAX: Final = 65_536
-"""Most bytes read of a file of the locator's peers; 8 networks with 320 peers each, most of them by IPv4, have less."""
+PEERS_FILE_MAX: Final = 262_144
+"""Most bytes read of a file of the locator's peers: 8 networks with 320 peers each, all by IPv6, have 130,000."""
 
 # --- Private groups: members and epochs (docs/reference/groups.md, decision 0033) -------------------------------------
 
