@@ -13,10 +13,10 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from tests.faces.recording_sink import PATIENCE_S
 from tests.pzpsync.replicas import ALL, NONE, Replica, newest, world
-from tinyssb_node import limits
 from tinyssb_node.daemon.pzplink import SUBPROTOCOL, PzpCaller, PzpListener
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.backoff import Backoff
+from tinyssb_node.pzp import limits as pzp_limits
 from tinyssb_node.pzp import replica as pzp_replica
 from tinyssb_node.pzp.database import Database
 from tinyssb_node.pzp.sqlite import SqliteRows
@@ -83,7 +83,7 @@ async def test_two_daemons_become_alike_both_ways() -> None:
 
 
 async def test_a_listener_brings_what_only_it_wants(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PZP_SYNC_LISTENER_WAIT_S", 0.0)
+    monkeypatch.setattr(pzp_limits, "GATEWAY_LISTENER_WAIT_S", 0.0)
     here = world(3)
     held = Replica({here.feed: newest(3)}, default=NONE)
     async with listening(held, [here.feed]) as (port, told, _), calling(port, here.fill(Replica()), []):

@@ -15,6 +15,7 @@ from tinyssb_node.daemon.configreader import ConfigError, Reader, as_toml
 from tinyssb_node.daemon.home import CONTROL_SOCKET, Home
 from tinyssb_node.daemon.problems import UnknownNetworkError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.pzp import limits as pzp_limits
 from tinyssb_node.replication import limits as set_limits
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         web_token_file=home.root
         / Path(reader.text("web.token_file", WEB_TOKEN, "it takes a path")).expanduser(),
         pzp_enabled=reader.flag("pzp.enabled", default=False),
-        pzp_listen=reader.address("pzp.listen", "", limits.PZP_PORT),
+        pzp_listen=reader.address("pzp.listen", "", pzp_limits.GATEWAY_PORT),
         pzp_peers=_pzp_peers(reader),
         pzp_keep=_pzp_keep(reader),
         pzp_budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
@@ -254,7 +255,7 @@ def _web_listen(reader: Reader) -> tuple[str, int]:
 
 
 def _pzp_peers(reader: Reader) -> tuple[str, ...]:
-    allowed = f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{limits.PZP_PORT}"]'
+    allowed = f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{pzp_limits.GATEWAY_PORT}"]'
     peers = reader.texts("pzp.peers", (), allowed)
     if any(not _PEER.fullmatch(peer) or peers.count(peer) > 1 for peer in peers):
         raise reader.refuse("pzp.peers", list(peers), allowed)

@@ -17,6 +17,7 @@ from websockets.typing import Subprotocol
 from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.backoff import Backoff
+from tinyssb_node.pzp import limits as pzp_limits
 from tinyssb_node.pzpsync import limits as sync_limits
 from tinyssb_node.pzpsync.port import Msgs
 from tinyssb_node.pzpsync.sync import Broken, Event, Sync
@@ -72,7 +73,7 @@ class PzpLink:
         await asyncio.sleep(wait_s)
         while True:
             self.sync(roots())
-            await asyncio.sleep(limits.PZP_SYNC_EVERY_S)
+            await asyncio.sleep(pzp_limits.GATEWAY_SYNC_EVERY_S)
 
     async def _read(self) -> str:
         while True:
@@ -139,7 +140,7 @@ class PzpListener:
             subprotocols=[SUBPROTOCOL],
             server_header=None, compression=None,
             open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
-            max_size=sync_limits.PACKET_SIZE_MAX, max_queue=limits.PZP_SYNC_QUEUE,
+            max_size=sync_limits.PACKET_SIZE_MAX, max_queue=pzp_limits.GATEWAY_QUEUE,
             write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
         )  # fmt: skip
 
@@ -150,7 +151,7 @@ class PzpListener:
         link = PzpLink(connection, self._msgs, self._told)
         self.links.add(link)
         try:
-            self.problem = await link.run(self._roots, limits.PZP_SYNC_LISTENER_WAIT_S)
+            self.problem = await link.run(self._roots, pzp_limits.GATEWAY_LISTENER_WAIT_S)
         finally:
             self.links.discard(link)
 
@@ -185,7 +186,7 @@ class PzpCaller:
                 subprotocols=[SUBPROTOCOL],
                 proxy=None, user_agent_header=None, compression=None,
                 open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
-                max_size=sync_limits.PACKET_SIZE_MAX, max_queue=limits.PZP_SYNC_QUEUE,
+                max_size=sync_limits.PACKET_SIZE_MAX, max_queue=pzp_limits.GATEWAY_QUEUE,
                 write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
             )  # fmt: skip
         except (OSError, WebSocketException) as error:
