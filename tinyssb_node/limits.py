@@ -171,10 +171,6 @@ NODE_NAME_SIZE: Final = 8
 """Bytes of a node's own feed id that name it in event logs (docs/formats/events.md)."""
 NETWORK_KEY_MAX: Final = 64
 """Most bytes of a network key; it precedes a name that is hashed at every packet."""
-SET_KEY_MIN: Final = 8
-"""Fewest bytes of a key that replaces a network's for its set: so that nobody has it by chance."""
-SET_KEY_SIZE: Final = 16
-"""Bytes of one that we draw: short enough to be read out."""
 NETWORKS_MAX: Final = 8
 """Networks side by side: each looks at every packet, and may use a thousandth of the air while nothing happens."""
 UNIX_PATH_MAX: Final = 107
@@ -475,15 +471,6 @@ COMPANION_END_S: Final = 5.0
 """Seconds after which the daemon kills a process beside it that does not end: less than systemd gives the daemon."""
 COMPANION_RESTART_MAX_S: Final = 300.0
 """Longest wait before such a process is started again: what keeps it from running is seldom gone sooner."""
-
-# --- Gateways to other islands (docs/howto/gateways.md, decision 0054) ------------------------------------------------
-
-GATEWAY_PORT: Final = 8_789
-"""Where a gateway listens unless told otherwise, by UDP and by TCP: next to a gateway of PZP."""
-GATEWAY_FIRST_PEERS_MAX: Final = 16
-"""Most peers that the settings name: one that answers is enough, and it tells of others."""
-PEERS_FILE_MAX: Final = 262_144
-"""Most bytes read of a file of the locator's peers: 8 networks with 320 peers each, all by IPv6, have 130,000."""
 
 # --- Private groups: members and epochs (docs/reference/groups.md, decision 0033) -------------------------------------
 

@@ -19,7 +19,7 @@ from tinyssb_node.pzp import limits as pzp_limits
 from tinyssb_node.replication import limits as set_limits
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.gatewayconfig import GatewayConfig
+    from tinyssb_node.daemon.gateway.config import GatewayConfig
 
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
 """What a fresh node listens on: the multicast group all tinySSB programs use."""
@@ -29,7 +29,7 @@ WEB_TOKEN = "web.token"  # noqa: S105 - a file's name
 GATEWAY_KEYS = tuple(
     f"gateway.{key}" for key in ("enabled", "listen", "public", "peers", "networks", "offer", "seek")
 )
-"""What may be said of the gateway; what is said is read by ``gatewayconfig``."""
+"""What may be said of the gateway; what is said is read by ``gateway.config``."""
 _DAY_S = 86_400
 _HOUR_S = 3_600
 _MIB = 1_048_576
@@ -266,7 +266,7 @@ def _gateway(reader: Reader, networks: Iterable[NetworkName]) -> "GatewayConfig 
     reader.know(GATEWAY_KEYS)
     if not reader.tables("gateway"):
         return None
-    from tinyssb_node.daemon.gatewayconfig import read_gateway  # noqa: PLC0415 - most nodes do without
+    from tinyssb_node.daemon.gateway.config import read_gateway  # noqa: PLC0415 - most nodes do without
 
     return read_gateway(reader, networks)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tinyssb_node import limits
-from tinyssb_node.daemon.peersfile import KnownPeers, read_peers, write_peers
+from tinyssb_node.daemon.gateway import limits
+from tinyssb_node.daemon.gateway.peersfile import KnownPeers, read_peers, write_peers
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.locator.addresses import Peer, peer_of, port_of
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from tinyssb_node import limits
+from tinyssb_node.daemon.gateway import limits
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.locator.addresses import Peer, parse_hostport, peer_of
 from tinyssb_node.store.durable import sync_folder

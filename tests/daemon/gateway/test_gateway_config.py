@@ -8,7 +8,7 @@ import pytest
 
 from tinyssb_node.daemon.config import GATEWAY_KEYS, parse_config
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.daemon.gatewayconfig import GatewayConfig, Which
+from tinyssb_node.daemon.gateway.config import GatewayConfig, Which
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 

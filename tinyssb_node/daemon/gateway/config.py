@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tinyssb_node import limits
 from tinyssb_node.daemon.configreader import Reader, split_address
+from tinyssb_node.daemon.gateway import limits
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 
 
@@ -42,12 +42,12 @@ class GatewayConfig:
 
 def read_gateway(reader: Reader, networks: Iterable[NetworkName]) -> GatewayConfig:
     """Read the table; *networks* are those of the node. Raises ConfigError."""
-    listen = reader.address("gateway.listen", f"0.0.0.0:{limits.GATEWAY_PORT}", limits.GATEWAY_PORT)
+    listen = reader.address("gateway.listen", f"0.0.0.0:{limits.PORT}", limits.PORT)
     assert listen is not None, "there is a default"
     return GatewayConfig(
         enabled=reader.flag("gateway.enabled", default=False),
         listen=listen,
-        public=reader.address("gateway.public", "", limits.GATEWAY_PORT),
+        public=reader.address("gateway.public", "", limits.PORT),
         peers=_peers(reader),
         networks=_networks(reader, networks),
         offer=reader.choice("gateway.offer", Which.SET),
@@ -57,13 +57,13 @@ def read_gateway(reader: Reader, networks: Iterable[NetworkName]) -> GatewayConf
 
 def _peers(reader: Reader) -> tuple[tuple[str, int], ...]:
     allowed = (
-        f"it takes a list of up to {limits.GATEWAY_FIRST_PEERS_MAX} addresses, each once, "
-        f'such as ["gate.example.org:{limits.GATEWAY_PORT}"]'
+        f"it takes a list of up to {limits.FIRST_PEERS_MAX} addresses, each once, "
+        f'such as ["gate.example.org:{limits.PORT}"]'
     )
     peers = reader.texts("gateway.peers", (), allowed)
     split = [split_address(peer) for peer in peers]
     found = tuple(peer for peer in split if peer is not None and peer[1])
-    if len(set(found)) < len(peers) or len(peers) > limits.GATEWAY_FIRST_PEERS_MAX:
+    if len(set(found)) < len(peers) or len(peers) > limits.FIRST_PEERS_MAX:
         raise reader.refuse("gateway.peers", list(peers), allowed)
     return found
 

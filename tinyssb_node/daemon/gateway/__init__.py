@@ -1,0 +1,1 @@
+"""The gateway to other islands: a process beside the daemon (docs/howto/gateways.md, decision 0054)."""
