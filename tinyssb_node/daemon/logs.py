@@ -3,10 +3,9 @@
 import sys
 from collections.abc import Callable
 
-import structlog
-
 from tinyssb_node import limits
 from tinyssb_node.daemon.config import LogFormat, LogLevel
+from tinyssb_node.daemon.structured import structlog
 from tinyssb_node.events import (
     ClockSet,
     Event,
