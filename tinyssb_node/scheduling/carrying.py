@@ -29,7 +29,7 @@ class Carrier:
     def heard(self, packet: bytes, now_us: int) -> None:
         """*packet* was heard, perhaps again: somebody else carries it on."""
         self._news.pop(packet, None)
-        if self._carried.within(packet, limits.CARRY_MEMORY_US, now_us):
+        if self._likelihood < 1 and self._carried.within(packet, limits.CARRY_MEMORY_US, now_us):
             self._likelihood = 1.0
 
     def forget(self, packet: bytes) -> None:
