@@ -8,3 +8,41 @@ FIRST_PEERS_MAX: Final = 16
 """Most peers that the settings name: one that answers is enough, and it tells of others."""
 PEERS_FILE_MAX: Final = 262_144
 """Most bytes read of a file of the locator's peers: 8 networks with 320 peers each, all by IPv6, have 130,000."""
+PEERS_KEEP_S: Final = 600.0
+"""How often the locator's peers are written to the disk, if they have changed: an SD card wears out by writes."""
+
+# --- looking for feeds ------------------------------------------------------------------------------------------------
+
+LOOK_S: Final = 1.0
+"""Seconds between two looks at the store: one millisecond when nothing is new."""
+LOOKUPS_MAX: Final = 8
+"""Lookups at a time: the feeds of a full set, found at once, take seconds, and those that nobody has an hour."""
+LOOKUP_DENIALS_MAX: Final = 3
+"""Reports that nobody has a feed after which its lookup ends: with 20 % of nodes dead one of three would know."""
+LOOKUP_SETTLE_US: Final = 5_000_000
+"""How long a lookup goes on for further places once it found one: those behind other paths answer within seconds."""
+LOOKUP_RETRY_US: Final = 15_000_000
+"""First wait before a feed that was not found is looked for again; each is twice the one before."""
+LOOKUP_RETRY_MAX_US: Final = 3_600_000_000
+"""Longest: an hour. Who holds something of a feed is told of newer versions in between (old flags)."""
+LOOKUP_AGAIN_US: Final = 21_600_000_000
+"""Wait before a feed that was found is looked for again: six hours, for places that came since."""
+PLACES_MAX: Final = 16
+"""Places remembered of one feed: as many as the locator keeps of a label."""
+PLACES_AGE_US: Final = 43_200_000_000
+"""How long a place is remembered: as long as in the locator."""
+
+# --- connections ------------------------------------------------------------------------------------------------------
+
+CALLS_MAX: Final = 8
+"""Connections to others at a time: one brings all feeds that both sides have."""
+CALLS_LIVE_MAX: Final = 4
+"""Of them, those that are kept up to hear of news at once, though nothing is known to be newer there."""
+CALLERS_MAX: Final = 16
+"""Others that are connected here at a time."""
+PROMISE_US: Final = 20_000_000
+"""How long a place that promised newer entries may give none before it is held to have lied."""
+OFFERS_MAX: Final = 1_024
+"""Feeds that are offered: adverts of more cost more than what anybody finds by them."""
+
+assert CALLS_LIVE_MAX < CALLS_MAX
