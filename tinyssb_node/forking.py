@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from tinyssb_node.codec.packets import Want
 from tinyssb_node.ids import FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.replication import limits
-from tinyssb_node.replication.replica import Finding, Replica
+from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import NOT_WANTED, WantReading
 from tinyssb_node.scheduling.line import Line
 

@@ -27,7 +27,8 @@ from tinyssb_node.forking import Forking
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.receipts import Receipts
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
-from tinyssb_node.replication.replica import Finding, Replica
+from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import build_want, read_want
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Medium, Reception

@@ -27,7 +27,8 @@ from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verd
 from tinyssb_node.leaving import Leaving
 from tinyssb_node.news import News
 from tinyssb_node.receipts import Receipts
-from tinyssb_node.replication.replica import Finding, Replica
+from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.replica import Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, Boot
 from tinyssb_node.scheduling.line import FaceStatus, Line
 from tinyssb_node.scheduling.link import LinkProfile, Reception, came_up

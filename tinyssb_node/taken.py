@@ -3,7 +3,7 @@
 from tinyssb_node import limits
 from tinyssb_node.events import PacketReceived
 from tinyssb_node.ids import FaceName, Verdict
-from tinyssb_node.replication.replica import ORPHANS_FULL, Finding
+from tinyssb_node.replication.finding import ORPHANS_FULL, Finding
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Reception
 from tinyssb_node.scheduling.refusals import JunkMeter, Refusals

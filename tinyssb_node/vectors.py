@@ -20,7 +20,8 @@ from tinyssb_node.ids import PacketKind, Verdict
 from tinyssb_node.leaving import Leaving
 from tinyssb_node.news import News
 from tinyssb_node.replication.claim import named_feeds
-from tinyssb_node.replication.replica import Finding, Replica
+from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.replica import Replica
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Reception
 from tinyssb_node.setgossip import SetGossip

@@ -44,7 +44,16 @@ def test_a_key_makes_another_network() -> None:
 def test_networks_are_compared_by_key() -> None:
     assert Network(b"a") == Network(b"a")
     assert Network(b"a") != Network(b"b")
-    assert repr(Network(b"a")) == "Network(key=b'a')"
+    assert Network(b"a") != Network(b"a", b"b")
+    assert repr(Network(b"a", b"b")) == "Network(key=b'a', set_key=b'b')"
+
+
+def test_a_set_key_makes_another_set_of_the_same_feeds() -> None:
+    fresh, state = Network(b"valley", b"hill"), bytes(32)
+    assert fresh.prefix == Network(b"valley").prefix, "entries are the same"
+    assert fresh.goset_dmx == Network(b"hill").goset_dmx == sha256(b"hilltinySSB-0.1 GOset 1").digest()[:7]
+    assert dmx.want_dmx(fresh, state) == sha256(b"hilltinyssb-v0want" + state).digest()[:7]
+    assert dmx.chnk_dmx(fresh, state) == sha256(b"hilltinyssb-v0blob" + state).digest()[:7]
 
 
 def test_entry_name_is_prefix_feed_seq_prev() -> None:

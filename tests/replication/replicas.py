@@ -4,7 +4,8 @@ from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import FaceName, FeedId, Origin
-from tinyssb_node.replication.replica import Finding, Replica
+from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.memory import MemoryStore
 
 NETWORK = Network()

@@ -183,6 +183,26 @@ class StoreContract:
         assert filled.feeds()[0] == changed
         assert filled.entry(ANA, 2).packet == packet_of(ANA, 2), "its entries stay"
 
+    def test_a_feed_of_which_nothing_is_held_can_be_dropped_and_is_new_when_it_comes_again(self, store):
+        for feed in (ANA, BOB, EVE):
+            store.put_feed(feed_record(feed))
+        put_entry(store, BOB, 1)
+        store.put_receipt(receipt(1, feed=BOB, holder=EVE))
+        store.commit(1)
+        store.drop_feed(EVE)
+        store.rollback()
+        assert len(store.feeds()) == 3
+        store.drop_feed(EVE)
+        store.drop_feed(ANA)
+        store.commit(2)
+        assert [record.feed for record in store.feeds()] == [BOB]
+        assert store.receipts() == []
+        store.put_feed(feed_record(EVE, dialect=Dialect.SPEC))
+        put_entry(store, EVE, 1)
+        store.commit(3)
+        assert [record.feed for record in store.feeds()] == sorted([BOB, EVE])
+        assert [store.entry(feed, 1).packet for feed in (BOB, EVE)] == [packet_of(BOB, 1), packet_of(EVE, 1)]
+
     def test_appending_moves_the_frontier(self, filled):
         ana, bob = filled.feeds()
         assert (ana.seq, ana.tip) == (3, id_of(ANA, 3))

@@ -6,6 +6,7 @@ import pytest
 
 from tests.store.contract import ANA, BOB, feed_record, packet_of, put_chunk, put_entry
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError
+from tinyssb_node.ids import Dialect
 from tinyssb_node.store.glance import Glance, Glimpse
 from tinyssb_node.store.sqlite import SqliteStore
 
@@ -45,9 +46,19 @@ def test_each_question_sees_the_last_commit(store, glance):
 
 def test_further_feeds_of_ours_are_nobody_else(store, glance):
     store.put_feed(feed_record(BOB, child=True))
-    store.put_feed(feed_record(ANA, retired=True))
+    store.put_feed(feed_record(ANA, dialect=Dialect.SPEC, retired=True))
+    put_entry(store, ANA, 1)
     store.commit(1)
-    assert glance.feeds() == [Glimpse(ANA, 0, False, True)]
+    assert glance.feeds() == [Glimpse(ANA, 1, False, True)]
+
+
+def test_a_feed_that_was_dropped_is_not_there(store, glance):
+    store.put_feed(feed_record(ANA))
+    store.put_feed(feed_record(BOB))
+    store.commit(1)
+    store.drop_feed(ANA)
+    store.commit(2)
+    assert [glimpse.feed for glimpse in glance.feeds()] == [BOB]
 
 
 def test_it_holds_no_state_of_the_file(store, glance):

@@ -34,14 +34,21 @@ class Network:
 
     key: bytes = b""
     """Put in front of every prefix that is hashed."""
+    set_key: bytes = b""
+    """Put there in its place for what is said of the set, so that there is another set of the same feeds (decision
+    0052); empty: *key* is."""
     prefix: bytes = field(init=False, repr=False)
     """What every name begins with."""
+    set_prefix: bytes = field(init=False, repr=False)
+    """What is hashed for requests begins with it."""
     goset_dmx: Dmx = field(init=False, repr=False)
     """DMX of all that is said of the set: CLAIM and NOVELTY (spec 3.2.3), ZAP, SKETCH, ASK, FEEDS."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prefix", self.key + _PREFIX)
-        object.__setattr__(self, "goset_dmx", dmx_of(self.key + _GOSET))
+        set_key = self.set_key or self.key
+        object.__setattr__(self, "set_prefix", set_key + _PREFIX)
+        object.__setattr__(self, "goset_dmx", dmx_of(set_key + _GOSET))
 
 
 def first_prev(feed: FeedId, dialect: Dialect) -> MessageId:
@@ -61,12 +68,12 @@ def message_id(name: bytes, packet: bytes) -> MessageId:
 
 def want_dmx(network: Network, state: bytes) -> Dmx:
     """DMX of a WANT among nodes whose feed ids XOR to *state*, 32 bytes (spec 3.4.2)."""
-    return dmx_of(network.prefix + b"want" + state)
+    return dmx_of(network.set_prefix + b"want" + state)
 
 
 def chnk_dmx(network: Network, state: bytes) -> Dmx:
     """DMX of a CHNK among nodes whose feed ids XOR to *state*, 32 bytes."""
-    return dmx_of(network.prefix + b"blob" + state)
+    return dmx_of(network.set_prefix + b"blob" + state)
 
 
 def chunk_hash(packet: bytes) -> bytes:

@@ -64,3 +64,10 @@ NAMES_AGAIN_US: Final = 120_000_000
 conversations about a set are over within seconds."""
 NAMES_AGAIN_MAX_US: Final = 3_600_000_000
 """Longest such time: it grows fourfold until the sets are the same, which that of a peer who is full never is."""
+
+# --- A fresh set (decision 0052) ------------------------------------------------------------------------------------
+
+SET_KEY_MIN: Final = 8
+"""Fewest bytes of a key that replaces a network's for its set: so that nobody has it by chance."""
+SET_KEY_SIZE: Final = 16
+"""Bytes of one that we draw: short enough to be read out."""

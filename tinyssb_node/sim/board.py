@@ -35,7 +35,8 @@ from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verd
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.claim import agrees, claim_of
 from tinyssb_node.replication.expectations import Orphans
-from tinyssb_node.replication.replica import Finding, Replica
+from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import NOT_WANTED, build_want
 from tinyssb_node.scheduling.link import LinkProfile, Reception
 from tinyssb_node.scheduling.trickle import Entropy

@@ -68,7 +68,8 @@ class Glance:
         StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             rows = self._connection.execute(
-                "SELECT feed, seq, own, wanted FROM feeds WHERE NOT child AND NOT EXISTS "
+                "SELECT feed, seq, own, wanted FROM feeds "
+                "WHERE NOT child AND (dialect IS NOT NULL OR NOT retired) AND NOT EXISTS "
                 "(SELECT 1 FROM entries WHERE entries.feed = number AND entries.seq = 1 AND substr(packet, ?, 1) = ?) "
                 "ORDER BY feed",
                 (limits.DMX_SIZE + 1, bytes([EntryType.CHILD_OF])),

@@ -75,6 +75,14 @@ class MemoryStore:
         """Add or replace what is kept of a feed."""
         self._feeds.put(record.feed, record)
 
+    def drop_feed(self, feed: FeedId) -> None:
+        """Forget a feed of which nothing is held, and that is not ours. Put again, it is new."""
+        record = self._feeds.rows[feed]
+        assert record.dialect is None, "what is held is kept"
+        self._feeds.remove(feed)
+        about = [receipt for receipt in self.receipts() if feed in {receipt.feed, receipt.holder}]
+        self.drop_receipts([receipt.number for receipt in about])
+
     def append_entry(
         self, feed: FeedId, seq: int, packet: bytes, id_: MessageId, origin: Origin, face: FaceName | None
     ) -> int:

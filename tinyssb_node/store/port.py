@@ -122,6 +122,10 @@ class Store(Protocol):
         """Add or replace what is kept of a feed."""
         ...
 
+    def drop_feed(self, feed: FeedId) -> None:
+        """Forget a feed of which nothing is held, and that is not ours. Put again, it is new."""
+        ...
+
     def append_entry(
         self, feed: FeedId, seq: int, packet: bytes, id_: MessageId, origin: Origin, face: FaceName | None
     ) -> int:

@@ -42,6 +42,11 @@ class _Feed:
     """Ahead of the record's while appends come in; the record is made anew when somebody asks."""
     tip: MessageId | None
 
+    @property
+    def dropped(self) -> bool:
+        """True if it is nowhere but in the table, where its number may not go to another one."""
+        return self.record.retired and self.record.dialect is None
+
     def current(self) -> FeedRecord:
         """The record with the frontier as it is now."""
         if self.record.seq != self.seq:
@@ -116,7 +121,7 @@ class SqliteStore:
 
     def feeds(self) -> Sequence[FeedRecord]:
         """All feeds, those that have left the set among them, sorted by feed id."""
-        return [feed.current() for _, feed in sorted(self._feeds.items())]
+        return [feed.current() for _, feed in sorted(self._feeds.items()) if not feed.dropped]
 
     def put_feed(self, record: FeedRecord) -> None:
         """Add or replace what is kept of a feed."""
@@ -125,6 +130,14 @@ class SqliteStore:
         self._feeds[record.feed] = _Feed(number, record, record.seq, record.tip)
         self._ids[number] = record.feed
         self._moved.add(record.feed)
+
+    def drop_feed(self, feed: FeedId) -> None:
+        """Forget a feed of which nothing is held, and that is not ours. Put again, it is new."""
+        record = self._feeds[feed].current()
+        assert record.dialect is None, "what is held is kept"
+        self.put_feed(replace(record, retired=True))
+        about = [receipt for receipt in self.receipts() if feed in {receipt.feed, receipt.holder}]
+        self.drop_receipts([receipt.number for receipt in about])
 
     def append_entry(
         self, feed: FeedId, seq: int, packet: bytes, id_: MessageId, origin: Origin, face: FaceName | None

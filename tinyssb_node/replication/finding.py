@@ -1,0 +1,31 @@
+"""What a packet was, and what came of it."""
+
+from dataclasses import dataclass, field
+
+from tinyssb_node.events import Event
+from tinyssb_node.ids import FeedId, PacketKind, Verdict
+
+
+@dataclass(slots=True)
+class Finding:
+    """What a packet was, and what came of it."""
+
+    kind: PacketKind
+    verdict: Verdict
+    reason: str | None = None
+    """The rule broken by an invalid one."""
+    feed: FeedId | None = None
+    seq: int | None = None
+    chunk: int | None = None
+    events: list[Event] = field(default_factory=list)
+    """What was appended, the packets that had waited for this one included; forks."""
+
+
+READ_ONLY = "read_only"
+"""Reason of a finding that would have been new, had it been possible to keep it."""
+ORPHANS_FULL = "orphans"
+"""Reason of a finding for which an older orphan had to go."""
+FORKED = "Forked"
+"""Reason of a finding that is a second entry for one place."""
+STRAYS = {full: Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS, full) for full in (None, ORPHANS_FULL)}
+"""The findings for most of a flood, made once, by reason."""
