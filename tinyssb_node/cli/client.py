@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         ImportedRow,
         PublishedRow,
         ReceiptRow,
+        RekeyedRow,
         ShownRow,
         StatusRow,
         SureRow,
@@ -150,6 +151,11 @@ class Client:
     def sure(self) -> SureRow:
         """Let the node write its feed though it may go on elsewhere (docs/reference/keys.md)."""
         return cast("SureRow", self._ask("sure", **self._scope))
+
+    def rekey(self, set_key: bytes, left: Iterable[str]) -> RekeyedRow:
+        """Let the set be one of *set_key* (empty: the network's own key), without the feeds *left* (64 digits)."""
+        given = {"set_key": set_key.hex(), "left": list(left), **self._scope}
+        return cast("RekeyedRow", self._ask("rekey", **given))
 
     def feeds(self) -> Listing[FeedRow]:
         """The feeds of the node's set."""

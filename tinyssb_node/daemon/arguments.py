@@ -58,11 +58,13 @@ class Arguments:
         """A whole feed id. Raises BadRequestError."""
         return self._feed_id(name, self._values.pop(name, None))
 
-    def feed_ids(self, name: str) -> tuple[FeedId, ...]:
-        """A list of whole feed ids, each once in what is returned; at least one. Raises BadRequestError."""
+    def feed_ids(
+        self, name: str, *, least: int = 1, most: int = limits.GROUP_NAMED_MAX
+    ) -> tuple[FeedId, ...]:
+        """A list of *least* to *most* whole feed ids, each once in what is returned. Raises BadRequestError."""
         values = self._values.pop(name, None)
-        if not isinstance(values, list) or not 1 <= len(values) <= limits.GROUP_NAMED_MAX:
-            raise self._wrong(name, f"takes a list of 1 to {limits.GROUP_NAMED_MAX} feed ids")
+        if not isinstance(values, list) or not least <= len(values) <= most:
+            raise self._wrong(name, f"takes a list of {least} to {most} feed ids")
         return tuple(dict.fromkeys(self._feed_id(name, value) for value in values))
 
     def end(self) -> None:

@@ -18,8 +18,9 @@ from tinyssb_node.daemon.grouprows import GROUP_COMMANDS
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.daemon.naming import find_feed
 from tinyssb_node.daemon.places import Place
-from tinyssb_node.daemon.problems import UnknownCommandError, UnknownEntryError
+from tinyssb_node.daemon.problems import BadRequestError, UnknownCommandError, UnknownEntryError
 from tinyssb_node.daemon.protocol import Request
+from tinyssb_node.daemon.rekey import rekey
 from tinyssb_node.daemon.rows import (
     AirtimeRow,
     CountRow,
@@ -32,6 +33,7 @@ from tinyssb_node.daemon.rows import (
     ImportedRow,
     NetworkRow,
     PublishedRow,
+    RekeyedRow,
     ShownRow,
     StatusRow,
     SureRow,
@@ -90,6 +92,7 @@ class Desk:
             "status": self._status,
             "publish": self._publish,
             "sure": self._sure,
+            "rekey": self._rekey,
             "feeds": self._feeds,
             "forks": self._forks,
             "log": self._log,
@@ -172,6 +175,20 @@ class Desk:
         changed = self._node(place).waiting(self._clock.now_us()) is not None
         self._node(place).be_sure()
         return {"changed": changed}
+
+    async def _rekey(self, arguments: Arguments, _client: Client) -> RekeyedRow:
+        place, set_key = self._place(arguments), arguments.octets("set_key")
+        left = arguments.feed_ids("left", least=0, most=limits.SET_MAX)
+        arguments.end()
+        may = {record.feed for record in self._node(place).feeds() if not (record.ours or record.retired)}
+        if len(set_key) > limits.NETWORK_KEY_MAX or not may.issuperset(left):
+            raise BadRequestError(
+                "`rekey` cannot be done: the key is too long, or what is to be left is not in the set, or ours.",
+                "docs/formats/control.md lists its arguments.",
+            )
+        self._runtime.reload(place.name, lambda store: rekey(store, set_key, left))
+        kept = sum(not record.retired for record in self._node(place).feeds())
+        return {"kept": kept, "left": len(left)}
 
     async def _publish(self, arguments: Arguments, _client: Client) -> PublishedRow:
         place, content = self._place(arguments), arguments.octets("content")

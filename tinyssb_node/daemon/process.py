@@ -29,6 +29,7 @@ from tinyssb_node.daemon.logs import Logger, start_logging
 from tinyssb_node.daemon.notify import Notifier
 from tinyssb_node.daemon.places import Place, WrongNetworkError, claim_store
 from tinyssb_node.daemon.problems import Exit, HomeRefusedError
+from tinyssb_node.daemon.rekey import spoken
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name, unlock_identity
 from tinyssb_node.daemon.tipkeeper import TipKeeper
@@ -226,7 +227,7 @@ class Daemon:
                 {
                     place.name: Node(
                         store=place.store,
-                        network=place.network,
+                        network=spoken(place.network, place.store, self._home.of(place.name).store),
                         entropy=entropy,
                         key=self._key,
                         dialect=self._dialect,

@@ -28,6 +28,13 @@ class SureRow(TypedDict):
     changed: bool
 
 
+class RekeyedRow(TypedDict):
+    """Answer of `rekey`."""
+
+    kept: int
+    left: int
+
+
 class NetworkRow(TypedDict):
     """One network of a node."""
 

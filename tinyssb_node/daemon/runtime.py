@@ -20,6 +20,7 @@ from tinyssb_node.effects import Send
 from tinyssb_node.errors import (
     EventLogFullError,
     LocalError,
+    NodeReadOnlyError,
     StoreDamagedError,
     StoreFailedError,
     StoreFullError,
@@ -29,6 +30,7 @@ from tinyssb_node.faces.face import Face
 from tinyssb_node.ids import DEFAULT_NETWORK, FaceName, NetworkName
 from tinyssb_node.networks import Action, Networks, Owned
 from tinyssb_node.scheduling.link import Reception
+from tinyssb_node.store.port import Store
 
 Result = TypeVar("Result")
 
@@ -176,6 +178,23 @@ class Runtime:
                 if isinstance(effect, Send) and (port := self._ports.get(effect.face)) is not None:
                     port.give(effect.packet)
         return result
+
+    def reload(self, network: NetworkName, change: Callable[[Store], Sequence[Event]]) -> None:
+        """Let *change* do to the store of *network* what a node cannot, and load the nodes anew. Returns when all of it
+        is durable. Raises NodeReadOnlyError; StoreFullError, of which nothing was kept; StoreFailedError."""
+        if self.read_only is not None:
+            raise NodeReadOnlyError
+        now_us, store = self._clock.now_us(), self._places[network].store
+        try:
+            events = change(store)
+            store.commit(self._clock.wall_us())
+        except StoreFullError as error:
+            store.rollback()
+            self._stop_writing(error, now_us)
+            raise
+        self._record([(network, events)], now_us)
+        self._load_networks(now_us)
+        self._awake.set()
 
     def begin(self, network: NetworkName, event: DaemonStarted) -> None:
         """Begin the event log of *network*. On a full disk its records wait in memory, and the node begins read-only.

@@ -15,6 +15,7 @@ MODULES: Final = {
     "attach": ("attach", "fetch"),
     "feeds": ("feeds", "log", "show", "follow", "unfollow", "goset"),
     "forks": ("forks",),
+    "network": ("network",),
     "chat": ("chat",),
     "group": ("group",),
     "thread": ("thread",),

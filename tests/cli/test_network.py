@@ -1,0 +1,118 @@
+"""`network`: what is shown, what is refused, and leaving a set with and without the daemon."""
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon.processes import daemon, make_home, tinyssb
+from tests.nodes import feed_of, key_of, written
+from tinyssb_node.daemon.problems import Exit
+
+EVE = key_of("eve")
+KEY = "5d0c6e7af21b9034"
+JUNK = [feed_of(number).hex() for number in range(4)]
+
+
+def said(home: Path, *arguments: str) -> str:
+    ended = tinyssb(home, *arguments)
+    assert ended.returncode == 0, ended.stderr.decode()
+    return ended.stdout.decode()
+
+
+def refused(home: Path, code: Exit, *arguments: str) -> str:
+    ended = tinyssb(home, *arguments)
+    assert ended.returncode == code
+    return ended.stderr.decode()
+
+
+def row(home: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(said(home, "network", "--json"))
+    return found
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    make_home(tmp_path / "node")
+    return tmp_path / "node"
+
+
+def test_what_cannot_be_done_is_said_and_changes_nothing(home: Path) -> None:
+    with (home / "config.toml").open("a") as config:
+        config.write(f'\n[networks.village]\nkey = "{KEY}"\n')
+    (home / "networks" / "village").mkdir(parents=True)
+    assert "is no key" in refused(home, Exit.USAGE, "network", "rekey", "00", "--yes")
+    assert "is no key" in refused(home, Exit.USAGE, "network", "rekey", "hello", "--yes")
+    assert "The network village has this key" in refused(home, Exit.USAGE, "network", "rekey", KEY, "--yes")
+    assert "already" in refused(home, Exit.USAGE, "network", "rekey", "--back", "--yes")
+    assert "Nobody can be asked" in refused(home, Exit.USAGE, "network", "rekey")
+    assert "no network called" in refused(
+        home, Exit.MISSING, "network", "rekey", "--network", "town", "--yes"
+    )
+    assert [json.loads(line)["set_key"] for line in said(home, "network", "--json").splitlines()] == [
+        None,
+        None,
+    ]
+
+
+def test_the_daemon_leaves_the_set_at_once_and_the_feed_goes_on(home: Path) -> None:
+    with daemon(home) as running:
+        with running.client() as node:
+            node.publish(b"one")
+            node.import_packets(EVE.feed_id.hex(), [written(EVE, [b"x"])[0].packet])
+            for feed in JUNK:
+                node.follow(feed)
+        assert (row(home)["feeds"], row(home)["silent"]) == (6, 4)
+        planned = json.loads(said(home, "network", "rekey", "--dry-run", "--json", "--keep", JUNK[0]))
+        assert {each["feed"] for each in planned["left"]} == set(JUNK[1:])
+        assert row(home)["set_key"] is None, "nothing was changed"
+        done = json.loads(said(home, "network", "rekey", "--yes", "--json", "--keep", JUNK[0]))
+        assert (done["daemon_running"], done["left"]) == (True, planned["left"])
+        assert row(home) == {
+            "name": "default",
+            "feeds": 3,
+            "silent": 1,
+            "free": 252,
+            "set_key": done["set_key"],
+        }
+        with running.client() as node:
+            assert node.goset()["count"] == 3
+            assert node.publish(b"two")["seq"] == 2
+            assert [entry["content"] for entry in node.log("me")] == [b"one".hex(), b"two".hex()]
+        running.stop(signal.SIGKILL)
+    assert row(home)["set_key"] == done["set_key"]
+    with daemon(home) as running, running.client() as node:
+        assert node.goset()["count"] == 3
+        assert node.publish(b"three")["seq"] == 3
+    lines = [
+        line for path in sorted((home / "events").glob("*/*.jsonl")) for line in path.read_text().splitlines()
+    ]
+    left = [record for record in map(json.loads, lines) if record["kind"] == "set" and record.get("left")]
+    assert {record["feed"] for record in left} == set(JUNK[1:])
+
+
+def test_without_the_daemon_it_is_done_in_the_store_and_back_again(home: Path) -> None:
+    with daemon(home) as running, running.client() as node:
+        node.publish(b"one")
+        for feed in JUNK:
+            node.follow(feed)
+        node.close()
+        running.stop()
+    told = said(home, "network", "rekey", "--yes", "--no-qr")
+    key = row(home)["set_key"]
+    assert f"tinyssb network rekey {key}\n" in told
+    assert row(home)["feeds"] == 1
+    assert "Tell" not in said(home, "network", "rekey", "--back", "--yes")
+    assert (row(home)["feeds"], row(home)["set_key"]) == (1, None)
+    assert "Tell" not in said(home, "network", "rekey", KEY, "--yes")
+    assert row(home)["set_key"] == KEY
+
+
+def test_the_daemon_does_not_leave_what_it_may_not(home: Path) -> None:
+    feed = make_home(home.parent / "other")
+    with daemon(home.parent / "other") as running, running.client() as node:
+        for left in ([feed.hex()], [JUNK[0]]):
+            with pytest.raises(Exception, match="not in the set, or ours"):
+                node.rekey(b"a key of ours", left)

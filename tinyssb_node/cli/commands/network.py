@@ -1,0 +1,297 @@
+"""`network`: the sets of the node's networks, and leaving one that is full of junk for a fresh one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network
+from tinyssb_node.daemon.problems import BadRequestError, Exit, ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tinyssb_node.codec.dmx import Network
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.rekey import RekeyPlan
+    from tinyssb_node.ids import FeedId, NetworkName
+    from tinyssb_node.store.port import FeedRecord
+
+
+class KeyRefusedError(ProblemError):
+    """A key that the set cannot have."""
+
+    exit_code = Exit.USAGE
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "network",
+        network,
+        "list the node's networks: how full their sets are, and by which key they are told apart",
+        more="Works without the daemon, too.",
+    )
+    add_network(parser)
+    add_json(parser)
+    add_action = add_actions(parser, common)
+    action = add_action(
+        "rekey",
+        rekey,
+        "leave a set that is full of junk for a fresh one, with your feeds and those that said something",
+    )
+    action.add_argument(
+        "key",
+        metavar="KEY",
+        nargs="?",
+        help="the key that others told you, in hexadecimal (default: draw a new one)",
+    )
+    action.add_argument("--back", action="store_true", help="return to the set of the network's own key")
+    action.add_argument(
+        "--keep", action="append", metavar="FEED", default=[], help="keep this one, too; may be repeated"
+    )
+    action.add_argument(
+        "--leave", action="append", metavar="FEED", default=[], help="do not keep this one; may be repeated"
+    )
+    action.add_argument(
+        "--only-known",
+        action="store_true",
+        help="keep your own feeds, people whom you gave a name, and what --keep names, and nothing else",
+    )
+    action.add_argument("--dry-run", action="store_true", help="say what would be kept, and change nothing")
+    action.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    action.add_argument("--no-qr", action="store_true", help="show the new key without a QR code")
+
+
+def network(arguments: argparse.Namespace) -> int:
+    """List networks. Nothing of it needs the daemon."""
+    from tinyssb_node.cli.render import table
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.limits import SET_MAX
+    from tinyssb_node.store.sqlite import SqliteStore
+
+    home = _home(arguments)
+    networks = read_config(home).networks
+    rows = []
+    for name in networks if arguments.network is None else [_named(home, arguments)[0]]:
+        path = home.of(name).store
+        records: list[FeedRecord] = []
+        if path.exists():
+            with closing(SqliteStore.open_readonly(path)) as store:
+                records = [record for record in store.feeds() if not record.retired]
+        silent = sum(not record.seq for record in records)
+        rows.append((name, len(records), silent, SET_MAX - len(records), _set_key(home, name).hex()))
+    if arguments.json:
+        for name, feeds, silent, free, key in rows:
+            row = {"name": name, "feeds": feeds, "silent": silent, "free": free, "set_key": key or None}
+            print(json.dumps(row))
+        return 0
+    listed = [(*row[:4], row[4] or "the network's own") for row in rows]
+    print(table(("NETWORK", "FEEDS", "SILENT", "FREE", "KEY OF THE SET"), listed))
+    return 0
+
+
+def rekey(arguments: argparse.Namespace) -> int:
+    """Leave a set for a fresh one. Raises KeyRefusedError, BadRequestError, and what the store or the daemon raises."""
+    from tinyssb_node.store.sqlite import SqliteStore
+
+    home = _home(arguments)
+    name, key = _key(home, arguments)
+    with closing(SqliteStore.open_readonly(home.of(name).store)) as store:
+        records = list(store.feeds())
+    if key == _set_key(home, name):
+        raise KeyRefusedError(
+            "The set has this key already. Nothing was changed.",
+            "`tinyssb network` shows it; without KEY a new one is drawn.",
+        )
+    plan = _plan(home, arguments, records)
+    if arguments.dry_run or not (arguments.json or arguments.yes):
+        _show_plan(name, plan, as_json=arguments.json)
+    if arguments.dry_run:
+        return 0
+    if not arguments.yes and not _agreed():
+        print("Left as it was.")
+        return 0
+    running = _carry_out(arguments, home.of(name), key, [record.feed for record in plan.left])
+    _tell(arguments, name, plan, key, running=running)
+    return 0
+
+
+def _home(arguments: argparse.Namespace) -> Home:
+    from tinyssb_node.daemon.home import Home
+
+    home = Home.find(arguments.home, os.environ)
+    home.require()
+    return home
+
+
+def _set_key(home: Home, name: NetworkName) -> bytes:
+    """The key of a network's set; empty: its own, or there is no set yet. Raises what the store raises."""
+    from tinyssb_node.daemon.rekey import set_key_of
+    from tinyssb_node.store.sqlite import SqliteStore
+
+    path = home.of(name).store
+    if not path.exists():
+        return b""
+    with closing(SqliteStore.open_readonly(path)) as store:
+        return set_key_of(store, path)
+
+
+def _named(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, Network]:
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.ids import DEFAULT_NETWORK
+
+    return read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
+
+
+def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]:
+    """The network and the key that its set is to have: told, drawn, or empty for the network's own.
+
+    Raises KeyRefusedError for one that no set can have, or that another network here has.
+    """
+    from secrets import token_bytes
+
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.limits import NETWORK_KEY_MAX
+    from tinyssb_node.replication.limits import SET_KEY_MIN, SET_KEY_SIZE
+
+    name, network = _named(home, arguments)
+    if arguments.back:
+        return name, b""
+    if arguments.key is None:
+        return name, token_bytes(SET_KEY_SIZE)
+    try:
+        key = bytes.fromhex(arguments.key)
+    except ValueError:
+        key = b""
+    if not SET_KEY_MIN <= len(key) <= NETWORK_KEY_MAX:
+        raise KeyRefusedError(
+            f"'{arguments.key[: 2 * NETWORK_KEY_MAX]}' is no key. Nothing was changed.",
+            f"It takes {SET_KEY_MIN} to {NETWORK_KEY_MAX} bytes, two hexadecimal digits each, as whoever drew it told.",
+        )
+    if key == network.key:
+        return name, b""
+    for other, known in read_config(home).networks.items():
+        if other != name and key in {known.key, _set_key(home, other)}:
+            raise KeyRefusedError(
+                f"The network {other} has this key: nothing would tell their packets apart. Nothing was changed.",
+                "Take another key; without KEY a new one is drawn.",
+            )
+    return name, key
+
+
+def _plan(home: Home, arguments: argparse.Namespace, records: Sequence[FeedRecord]) -> RekeyPlan:
+    """What is kept and left. Raises UnknownFeedError, AmbiguousFeedError, ContactsError."""
+    from tinyssb_node.catalog.contacts import read_contacts
+    from tinyssb_node.daemon.naming import find_feed
+    from tinyssb_node.daemon.rekey import plan_rekey
+    from tinyssb_node.daemon.setup import read_own
+
+    own = read_own(home).feed
+    chosen, refused = (
+        {find_feed(records, each, own).feed for each in given} for given in (arguments.keep, arguments.leave)
+    )
+    contacts = read_contacts(home.root)
+    known = {feed for feed, contact in contacts.items() if contact.name is not None and not contact.blocked}
+    blocked = {feed for feed, contact in contacts.items() if contact.blocked}
+    return plan_rekey(
+        records, known=known | chosen, refused=(blocked | refused) - chosen, only_known=arguments.only_known
+    )
+
+
+def _show_plan(name: str, plan: RekeyPlan, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(_as_json(name, plan)))
+        return
+    from tinyssb_node.cli.render import SHORT_ID
+
+    said = [record for record in plan.left if record.seq]
+    print(f"The set of the network {name} has {len(plan.kept) + len(plan.left)} feeds.")
+    print(f"Kept: {len(plan.kept)}, with all their {sum(record.seq for record in plan.kept):,} entries.")
+    print(f"Left: {len(plan.left)}, of which {len(plan.left) - len(said)} never said anything.")
+    if said:
+        print("Left, though they said something; it can still be read here:")
+    for record in said:
+        print(f"  {record.feed.hex()[:SHORT_ID]}  {record.seq:,} entries")
+
+
+def _as_json(name: str, plan: RekeyPlan) -> dict[str, object]:
+    kept, left = (
+        [{"feed": record.feed.hex(), "entries": record.seq} for record in part]
+        for part in (plan.kept, plan.left)
+    )
+    return {"network": name, "kept": kept, "left": left}
+
+
+def _agreed() -> bool:
+    """Whether the user says yes. Raises BadRequestError if nobody can be asked."""
+    from tinyssb_node.cli.passphrases import somebody_there
+
+    if not somebody_there():
+        raise BadRequestError(
+            "Nobody can be asked here whether to leave the set, so nothing was changed.",
+            "Give --yes to do it unasked, or --dry-run to see what would be kept.",
+        )
+    question = (
+        "Whoever stays in the old set gets nothing from you any more, but for what he hears. Leave it? [y/N] "
+    )
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _carry_out(arguments: argparse.Namespace, home: Home, key: bytes, left: Sequence[FeedId]) -> bool:
+    """Do it, by the daemon if it runs. Returns whether it does."""
+    from tinyssb_node.cli.client import Client, DaemonUnreachableError
+
+    try:
+        node = Client.at_home(arguments.home, arguments.network)
+    except DaemonUnreachableError:
+        pass
+    else:
+        with node:
+            node.rekey(key, (feed.hex() for feed in left))
+        return True
+    import time
+
+    from tinyssb_node.daemon.rekey import rekey as rekey_store
+    from tinyssb_node.store.sqlite import SqliteStore
+
+    with closing(SqliteStore.open(home.store)) as store:
+        rekey_store(store, key, left)
+        store.commit(time.time_ns() // 1_000)
+    return False
+
+
+def _tell(arguments: argparse.Namespace, name: str, plan: RekeyPlan, key: bytes, *, running: bool) -> None:
+    """Say what was done, and what others have to be told."""
+    command = f"tinyssb network rekey {key.hex()}" if key else "tinyssb network rekey --back"
+    if arguments.json:
+        done = {"set_key": key.hex() or None, "tell": command, "daemon_running": running}
+        print(json.dumps({**_as_json(name, plan), **done}))
+        return
+    print(
+        f"The network {name} has a fresh set, with {len(plan.kept)} feeds and all their entries. "
+        f"{'The daemon speaks of it from now on.' if running else 'It is spoken of once the daemon runs.'}"
+    )
+    if arguments.key is not None or not key:
+        return
+    print(
+        "\nNobody else is in it yet. Tell the others, not by this network, to type on each node of theirs:\n"
+    )
+    print(f"  {command}\n")
+    print(
+        "(with --network and their name for it, if it is not their default one). `tinyssb network` shows it again."
+    )
+    if not arguments.no_qr:
+        from tinyssb_node.cli.web.invite import qr_code
+
+        drawn = qr_code(command)
+        print("" if drawn is None else f"\n{drawn}")
+        if drawn is None:
+            print("For a QR code as well: pip install 'tinyssb-node[qr]'", file=sys.stderr)
