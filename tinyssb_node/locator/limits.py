@@ -36,6 +36,8 @@ USF_MAX: Final = 511 << 254
 """Largest number that one can say."""
 COUNT_MAX: Final = 255
 """Most items of a list, or bytes of an address: their number has one byte (text)."""
+DESTINATION_SIZE_MAX: Final = 1 + 1 + IPV6_SIZE + 1 + PORT_SIZE
+"""Bytes that an indirect report has more than a direct one, at most."""
 COOKIE_TIME_SIZE: Final = 4
 """Bytes of the time in our cookies: milliseconds, which come round after 49 days."""
 COOKIE_MAC_SIZE: Final = 8
@@ -75,6 +77,8 @@ CONFIRMED_AGE_US: Final = 5_400_000_000
 """Age limit of confirmed peers, times sqrt(n): three ping periods, with those who pinged us six peers a set."""
 PONG_PEERS: Final = 2
 """Other peers named in a pong: the text's recommendation."""
+PONG_PEERS_TAKEN: Final = 8
+"""Of those named in a pong: nobody fills our sets by one message."""
 PONG_WAIT_US: Final = 10_000_000
 """Age of a cookie that still validates a pong: the slowest path takes 2 s."""
 
@@ -88,6 +92,8 @@ thousand, so ten feeds cost 0.5 kB an hour."""
 ADVERT_FIRST_US: Final = 15_000_000
 """Between the first two adverts of a resource; each time is twice the one before, up to ADVERT_PERIOD_US, since the
 first ones are given to the few peers that are known early."""
+ADVERT_ALONE_US: Final = 30_000_000
+"""Time until the next try while no peer is confirmed: nothing is sent."""
 ADVERT_NEWS_US: Final = 300_000_000
 """A resource that changed is advertised so soon: a feed that grows all the time costs 12 adverts an hour."""
 LOCATION_AGE_US: Final = 43_200_000_000
@@ -106,7 +112,9 @@ QUERY_PERIOD_US: Final = 2_000_000
 QUERY_PERIOD_MIN_US: Final = 250_000
 """Shortest: nothing crosses the world and comes back in less."""
 QUERY_PERIOD_MAX_US: Final = 30_000_000
-"""Longest; each is half longer than the one before."""
+"""Longest."""
+QUERY_GROWTH: Final = 1.5
+"""How much longer each time is: ten queries take two minutes at first, and less than a second between them never."""
 QUERY_RESPONSES: Final = 3
 """The first is so many average response times."""
 QUERY_WAIT_US: Final = 60_000_000
@@ -144,6 +152,8 @@ SHUNNED_MAX: Final = 1_024
 """Locations remembered as failed; the oldest goes."""
 NEWER_GAP_US: Final = 10_000_000
 """Least time between two reports of newer versions of one resource that are handed up: anybody can make them up."""
+TIDY_US: Final = 10_000_000
+"""How often what is too old is removed: ages are hours."""
 RTT_FLOOR_US: Final = 20_000
 """Added to round-trip times where peers are weighed by them: too much skewing impairs fault tolerance (text)."""
 
