@@ -101,10 +101,25 @@ def test_a_file_travels_and_bad_lines_are_told(home: Path, tmp_path: Path) -> No
     assert "Took 2 messages; 0 were here already. 2 lines are wrong" in told
     *bad, counts = objects(tmp_path / "other", "verify", str(spoilt), code=Exit.DATA)
     assert [row["line"] for row in bad] == [1, 4]
+    assert (bad[1]["field"], bad[1]["value"]) == ("data", "{'text': 'hullo'}")
+    assert bad[1]["rule"].startswith("must have the hash that the metadata says")
     assert counts == {"lines": 4, "new": 2, "known": 0, "gone": 0, "bad": 2}
     assert "Took 1 message; 2 were here already." in types(tmp_path / "other", "import", str(file))
     assert objects(tmp_path / "other", "show", id_)[0]["message"] == objects(home, "show", id_)[0]["message"]
     assert "cannot be read" in types(home, "import", str(tmp_path / "nothing"), code=Exit.MISSING)
+
+
+def test_a_certificate_is_all_that_somebody_else_needs(home: Path, tmp_path: Path) -> None:
+    _, first = begun(home)
+    (last,) = objects(home, "publish", "post", '{"text": "bye"}')
+    file = tmp_path / "proof.ndjson"
+    (row,) = objects(home, "certificate", last["id"], str(file))
+    assert (row["id"], row["messages"], row["bytes"]) == (last["id"], 4, file.stat().st_size)
+    assert b"hello" not in file.read_bytes()
+    assert types(home, "certificate", last["id"]).encode() == file.read_bytes()
+    assert "is there already" in types(home, "certificate", first, str(file), code=Exit.CREATE)
+    assert "4 messages: all is well" in types(home, "verify", str(file))
+    assert "pzp verify" in types(home, "certificate", first, str(tmp_path / "other.ndjson"))
 
 
 def test_what_is_erased_or_collected_is_gone(home: Path) -> None:
@@ -138,3 +153,12 @@ def test_without_its_libraries_it_says_what_to_install(home: Path, monkeypatch: 
 def test_sending_needs_the_daemon(home: Path) -> None:
     _, id_ = begun(home)
     assert "tinyssb run" in types(home, "send", id_, code=Exit.UNAVAILABLE)
+
+
+def test_what_cannot_be_sent_was_written(home: Path) -> None:
+    begun(home)
+    ended = tinyssb(home, "pzp", "publish", "post", '{"n": 1}', "--air", "--json")
+    assert ended.returncode == Exit.UNAVAILABLE
+    id_ = json.loads(ended.stdout)["id"]
+    assert f"tinyssb pzp send {id_}" in ended.stderr.decode()
+    assert objects(home, "show", id_)[0]["message"]["data"] == {"n": 1}

@@ -35,6 +35,7 @@ def bad_row(bad: Bad) -> dict[str, object]:
         "error": type(error).__name__.removesuffix("Error"),
         "field": error.field,
         "rule": f"{error.rule} {error.expected}".strip(),
+        "value": error.shown,
         "problem": str(error),
     }
 

@@ -5,18 +5,38 @@ from __future__ import annotations
 import argparse
 import json
 
-from tinyssb_node.cli.client import Client
+from tinyssb_node.cli.client import Client, DaemonUnreachableError
 from tinyssb_node.cli.estimate import costs_in_words, estimate, packets_in_words
 from tinyssb_node.cli.pzptalk import NotSayableError, Pzp
 from tinyssb_node.content.pzp.airform import TooBig, serialize_air
+from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.pzp.port import Record
 
 
+class WrittenOnlyError(ProblemError):
+    """A message was written, and nobody is there to send it."""
+
+    exit_code = Exit.UNAVAILABLE
+
+    def __init__(self, id_: str, error: DaemonUnreachableError) -> None:
+        super().__init__(
+            f"Message {id_} was written, and not sent: {error.message}",
+            f"Once the node runs (tinyssb run): tinyssb pzp send {id_}",
+        )
+
+
+def send_written(arguments: argparse.Namespace, pzp: Pzp, record: Record) -> int:
+    """Publish a message that was just written. Raises WrittenOnlyError."""
+    try:
+        return send_records(arguments, pzp, [record])
+    except DaemonUnreachableError as error:
+        raise WrittenOnlyError(record.id, error) from error
+
+
 def send_records(arguments: argparse.Namespace, pzp: Pzp, records: list[Record]) -> int:
     """Publish *records*, and before them what others need to take them and nobody's entry carries yet."""
-
     carried = pzp.carried.get(arguments.network or DEFAULT_NETWORK)
     needed = {one.id: one for record in records for one in pzp.needed_for(record)}
     asked = {record.id for record in records}
@@ -40,7 +60,6 @@ def send_records(arguments: argparse.Namespace, pzp: Pzp, records: list[Record])
 
 
 def _content(record: Record) -> bytes:
-
     content = serialize_air(record.message())
     if isinstance(content, TooBig):
         raise NotSayableError(
@@ -52,12 +71,10 @@ def _content(record: Record) -> bytes:
 
 
 def _costs(node: Client, packets: int) -> list[str]:
-
     return costs_in_words(packets, estimate(packets, list(node.faces()), list(node.airtime())))
 
 
 def _say_sent(asked: set[str], sent: list[str], packets: int, *, dry: bool) -> None:
-
     news, others = len(asked & set(sent)), len(set(sent) - asked)
     old = len(asked) - news
     if news:

@@ -114,6 +114,18 @@ def _add_files(add_action: Callable[..., argparse.ArgumentParser]) -> None:
         "feeds", metavar="FEED", nargs="*", help="which feeds, with their identities (default: all)"
     )
 
+    action = add_action(
+        "certificate", certificate, "write what proves a message to somebody who has nothing else"
+    )
+    _add_message(action)
+    action.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help="the file to make, as `verify` takes it (default: standard output)",
+    )
+
 
 def _add_file(action: argparse.ArgumentParser) -> None:
     action.add_argument(
@@ -222,14 +234,13 @@ def publish(arguments: argparse.Namespace) -> int:
             pzp.unlock(), said, arguments.type, group, tangles=tangles, wall_us=wall_us()
         )
         record = pzp.record(id_)
-        if not arguments.json:
-            print(f"Wrote {id_}, {len(record.text):,} bytes of JSON.")
+        print(
+            json.dumps({"id": id_}) if arguments.json else f"Wrote {id_}, {len(record.text):,} bytes of JSON."
+        )
         if arguments.air:
-            from tinyssb_node.cli.pzpsend import send_records
+            from tinyssb_node.cli.pzpsend import send_written
 
-            return send_records(arguments, pzp, [record])
-    if arguments.json:
-        print(json.dumps({"id": id_}))
+            return send_written(arguments, pzp, record)
     return 0
 
 
@@ -424,6 +435,16 @@ def export(arguments: argparse.Namespace) -> int:
         from tinyssb_node.cli.pzpexchange import export_file
 
         return export_file(arguments, pzp)
+
+
+def certificate(arguments: argparse.Namespace) -> int:
+    """Write what proves a message."""
+    from tinyssb_node.cli.pzptalk import opened
+
+    with opened(arguments) as pzp:
+        from tinyssb_node.cli.pzpcertify import write_certificate
+
+        return write_certificate(arguments, pzp)
 
 
 def gateway(arguments: argparse.Namespace) -> int:

@@ -19,6 +19,8 @@ class MessageError(PeerError):
         asked = f"{self.rule} {expected}" if expected else self.rule
         super().__init__(f"{field} {asked}; found {shown}")
         self.field = field
+        self.shown = shown
+        """The value in ASCII, cut short."""
         self.value = value
         self.expected = expected
 
