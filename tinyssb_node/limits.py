@@ -132,6 +132,12 @@ CONTROL_REPLY_MAX: Final = 4_194_304
 assert CONTROL_REPLY_MAX >= 2 * 2 * CONTENT_FETCH_MAX
 CONTROL_CLIENTS_MAX: Final = 32
 """Control connections at a time."""
+CONTROL_KEPT: Final = 8
+"""Of these, kept for the node's user and root: members of its group cannot lock them out."""
+CONTROL_PIPELINED_MAX: Final = 4
+"""Requests of one connection read ahead of the one being answered, so that its going is seen: 1 MB at most."""
+CONTROL_STALL_S: Final = 10.0
+"""Seconds after which a client that reads nothing, or never asked anything, makes room where all places are taken."""
 CONTROL_ID_MAX: Final = 64
 """Most characters of a request's id."""
 CONTROL_LOG_CONTENT_MAX: Final = 4_096

@@ -15,7 +15,7 @@ from tinyssb_node import limits
 from tinyssb_node.cli.client import Client, DaemonError, DaemonUnreachableError
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.explain import explain
-from tinyssb_node.daemon.problems import BadRequestError, Exit, VersionError
+from tinyssb_node.daemon.problems import BadRequestError, Exit, HomeMissingError, VersionError
 from tinyssb_node.errors import ContentTooLongError
 
 
@@ -112,6 +112,35 @@ def test_the_socket_is_where_the_settings_say(tmp_path: Path) -> None:
         (tmp_path / "home" / "config.toml").write_text("socket = ")
         with pytest.raises(ConfigError, match="not TOML"):
             Client.at_home(str(tmp_path / "home"))
+
+
+def test_who_has_no_node_reaches_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("TINYSSB_HOME", raising=False)
+    with answering(tmp_path, reply(result={"pid": 7})) as (client, _):
+        client.status()
+        with pytest.raises(HomeMissingError):
+            Client.at_home()
+        monkeypatch.setattr("tinyssb_node.cli.client.SERVICE_SOCKET", tmp_path / "s")
+        Client.at_home().close()
+        make_home(tmp_path / ".tinyssb")
+        with pytest.raises(DaemonUnreachableError, match="not running"):
+            Client.at_home()
+        with pytest.raises(HomeMissingError):
+            Client.at_home(str(tmp_path / "elsewhere"))
+
+
+def test_why_a_daemon_hung_up_at_once_is_told(tmp_path: Path) -> None:
+    refusal = reply(error={"code": "not_allowed", "message": "Not you.", "hint": "Ask."})
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        with Client(tmp_path / "s") as client:
+            there, _ = listener.accept()
+            there.sendall(refusal)
+            there.close()
+            with pytest.raises(DaemonError, match=r"Not you\."):
+                client.status()
 
 
 def test_the_example_in_the_manual_is_python() -> None:

@@ -11,6 +11,7 @@ import structlog
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog
+from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import StoreFullError
@@ -97,6 +98,8 @@ class Bench:
     lines: list[structlog.typing.EventDict]
     places: list[Place]
     """Of all networks; ``store`` and ``events`` are those of the first."""
+    logger: Logger
+    """What it is told becomes one of the lines."""
     room: bool = True
 
     def records(self, network: NetworkName = DEFAULT_NETWORK) -> str:
@@ -150,7 +153,7 @@ def make_bench(folder: Path, networks: Mapping[NetworkName, Network] | None = No
         lines.append(line)
         raise structlog.DropEvent
 
-    logger = structlog.wrap_logger(None, processors=[keep])
+    logger: Logger = structlog.wrap_logger(None, processors=[keep])
     bench: Bench
 
     def make_networks(read_only: bool) -> Networks:
@@ -168,7 +171,7 @@ def make_bench(folder: Path, networks: Mapping[NetworkName, Network] | None = No
         logger=logger,
         has_room=lambda: bench.room,
     )
-    bench = Bench(runtime, store, places[0].events, clock, folder, lines, places)
+    bench = Bench(runtime, store, places[0].events, clock, folder, lines, places, logger)
     return bench
 
 

@@ -67,6 +67,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         format = "json"
         [control]
         socket = "/run/tinyssb/sock"
+        group = "village"
         [set]
         admit = "known"
         ids_per_hour = 99
@@ -96,6 +97,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "log_format": LogFormat.JSON,
         "acknowledge_enabled": False,
         "control_socket": Path("/run/tinyssb/sock"),
+        "control_group": "village",
         "set_admit": Admit.KNOWN,
         "set_ids_per_hour": 99,
         "web_enabled": True,
@@ -115,6 +117,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     [
         ("name = 7", "name", "name = 7", "text"),
         ('name = ""', "name", 'name = ""', "1 to 32"),
+        ('control.group = "a:b"', "control.group", '"a:b"', "the name of a group"),
+        ("control.group = 7", "control.group", "7", "the name of a group"),
         ('name = " x"', "name", 'name = " x"', "no space around"),
         (r'name = "a\u0007"', "name", "name = ", "printable"),
         ('network_key = "xyz"', "network_key", 'network_key = "xyz"', "hexadecimal"),
@@ -161,7 +165,12 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             "event.keep_days = 1",
             "did you mean events.keep_days?",
         ),
-        ("zzz = 1", "zzz", "zzz = 1", "there are acknowledge.enabled, control.socket, events."),
+        (
+            "zzz = 1",
+            "zzz",
+            "zzz = 1",
+            "there are acknowledge.enabled, control.group, control.socket, events.",
+        ),
     ],
 )
 def test_an_error_names_file_key_value_and_what_is_allowed(

@@ -4,92 +4,24 @@ import asyncio
 import contextlib
 import json
 import stat
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.daemon.fakes import KEY, OTHER, Bench, FakeFace, make_bench, make_node
+from tests.daemon.controlled import PATIENCE_S, code_of, serving
+from tests.daemon.fakes import KEY, OTHER, FakeFace, make_node
 from tinyssb_node import limits
-from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.control import ControlServer
-from tinyssb_node.daemon.desk import About, Desk
+from tinyssb_node.daemon.desk import Desk
+from tinyssb_node.daemon.door import Door
 from tinyssb_node.daemon.problems import HomeRefusedError
-from tinyssb_node.ids import Dialect, FaceName, NetworkName
+from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import Allowance, air_profile
 from tinyssb_node.store.memory import MemoryStore
-
-PATIENCE_S = 10.0
-
-
-@dataclass
-class Line:
-    """One client's connection."""
-
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-
-    async def ask(self, command: str, **arguments: object) -> list[dict[str, Any]]:
-        """All replies to one request."""
-        self.send({"v": 1, "id": 1, "command": command, "arguments": arguments})
-        replies = []
-        while True:
-            replies.append(await self.reply())
-            if "item" not in replies[-1]:
-                return replies
-
-    def send(self, request: object) -> None:
-        self.writer.write(json.dumps(request).encode() + b"\n")
-
-    async def reply(self) -> dict[str, Any]:
-        line = await asyncio.wait_for(self.reader.readline(), PATIENCE_S)
-        reply: dict[str, Any] = json.loads(line)
-        return reply
-
-
-Connect = Callable[[], "contextlib.AbstractAsyncContextManager[Line]"]
-
-
-@contextlib.asynccontextmanager
-async def serving(
-    folder: Path, networks: Mapping[NetworkName, Network] | None = None
-) -> AsyncIterator[tuple[Bench, Connect]]:
-    """A runtime with a control socket."""
-    bench = make_bench(folder, networks)
-    about = About(name="test", feed=KEY.feed_id, dialect=Dialect.SPEC, home="/h", pid=1, boot=1)
-    desk = Desk(about=about, runtime=bench.runtime, places=bench.places, clock=bench.clock, endpoints=list)
-    path = folder / "c"
-    listening = asyncio.Event()
-
-    @contextlib.asynccontextmanager
-    async def connect() -> AsyncIterator[Line]:
-        reader, writer = await asyncio.open_unix_connection(str(path), limit=limits.CONTROL_REPLY_MAX)
-        try:
-            yield Line(reader, writer)
-        finally:
-            writer.close()
-
-    async with asyncio.TaskGroup() as group:
-        working = group.create_task(bench.runtime.run())
-        server = group.create_task(ControlServer(desk, path).run(listening))
-        await asyncio.wait_for(listening.wait(), PATIENCE_S)
-        yield bench, connect
-        server.cancel()
-        bench.runtime.stop()
-        await working
-    bench.close()
-    assert not path.exists()
-
-
-def code_of(reply: dict[str, Any]) -> str:
-    error = reply["error"]
-    assert isinstance(error, dict)
-    assert error["message"]
-    return str(error["code"])
 
 
 async def test_only_its_user_may_open_the_socket(tmp_path: Path) -> None:
@@ -101,8 +33,9 @@ async def test_a_socket_left_behind_is_replaced_and_a_wrong_folder_is_told(tmp_p
     (tmp_path / "c").touch()
     async with serving(tmp_path) as (_, connect), connect() as line:
         assert "result" in (await line.ask("status"))[0]
+    server = ControlServer(Desk.__new__(Desk), tmp_path / "no" / "c", Door(structlog.wrap_logger(None)))
     with pytest.raises(HomeRefusedError, match=r"no/c cannot be made"):
-        await ControlServer(Desk.__new__(Desk), tmp_path / "no" / "c").run(asyncio.Event())
+        await server.run(asyncio.Event())
 
 
 async def test_publish_log_show_and_feeds(tmp_path: Path) -> None:

@@ -54,6 +54,17 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         home.require()
 
 
+def test_a_home_that_is_not_ours_to_look_into_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_path: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    with pytest.raises(HomeRefusedError, match="may not look into"):
+        Home(tmp_path).require()
+
+
 def test_settings_that_a_link_leads_to_are_kept(tmp_path: Path) -> None:
     """Those of the system's service are its administrator's."""
     settings = tmp_path / "etc.toml"

@@ -4,13 +4,19 @@ import configparser
 import re
 import shutil
 import subprocess
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from tests.architecture.sources import ROOT
 from tinyssb_node import limits
+from tinyssb_node.cli.client import SERVICE_SOCKET
 from tinyssb_node.cli.main import build_parser
 from tinyssb_node.cli.systemd import FILES
+from tinyssb_node.daemon.config import parse_config
+from tinyssb_node.daemon.door import GROUP
+from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import Exit
 
 
@@ -62,6 +68,24 @@ def test_its_settings_are_where_the_home_leads() -> None:
         "/etc/tinyssb/config.toml": "f",
         "/var/lib/tinyssb/config.toml": "L",
     }
+
+
+def test_its_group_reaches_the_socket_and_not_the_key() -> None:
+    service = unit()["Service"]
+    assert (service["StateDirectoryMode"], service["UMask"]) == ("0700", "0077")
+    folder = Path("/run", service["RuntimeDirectory"])
+    assert (service["RuntimeDirectoryMode"], service["Group"], SERVICE_SOCKET.parent) == (
+        "0750",
+        GROUP,
+        folder,
+    )
+    made = next(
+        line.partition(" - ")[2].replace("\\n", "\n")
+        for line in (ROOT / "hw/systemd/tinyssb.tmpfiles.conf").read_text("utf-8").splitlines()
+        if line.startswith("f ")
+    )
+    config = parse_config(Home(Path("/var/lib/tinyssb")), tomllib.loads(made))
+    assert (config.control_socket, config.control_group) == (SERVICE_SOCKET, None)
 
 
 def test_the_web_page_may_run_within_it() -> None:

@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     )
 
 
+SERVICE_SOCKET = Path("/run/tinyssb/control.sock")
+"""Where the service has its socket (hw/systemd), which members of its group can reach."""
+
+
 class DaemonUnreachableError(ProblemError):
     """Nobody answers at the control socket."""
 
@@ -102,11 +106,14 @@ class Client:
 
     @classmethod
     def at_home(cls, home: str | None = None, network: str | None = None) -> Self:
-        """Connect to the daemon of the node in the folder *home* (None: TINYSSB_HOME, else ~/.tinyssb).
+        """Connect to the daemon of the node in the folder *home* (None: TINYSSB_HOME, else ~/.tinyssb, else the one
+        that runs as a service of this machine).
 
-        Raises HomeMissingError, ConfigError, DaemonUnreachableError.
+        Raises HomeMissingError, HomeRefusedError, ConfigError, DaemonUnreachableError.
         """
         found = Home.find(home, os.environ)
+        if home is None and "TINYSSB_HOME" not in os.environ and _is_only_service(found):
+            return cls(SERVICE_SOCKET, network=network)
         found.require()
         try:
             return cls(found.control_socket, network=network)
@@ -292,6 +299,8 @@ class Client:
         request = Request(self._requests, command, arguments)
         try:
             self._socket.sendall(serialize_request(request))
+        except ConnectionError:
+            pass  # It may have said why before it hung up: reading tells.
         except OSError as error:
             raise self._unreachable(error) from error
         return self._replies()
@@ -321,12 +330,18 @@ class Client:
             return DaemonUnreachableError("The node's daemon is not running.", "Start it with `tinyssb run`.")
         if isinstance(error, PermissionError):
             return DaemonUnreachableError(
-                f"You may not use {self._path}.", "Run this as the user the daemon runs as."
+                f"You may not use {self._path}.",
+                "Run this as the user the daemon runs as; docs/reference/service.md says who else may.",
             )
         return DaemonUnreachableError(
             f"The node's daemon does not answer at {self._path} ({error.strerror or error}).",
             "See its log; `tinyssb doctor` may tell more.",
         )
+
+
+def _is_only_service(home: Home) -> bool:
+    """Is there no node in *home*, but one that runs as a service and that we may reach?"""
+    return not home.root.exists() and os.access(SERVICE_SOCKET, os.R_OK | os.W_OK)
 
 
 def _settings_name(word: bytes, home: Home) -> bool:

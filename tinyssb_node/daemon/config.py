@@ -79,6 +79,8 @@ class Config:
     """True if the node says in its feed which entries of others it holds."""
     control_socket: Path
     """Where the control socket is."""
+    control_group: str | None
+    """The group whose members may use it; empty: none; None: the usual one, where there is one."""
     web_enabled: bool
     """True if the daemon starts the web page."""
     web_listen: tuple[str, int]
@@ -138,6 +140,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         log_format=reader.choice("log.format", LogFormat.CONSOLE),
         acknowledge_enabled=reader.flag("acknowledge.enabled", default=True),
         control_socket=_socket(reader, home),
+        control_group=_group(reader),
         web_enabled=reader.flag("web.enabled", default=False),
         web_listen=_web_listen(reader),
         web_token_file=home.root
@@ -240,6 +243,14 @@ def _faces(reader: Reader) -> tuple[str, ...]:
     return faces
 
 
+def _group(reader: Reader) -> str | None:
+    allowed = "it takes the name of a group, or nothing for the node's user alone"
+    name = reader.text("control.group", "", allowed)
+    if name and not _GROUP.fullmatch(name):
+        raise reader.refuse("control.group", name, allowed)
+    return name if reader.has("control.group") else None
+
+
 def _socket(reader: Reader, home: Home) -> Path:
     allowed = f"it takes a path, which may have up to {limits.UNIX_PATH_MAX} bytes once it is absolute"
     path = home.root / Path(reader.text("control.socket", CONTROL_SOCKET, allowed)).expanduser()
@@ -280,4 +291,6 @@ def _pzp_keep(reader: Reader) -> str:
 
 
 _PEER = re.compile(r"wss?://[!-~]{1,2000}")
+_GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
+"""What groupadd(8) takes, and capitals."""
 _KEEP = re.compile(r"all|none|set|dict|newest-[1-9][0-9]{0,9}")

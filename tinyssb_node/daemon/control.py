@@ -1,6 +1,7 @@
 """The control socket: connections in, requests to the desk, replies out (docs/formats/control.md)."""
 
 import asyncio
+import math
 import os
 import socket
 from collections.abc import Awaitable, Callable
@@ -9,13 +10,11 @@ from pathlib import Path
 from typing import Protocol
 
 from tinyssb_node import limits
+from tinyssb_node.daemon.door import Door, Rank
 from tinyssb_node.daemon.explain import Explanation, explain
 from tinyssb_node.daemon.problems import BusyError, HomeRefusedError
 from tinyssb_node.daemon.protocol import Reply, Request, bad_request, parse_request, serialize_reply
 from tinyssb_node.errors import LocalError
-
-_PIPELINED_MAX = 16
-"""Requests of one connection read ahead of the one being answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +36,22 @@ class Answering(Protocol):
 
 
 class ControlServer:
-    """Serves the desk's commands to whoever may open the socket. A bug in an answer ends the process, loudly."""
+    """Serves the desk's commands to whom the door lets in. A bug in an answer ends the process, loudly."""
 
-    def __init__(self, desk: Answering, path: Path) -> None:
+    def __init__(self, desk: Answering, path: Path, door: Door) -> None:
         self._desk = desk
         self._path = path
-        self._clients = 0
+        self._door = door
+        self._connections: set[_Connection] = set()
 
     async def run(self, listening: asyncio.Event) -> None:
-        """Serve until cancelled; *listening* is set once clients can connect. Raises HomeRefusedError."""
+        """Serve until cancelled; *listening* is set once clients can connect.
+
+        Raises HomeRefusedError, ControlGroupError.
+        """
         sock = self._bind()
         try:
+            self._door.open_to_group(self._path)
             async with asyncio.TaskGroup() as connections:
 
                 def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -85,67 +89,101 @@ class ControlServer:
         return sock
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._clients += 1
+        connection = None
         try:
-            if self._clients > limits.CONTROL_CLIENTS_MAX:
-                raise BusyError(
-                    f"{limits.CONTROL_CLIENTS_MAX} programs are connected to this daemon, as many as it serves.",
-                    "Close one of them, such as a `tinyssb log --follow`.",
-                )
-            await _Connection(self._desk, reader, writer).run()
+            rank = self._door.admit(writer.get_extra_info("socket"))
+            self._make_room(rank)
+            connection = _Connection(self._desk, self._door, rank, reader, writer)
+            self._connections.add(connection)
+            await connection.run()
         except ConnectionError:
             pass  # It hung up; nobody is there to be told.
         except LocalError as error:
             writer.write(serialize_reply(_error_reply(None, explain(error))))
         finally:
-            self._clients -= 1
+            self._connections.discard(connection)
             writer.close()
+
+    def _make_room(self, rank: Rank) -> None:
+        """See to it that there is a place for one more of *rank*. Raises BusyError."""
+        rivals = self._connections
+        most = limits.CONTROL_CLIENTS_MAX
+        if rank is not Rank.KEEPER:
+            rivals = {one for one in rivals if one.rank is rank}
+            most -= limits.CONTROL_KEPT
+        if len(rivals) < most:
+            return
+        slowest = min(rivals, key=lambda one: one.owing_since_s)
+        if slowest.owing_since_s + limits.CONTROL_STALL_S < asyncio.get_running_loop().time():
+            self._connections.discard(slowest)
+            slowest.drop()
+            return
+        self._door.turn_away(f"{most} programs are connected, as many as are served")
+        raise BusyError(
+            f"{most} programs are connected to this daemon, as many as it serves.",
+            "Close one of them, such as a `tinyssb log --follow`.",
+        )
 
 
 class _Connection:
     """One client: its requests are read ahead, so that its going is seen while one is being answered."""
 
-    def __init__(self, desk: Answering, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self,
+        desk: Answering,
+        door: Door,
+        rank: Rank,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self.rank = rank
+        self.owing_since_s = asyncio.get_running_loop().time()
+        """Since when it is the client's turn: to ask for the first time, or to read; infinite while it is not."""
         self._desk = desk
+        self._door = door
         self._reader = reader
         self._writer = writer
-        self._requests: asyncio.Queue[Request | LocalError | None] = asyncio.Queue(_PIPELINED_MAX)
+        self._lines: asyncio.Queue[bytes | LocalError | None] = asyncio.Queue(limits.CONTROL_PIPELINED_MAX)
         self._gone = asyncio.Event()
 
     async def run(self) -> None:
         """Answer until the client goes. Raises ConnectionError; LocalError for a line that is no request."""
         reading = asyncio.create_task(self._read())
         try:
-            while (request := await self._requests.get()) is not None:
-                if isinstance(request, LocalError):
-                    raise request
-                await self._answer(request)
+            while (line := await self._lines.get()) is not None:
+                self.owing_since_s = math.inf
+                if isinstance(line, LocalError):
+                    raise line
+                await self._answer(parse_request(line))
         finally:
             reading.cancel()
             await asyncio.wait([reading])
 
+    def drop(self) -> None:
+        """Hang up at once, whatever is still to be said."""
+        self._writer.transport.abort()
+
     async def _read(self) -> None:
-        """Put requests into the queue; last, None at the connection's end, or what is wrong with a line."""
+        """Put lines into the queue; last, None at the connection's end, or what is wrong with a line."""
         last: LocalError | None = None
         try:
             while line := await self._reader.readline():
                 if not line.endswith(b"\n"):
                     break
-                await self._requests.put(parse_request(line))
+                await self._lines.put(line)
         except ValueError:
             last = bad_request(f"it has more than {limits.CONTROL_REQUEST_MAX} bytes")
-        except LocalError as error:
-            last = error
         except ConnectionError:
             pass  # Seen by the writer too.
         self._gone.set()
-        await self._requests.put(last)
+        await self._lines.put(last)
 
     async def _answer(self, request: Request) -> None:
         async def send(item: object) -> None:
             await self._send({"v": limits.CONTROL_VERSION, "id": request.id, "item": item})
 
         try:
+            self._door.check(self.rank, request.command)
             result = await self._desk.answer(request, Client(send, self._gone))
         except LocalError as error:
             await self._send(_error_reply(request.id, explain(error)))
@@ -154,7 +192,9 @@ class _Connection:
 
     async def _send(self, reply: Reply) -> None:
         self._writer.write(serialize_reply(reply))
+        self.owing_since_s = asyncio.get_running_loop().time()
         await self._writer.drain()
+        self.owing_since_s = math.inf
 
 
 def _error_reply(id_: int | str | None, explanation: Explanation) -> Reply:

@@ -67,6 +67,9 @@ class About:
 
 
 Answer = Callable[[Arguments, Client], Awaitable[object]]
+KEEPERS_ONLY = ("sure", "rekey")
+"""What members of the node's group may not do: only who keeps its backups knows whether its feed goes on elsewhere, and
+only its operator may leave the others."""
 
 
 class Desk:
@@ -80,6 +83,7 @@ class Desk:
         places: Sequence[Place],
         clock: Clock,
         endpoints: Callable[[], list[EndpointRow]],
+        turned_away: Callable[[], int],
     ) -> None:
         """*places*: that of the default network first."""
         self._about = about
@@ -87,6 +91,7 @@ class Desk:
         self._places = {place.name: place for place in places}
         self._clock = clock
         self._endpoints = endpoints
+        self._turned_away = turned_away
         self._groups: GroupDesk | None = None
         self.commands: Mapping[str, Answer] = {
             "status": self._status,
@@ -140,6 +145,7 @@ class Desk:
             "waiting": first["waiting"],
             "faces": len(self._runtime.networks.faces()),
             "endpoints": self._endpoints(),
+            "turned_away": self._turned_away(),
             "networks": networks,
         }
 

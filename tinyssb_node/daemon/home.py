@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from tinyssb_node.daemon.problems import HomeMissingError
+from tinyssb_node.daemon.problems import HomeMissingError, HomeRefusedError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 
 CONTROL_SOCKET: Final = "control.sock"
@@ -58,8 +58,15 @@ class Home:
         return self if network == DEFAULT_NETWORK else Home(self.root / "networks" / network)
 
     def require(self) -> None:
-        """Raise HomeMissingError unless a node was made here."""
-        if not self.identity.exists():
+        """Raise HomeMissingError unless a node was made here, HomeRefusedError if we may not look."""
+        try:
+            made = self.identity.exists()
+        except OSError as error:
+            raise HomeRefusedError(
+                f"You may not look into {self.root}: {error.strerror}.",
+                "Type it as the node's user. Members of the service's group leave --home out, and set no TINYSSB_HOME.",
+            ) from error
+        if not made:
             raise HomeMissingError(
                 f"There is no node in {self.root}.",
                 "Make one with `tinyssb init`, or name another folder with --home.",

@@ -74,6 +74,7 @@ EXITS = {
     "set_full": Exit.DATA,
     "read_only": Exit.STORAGE,
     "busy": Exit.BUSY,
+    "not_allowed": Exit.PERMISSION,
     "uncertain": Exit.BUSY,
     "failed": Exit.SOFTWARE,
 }
@@ -176,3 +177,9 @@ class BusyError(ProblemError):
     """Too many control connections."""
 
     code = "busy"
+
+
+class NotAllowedError(ProblemError):
+    """Somebody asks at the control socket for what is not his to ask for."""
+
+    code = "not_allowed"

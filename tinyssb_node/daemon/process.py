@@ -21,7 +21,8 @@ from tinyssb_node.daemon.companion import Companion, gateway_command, page_comma
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.control import ControlServer
-from tinyssb_node.daemon.desk import About, Desk
+from tinyssb_node.daemon.desk import KEEPERS_ONLY, About, Desk
+from tinyssb_node.daemon.door import Door
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.links import Links
@@ -175,14 +176,22 @@ class Daemon:
             pid=os.getpid(),
             boot=places[0].events.boot,
         )
-        desk = Desk(about=about, runtime=runtime, places=places, clock=self._clock, endpoints=links.rows)
+        door = Door(self._logger, group=self._config.control_group, keepers_only=KEEPERS_ONLY)
+        desk = Desk(
+            about=about,
+            runtime=runtime,
+            places=places,
+            clock=self._clock,
+            endpoints=links.rows,
+            turned_away=lambda: door.turned_away,
+        )
         listening = asyncio.Event()
         async with asyncio.TaskGroup() as group:
             working = group.create_task(runtime.run())
             around = [
                 group.create_task(work)
                 for work in (
-                    ControlServer(desk, self._config.control_socket).run(listening),
+                    ControlServer(desk, self._config.control_socket, door).run(listening),
                     links.run(),
                 )
             ]

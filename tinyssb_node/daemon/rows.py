@@ -66,6 +66,7 @@ class StatusRow(TypedDict):
     waiting: NotRequired[WaitingRow | None]
     faces: int
     endpoints: list[EndpointRow]
+    turned_away: NotRequired[int]
     networks: list[NetworkRow]
 
 
