@@ -21,8 +21,9 @@ LOOKUP_DENIALS_MAX: Final = 3
 """Reports that nobody has a feed after which its lookup ends: with 20 % of nodes dead one of three would know."""
 LOOKUP_SETTLE_US: Final = 5_000_000
 """How long a lookup goes on for further places once it found one: those behind other paths answer within seconds."""
-LOOKUP_RETRY_US: Final = 15_000_000
-"""First wait before a feed that was not found is looked for again; each is twice the one before."""
+LOOKUP_RETRY_US: Final = 2_000_000
+"""First wait before a feed that was not found is looked for again, since a locator that has just begun knows nobody;
+each is twice the one before."""
 LOOKUP_RETRY_MAX_US: Final = 3_600_000_000
 """Longest: an hour. Who holds something of a feed is told of newer versions in between (old flags)."""
 LOOKUP_AGAIN_US: Final = 21_600_000_000
@@ -31,6 +32,13 @@ PLACES_MAX: Final = 16
 """Places remembered of one feed: as many as the locator keeps of a label."""
 PLACES_AGE_US: Final = 43_200_000_000
 """How long a place is remembered: as long as in the locator."""
+
+LOCATE_S: Final = 20
+"""Seconds that somebody who asks by hand is told of places, unless he says otherwise."""
+LOCATE_MAX_S: Final = 600
+"""Most of them."""
+LOCATE_REPORTS_MAX: Final = 256
+"""Reports that wait for him to read them."""
 
 # --- connections ------------------------------------------------------------------------------------------------------
 

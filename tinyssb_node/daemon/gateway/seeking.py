@@ -61,6 +61,10 @@ class Seeking:
         sought = self._sought.get(feed)
         return {} if sought is None else {place: told for place, (told, _) in sought.places.items()}
 
+    def looking(self, feed: FeedId) -> bool:
+        """True if a lookup for *feed* is under way."""
+        return feed in self._sought and self._sought[feed].since_us is not None
+
     def want(self, held: Mapping[FeedId, tuple[int, int]]) -> list[FeedId]:
         """These are to be had, and no others; of each, so many entries, and side chains in 255ths, are held.
 

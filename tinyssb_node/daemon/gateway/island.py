@@ -1,0 +1,219 @@
+"""One network of the node towards others: its locator, and what is told and asked by it."""
+
+import random
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from secrets import token_bytes
+from typing import Final, Protocol
+
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.gateway.config import GatewayConfig
+from tinyssb_node.daemon.gateway.peersfile import KnownPeers
+from tinyssb_node.daemon.gateway.policy import adverts, sought
+from tinyssb_node.daemon.gateway.seeking import Call, Seeking
+from tinyssb_node.ids import FeedId, NetworkName
+from tinyssb_node.locator import limits as locator_limits
+from tinyssb_node.locator.addresses import Peer, Place
+from tinyssb_node.locator.counts import Counts
+from tinyssb_node.locator.effects import Effect, Ended, Found, Newer, NotFound, Send
+from tinyssb_node.locator.labels import Label, group_of_network, label_of_feed
+from tinyssb_node.locator.locator import Locator
+from tinyssb_node.locator.settings import Settings
+from tinyssb_node.locator.values import Location, ResourceParameters
+from tinyssb_node.store.holdings import Holding
+
+Watch = Callable[[tuple[Location, ...], bool], None]
+"""Is told of a report: locations, none where nobody is said to have it; and whether the lookup is over."""
+
+
+class Held(Protocol):
+    """What is held of the network."""
+
+    @property
+    def feeds(self) -> Sequence[Holding]:
+        """At the last look."""
+        ...
+
+    def look(self) -> bool:
+        """Look again. False if nothing has changed."""
+        ...
+
+
+class Island:
+    """One network."""
+
+    def __init__(
+        self,
+        name: NetworkName,
+        network: Network,
+        config: GatewayConfig,
+        holdings: Held,
+        send: Callable[[Peer, bytes], None],
+    ) -> None:
+        """Say by *send* what is to be said, once ``begin`` was called."""
+        self.name: Final = name
+        self.network: Final = network
+        self.group: Final = group_of_network(network)
+        self.seeking: Final = Seeking(random.random)
+        self.holdings: Final = holdings
+        self._config = config
+        self._send = send
+        self._locator: Locator | None = None
+        self._offered: dict[FeedId, ResourceParameters] = {}
+        self._feeds: dict[Label, FeedId] = {}
+        """Feeds that are sought or watched, by label."""
+        self._watches: dict[FeedId, list[Watch]] = {}
+        self.newer: int = 0
+        """How often somebody told us that we are behind."""
+        self.lookups: int = 0
+        """Lookups begun."""
+
+    # --- who we are
+
+    def begin(self, me: Place, known: KnownPeers, now_us: int) -> None:
+        """Be *me* from now on, and know these peers beside those known already. What was told before is told anew."""
+        if self._locator is not None:
+            before = self.known()
+            known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
+        self._locator = Locator(
+            Settings(group=self.group),
+            me,
+            random.SystemRandom(),
+            token_bytes(locator_limits.SECRET_SIZE),
+            now_us,
+            historic=tuple(dict.fromkeys(known.historic)),
+            recent=tuple(dict.fromkeys(known.recent)),
+        )
+        self._offered.clear()
+        self._advertise(now_us)
+        for feed in self.seeking.feeds:
+            self.seeking.ended(feed, now_us)
+        self.seeking.hurry(now_us)
+        for feed in self._watches:
+            self._seek(feed, now_us)
+
+    def known(self) -> KnownPeers:
+        """The peers, for stable storage."""
+        locator = self._locator
+        return KnownPeers() if locator is None else KnownPeers(locator.historic(), locator.recent())
+
+    def counts(self) -> Counts | None:
+        """What the locator did and holds; None: it has not begun."""
+        return None if self._locator is None else self._locator.counts()
+
+    @property
+    def offers(self) -> Mapping[FeedId, ResourceParameters]:
+        """What is told of feeds."""
+        return self._offered
+
+    # --- what happens
+
+    def receive(self, datagram: bytes, source: Peer, now_us: int) -> None:
+        """Somebody sent *datagram*."""
+        if self._locator is not None:
+            self._perform(self._locator.receive(datagram, source, now_us), now_us)
+
+    def wake(self, now_us: int) -> None:
+        """Do what is due."""
+        if self._locator is not None and self._locator.next_wake_us() <= now_us:
+            self._perform(self._locator.wake(now_us), now_us)
+
+    def next_wake_us(self) -> int | None:
+        """When ``wake`` is due; None: never, so far."""
+        return None if self._locator is None else self._locator.next_wake_us()
+
+    def look(self, linked: Collection[Place], now_us: int) -> bool:
+        """See what is held, tell others of it, and look for what is not; *linked* are connected. True if something has
+        changed here."""
+        changed = self.holdings.look()
+        if changed:
+            for feed in self.seeking.want(sought(self.holdings.feeds, self._config.seek)):
+                self._stop(feed)
+            self._advertise(now_us)
+        for feed in self.seeking.over(now_us, linked):
+            self.seeking.ended(feed, now_us)
+            self._stop(feed)
+        if self._locator is not None:
+            for feed in self.seeking.due(now_us, linked):
+                self._seek(feed, now_us)
+        return changed
+
+    def calls(self, linked: Collection[Place], room: int, now_us: int) -> Sequence[Call]:
+        """Up to *room* places to connect to."""
+        return self.seeking.calls(now_us, linked, room)
+
+    def failed(self, place: Place, now_us: int) -> None:
+        """A connection to *place* failed, or it did not have what was promised."""
+        self.seeking.failed(place, now_us)
+        if self._locator is not None:
+            self._locator.failed(place, now_us)
+
+    # --- somebody watches
+
+    def watch(self, feed: FeedId, watch: Watch, now_us: int) -> None:
+        """Look for *feed*, whatever the policy says, and tell *watch* of each report. Raises SeeksFullError."""
+        self._watches.setdefault(feed, []).append(watch)
+        self._seek(feed, now_us)
+
+    def unwatch(self, feed: FeedId, watch: Watch) -> None:
+        """It has seen enough."""
+        self._watches[feed].remove(watch)
+        if not self._watches[feed]:
+            del self._watches[feed]
+            if not self.seeking.looking(feed):
+                self._stop(feed)
+
+    # --- by the locator
+
+    def _advertise(self, now_us: int) -> None:
+        if self._locator is None:
+            return
+        told = adverts(self.holdings.feeds, self._config.offer, self._config.seek)
+        for feed in self._offered.keys() - told.keys():
+            self._locator.withdraw(label_of_feed(feed))
+            del self._offered[feed]
+        for feed, parameters in told.items():
+            if self._offered.get(feed) != parameters:
+                self._locator.offer(label_of_feed(feed), parameters, now_us)
+                self._offered[feed] = parameters
+
+    def _seek(self, feed: FeedId, now_us: int) -> None:
+        if self._locator is None:
+            return
+        label = label_of_feed(feed)
+        self._feeds[label] = feed
+        self.lookups += 1
+        self._perform(self._locator.seek(label, now_us), now_us)
+
+    def _stop(self, feed: FeedId) -> None:
+        """The lookup is over, unless somebody watches."""
+        if self._locator is not None and feed not in self._watches:
+            self._locator.stop_seeking(label_of_feed(feed))
+            self._feeds.pop(label_of_feed(feed), None)
+
+    def _perform(self, effects: Iterable[Effect], now_us: int) -> None:
+        for effect in effects:
+            if isinstance(effect, Send):
+                self._send(effect.to, effect.datagram)
+            elif isinstance(effect, Newer):
+                self._told_newer(effect, now_us)
+            elif (feed := self._feeds.get(effect.label)) is not None:
+                self._reported(feed, effect, now_us)
+
+    def _reported(self, feed: FeedId, effect: Found | NotFound | Ended, now_us: int) -> None:
+        locations = effect.locations if isinstance(effect, Found) else ()
+        if isinstance(effect, Found):
+            self.seeking.found(feed, locations, now_us)
+        elif isinstance(effect, NotFound):
+            self.seeking.denied(feed)
+        else:
+            self.seeking.ended(feed, now_us)
+        for watch in tuple(self._watches.get(feed, ())):
+            watch(locations, isinstance(effect, Ended))
+
+    def _told_newer(self, effect: Newer, now_us: int) -> None:
+        """We are behind, somebody says."""
+        self.newer += 1
+        for feed in self.seeking.feeds:
+            if label_of_feed(feed) == effect.label:
+                self.seeking.found(feed, effect.locations, now_us)
+                return

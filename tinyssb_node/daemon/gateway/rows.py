@@ -1,0 +1,82 @@
+"""What the gateway answers at its socket, field by field (docs/formats/gateway.md). Used by both ends."""
+
+from typing import TypedDict
+
+
+class LocatorRow(TypedDict):
+    """One network's locator."""
+
+    network: str
+    reached: bool
+    historic: int
+    unconfirmed: int
+    confirmed: int
+    labels: int
+    locations: int
+    offers: int
+    sought: int
+    looking: int
+    lookups: int
+    newer: int
+    received: dict[str, int]
+    sent: dict[str, int]
+    received_bytes: int
+    sent_bytes: int
+    drops: dict[str, int]
+
+
+class LinkRow(TypedDict):
+    """A connection to another gateway."""
+
+    network: str
+    address: str
+    called: bool
+    feed: str | None
+    up_us: int
+    got: int
+    given: int
+    received_bytes: int
+    sent_bytes: int
+
+
+class ProblemRow(TypedDict):
+    """Something that went wrong."""
+
+    what: str
+    problem: str
+    ago_us: int
+
+
+class GatewayRow(TypedDict):
+    """Answer of `status`."""
+
+    pid: int
+    uptime_us: int
+    listen: str
+    address: str | None
+    away: bool
+    networks: list[LocatorRow]
+    links: list[LinkRow]
+    unsent: int
+    problems: list[ProblemRow]
+
+
+class LocationRow(TypedDict):
+    """Item of `locate`."""
+
+    feed: str
+    address: str
+    connection: str
+    entries: int
+    whole: int
+    old: bool
+    elapsed_us: int
+
+
+class LocatedRow(TypedDict):
+    """Result of `locate`."""
+
+    feed: str
+    count: int
+    reports: int
+    denials: int
