@@ -91,3 +91,12 @@ PZP_FEED_LAST: Final = 40
 """Messages of a feed shown unless told otherwise: a screen and a half."""
 PZP_NONCE_SIZE: Final = 16
 """Random bytes of a nonce that nobody named: no two identities of a key are the same."""
+
+# --- Entries by hand (carry) ------------------------------------------------------------------------------------------
+
+CARRY_FILES_MAX: Final = 10_000
+"""Files read in a folder: a node leaves one when it has news, so this is one a day from thirty nodes for a year."""
+CARRY_NODE_DIGITS: Final = 12
+"""Digits of a node's feed id in the names of the files it leaves, as many as listings show."""
+CARRY_PROGRESS_FROM: Final = 20
+"""Files from which on a person is told how far it is."""

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import cast
 
-from tinyssb_node.cli.commands.keep import write_new_file
+from tinyssb_node.cli.newfile import write_new_file
 from tinyssb_node.cli.pzptalk import Pzp
 from tinyssb_node.content.pzp.jsontext import Json, canonical
 from tinyssb_node.pzp.certifying import certificate

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from tinyssb_node.cli import limits
-from tinyssb_node.cli.commands.keep import write_new_file
+from tinyssb_node.cli.newfile import write_new_file
 from tinyssb_node.cli.pzpfile import Bad, Counts, Taker
 from tinyssb_node.cli.pzplines import bad_line, bad_row
 from tinyssb_node.cli.pzptalk import wall_us

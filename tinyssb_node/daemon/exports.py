@@ -1,6 +1,6 @@
 """Export files: feeds as one file (docs/formats/export.md)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import BinaryIO
@@ -75,13 +75,20 @@ Piece = FeedHeader | ExportedEntry | ExportedChunk
 """What an export file is made of."""
 
 
-def export_pieces(store: Store, records: Sequence[FeedRecord]) -> Iterator[Piece]:
-    """Everything *store* holds of the feeds in *records*; feeds of which it holds nothing are left out."""
+def _from_the_first(_record: FeedRecord) -> int:
+    return 1
+
+
+def export_pieces(
+    store: Store, records: Iterable[FeedRecord], first: Callable[[FeedRecord], int] = _from_the_first
+) -> Iterator[Piece]:
+    """Everything *store* holds of the feeds in *records* from the entry on that *first* tells; feeds of which it holds
+    nothing there are left out."""
     for record in records:
-        if record.dialect is None or record.seq == 0:
+        seq = first(record)
+        if record.dialect is None or record.seq < seq:
             continue
-        yield FeedHeader(record.feed, record.dialect, Seq(1))
-        seq = 1
+        yield FeedHeader(record.feed, record.dialect, Seq(seq))
         while page := store.entries(record.feed, seq, limits.CONTROL_PAGE):
             for entry in page:
                 yield ExportedEntry(entry.packet)

@@ -32,6 +32,7 @@ MODULES: Final = {
     "sim": ("sim",),
     "events": ("events",),
     "keep": ("export", "import", "verify", "doctor"),
+    "carry": ("carry",),
     "shell": ("completion",),
 }
 """The modules of this folder, in the order `--help` shows them, and the commands that each describes."""

@@ -106,7 +106,7 @@ def export(arguments: argparse.Namespace) -> int:
     """Write a proof. Raises NoForkError."""
     from tinyssb_node.cli.client import Client
     from tinyssb_node.cli.commands.feeds import feed_named
-    from tinyssb_node.cli.commands.keep import write_new_file
+    from tinyssb_node.cli.newfile import write_new_file
 
     feed = feed_named(arguments).lower()
     with Client.at_home(arguments.home, arguments.network) as node:

@@ -6,40 +6,48 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
-from tinyssb_node import limits
 from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
 from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
 
 if TYPE_CHECKING:
-    from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.offering import Taken
     from tinyssb_node.codec.dmx import Network
-    from tinyssb_node.daemon.exports import Piece
     from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.verify import Damage
     from tinyssb_node.store.port import FeedRecord, Store
-
-
-class FileUnwritableError(ProblemError):
-    """A file that was named cannot be written."""
-
-    exit_code = Exit.MISSING
-
-
-class FileExistsInPlaceError(ProblemError):
-    """A file would have been overwritten."""
-
-    exit_code = Exit.CREATE
 
 
 class ImportRefusedError(ProblemError):
     """The node did not take a packet of the file."""
 
     exit_code = Exit.DATA
+
+    def __init__(self, taken: Taken) -> None:
+        feed, reason = next(iter(taken.refused.items()))
+        more = len(taken.refused) - 1
+        super().__init__(
+            f"The node did not take a packet of feed {feed}: {reason}"
+            + (f", nor of {more:,} more feeds" if more else "")
+            + f". What else is in the file was taken: {taken.entries:,} entries and {taken.chunks:,} chunks are new.",
+            "The file says something that is not signed so, or belongs to a network with another key.",
+        )
+
+
+class NoMomentError(ProblemError):
+    """What `--since` names is neither a time nor a file."""
+
+    exit_code = Exit.USAGE
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f"'{text}' is neither a time nor a file that is there. Nothing was written.",
+            "Say how long ago (12h, 3d), when (2026-11-20, 2026-11-20T18:30), or name an earlier export.",
+        )
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -49,6 +57,11 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("file", metavar="FILE", help="the file to make; `-` for standard output")
     parser.add_argument("feeds", metavar="FEED", nargs="*", help="which feeds (default: all)")
+    parser.add_argument(
+        "--since",
+        metavar="WHEN|FILE",
+        help="only what came to this node since then (12h, 3d, 2026-11-20T18:30), or what an earlier export lacks",
+    )
     add_network(parser)
     parser = add_command(
         subparsers,
@@ -89,11 +102,16 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def export(arguments: argparse.Namespace) -> int:
     """Write an export file, whole or not at all."""
+    from tinyssb_node.cli.newfile import write_new_file
     from tinyssb_node.daemon.exports import export_pieces, write_export
 
     home = _home(arguments)
     with closing(_open_network(home, arguments)[0]) as store:
-        pieces = export_pieces(store, _chosen(home, store, arguments.feeds))
+        records = _chosen(home, store, arguments.feeds)
+        if arguments.since is None:
+            pieces = export_pieces(store, records)
+        else:
+            pieces = export_pieces(store, records, _since(store, arguments.since))
         if arguments.file == "-":
             write_export(pieces, sys.stdout.buffer)
             return 0
@@ -102,49 +120,55 @@ def export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def write_new_file(name: str, write: Callable[[BinaryIO], object]) -> int:
-    """Make the file *name*, whole or not at all, with what *write* writes. Returns its size in bytes.
+def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
+    """Where an export of each feed begins: *text* is a time, or the name of an earlier export.
 
-    Raises FileExistsInPlaceError, FileUnwritableError.
+    Raises NoMomentError, FileUnreadableError, ExportDamagedError, ExportTooNewError.
     """
-    path = Path(name)
-    part = path.with_name(path.name + ".part")
+    from datetime import datetime
+
+    from tinyssb_node.cli.whens import moment_of
+    from tinyssb_node.daemon.exportcover import Cover, firsts_since
+    from tinyssb_node.daemon.exports import read_export
+
+    since_us = moment_of(text, datetime.now().astimezone())
+    if since_us is not None:
+        firsts = firsts_since(store, since_us)
+        return lambda record: firsts.get(record.feed, record.seq + 1)
+    cover = Cover()
     try:
-        with _new_file(path, part) as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        with Path(text).open("rb") as file:
+            cover.add(read_export(file))
+    except FileNotFoundError as error:
+        raise NoMomentError(text) from error
     except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        raise FileUnwritableError(
-            f"{path} cannot be written: {error.strerror}.",
-            "Name a file in a folder that you can write to.",
-        ) from error
-    return path.stat().st_size
+        raise FileUnreadableError(text, error) from error
+    return lambda record: cover.first_lacked(store, record)
 
 
 def import_(arguments: argparse.Namespace) -> int:
     """Read a file to its end, then offer its packets to the daemon."""
     from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.offering import Taken, offer
     from tinyssb_node.daemon.exports import read_export
 
-    total = {"entries": 0, "chunks": 0, "held": 0}
+    taken = Taken()
     try:
         with Path(arguments.file).open("rb") as file:
             for _ in read_export(file):
                 pass
             file.seek(0)
             with Client.at_home(arguments.home, arguments.network) as node:
-                _offer(node, read_export(file), total)
+                offer(node, read_export(file), taken)
     except OSError as error:
         raise FileUnreadableError(arguments.file, error) from error
+    if taken.refused:
+        raise ImportRefusedError(taken)
     if arguments.json:
-        print(json.dumps(total))
+        print(json.dumps({"entries": taken.entries, "chunks": taken.chunks, "held": taken.held}))
     else:
         print(
-            f"Added {total['entries']:,} entries and {total['chunks']:,} chunks; {total['held']:,} were held already."
+            f"Added {taken.entries:,} entries and {taken.chunks:,} chunks; {taken.held:,} were held already."
         )
     return 0
 
@@ -267,43 +291,3 @@ def _chosen(home: Home, store: Store, names: list[str]) -> list[FeedRecord]:
     records = list(store.feeds())
     own = read_own(home).feed if OWN_FEED in names else None
     return [find_feed(records, name, own) for name in dict.fromkeys(names)] if names else records
-
-
-def _new_file(path: Path, part: Path) -> BinaryIO:
-    if path.exists():
-        raise FileExistsInPlaceError(
-            f"{path} is there already. It was kept.", "Name another file, or remove it first."
-        )
-    return part.open("xb")
-
-
-def _offer(node: Client, pieces: Iterator[Piece], total: dict[str, int]) -> None:
-    """Send *pieces* in requests as large as may be, and add up in *total* what came of them."""
-    from tinyssb_node.daemon.exports import FeedHeader
-
-    feed, waiting = "", list[bytes]()
-    for piece in pieces:
-        if isinstance(piece, FeedHeader):
-            _offer_packets(node, feed, waiting, total)
-            feed, waiting = piece.feed.hex(), []
-        else:
-            waiting.append(piece.packet)
-        if len(waiting) == limits.IMPORT_PACKETS_MAX:
-            _offer_packets(node, feed, waiting, total)
-            waiting = []
-    _offer_packets(node, feed, waiting, total)
-
-
-def _offer_packets(node: Client, feed: str, packets: list[bytes], total: dict[str, int]) -> None:
-    if not packets:
-        return
-    row = node.import_packets(feed, packets)
-    total["entries"] += row["entries"]
-    total["chunks"] += row["chunks"]
-    total["held"] += row["held"]
-    if row["refused"] is not None:
-        raise ImportRefusedError(
-            f"The node did not take a packet of feed {feed}: {row['refused']['reason']}. "
-            f"{total['entries']:,} entries and {total['chunks']:,} chunks before it were added.",
-            "The file says something that is not signed so, or belongs to a network with another key.",
-        )

@@ -155,7 +155,7 @@ def export(arguments: argparse.Namespace) -> int:
     if arguments.file == "-":
         sys.stdout.write(text)
         return 0
-    from tinyssb_node.cli.commands.keep import write_new_file
+    from tinyssb_node.cli.newfile import write_new_file
 
     size = write_new_file(arguments.file, lambda file: file.write(text.encode()))
     told = {"file": arguments.file, "messages": len(rows), "size": size}

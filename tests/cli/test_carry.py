@@ -1,0 +1,143 @@
+"""Entries on a stick, from node to node."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon.processes import daemon, make_home, tinyssb
+from tinyssb_node.daemon.problems import Exit
+
+LONG = "a text that goes on and on, in a side chain of its own. " * 8
+
+
+def said(home: Path, *arguments: str, stdin: bytes = b"") -> str:
+    ended = tinyssb(home, *arguments, stdin=stdin)
+    assert ended.returncode == 0, ended.stderr.decode()
+    return ended.stdout.decode()
+
+
+def carried(home: Path, *arguments: str) -> dict[str, Any]:
+    row = json.loads(said(home, "carry", *arguments, "--json"))
+    assert isinstance(row, dict)
+    return row
+
+
+@pytest.fixture
+def stick(tmp_path: Path) -> Path:
+    (tmp_path / "stick").mkdir()
+    return tmp_path / "stick"
+
+
+def test_a_stick_goes_to_and_fro_between_two_nodes(tmp_path: Path, stick: Path) -> None:
+    ana, ben = tmp_path / "ana", tmp_path / "ben"
+    make_home(ana, name="ana")
+    make_home(ben, name="ben")
+    with daemon(ana), daemon(ben):
+        said(ana, "publish", LONG)
+        said(ben, "publish", "from ben")
+        first = carried(ana, str(stick))
+        assert first["taken"] == {"feeds": 0, "entries": 0, "chunks": 0, "refused": {}}
+        assert first["left"]["entries"] == 1
+
+        second = carried(ben, str(stick))
+        assert (second["taken"]["entries"], second["taken"]["chunks"]) == (1, 5)
+        assert second["left"]["entries"] == 1, "what came from the stick is there already"
+
+        third = carried(ana, str(stick))
+        assert (third["taken"]["entries"], third["left"]) == (1, None)
+        assert "Took nothing" in said(ben, "carry", str(stick))
+        assert "lacks nothing" in said(ben, "carry", str(stick))
+
+        said(ana, "publish", "a second one")
+        fourth = carried(ana, str(stick))
+        assert (fourth["left"]["feeds"], fourth["left"]["entries"]) == (1, 1)
+        assert carried(ben, str(stick))["taken"]["entries"] == 1
+        for home in (ana, ben):
+            assert "Checked 2 feeds, 3 entries, 5 chunks: all is well." in said(home, "verify")
+    files = sorted(path.name for path in (stick / "tinyssb" / "open").iterdir())
+    assert [name[12:] for name in files].count("-0001.tssb") == 2
+    assert len(files) == 3
+
+
+def test_what_is_damaged_is_left_and_told_and_the_rest_taken(tmp_path: Path, stick: Path) -> None:
+    ana, ben = tmp_path / "ana", tmp_path / "ben"
+    make_home(ana, name="ana")
+    make_home(ben, name="ben")
+    folder = stick / "tinyssb" / "open"
+    with daemon(ana), daemon(ben):
+        said(ana, "publish", "one")
+        carried(ana, str(stick))
+        whole = next(folder.iterdir())
+        damaged = folder / "0123456789ab-0007.tssb"
+        damaged.write_bytes(whole.read_bytes()[:-40])
+        ended = tinyssb(ben, "carry", str(stick), "--json")
+        assert ended.returncode == Exit.DATA
+        row = json.loads(ended.stdout)
+        assert row["taken"]["entries"] == 1
+        assert list(row["damaged"]) == [damaged.name]
+        assert damaged.exists()
+
+
+def test_either_way_alone(tmp_path: Path, stick: Path) -> None:
+    make_home(tmp_path / "ana", name="ana")
+    with daemon(tmp_path / "ana") as running:
+        said(running.home, "publish", "one")
+        taken = carried(running.home, str(stick), "--take")
+        assert (taken["left"], list(stick.iterdir())) == (None, [])
+    left = carried(tmp_path / "ana", str(stick), "--leave")
+    assert (left["taken"], left["left"]["entries"]) == (None, 1), "without the daemon"
+
+
+def test_a_stick_that_is_not_in_is_not_made(tmp_path: Path) -> None:
+    make_home(tmp_path / "ana")
+    ended = tinyssb(tmp_path / "ana", "carry", str(tmp_path / "media"))
+    assert ended.returncode == Exit.MISSING
+    assert b"Is the stick in" in ended.stderr
+    assert not (tmp_path / "media").exists()
+
+
+def test_another_networks_entries_are_not_looked_at(tmp_path: Path, stick: Path) -> None:
+    make_home(tmp_path / "ana", name="ana")
+    make_home(tmp_path / "ben", name="ben")
+    config = tmp_path / "ben" / "config.toml"
+    config.write_text(config.read_text() + 'network_key = "6f74686572"\n')
+    with daemon(tmp_path / "ana"), daemon(tmp_path / "ben"):
+        said(tmp_path / "ana", "publish", "one")
+        carried(tmp_path / "ana", str(stick))
+        assert carried(tmp_path / "ben", str(stick))["files"] == 0
+
+
+def test_export_since(tmp_path: Path) -> None:
+    ana = tmp_path / "ana"
+    make_home(ana, name="ana")
+    with daemon(ana):
+        said(ana, "publish", "one")
+        said(ana, "export", str(tmp_path / "all"))
+        said(ana, "publish", LONG)
+        said(ana, "export", str(tmp_path / "rest"), "--since", str(tmp_path / "all"))
+        said(ana, "export", str(tmp_path / "hour"), "--since", "1h")
+        said(ana, "export", str(tmp_path / "none"), "--since", "2099-01-01")
+    sizes = [(tmp_path / name).stat().st_size for name in ("all", "rest", "hour", "none")]
+    begin, feed, packet, end = 16, 38, 121, 33
+    assert sizes == [
+        begin + feed + packet + end,
+        begin + feed + 6 * packet + end,
+        begin + feed + 7 * packet + end,
+        begin + end,
+    ]
+    assert tinyssb(ana, "export", str(tmp_path / "x"), "--since", "whenever").returncode == Exit.USAGE
+
+
+def test_what_an_export_lacks_of_another_is_all_that_a_node_needs(tmp_path: Path) -> None:
+    ana, ben = tmp_path / "ana", tmp_path / "ben"
+    make_home(ana, name="ana")
+    make_home(ben, name="ben")
+    with daemon(ana), daemon(ben):
+        said(ana, "publish", "one")
+        said(ana, "export", str(tmp_path / "all"))
+        said(ben, "import", str(tmp_path / "all"))
+        said(ana, "publish", "two")
+        said(ana, "export", str(tmp_path / "rest"), "--since", str(tmp_path / "all"))
+        assert json.loads(said(ben, "import", str(tmp_path / "rest"), "--json"))["entries"] == 1

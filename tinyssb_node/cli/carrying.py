@@ -1,0 +1,184 @@
+"""A folder that people carry from node to node: what it has is taken, what it lacks is left there
+(docs/formats/carry.md)."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.newfile import FileUnwritableError, write_new_file
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.exportcover import Cover
+from tinyssb_node.daemon.exports import (
+    ExportDamagedError,
+    ExportedEntry,
+    ExportTooNewError,
+    FeedHeader,
+    Piece,
+    export_pieces,
+    read_export,
+    write_export,
+)
+from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.feeds.forkfile import network_tag
+from tinyssb_node.ids import FeedId
+from tinyssb_node.store.durable import sync_folder
+from tinyssb_node.store.port import FeedRecord, Store
+
+FOLDER: Final = "tinyssb"
+OPEN: Final = "open"
+SUFFIX: Final = ".tssb"
+_NAME: Final = re.compile(r"[0-9a-f]{12}-([0-9]{1,6})\.tssb")
+
+
+class CarryFullError(ProblemError):
+    """There are more files in the folder than are read."""
+
+    exit_code = Exit.DATA
+
+    def __init__(self, folder: Path, count: int) -> None:
+        super().__init__(
+            f"There are {count:,} files in {folder}, and at most {limits.CARRY_FILES_MAX:,} are read. Nothing was "
+            "taken or left there.",
+            "Move them elsewhere, or remove them once everybody has taken what is in them: nodes leave there again "
+            "what the folder lacks.",
+        )
+
+
+class NoPlaceError(ProblemError):
+    """There is no such folder."""
+
+    exit_code = Exit.MISSING
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(
+            f"There is no folder {place}. Nothing was taken or left.",
+            "Is the stick in, and mounted? `lsblk` shows where; otherwise make the folder first.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What was left in the folder."""
+
+    path: Path
+    feeds: int
+    entries: int
+    size: int
+    """Bytes."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What is in the folder."""
+
+    whole: list[Path] = field(default_factory=list)
+    """The files that can be read to their end."""
+    damaged: dict[str, str] = field(default_factory=dict)
+    """What is wrong with the others, by name. They stay as they are."""
+    cover: Cover = field(default_factory=Cover)
+    """What is in the whole ones."""
+
+
+def require_place(place: Path) -> None:
+    """Raise NoPlaceError unless *place* is a folder: one that is not mounted is not made."""
+    if not place.is_dir():
+        raise NoPlaceError(place)
+
+
+def folder_of(place: Path, network: Network) -> Path:
+    """Where in *place* the files of *network* are."""
+    tag = network_tag(network)
+    return place / FOLDER / (OPEN if tag is None else tag.hex())
+
+
+def look(folder: Path, progress: Callable[[int, int], None]) -> Found:
+    """Read all files in *folder*, of which *progress* is told how many of how many are done.
+
+    Raises CarryFullError, FileUnreadableError.
+    """
+    found = Found()
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix == SUFFIX) if folder.exists() else []
+    except OSError as error:
+        raise FileUnreadableError(str(folder), error) from error
+    if len(paths) > limits.CARRY_FILES_MAX:
+        raise CarryFullError(folder, len(paths))
+    for number, path in enumerate(paths):
+        progress(number, len(paths))
+        try:
+            # Once for whether it is whole: nothing of one that is not may count.
+            for _ in pieces_in(path):
+                pass
+            found.cover.add(pieces_in(path))
+            found.whole.append(path)
+        except (ExportDamagedError, ExportTooNewError) as error:
+            found.damaged[path.name] = str(error)
+        except OSError as error:
+            found.damaged[path.name] = error.strerror or str(error)
+    return found
+
+
+def pieces_in(path: Path) -> Iterator[Piece]:
+    """The pieces of a file. Raises OSError, ExportDamagedError, ExportTooNewError."""
+    with path.open("rb") as file:
+        yield from read_export(file)
+
+
+def lacked(pieces: Iterator[Piece], store: Store) -> Iterator[Piece]:
+    """Those of *pieces* from which *store* has something to learn, each entry with all of its chunks."""
+    records: Mapping[FeedId, FeedRecord] = {record.feed: record for record in store.feeds()}
+    growing = {(chain.feed, chain.seq) for chain in store.side_chains()}
+    header: FeedHeader | None = None
+    seq = 0
+    wanted = False
+    for piece in pieces:
+        if isinstance(piece, FeedHeader):
+            header, seq, wanted = piece, piece.first - 1, False
+            yield piece
+            continue
+        assert header is not None, "a reader refuses what would be otherwise"
+        if isinstance(piece, ExportedEntry):
+            seq += 1
+            record = records.get(header.feed)
+            wanted = record is None or seq > record.seq or (header.feed, seq) in growing
+        if wanted:
+            yield piece
+
+
+def leave(folder: Path, store: Store, cover: Cover, node: FeedId) -> Left | None:
+    """Write a file with all of *store* that *cover* lacks, named after *node*, our own feed. None if it lacks nothing.
+
+    Raises FileUnwritableError; then no file was made.
+    """
+    lacking = [record for record in store.feeds() if cover.first_lacked(store, record) <= record.seq]
+    if not lacking:
+        return None
+    name = node.hex()[: limits.CARRY_NODE_DIGITS]
+    numbers = (_NAME.fullmatch(path.name) for path in (folder.iterdir() if folder.exists() else ()))
+    number = max((int(match[1]) for match in numbers if match and match[0].startswith(name)), default=0) + 1
+    path = folder / f"{name}-{number:04}{SUFFIX}"
+    entries = 0
+
+    def counted() -> Iterator[Piece]:
+        nonlocal entries
+        for piece in export_pieces(store, lacking, lambda record: cover.first_lacked(store, record)):
+            entries += isinstance(piece, ExportedEntry)
+            yield piece
+
+    make_folder(folder)
+    size = write_new_file(str(path), lambda file: write_export(counted(), file))
+    sync_folder(folder)
+    return Left(path, len(lacking), entries, size)
+
+
+def make_folder(folder: Path) -> None:
+    """Make *folder*, with those above it. Raises FileUnwritableError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileUnwritableError(
+            f"{folder} cannot be made: {error.strerror}.", "Name a folder that you can write to."
+        ) from error

@@ -1,0 +1,130 @@
+"""`carry`: entries by hand, on a memory stick or in any folder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
+from tinyssb_node.daemon.problems import Exit
+
+if TYPE_CHECKING:
+    from tinyssb_node.cli.carrying import Found, Left
+    from tinyssb_node.cli.offering import Taken
+    from tinyssb_node.store.port import Store
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "carry",
+        carry,
+        "exchange entries with a folder that is carried from node to node, such as a memory stick",
+        more="Takes what this node lacks, then leaves there what the folder lacks. Each signature is checked.",
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="where the stick is, such as /media/stick")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--take", action="store_true", help="only take, and write nothing to the folder")
+    ways.add_argument("--leave", action="store_true", help="only leave; works without the daemon")
+    add_network(parser)
+    add_json(parser)
+
+
+def carry(arguments: argparse.Namespace) -> int:
+    """Take, then leave. What was taken stays taken, whatever happens to the folder then."""
+    from tinyssb_node.cli.carrying import folder_of, leave, look, require_place
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.ids import DEFAULT_NETWORK
+    from tinyssb_node.store.sqlite import SqliteStore
+
+    home = Home.find(arguments.home, os.environ)
+    home.require()
+    name, network = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
+    place = Path(arguments.folder)
+    require_place(place)
+    folder = folder_of(place, network)
+    found = look(folder, _show)
+
+    def opened() -> Store:
+        return SqliteStore.open_readonly(home.of(name).store)
+
+    taken = None if arguments.leave else _take(arguments, found, opened)
+    left = None
+    if not arguments.take:
+        with closing(opened()) as store:
+            left = leave(folder, store, found.cover, read_own(home).feed)
+    if arguments.json:
+        print(json.dumps(_row(found, taken, left)))
+    else:
+        _say(found, taken, left, leaves=not arguments.take)
+    refused = taken is not None and taken.refused
+    return Exit.DATA if refused or found.damaged else Exit.OK
+
+
+def _take(arguments: argparse.Namespace, found: Found, opened: Callable[[], Store]) -> Taken:
+    """Offer the daemon what its store lacks of the files *found*."""
+    from tinyssb_node.cli.carrying import lacked, pieces_in
+    from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.offering import Taken, offer
+
+    taken = Taken()
+    if not found.whole:
+        return taken
+    with Client.at_home(arguments.home, arguments.network) as node:
+        for number, path in enumerate(found.whole):
+            _show(number, len(found.whole))
+            # Opened anew for each: what one file brought the next need not.
+            with closing(opened()) as store:
+                offer(node, lacked(pieces_in(path), store), taken)
+    return taken
+
+
+def _show(done: int, total: int) -> None:
+    """Say how far it is, where somebody looks and it may take long."""
+    if total >= limits.CARRY_PROGRESS_FROM and sys.stderr.isatty():
+        print(f"\r\x1b[K· {done:,} of {total:,} files", end="" if done + 1 < total else "\n", file=sys.stderr)
+
+
+def _row(found: Found, taken: Taken | None, left: Left | None) -> dict[str, object]:
+    return {
+        "files": len(found.whole),
+        "damaged": found.damaged,
+        "taken": taken
+        and {
+            "feeds": len(taken.feeds),
+            "entries": taken.entries,
+            "chunks": taken.chunks,
+            "refused": taken.refused,
+        },
+        "left": left
+        and {"file": str(left.path), "feeds": left.feeds, "entries": left.entries, "bytes": left.size},
+    }
+
+
+def _say(found: Found, taken: Taken | None, left: Left | None, *, leaves: bool) -> None:
+    for name, problem in found.damaged.items():
+        print(f"{name} was left out, and left as it is: {problem}")
+    if taken is not None:
+        for feed, reason in taken.refused.items():
+            print(f"Of feed {feed} a packet was not taken: {reason}. What came before it was.")
+        if taken.entries or taken.chunks:
+            print(
+                f"Took {taken.entries:,} entries and {taken.chunks:,} chunks of {len(taken.feeds):,} feeds."
+            )
+        else:
+            print("Took nothing: this node holds all that is there.")
+    if left is not None:
+        print(f"Left {left.entries:,} entries of {left.feeds:,} feeds in {left.path}, {left.size:,} bytes.")
+    elif leaves:
+        print("The folder lacks nothing of what this node holds.")
