@@ -1,23 +1,31 @@
 """What is new here, and who is told: feeds of the set, entries and chunks of others, what we write ourselves."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tinyssb_node.acknowledging import Acknowledging
 from tinyssb_node.admission import Admission
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.codec.packets import Claim, Sketch
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import FeedEndedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
 from tinyssb_node.gossip import Gossip
 from tinyssb_node.grouphost import GroupHost
-from tinyssb_node.ids import FaceName, FeedId, PacketKind
+from tinyssb_node.ids import FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.leaving import Leaving
 from tinyssb_node.receipts import Receipts
+from tinyssb_node.replication import limits as set_limits
+from tinyssb_node.replication.finding import Finding
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.refusals import Refusals
 from tinyssb_node.setgossip import SetGossip
+from tinyssb_node.shelfhost import ShelfHost
+
+if TYPE_CHECKING:
+    from tinyssb_node.shelf import Brought
 
 
 class News:
@@ -35,6 +43,7 @@ class News:
         refusals: Refusals,
         lines: Mapping[FaceName, Line],
         admission: Admission | None,
+        shelf: ShelfHost,
     ) -> None:
         """*lines* are those that are up at any moment. *admission* None lets in whatever is named."""
         self._replica = replica
@@ -47,6 +56,7 @@ class News:
         self._refusals = refusals
         self._lines = lines
         self._admission = admission
+        self._shelf = shelf
 
     # --- the set
 
@@ -92,8 +102,9 @@ class News:
     def _grew(
         self, feed: FeedId, events: Sequence[Event], origin: Line | None, now_us: int, effects: list[Effect]
     ) -> None:
-        """*feed* is in the set now; entries that came before may be orphans still."""
+        """*feed* is in the set now; entries that came before may be orphans still, or on the shelf."""
         effects += events
+        self._shelf.entered(feed)
         self._leaving.returned(feed, now_us)
         self.tell_set(events, origin, now_us, effects)
         adopted = self._replica.adopt_orphans(feed, None if origin is None else origin.name)
@@ -140,6 +151,52 @@ class News:
             line.want_timer.disagree(now_us)
             if not line.on_air:
                 line.ask(PacketKind.CLAIM, now_us)
+
+    # --- from elsewhere
+
+    def take(self, packet: bytes, now_us: int, effects: list[Effect]) -> Finding:
+        """Take an entry or chunk that no face brought."""
+        finding = self._replica.offer(packet, chunk_hash(packet), Origin.IMPORT, None)
+        effects += finding.events
+        self.note(finding.events, packet, now_us)
+        self.spread(None, finding.events, now_us)
+        return finding
+
+    def bring(self, feed: FeedId, packets: Sequence[bytes], now_us: int, effects: list[Effect]) -> "Brought":
+        """Take packets of *feed* into the set's feed, or onto the shelf if it is none of the set."""
+        from tinyssb_node.shelf import Brought  # noqa: PLC0415 - most nodes do without
+
+        replica = self._replica
+        if replica.read_only:
+            raise NodeReadOnlyError
+        if feed not in replica.goset and feed not in replica.retired:
+            shelf = self._shelf.find(make=True)
+            if shelf is not None:
+                return shelf.bring(feed, packets)
+            return Brought(shelved=False, refused=(0, "no shelf"))
+        if feed in replica.goset and not replica.record(feed).wanted:
+            return Brought(shelved=False, refused=(0, "not wanted"))
+        while self._shelf.moves(feed):
+            for packet in self._shelf.take(set_limits.SHELF_PIECE, feed):
+                self.take(packet, now_us, effects)
+        brought = Brought(shelved=False)
+        for number, packet in enumerate(packets):
+            finding = self.take(packet, now_us, effects)
+            if finding.verdict is Verdict.DUPLICATE:
+                brought.held += 1
+            elif finding.verdict is not Verdict.NEW:
+                gone = "not in the set" if feed in replica.retired else "nothing the node holds leads to it"
+                brought.refused = number, finding.reason or gone
+                break
+            brought.entries += sum(isinstance(event, EntryAppended) for event in finding.events)
+            brought.chunks += sum(isinstance(event, ChunkAppended) for event in finding.events)
+        return brought
+
+    def unshelve(self, now_us: int, effects: list[Effect]) -> None:
+        """Go on taking into the set what is on the shelf of its feeds."""
+        if self._shelf.due:
+            for packet in self._shelf.take(set_limits.SHELF_PIECE):
+                self.take(packet, now_us, effects)
 
     # --- entries and chunks of others
 

@@ -7,7 +7,7 @@ very same class.
 Whatever a stranger sends has an outcome. An exception out of ``receive`` is a bug of ours.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,6 +26,7 @@ from tinyssb_node.grouphost import GroupHost, MakeGroups
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.leaving import Leaving
 from tinyssb_node.news import News
+from tinyssb_node.nodepen import NodePen
 from tinyssb_node.receipts import Receipts
 from tinyssb_node.replication.finding import Finding
 from tinyssb_node.replication.replica import Replica
@@ -35,6 +36,7 @@ from tinyssb_node.scheduling.link import LinkProfile, Reception, came_up
 from tinyssb_node.scheduling.refusals import Refusals
 from tinyssb_node.scheduling.trickle import Entropy
 from tinyssb_node.setgossip import SetGossip
+from tinyssb_node.shelfhost import OpenShelf, ShelfHost
 from tinyssb_node.store.port import FeedRecord, Store
 from tinyssb_node.taken import Taken
 from tinyssb_node.vectors import Vectors
@@ -42,6 +44,7 @@ from tinyssb_node.vectors import Vectors
 if TYPE_CHECKING:
     from tinyssb_node.grouping import Grouping
     from tinyssb_node.groupwriter import Pen
+    from tinyssb_node.shelf import Brought
 
 Result = TypeVar("Result")
 
@@ -65,6 +68,7 @@ class Node:
         certainty: Certainty | None = None,
         groups: MakeGroups | None = None,
         admission: Admission | None = None,
+        shelf: OpenShelf | None = None,
     ) -> None:
         """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
 
@@ -73,7 +77,8 @@ class Node:
         remembers what it was asked before. *acknowledge_permille* is the share of airtime that all acknowledgements in
         the mesh may take; 0: we write none. *groups* makes what takes part in private groups; None: nothing does.
         *certainty* is what is known of the end of our own feed; None: that it is here. *admission* says which ids that
-        peers name come into the set; None: all, while there is room.
+        peers name come into the set; None: all, while there is room. *shelf* opens what is brought to us and is of no
+        feed of the set; None: that is not taken.
 
         May write to the store (our own feed, the first time): commit before anything else. Raises SetFullError if there
         is no room for our own feed.
@@ -101,6 +106,7 @@ class Node:
         self._admission = admission
         if admission is not None:
             admission.begin(store)
+        self._shelf = ShelfHost(shelf, self._replica)
         self._news = News(
             self._replica,
             self._gossip,
@@ -112,6 +118,7 @@ class Node:
             self._refusals,
             self._lines,
             admission,
+            self._shelf,
         )
         self._vectors = Vectors(network, self._replica, self._gossip, self._sets, self._leaving, self._news)
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
@@ -221,6 +228,7 @@ class Node:
         if may_write and (acknowledgement := self._acknowledging.take(now_us)) is not None:
             self._publish(acknowledgement, ACK_TYPE, now_us, effects)
         self._news.leave(self._leaving.take(now_us), now_us, effects)
+        self._news.unshelve(now_us, effects)
         if may_write:
             self._groups.wake(lambda: NodePen(self, self._replica, self._key, now_us, effects), now_us)
         self._pump_all(now_us, effects)
@@ -228,6 +236,8 @@ class Node:
 
     def next_wake_us(self) -> int | None:
         """When ``wake`` is due next; None: not before something happens."""
+        if self._shelf.due:
+            return 0
         due = [line.next_us for line in self._lines.values()]
         if (keep_us := self._budgets.next_us) is not None:
             due.append(keep_us)
@@ -403,13 +413,18 @@ class Node:
 
     def import_packet(self, packet: bytes, now_us: int) -> tuple[Finding, list[Effect]]:
         """Take an entry or chunk, 120 bytes, from a file. Entries in order, each followed by its chunks."""
-        hash_ = sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
-        finding = self._replica.offer(packet, hash_, Origin.IMPORT, None)
-        effects: list[Effect] = list(finding.events)
-        self._news.note(finding.events, packet, now_us)
-        self._news.spread(None, finding.events, now_us)
+        effects: list[Effect] = []
+        finding = self._news.take(packet, now_us, effects)
         self._pump_all(now_us, effects)
         return finding, effects
+
+    def bring(self, feed: FeedId, packets: Sequence[bytes], now_us: int) -> tuple["Brought", list[Effect]]:
+        """Take entries and chunks of *feed*, 120 bytes each, from another island: into the set's feed, or onto the
+        shelf. Entries in order, each before its chunks. Raises NodeReadOnlyError, and LocalErrors of the shelf."""
+        effects: list[Effect] = []
+        brought = self._news.bring(feed, packets, now_us, effects)
+        self._pump_all(now_us, effects)
+        return brought, effects
 
     # --- looking
 
@@ -445,6 +460,10 @@ class Node:
         """All feeds with their frontiers, those that have left the set among them, sorted by feed id."""
         return self._replica.records()
 
+    def is_blocked(self, feed: FeedId) -> bool:
+        """True if nothing is taken of a feed that is known."""
+        return feed in self._replica.blocked
+
     @property
     def set_state(self) -> bytes:
         """XOR of the set's feed ids, 32 bytes."""
@@ -461,36 +480,3 @@ class Node:
     def faces(self) -> list[FaceStatus]:
         """The faces that are up, in the order they came up."""
         return [line.status() for line in self._lines.values()]
-
-
-class NodePen:
-    """What a node lends to its private groups while they write (``groupwriter.Pen``)."""
-
-    def __init__(
-        self, node: Node, replica: Replica, key: SigningKey | None, now_us: int, effects: list[Effect]
-    ) -> None:
-        assert key is not None, "groups are made for those who have a feed"
-        self.main = key
-        self._node = node
-        self._replica = replica
-        self._now_us = now_us
-        self._effects = effects
-
-    def write(self, key: SigningKey, content: bytes, type_: int | None = None) -> EntryAppended:
-        """See ``Pen``."""
-        return self._node.publish_as(key, content, self._now_us, self._effects, type_)
-
-    def want(self, feed: FeedId, *, wanted: bool) -> bool:
-        """See ``Pen``."""
-        if self._replica.is_closed(feed):
-            return True  # All of it is here. To follow it would bring it back into everybody's set.
-        known = feed in self._replica.goset
-        if known and self._replica.record(feed).wanted == wanted:
-            return True
-        if wanted and not known and self._replica.goset.full:
-            return False
-        if wanted:
-            self._effects += self._node.follow(feed, self._now_us)
-        elif known:
-            self._effects += self._node.unfollow(feed, self._now_us)
-        return True

@@ -71,3 +71,10 @@ SET_KEY_MIN: Final = 8
 """Fewest bytes of a key that replaces a network's for its set: so that nobody has it by chance."""
 SET_KEY_SIZE: Final = 16
 """Bytes of one that we draw: short enough to be read out."""
+
+# --- The shelf (tinyssb_node.shelf, decision 0048) -------------------------------------------------------------------
+
+SHELF_SHARE: Final = 4
+"""One feed of the shelf takes no more than the budget by this: nobody's feed drives out all others."""
+SHELF_PIECE: Final = 64
+"""Packets that go from the shelf into the set at a time, while other packets wait: their signatures take some 10 ms."""

@@ -126,7 +126,7 @@ class SqliteStore:
     def put_feed(self, record: FeedRecord) -> None:
         """Add or replace what is kept of a feed."""
         known = self._feeds.get(record.feed)
-        number = len(self._feeds) + 1 if known is None else known.number
+        number = max(self._ids, default=0) + 1 if known is None else known.number
         self._feeds[record.feed] = _Feed(number, record, record.seq, record.tip)
         self._ids[number] = record.feed
         self._moved.add(record.feed)

@@ -1,0 +1,61 @@
+"""What a node lends to its private groups while they write."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.effects import Effect
+from tinyssb_node.events import EntryAppended
+from tinyssb_node.ids import FeedId
+from tinyssb_node.replication.replica import Replica
+
+
+class Writer(Protocol):
+    """The node, as far as a pen needs it."""
+
+    def publish_as(
+        self, key: SigningKey, content: bytes, now_us: int, effects: list[Effect], type_: int | None = None
+    ) -> EntryAppended:
+        """See ``Node``."""
+        ...
+
+    def follow(self, feed: FeedId, now_us: int) -> Sequence[Effect]:
+        """See ``Node``."""
+        ...
+
+    def unfollow(self, feed: FeedId, now_us: int) -> Sequence[Effect]:
+        """See ``Node``."""
+        ...
+
+
+class NodePen:
+    """A ``groupwriter.Pen``."""
+
+    def __init__(
+        self, node: Writer, replica: Replica, key: SigningKey | None, now_us: int, effects: list[Effect]
+    ) -> None:
+        assert key is not None, "groups are made for those who have a feed"
+        self.main = key
+        self._node = node
+        self._replica = replica
+        self._now_us = now_us
+        self._effects = effects
+
+    def write(self, key: SigningKey, content: bytes, type_: int | None = None) -> EntryAppended:
+        """See ``Pen``."""
+        return self._node.publish_as(key, content, self._now_us, self._effects, type_)
+
+    def want(self, feed: FeedId, *, wanted: bool) -> bool:
+        """See ``Pen``."""
+        if self._replica.is_closed(feed):
+            return True  # All of it is here. To follow it would bring it back into everybody's set.
+        known = feed in self._replica.goset
+        if known and self._replica.record(feed).wanted == wanted:
+            return True
+        if wanted and not known and self._replica.goset.full:
+            return False
+        if wanted:
+            self._effects += self._node.follow(feed, self._now_us)
+        elif known:
+            self._effects += self._node.unfollow(feed, self._now_us)
+        return True

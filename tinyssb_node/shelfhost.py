@@ -1,0 +1,69 @@
+"""Where a node keeps its shelf: nowhere, until something is brought that is of no feed of the set.
+
+Most nodes are no gateways, and what the shelf needs is not to be in the memory of those.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tinyssb_node.ids import FeedId
+from tinyssb_node.replication.replica import Replica
+
+if TYPE_CHECKING:
+    from tinyssb_node.shelf import Shelf
+
+OpenShelf = Callable[[bool], "Shelf | None"]
+"""Opens the shelf, made if need be (its argument); None: there is none."""
+
+
+class ShelfHost:
+    """The shelf of a node, once there is one, and the feeds that are on their way from it into the set."""
+
+    def __init__(self, open_: OpenShelf | None, replica: Replica) -> None:
+        """*open_* opens it; None: this node has none."""
+        self._open = open_
+        self._replica = replica
+        self._shelf: Shelf | None = None
+        self._moving: dict[FeedId, Iterator[bytes]] = {}
+        self._moved: list[FeedId] = []
+        """Feeds that are to be deleted from the shelf once what was taken from it is on the disk."""
+        for feed in () if (shelf := self.find(make=False)) is None else shelf.feeds:
+            self.entered(feed)  # Where a crash came in between.
+
+    def find(self, *, make: bool) -> "Shelf | None":
+        """The shelf, made if there is none and it is to be; None: there is none."""
+        if self._shelf is None and self._open is not None:
+            self._shelf = self._open(make)
+        return self._shelf
+
+    def entered(self, feed: FeedId) -> None:
+        """*feed* is in the set: what the shelf has of it comes along."""
+        shelf = self.find(make=False)
+        if shelf is not None and feed in shelf and feed in self._replica.goset:
+            self._moving[feed] = shelf.packets(feed)
+
+    @property
+    def due(self) -> bool:
+        """True if ``take`` has something to do, at once."""
+        return bool(self._moving or self._moved) and not self._replica.read_only
+
+    def take(self, count: int, feed: FeedId | None = None) -> Sequence[bytes]:
+        """The next packets that go from the shelf into the set, *count* at most; of *feed* alone if it is given."""
+        if self._moved:
+            assert self._shelf is not None
+            moved, self._moved = self._moved, []
+            self._shelf.drop(moved)
+        packets: list[bytes] = []
+        for moving in list(self._moving) if feed is None else [feed]:
+            while len(packets) < count:
+                packet = next(self._moving[moving], None)
+                if packet is None:
+                    del self._moving[moving]
+                    self._moved.append(moving)
+                    break
+                packets.append(packet)
+        return packets
+
+    def moves(self, feed: FeedId) -> bool:
+        """True if some of *feed* is still on its way."""
+        return feed in self._moving
