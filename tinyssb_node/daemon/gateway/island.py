@@ -52,7 +52,9 @@ class Island:
         """Say by *send* what is to be said, once ``begin`` was called."""
         self.name: Final = name
         self.network: Final = network
-        self.group: Final = group_of_network(network)
+        group = group_of_network(network)
+        self.ending: Final = group + bytes((len(group),))
+        """What all datagrams of its locators end with."""
         self.seeking: Final = Seeking(random.random)
         self.holdings: Final = holdings
         self._config = config
@@ -75,7 +77,7 @@ class Island:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
         self._locator = Locator(
-            Settings(group=self.group),
+            Settings(group=group_of_network(self.network)),
             me,
             random.SystemRandom(),
             token_bytes(locator_limits.SECRET_SIZE),

@@ -8,7 +8,11 @@ FIRST_PEERS_MAX: Final = 16
 """Most peers that the settings name: one that answers is enough, and it tells of others."""
 PEERS_FILE_MAX: Final = 262_144
 """Most bytes read of a file of the locator's peers: 8 networks with 320 peers each, all by IPv6, have 130,000."""
-PEERS_KEEP_S: Final = 600.0
+RESOLVE_US: Final = 30_000_000
+"""How often names are looked up that were not found: as often as a link that is down is tried."""
+WAKE_SLACK_S: Final = 0.002
+"""Timers that differ by less are the same: a datagram moves them by microseconds."""
+PEERS_KEEP_US: Final = 600_000_000
 """How often the locator's peers are written to the disk, if they have changed: an SD card wears out by writes."""
 
 # --- looking for feeds ------------------------------------------------------------------------------------------------

@@ -1,0 +1,109 @@
+"""Who we are to others, whatever the settings and the system say."""
+
+import asyncio
+
+import pytest
+
+from tinyssb_node.daemon.gateway import limits
+from tinyssb_node.daemon.gateway.config import GatewayConfig, Which
+from tinyssb_node.daemon.gateway.way import NOWHERE, Way
+from tinyssb_node.ids import DEFAULT_NETWORK
+from tinyssb_node.locator.addresses import Peer, Place, node_of, peer_of, port_of
+
+HERE, THERE = node_of("192.168.1.5"), ("198.51.100.1", 8_789)
+
+
+class System:
+    """Says what the system would."""
+
+    def __init__(self, ours: bytes | None, names: dict[str, str] | None = None) -> None:
+        self.ours = ours
+        self.names = names or {}
+        self.asked: list[str] = []
+
+    def towards(self, _peer: Peer | None) -> bytes | None:
+        return self.ours
+
+    async def resolve(self, host: str, port: int) -> Peer | None:
+        self.asked.append(host)
+        return peer_of(self.names.get(host, host), port) if host in self.names else None
+
+
+def way(system: System, listen: str = "0.0.0.0", **changes: object) -> Way:
+    settings = GatewayConfig(
+        enabled=True,
+        listen=(listen, 8_789),
+        networks=(DEFAULT_NETWORK,),
+        offer=Which.SET,
+        seek=Which.SET,
+        **{"public": None, "peers": (THERE,), **changes},  # type: ignore[arg-type]
+    )
+    return Way(settings, 7_777, towards=system.towards, resolve=system.resolve)
+
+
+def place(host: str, port: int = 7_777) -> Place:
+    return Place(node_of(host), port_of(port), port_of(port))
+
+
+@pytest.mark.parametrize(
+    ("ours", "listen", "changes", "expected"),
+    [
+        ("203.0.113.5", "0.0.0.0", {}, place("203.0.113.5")),
+        ("2001:db8::5", "::", {}, place("2001:db8::5")),
+        ("192.168.1.5", "0.0.0.0", {}, NOWHERE),
+        ("192.168.1.5", "0.0.0.0", {"peers": (("192.168.1.9", 1),)}, place("192.168.1.5")),
+        ("192.168.1.5", "0.0.0.0", {"peers": ()}, place("192.168.1.5")),
+        ("192.168.1.5", "192.168.1.5", {}, place("192.168.1.5")),
+        ("127.0.0.1", "127.0.0.2", {"peers": (("127.0.0.3", 1),)}, place("127.0.0.2")),
+        ("192.168.1.5", "0.0.0.0", {"public": ("203.0.113.9", 9_000)}, place("203.0.113.9", 9_000)),
+    ],
+)
+async def test_the_address_towards_others_is_ours_if_they_can_use_it(
+    ours: str, listen: str, changes: dict[str, object], expected: Place
+) -> None:
+    looked = way(System(node_of(ours)), listen, **changes)
+    assert looked.look(0)
+    assert (looked.me, looked.away) == (expected, False)
+    assert not looked.look(1)
+
+
+async def test_without_a_way_nothing_begins_and_with_one_again_all_does() -> None:
+    system = System(None)
+    looked = way(system)
+    assert not looked.look(0)
+    assert looked.away
+    system.ours = node_of("203.0.113.5")
+    assert looked.look(1)
+    assert (looked.away, looked.me) == (False, place("203.0.113.5"))
+    system.ours = None
+    assert not looked.look(2)
+    assert looked.away
+    system.ours = node_of("203.0.113.6")
+    assert looked.look(3)
+    assert looked.me == place("203.0.113.6")
+
+
+async def test_the_first_of_all_is_not_away() -> None:
+    looked = way(System(None), "127.0.0.2", peers=())
+    assert looked.look(0)
+    assert not looked.away
+
+
+async def test_names_are_looked_up_until_they_are_found() -> None:
+    system = System(HERE, {"gate.example.org": "198.51.100.7"})
+    peers = (("gate.example.org", 1), ("gone.example.org", 2), THERE)
+    looked = way(system, public=("home.example.org", 9_000), peers=peers)
+    assert looked.look(0)
+    assert (looked.me, looked.first) == (NOWHERE, [peer_of(*THERE)])
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert looked.look(1)
+    assert looked.first == [peer_of("198.51.100.7", 1), peer_of(*THERE)]
+    assert not looked.look(limits.RESOLVE_US - 1)
+    system.names["home.example.org"] = "203.0.113.9"
+    assert not looked.look(limits.RESOLVE_US)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert looked.look(limits.RESOLVE_US)
+    assert looked.me == place("203.0.113.9", 9_000)
+    await looked.close()
