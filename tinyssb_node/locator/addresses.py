@@ -109,7 +109,8 @@ def parse_hostport(text: str) -> tuple[str, int]:
     bracketed = host.startswith("[") and host.endswith("]")
     if bracketed:
         host = host[1:-1]
-    if not colon or not host or (":" in host) != bracketed or not (digits.isascii() and digits.isdigit()):
+    is_host = host and (":" in host) == bracketed and not set(host) & set("[]")
+    if not colon or not is_host or not (digits.isascii() and digits.isdigit()):
         raise ValueError(f"{text!r} is no host and port: write 192.0.2.1:4242 or [2001:db8::1]:4242")
     port = int(digits)
     if not 0 < port < 65_536:

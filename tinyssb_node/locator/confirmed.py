@@ -40,8 +40,7 @@ class Confirmed:
         return len(self._positions)
 
     def __contains__(self, peer: Peer) -> bool:
-        at = self._positions.get(peer.node)
-        return at is not None and self._sets[at][peer.node].peer == peer
+        return self.get(peer) is not None
 
     def peers(self, at: int | None) -> list[ConfirmedPeer]:
         """The set of one position; none for None."""
@@ -62,6 +61,17 @@ class Confirmed:
         self._positions[place.node] = at
         while len(peers) > self._limit:
             self._remove(at, pick(self._chance, list(peers)))
+
+    def get(self, peer: Peer) -> ConfirmedPeer | None:
+        """It, if it is here with just these addresses."""
+        at = self._positions.get(peer.node)
+        one = None if at is None else self._sets[at][peer.node]
+        return one if one is not None and one.peer == peer else None
+
+    def remove(self, peer: Peer) -> None:
+        """It did not answer."""
+        if peer in self:
+            self._remove(self._positions[peer.node], peer.node)
 
     def expire(self, before_us: int) -> None:
         """Remove all that were added before."""
@@ -113,18 +123,19 @@ def weighed(
         return None
     if hint is Hint.UNIFORM:
         return pick(chance, peers)
-    weights = [_weight(one, towards, hint) for one in peers]
+    alike = [1 if towards is None else _common(one.label, towards) for one in peers]
+    ours = 0 if towards is None else min(alike) - 1
+    weights = [_weight(one, common - ours, hint) for one, common in zip(peers, alike, strict=True)]
     if hint is Hint.BEST:
         return peers[weights.index(max(weights))]
     return pick_weighed(chance, peers, weights)
 
 
-def _weight(one: ConfirmedPeer, towards: Label | None, hint: Hint) -> float:
-    """How good a choice it is: bits it has in common with the label sought, by time where time matters."""
-    common = 1 if towards is None else 1 + _common(one.label, towards)
+def _weight(one: ConfirmedPeer, more: int, hint: Hint) -> float:
+    """How good a choice it is, with *more* bits in common with the label sought than we have."""
     if hint is Hint.HOPS:
-        return float(common * common)
-    return common / (one.rtt_us + limits.RTT_FLOOR_US)
+        return float(more * more)
+    return more * more / (one.rtt_us + limits.RTT_FLOOR_US)
 
 
 def _common(label: Label, other: Label) -> int:

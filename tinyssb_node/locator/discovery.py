@@ -6,6 +6,7 @@ from typing import Final
 from tinyssb_node.locator import limits
 from tinyssb_node.locator.addresses import Peer
 from tinyssb_node.locator.chance import quasi
+from tinyssb_node.locator.confirmed import ConfirmedPeer
 from tinyssb_node.locator.cookies import Use
 from tinyssb_node.locator.desk import Desk
 from tinyssb_node.locator.labels import label_of_address
@@ -24,6 +25,8 @@ class Discovery:
         self._begun_us = now_us
         self._young_since_us = now_us
         """When we began to know somebody, or to look for anybody."""
+        self._checks: dict[Peer, int] = {}
+        """Pings that are left, of confirmed peers that are asked whether they are still there."""
         desk.timers.set(PING, now_us)
         desk.timers.set(HISTORIC, now_us + quasi(desk.chance, desk.settings.historic_period_us))
 
@@ -36,8 +39,31 @@ class Discovery:
         peer = desk.historic.pick() if desk.unconfirmed.wants_historic() else None
         peer = peer or desk.unconfirmed.take()
         if peer is not None and desk.may_send(peer):
-            cookie = desk.cookies.make(Use.PONG, desk.peer_bytes(peer), now_us)
-            desk.send(peer, Ping(desk.me.peer, cookie))
+            self._ping(peer, now_us)
+
+    def _ping(self, peer: Peer, now_us: int) -> None:
+        desk = self._desk
+        cookie = desk.cookies.make(Use.PONG, desk.peer_bytes(peer), now_us)
+        desk.send(peer, Ping(desk.me.peer, cookie))
+
+    def check(self, one: ConfirmedPeer, now_us: int) -> None:
+        """It was just sent a message that nobody acknowledges: ask it whether it is there, unless it said so lately."""
+        if now_us - one.added_us >= limits.CHECK_AFTER_US and one.peer not in self._checks:
+            self._checks[one.peer] = limits.CHECK_PINGS
+            self.check_on(one.peer, now_us)
+
+    def check_on(self, peer: Peer, now_us: int) -> None:
+        """Ping it again, or give it up."""
+        desk = self._desk
+        one, left = desk.confirmed.get(peer), self._checks.pop(peer)
+        if one is None or now_us - one.added_us < limits.CHECK_AFTER_US:
+            return
+        if left == 0:
+            desk.confirmed.remove(peer)
+            return
+        self._checks[peer] = left - 1
+        self._ping(peer, now_us)
+        desk.timers.set(peer, now_us + limits.CHECK_GAP_US)
 
     def _period_us(self, now_us: int) -> float:
         desk = self._desk

@@ -75,6 +75,12 @@ PING_LONELY_US: Final = 60_000_000
 """Longest time between pings of who has no confirmed peer: 2 kB an hour, and a minute until it is there again."""
 CONFIRMED_AGE_US: Final = 5_400_000_000
 """Age limit of confirmed peers, times sqrt(n): three ping periods, with those who pinged us six peers a set."""
+CHECK_AFTER_US: Final = 900_000_000
+"""Who was confirmed longer ago is pinged when a query or report is sent to it. In an idle network nobody is."""
+CHECK_PINGS: Final = 3
+"""Pings without answer after which a confirmed peer is given up: with 5 % loss, 1 in 1,000 for nothing."""
+CHECK_GAP_US: Final = 1_000_000
+"""Between them: answers from the other side of the world take a third of it."""
 PONG_PEERS: Final = 2
 """Other peers named in a pong: the text's recommendation."""
 PONG_PEERS_TAKEN: Final = 8
@@ -107,20 +113,21 @@ BUFFER_AGE_US: Final = 60_000_000
 
 # --- lookups -------------------------------------------------------------------------------------------------------
 
-QUERY_PERIOD_US: Final = 2_000_000
+QUERY_PERIOD_US: Final = 1_000_000
 """First time between two queries of a lookup, while no response time is known."""
 QUERY_PERIOD_MIN_US: Final = 250_000
 """Shortest: nothing crosses the world and comes back in less."""
-QUERY_PERIOD_MAX_US: Final = 30_000_000
+QUERY_PERIOD_MAX_US: Final = 10_000_000
 """Longest."""
-QUERY_GROWTH: Final = 1.5
-"""How much longer each time is: ten queries take two minutes at first, and less than a second between them never."""
-QUERY_RESPONSES: Final = 3
+QUERY_GROWTH: Final = 1.15
+"""How much longer each time is."""
+QUERY_RESPONSES: Final = 2
 """The first is so many average response times."""
 QUERY_WAIT_US: Final = 60_000_000
 """Age of a cookie that still validates a report."""
-SEEK_QUERIES_MAX: Final = 10
-"""Queries of one lookup: if each finds with 1 in 2, all fail with 1 in 1,000."""
+SEEK_QUERIES_MAX: Final = 20
+"""Queries of one lookup, in a minute and a half. Each goes another way; where a fifth of all nodes just died, 1 in 4
+arrives and its answer too, and all fail with 1 in 300."""
 SEEKS_MAX: Final = 256
 """Lookups at a time: a gateway does them one after the other."""
 

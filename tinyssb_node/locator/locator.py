@@ -44,7 +44,7 @@ class Locator:
         self._discovery = Discovery(desk, now_us)
         self._resources = Resources()
         self._seeks = Seeks(desk)
-        self._lookups = Lookups(desk, self._resources, self._seeks)
+        self._lookups = Lookups(desk, self._discovery, self._resources, self._seeks)
         self._upkeep = Upkeep(desk, self._resources, self._lookups)
         self._tidied_us = now_us
         self._received: Counter[str] = Counter()
@@ -92,6 +92,8 @@ class Locator:
                 self._upkeep.flush(key)
             elif isinstance(key, bytes):
                 self._upkeep.advertise(Label(key), now_us)
+            elif isinstance(key, Peer):
+                self._discovery.check_on(key, now_us)
             elif isinstance(key, tuple):
                 self._ask(key[1], now_us)
         return self._effects()

@@ -8,6 +8,7 @@ from tinyssb_node.locator.addresses import Peer
 from tinyssb_node.locator.confirmed import ConfirmedPeer, weighed
 from tinyssb_node.locator.cookies import Use
 from tinyssb_node.locator.desk import Desk
+from tinyssb_node.locator.discovery import Discovery
 from tinyssb_node.locator.effects import Newer
 from tinyssb_node.locator.labels import Label, position
 from tinyssb_node.locator.packets import Hint, Query, Report, passed_on, serialize_location
@@ -32,8 +33,9 @@ class Relayed:
 class Lookups:
     """Answers queries, passes them on, and passes reports on."""
 
-    def __init__(self, desk: Desk, resources: Resources, seeks: Seeks) -> None:
+    def __init__(self, desk: Desk, discovery: Discovery, resources: Resources, seeks: Seeks) -> None:
         self._desk = desk
+        self._discovery = discovery
         self._resources = resources
         self._seeks = seeks
         self.relays: Ageing[bytes, Relayed] = Ageing(most=limits.RELAYS_MAX, age_us=limits.QUERY_WAIT_US)
@@ -59,13 +61,14 @@ class Lookups:
         if peer is not None:
             requestor = desk.me.peer if direct else Peer(b"", desk.me.message)
             desk.send(peer.peer, Query(requestor, label, cookie, hint))
+            self._discovery.check(peer, now_us)
 
     def _first_hop(self, label: Label, hint: Hint) -> ConfirmedPeer | None:
         desk = self._desk
         if hint is Hint.BEST:
             closer = desk.confirmed.peers(position(desk.label, label))
             return weighed(desk.chance, closer, label, hint)
-        return weighed(desk.chance, desk.confirmed.peers(desk.confirmed.choose_set()), label, hint)
+        return desk.confirmed.choose_relay(hint)
 
     def query_came(self, query: Query, source: Peer, size: int, now_us: int) -> None:
         """Answer it if we know, or nobody is closer; pass it on unless we know enough."""
@@ -90,11 +93,12 @@ class Lookups:
             if requestor == desk.me.peer:
                 self._arrived(report, now_us)
             else:
-                self._report(requestor, report, desk.budget(requestor, size, now_us), query.hint)
+                self._report(requestor, report, desk.budget(requestor, size, now_us), query.hint, now_us)
         if closer and desk.map.count(label, _counts) < desk.settings.enough:
             chosen = weighed(desk.chance, closer, label, query.hint)
             assert chosen is not None
             desk.send(chosen.peer, query)
+            self._discovery.check(chosen, now_us)
 
     def _for_another(self, query: Query, source: Peer, size: int, now_us: int) -> Query:
         """The query of somebody who cannot be reached, as one of ours; answers go to where it came from."""
@@ -114,10 +118,10 @@ class Lookups:
         if to == self._desk.me.peer:
             self._arrived(report, now_us)
             return left
-        spent = self._report(to, report, left, Hint.UNIFORM)
+        spent = self._report(to, report, left, Hint.UNIFORM, now_us)
         return None if left is None else left - spent
 
-    def _report(self, to: Peer, report: Report, budget: int | None, hint: Hint) -> int:
+    def _report(self, to: Peer, report: Report, budget: int | None, hint: Hint, now_us: int) -> int:
         """Send it by way of any peer, in as many parts as it takes. Returns bytes that arrive at *to*."""
         desk = self._desk
         relay = desk.confirmed.choose_relay(hint)
@@ -130,6 +134,7 @@ class Lookups:
             way = Report(to, part.cookie, part.label, part.locations, part.exact)
             if desk.send(relay.peer, way):
                 spent += size
+        self._discovery.check(relay, now_us)
         return spent
 
     def _parts(self, report: Report, budget: int | None) -> list[Report]:
