@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 import time
@@ -41,9 +42,8 @@ def import_file(arguments: argparse.Namespace, pzp: Pzp) -> int:
 
 def verify_file(arguments: argparse.Namespace) -> int:
     """Check a file in a database that is thrown away."""
-    # A folder and not memory: files may be larger than that.
     with (
-        tempfile.TemporaryDirectory(prefix="tinyssb-pzp-") as folder,
+        tempfile.TemporaryDirectory(prefix="tinyssb-pzp-", dir=_roomy_folder()) as folder,
         closing(Database(SqliteRows.open(Path(folder) / PZP_FILE))) as database,
         _opened(arguments.file) as file,
     ):
@@ -55,6 +55,12 @@ def verify_file(arguments: argparse.Namespace) -> int:
         told = "all is well." if not counts.bad else f"{good:,} are right.{_wrong(counts)}"
         print(f"Checked {_messages(counts.lines)}: {told}")
     return Exit.DATA if counts.bad else Exit.OK
+
+
+def _roomy_folder() -> str | None:
+    """Where there is room for as much as a large file has: many systems have /tmp in memory. None: wherever is usual."""
+    place = "/var/tmp"  # noqa: S108 - what is made there has a name that nobody knows before
+    return place if "TMPDIR" not in os.environ and os.access(place, os.W_OK) else None
 
 
 def _messages(count: int) -> str:
