@@ -58,7 +58,7 @@ def verify_file(arguments: argparse.Namespace) -> int:
 
 
 def _roomy_folder() -> str | None:
-    """Where there is room for as much as a large file has: many systems have /tmp in memory. None: wherever is usual."""
+    """Where there is room for as much as a large file has: many systems have /tmp in memory. None: as usual."""
     place = "/var/tmp"  # noqa: S108 - what is made there has a name that nobody knows before
     return place if "TMPDIR" not in os.environ and os.access(place, os.W_OK) else None
 
