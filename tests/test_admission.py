@@ -1,13 +1,13 @@
 """Which ids that peers name come into the set."""
 
-from tests.nodes import FACE, OTHER, feed_of, key_of
+from tests.nodes import FACE, OTHER, feed_of, key_of, radio_profile
 from tinyssb_node import limits
 from tinyssb_node.admission import NOT_ADMITTED, TOO_MANY, Admission, Admit
 from tinyssb_node.certainty import Certainty
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Novelty, serialize_novelty
 from tinyssb_node.feeds.children import ChildMade, EntryType, serialize_child_made
-from tinyssb_node.ids import FeedId
+from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.node import Node
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.scheduling.link import WIRED, stream_profile
@@ -37,9 +37,9 @@ def a_node(store: MemoryStore, admission: Admission) -> Node:
     return node
 
 
-def name(node: Node, feed: FeedId, now_us: int = 1) -> bool:
+def name(node: Node, feed: FeedId, now_us: int = 1, face: FaceName = FACE) -> bool:
     """A peer names *feed*. True if it is in the set then."""
-    node.receive(serialize_novelty(Network().goset_dmx, Novelty(feed)), FACE, WIRED, now_us)
+    node.receive(serialize_novelty(Network().goset_dmx, Novelty(feed)), face, WIRED, now_us)
     return feed in {record.feed for record in node.feeds()}
 
 
@@ -106,6 +106,22 @@ def test_known_are_contacts_and_children_that_are_announced() -> None:
     again = a_node(store, Admission(Admit.KNOWN))
     assert name(again, feed_of(3)), "announced before a start"
     assert not name(again, feed_of(4))
+
+
+def test_what_a_radio_would_have_to_carry_comes_in_by_radio_or_by_a_policy_of_its_own() -> None:
+    for across, let_in in ((Admit.OPEN, [1, 2]), (Admit.KNOWN, [1]), (Admit.INVITE, [])):
+        node = a_node(MemoryStore(), Admission(across=across, known=[feed_of(1)]))
+        radio = FaceName("radio")
+        assert name(node, feed_of(9)), "as long as there is no radio"
+        node.face_up(radio, radio_profile(), "radio:", 2)
+        found = [number for number in (1, 2) if name(node, feed_of(number), 3)]
+        assert found == let_in
+        assert name(node, feed_of(2), 4, radio)
+        assert name(node, feed_of(2), 4), "it is in the set"
+        node.follow(feed_of(1), 5)
+        assert name(node, feed_of(1), 6)
+        node.face_down(radio, "unplugged", 7)
+        assert name(node, feed_of(3), 8)
 
 
 def test_a_refusal_says_why() -> None:

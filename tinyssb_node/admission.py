@@ -62,11 +62,14 @@ class Admission:
         self,
         policy: Admit = Admit.OPEN,
         *,
+        across: Admit = Admit.OPEN,
         known: Collection[FeedId] = (),
         per_hour: int = set_limits.SET_IDS_PER_HOUR,
     ) -> None:
-        """*known* are let in by ``Admit.KNOWN``. *per_hour* ids come in by each face, once there are many."""
+        """*across* is for ids that are named on a face that is no radio, while one is up; *policy* holds for those
+        too. *known* are let in by ``Admit.KNOWN``. *per_hour* ids come in by each face, once there are many."""
         self._policy = policy
+        self._across = across
         self._known = frozenset(known)
         self._per_hour = per_hour
         self._store: Store | None = None
@@ -78,7 +81,7 @@ class Admission:
     def begin(self, store: Store) -> None:
         """Read in *store* who is named as a child, where that matters. Every entry is looked at, once."""
         self._store = store
-        if self._policy is not Admit.KNOWN:
+        if Admit.KNOWN not in {self._policy, self._across}:
             return
         after = 0
         while page := store.after(after, limits.CONTROL_PAGE):
@@ -89,7 +92,7 @@ class Admission:
 
     def appended(self, events: Sequence[Event]) -> None:
         """Entries were appended, and may name children."""
-        if self._policy is not Admit.KNOWN:
+        if Admit.KNOWN not in {self._policy, self._across}:
             return
         assert self._store is not None
         for event in events:
@@ -104,11 +107,20 @@ class Admission:
         self._asked.pop(face, None)
 
     def refusal(
-        self, feed: FeedId, face: FaceName, places: int, now_us: int, *, asked: bool = False
+        self,
+        feed: FeedId,
+        face: FaceName,
+        places: int,
+        now_us: int,
+        *,
+        asked: bool = False,
+        across: bool = False,
     ) -> str | None:
         """The rule by which *feed*, which *face* names while *places* of the set are taken, is refused; None: it is let
-        in, and counted. *asked*: we asked for it, since a neighbour's set has it."""
-        if self._policy is not Admit.OPEN and not self._knows(feed):
+        in, and counted. *asked*: we asked for it, since a neighbour's set has it. *across*: the face is no radio, and
+        one is up, which is to carry what comes in."""
+        policies = {self._policy, self._across} if across else {self._policy}
+        if not all(self._lets_in(feed, policy) for policy in policies):
             return NOT_ADMITTED
         if places >= limits.SET_MAX - set_limits.SET_RESERVE:
             return TOO_MANY
@@ -133,8 +145,9 @@ class Admission:
     def _bucket(self, most: int, now_us: int, times: int = 1) -> _Bucket:
         return _Bucket(most, self._per_hour * times, now_us)
 
-    def _knows(self, feed: FeedId) -> bool:
-        return self._policy is Admit.KNOWN and (feed in self._known or feed in self._children)
+    def _lets_in(self, feed: FeedId, policy: Admit) -> bool:
+        known = policy is Admit.KNOWN and (feed in self._known or feed in self._children)
+        return policy is Admit.OPEN or known
 
     def _read(self, packet: bytes) -> None:
         entry = parse_entry(packet)

@@ -86,7 +86,10 @@ class News:
         if self._admission is None or feed in replica.retired or replica.goset.full or replica.read_only:
             return None
         asked = self._sets.awaits(line, feed)
-        return self._admission.refusal(feed, line.name, len(replica.goset), now_us, asked=asked)
+        across = not line.on_air and any(other.on_air for other in self._lines.values())
+        return self._admission.refusal(
+            feed, line.name, len(replica.goset), now_us, asked=asked, across=across
+        )
 
     def follow(self, feed: FeedId, now_us: int, effects: list[Effect]) -> None:
         """Take *feed* into the set, if it is not there, and want it. Raises SetFullError, NodeReadOnlyError."""

@@ -71,6 +71,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         [set]
         admit = "known"
         ids_per_hour = 99
+        admit_across = "invite"
+        shelf_mib = 5
         [web]
         enabled = true
         listen = "[::]:80"
@@ -100,6 +102,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "control_group": "village",
         "set_admit": Admit.KNOWN,
         "set_ids_per_hour": 99,
+        "set_admit_across": Admit.INVITE,
+        "set_shelf_bytes": 5 * 2**20,
         "web_enabled": True,
         "web_listen": ("::", 80),
         "web_token_file": Path("/etc/token"),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from tinyssb_node.daemon.rows import (
         AirtimeRow,
+        BroughtRow,
         EntryRow,
         FaceRow,
         FeedRow,
@@ -284,6 +285,12 @@ class Client:
         """Follow *feed* (64 digits) and offer up to 512 of its packets, entries in order, each before its chunks."""
         offered = [packet.hex() for packet in packets]
         return cast("ImportedRow", self._ask("import", feed=feed, packets=offered, **self._scope))
+
+    def bring(self, feed: str, packets: Iterable[bytes]) -> BroughtRow:
+        """Hand over up to 512 packets of *feed* (64 digits) from another island, entries in order, each before its
+        chunks: into the set's feed, or onto the shelf."""
+        brought = [packet.hex() for packet in packets]
+        return cast("BroughtRow", self._ask("bring", feed=feed, packets=brought, **self._scope))
 
     def _ask(self, command: str, **arguments: object) -> object:
         listing: Listing[object] = Listing(self._stream(command, **arguments))

@@ -103,6 +103,10 @@ class Config:
     """Whose feed ids come into the sets when peers name them."""
     set_ids_per_hour: int
     """How many of them each face may bring an hour, once there are more than a few."""
+    set_admit_across: Admit
+    """Whose feed ids come into the sets when faces other than radios name them, while a radio is up."""
+    set_shelf_bytes: int
+    """Bytes of disk that feeds in no set may take, for each network; 0: none are kept."""
 
     def find_network(self, name: str) -> tuple[NetworkName, Network]:
         """The network called *name*. Raises UnknownNetworkError."""
@@ -153,6 +157,8 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         gateway=_gateway(reader, networks),
         set_admit=reader.choice("set.admit", Admit.OPEN),
         set_ids_per_hour=reader.number("set.ids_per_hour", set_limits.SET_IDS_PER_HOUR, 1, 100_000),
+        set_admit_across=reader.choice("set.admit_across", Admit.OPEN),
+        set_shelf_bytes=reader.number("set.shelf_mib", 256, 0, 1_048_576) * _MIB,
     )
     reader.finish()
     return config

@@ -23,6 +23,7 @@ from tinyssb_node.daemon.protocol import Request
 from tinyssb_node.daemon.rekey import rekey
 from tinyssb_node.daemon.rows import (
     AirtimeRow,
+    BroughtRow,
     CountRow,
     EndpointRow,
     EntryRow,
@@ -109,6 +110,7 @@ class Desk:
             "airtime": self._airtime,
             "receipts": self._receipts,
             "import": self._import,
+            "bring": self._bring,
             **{command: functools.partial(self._ask_groups, command) for command in GROUP_COMMANDS},
         }
         """Every command of the protocol."""
@@ -366,6 +368,21 @@ class Desk:
         feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
         arguments.end()
         return self._runtime.do(lambda node, now_us: import_packets(node, feed, packets, now_us), place.name)
+
+    async def _bring(self, arguments: Arguments, _client: Client) -> BroughtRow:
+        place = self._place(arguments)
+        feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
+        arguments.end()
+        brought = self._runtime.do(lambda node, now_us: node.bring(feed, packets, now_us), place.name)
+        refused = brought.refused
+        return {
+            "shelved": brought.shelved,
+            "entries": brought.entries,
+            "chunks": brought.chunks,
+            "held": brought.held,
+            "refused": None if refused is None else {"packet": refused[0], "reason": refused[1]},
+            "dropped": [gone.hex() for gone in brought.dropped],
+        }
 
     async def _ask_groups(self, command: str, arguments: Arguments, client: Client) -> object:
         """What is asked about private groups: a node without any does without the program for them."""

@@ -44,6 +44,11 @@ class Home:
         return self.root / "store.sqlite"
 
     @property
+    def shelf(self) -> Path:
+        """Feeds that are held and are in no set, of the default network."""
+        return self.root / "shelf" / "store.sqlite"
+
+    @property
     def events(self) -> Path:
         """Folder of event logs, of the default network."""
         return self.root / "events"

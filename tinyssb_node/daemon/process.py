@@ -33,6 +33,7 @@ from tinyssb_node.daemon.problems import Exit, HomeRefusedError
 from tinyssb_node.daemon.rekey import spoken
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name, unlock_identity
+from tinyssb_node.daemon.shelves import ShelfFile
 from tinyssb_node.daemon.tipkeeper import TipKeeper
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
@@ -152,7 +153,7 @@ class Daemon:
                 keeper.tick(runtime.networks, now_us)
 
             runtime = Runtime(
-                make_networks=self._networks_maker(places, keeper),
+                make_networks=self._networks_maker(stack, places, keeper),
                 places=places,
                 clock=self._clock,
                 logger=self._logger,
@@ -222,8 +223,11 @@ class Daemon:
         self._stop_reason = signal.Signals(number).name
         stop.set()
 
-    def _networks_maker(self, places: Sequence[Place], keeper: TipKeeper) -> Callable[[bool], Networks]:
+    def _networks_maker(
+        self, stack: ExitStack, places: Sequence[Place], keeper: TipKeeper
+    ) -> Callable[[bool], Networks]:
         entropy, boot = random.SystemRandom(), find_boot(self._clock)
+        shelves = {place.name: self._shelf(stack, place) for place in places}
 
         def make_networks(read_only: bool) -> Networks:
             # Networks share what acknowledgements may take of the air.
@@ -246,6 +250,7 @@ class Daemon:
                         certainty=keeper.certainty(place.name),
                         groups=self._groups,
                         admission=self._admission(),
+                        shelf=shelves[place.name].open,
                     )
                     for place in places
                 },
@@ -256,10 +261,15 @@ class Daemon:
 
     def _admission(self) -> Admission:
         """A door to a set, as config.toml wants it. Raises ContactsError."""
-        admit = self._config.set_admit
-        contacts = read_contacts(self._home.root) if admit is Admit.KNOWN else {}
+        admit, across = self._config.set_admit, self._config.set_admit_across
+        contacts = read_contacts(self._home.root) if Admit.KNOWN in {admit, across} else {}
         known = [feed for feed, contact in contacts.items() if not contact.blocked]
-        return Admission(admit, known=known, per_hour=self._config.set_ids_per_hour)
+        return Admission(admit, across=across, known=known, per_hour=self._config.set_ids_per_hour)
+
+    def _shelf(self, stack: ExitStack, place: Place) -> ShelfFile:
+        path, budget = self._home.of(place.name).shelf, self._config.set_shelf_bytes
+        shelf = ShelfFile(path, place.network, budget_bytes=budget, logger=self._logger)
+        return stack.enter_context(closing(shelf))
 
     def _open_place(self, stack: ExitStack, name: NetworkName, network: Network) -> Place:
         """Open what is kept of a network, made if there is nothing. Raises LocalError."""

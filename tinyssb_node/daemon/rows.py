@@ -208,6 +208,17 @@ class ImportedRow(TypedDict):
     refused: RefusedRow | None
 
 
+class BroughtRow(TypedDict):
+    """Answer of `bring`."""
+
+    shelved: bool
+    entries: int
+    chunks: int
+    held: int
+    refused: RefusedRow | None
+    dropped: list[str]
+
+
 class CountRow(TypedDict):
     """Result of listings."""
 

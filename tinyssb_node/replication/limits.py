@@ -74,6 +74,8 @@ SET_KEY_SIZE: Final = 16
 
 # --- The shelf (tinyssb_node.shelf, decision 0048) -------------------------------------------------------------------
 
+SHELF_PACKET_BYTES: Final = 240
+"""Bytes of disk that an entry or chunk takes there: measured 212, with all indexes; and what SQLite leaves free."""
 SHELF_SHARE: Final = 4
 """One feed of the shelf takes no more than the budget by this: nobody's feed drives out all others."""
 SHELF_PIECE: Final = 64
