@@ -240,7 +240,7 @@ class SetChanged:
     face: FaceName | None
     """Which face told us, None for a user of this node, and where one has left."""
     left: bool | None = None
-    """True if it has left the set: it has ended, and is kept."""
+    """True if it has left the set, and what was held of it is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

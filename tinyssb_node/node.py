@@ -7,7 +7,7 @@ very same class.
 Whatever a stranger sends has an outcome. An exception out of ``receive`` is a bug of ours.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
@@ -393,6 +393,14 @@ class Node:
         self._replica.set_wanted(feed, wanted=False)
         effects: list[Effect] = []
         self._ask_anew(now_us, effects)
+        return effects
+
+    def block(self, shorts: Collection[bytes], now_us: int) -> list[Effect]:
+        """Take nothing more of feeds whose ids begin with one of *shorts* (``content.blocklist``), but for ours, and of
+        all others again. What is held stays."""
+        effects: list[Effect] = []
+        if self._replica.set_blocked(shorts):
+            self._ask_anew(now_us, effects)
         return effects
 
     def _ask_anew(self, now_us: int, effects: list[Effect]) -> None:

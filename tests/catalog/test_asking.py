@@ -20,11 +20,12 @@ from tests.catalog.mesh import (
     texts,
 )
 from tinyssb_node.catalog import limits
-from tinyssb_node.catalog.contacts import set_blocked, set_petname
+from tinyssb_node.catalog.contacts import follow_list, set_blocked, set_petname
 from tinyssb_node.catalog.errors import ContactsError
 from tinyssb_node.catalog.questions import Questions
 from tinyssb_node.catalog.rows import PUBLIC, Kind
 from tinyssb_node.content import chat
+from tinyssb_node.content.blocklist import BlockStep, blocked_short, serialize_block_step
 from tinyssb_node.content.board import Operation, create_step, fold
 from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.content.references import message_text
@@ -65,6 +66,32 @@ def test_blocked_people_are_left_out_and_come_back(home, catalog):
     assert (person.alias, person.said, person.blocked) == ("Mallory", None, True)
     set_blocked(home.folder, EVE.feed, blocked=False)
     assert texts(catalog) == PUBLIC_TEXTS
+
+
+def test_lists_of_blocks_hide_whom_they_name_until_our_user_says_otherwise(home, catalog):
+    shorts = tuple(sorted(blocked_short(feed) for feed in (EVE.feed, ANA.feed, FeedId(b"?" * 32))))
+    home.keep([BOB.write(serialize_block_step(BlockStep(shorts)))])
+    catalog.catch_up()
+    assert catalog.blocklist(BOB.feed) == set(shorts)
+    assert catalog.blocklist(EVE.feed) == set()
+    assert texts(catalog) == PUBLIC_TEXTS, "nobody follows it"
+    follow_list(home.folder, BOB.feed, followed=True)
+    assert texts(catalog) == PUBLIC_TEXTS[:2], "it does not hide us"
+    assert catalog.search("poison") == []
+    people = {row.feed: (row.blocked, row.blocked_by, row.list_followed) for row in catalog.people()}
+    assert people[EVE.feed] == (True, (BOB.feed,), False)
+    assert people[BOB.feed] == (False, (), True)
+    assert people[ANA.feed] == (False, (), False)
+    set_blocked(home.folder, EVE.feed, blocked=False)
+    assert texts(catalog) == PUBLIC_TEXTS, "our user's word goes before"
+    set_blocked(home.folder, EVE.feed, blocked=True)
+    person = catalog.person(EVE.feed)
+    assert person is not None
+    assert (person.blocked, person.blocked_by) == (True, ()), "and it is our user's"
+    assert catalog.search("added") == [], "a list is nothing that people said"
+    home.keep([BOB.write(serialize_block_step(BlockStep((), shorts)))])
+    catalog.catch_up()
+    assert catalog.blocklist(BOB.feed) == set()
 
 
 def test_a_broken_file_of_contacts_is_said_and_hides_nobody_by_chance(home, catalog):

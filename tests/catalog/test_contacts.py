@@ -17,6 +17,7 @@ from tinyssb_node.catalog.contacts import (
     CONTACTS_FILE,
     NOBODY,
     Contact,
+    follow_list,
     parse_contacts,
     read_contacts,
     serialize_contacts,
@@ -24,6 +25,7 @@ from tinyssb_node.catalog.contacts import (
     set_petname,
 )
 from tinyssb_node.catalog.errors import ContactsError
+from tinyssb_node.content.limits import BLOCKLISTS_MAX
 from tinyssb_node.ids import FeedId
 
 feeds = st.binary(min_size=32, max_size=32).map(FeedId)
@@ -66,6 +68,7 @@ def test_any_bytes_are_contacts_or_refused(raw):
         [],
         {"feed": "00" * 32, "name": 1},
         {"feed": "00" * 32, "blocked": "yes"},
+        {"feed": "00" * 32, "list": 1},
     ],
 )
 def test_a_person_of_another_shape_is_refused(person):
@@ -89,14 +92,29 @@ def test_names_and_blocks_are_kept_apart_and_taken_back(tmp_path):
     assert read_contacts(tmp_path) == {BOB: Contact("Bob \U0001f33f", True), EVE: Contact(None, True)}
     set_petname(tmp_path, BOB, None)
     set_blocked(tmp_path, EVE, blocked=False)
-    assert read_contacts(tmp_path) == {BOB: Contact(None, True)}
+    assert read_contacts(tmp_path) == {BOB: Contact(None, True), EVE: Contact(None, False)}, (
+        "decided otherwise"
+    )
     assert stat.S_IMODE((tmp_path / CONTACTS_FILE).stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == [CONTACTS_FILE]
 
 
 def test_no_change_writes_nothing(tmp_path):
-    set_blocked(tmp_path, EVE, blocked=False)
+    follow_list(tmp_path, EVE, followed=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_so_many_lists_are_followed_and_no_more(tmp_path):
+    feeds = [FeedId(bytes((number,)) * 32) for number in range(1, BLOCKLISTS_MAX + 2)]
+    for feed in feeds[:-1]:
+        follow_list(tmp_path, feed, followed=True)
+    with pytest.raises(ContactsError, match="16 lists"):
+        follow_list(tmp_path, feeds[-1], followed=True)
+    assert {feed for feed, contact in read_contacts(tmp_path).items() if contact.list_followed} == set(
+        feeds[:-1]
+    )
+    follow_list(tmp_path, feeds[0], followed=False)
+    follow_list(tmp_path, feeds[-1], followed=True)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 65])

@@ -176,7 +176,7 @@ class Asking:
             sql = f"{_SELECT} JOIN {found} AS found ON found.rowid = messages.number WHERE 1 {where} ORDER BY badness, "
             values: list[_Value] = [match, *signs, limit]
         else:
-            silent = f"kind NOT IN ('{Kind.OPAQUE}', '{Kind.ACKNOWLEDGEMENT}')"
+            silent = f"kind NOT IN ('{Kind.OPAQUE}', '{Kind.ACKNOWLEDGEMENT}', '{Kind.BLK}')"
             sql, values = f"{_SELECT} WHERE {silent} {where} ORDER BY ", [*signs, limit]
         with self._reading():
             return self._select(f"{sql} messages.number DESC LIMIT ?", values)
@@ -192,6 +192,14 @@ class Asking:
         """One of them."""
         with self._reading():
             return self._people.one(self._connection, feed)
+
+    @_question
+    def blocklist(self, feed: FeedId) -> frozenset[bytes]:
+        """Whom the author of *feed* blocks, as he published it: the first 12 bytes of each feed id."""
+        from tinyssb_node.catalog.people import blocklist  # noqa: PLC0415 - most questions do without
+
+        with self._reading():
+            return blocklist(self._connection, feed)
 
     @_question
     def boards(self) -> Sequence[BoardRow]:
@@ -246,7 +254,7 @@ class Asking:
 
     def _shown(self, column: str) -> str:
         """A condition that leaves out blocked people."""
-        blocked = self._people.blocked()
+        blocked = self._people.blocked(self._connection)
         if not blocked:
             return ""
         literals = ", ".join(f"x'{feed.hex()}'" for feed in blocked)

@@ -23,7 +23,7 @@ Progress = Callable[[int, int], None]
 _KEEP: Final = """
 INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_SILENT: Final = frozenset({Kind.OPAQUE, Kind.ACKNOWLEDGEMENT})
+_SILENT: Final = frozenset({Kind.OPAQUE, Kind.ACKNOWLEDGEMENT, Kind.BLK})
 """Kinds in which there is nothing to search."""
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.errors import ContactsError
+from tinyssb_node.content.limits import BLOCKLISTS_MAX
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.durable import sync_folder
 
@@ -31,8 +32,11 @@ class Contact:
 
     name: str | None = None
     """What our user calls this person."""
-    blocked: bool = False
-    """Not to be shown."""
+    blocked: bool | None = None
+    """True: not to be shown, nor asked for; False: in any case to be, whatever lists of others say; None: our user did
+    not decide."""
+    list_followed: bool = False
+    """Whom this person's list of blocks names is blocked here, too."""
 
 
 NOBODY: Final = Contact()
@@ -59,18 +63,23 @@ def _read_file(value: object, path: Path) -> dict[FeedId, Contact]:
 
 
 def _read_contact(person: Mapping[str, object]) -> Contact:
-    name, blocked = person.get("name"), person.get("blocked", False)
-    if not isinstance(name, str | None) or not isinstance(blocked, bool):
-        raise TypeError("a name is text, and blocked is true or false")
-    return Contact(name, blocked)
+    name, blocked, followed = person.get("name"), person.get("blocked"), person.get("list", False)
+    if (
+        not isinstance(name, str | None)
+        or not isinstance(blocked, bool | None)
+        or not isinstance(followed, bool)
+    ):
+        raise TypeError("a name is text, blocked and list are true or false")
+    return Contact(name, blocked, followed)
 
 
 def serialize_contacts(contacts: Mapping[FeedId, Contact]) -> bytes:
-    """The file's bytes; whoever has neither name nor block is left out."""
+    """The file's bytes; of whom our user thinks nothing is left out."""
     people = [
         {"feed": feed.hex()}
         | ({} if contact.name is None else {"name": contact.name})
-        | ({"blocked": True} if contact.blocked else {})
+        | ({} if contact.blocked is None else {"blocked": contact.blocked})
+        | ({"list": True} if contact.list_followed else {})
         for feed, contact in sorted(contacts.items())
         if contact != NOBODY
     ]
@@ -108,6 +117,15 @@ def set_blocked(home: Path, feed: FeedId, *, blocked: bool) -> None:
     """Show *feed*'s messages no longer, or again. Durable on return. Raises ContactsError."""
     with _changing(home) as contacts:
         contacts[feed] = replace(contacts.get(feed, NOBODY), blocked=blocked)
+
+
+def follow_list(home: Path, feed: FeedId, *, followed: bool) -> None:
+    """Block whom *feed*'s list of blocks names, or no longer. Durable on return. Raises ContactsError."""
+    with _changing(home) as contacts:
+        contacts[feed] = replace(contacts.get(feed, NOBODY), list_followed=followed)
+        if followed and sum(contact.list_followed for contact in contacts.values()) > BLOCKLISTS_MAX:
+            reason = f"{BLOCKLISTS_MAX} lists of blocks are followed, the most there can be"
+            raise ContactsError(home / CONTACTS_FILE, reason, "Unfollow one of them first.")
 
 
 @contextmanager

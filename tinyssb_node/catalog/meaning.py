@@ -8,6 +8,7 @@ from tinyssb_node.catalog.rows import Kind
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import ACK_TYPE, parse_acks
+from tinyssb_node.content.blocklist import parse_block_step
 from tinyssb_node.content.description import describe, describe_value
 from tinyssb_node.content.files import parse_file
 from tinyssb_node.content.note import parse_note
@@ -62,7 +63,7 @@ class Meaning:
     alias: str | None = None
     """What its author calls itself from here on; empty: no longer anything."""
     step: bytes | None = None
-    """Its content, if it is an operation on a board."""
+    """Its content, if it is an operation on a board or a change of a list of blocks."""
 
 
 def meaning_of(type_: int, content: bytes, id_: MessageId, author: FeedId, key: SealKey | None) -> Meaning:
@@ -71,7 +72,12 @@ def meaning_of(type_: int, content: bytes, id_: MessageId, author: FeedId, key: 
         return _acknowledgement(content)
     message = chat.parse(content)
     if isinstance(message, chat.Opaque):
-        return _file(content) or _note(content, id_) or _of(message, content, id_, author, None)
+        return (
+            _file(content)
+            or _note(content, id_)
+            or _blocks(content)
+            or _of(message, content, id_, author, None)
+        )
     if isinstance(message, chat.Sealed) and key is not None:
         inner = unsealed_message(message, key)
         if inner is not None:
@@ -140,6 +146,16 @@ def _note(content: bytes, id_: MessageId) -> Meaning | None:
     return Meaning(
         kind=Kind.NOTE, text=text, cut=cut or described[1], space=space, root=root, previous=previous
     )
+
+
+def _blocks(content: bytes) -> Meaning | None:
+    """The meaning of a change of a list of blocks. It is in no conversation."""
+    step = parse_block_step(content)
+    if step is None:
+        return None
+    about: bipf.Value = {"added": [*step.added], "removed": [*step.removed]}
+    text, cut = describe_value(about, limits.CATALOG_TEXT_MAX)
+    return Meaning(kind=Kind.BLK, text=text, cut=cut, step=content)
 
 
 def _acknowledgement(content: bytes) -> Meaning:

@@ -7,6 +7,7 @@ from typing import Final
 
 from tinyssb_node.catalog.contacts import CONTACTS_FILE, NOBODY, Contact, read_contacts
 from tinyssb_node.catalog.rows import Kind, PersonRow
+from tinyssb_node.content.blocklist import blocked_short, fold_blocks, parse_block_step
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.glance import Glance, Glimpse
 
@@ -15,6 +16,10 @@ SELECT people.feed FROM people JOIN messages ON messages.feed = people.number AN
 WHERE NOT own AND kind = ? AND NOT cut AND chunks > 0
 """
 """Feeds that begin with something long that nobody here can read: what somebody says to a private group, probably."""
+
+_BLOCKS: Final = """
+SELECT content FROM messages WHERE feed = (SELECT number FROM people WHERE feed = ?) AND kind = 'BLK' ORDER BY seq
+"""
 
 
 class People:
@@ -39,9 +44,28 @@ class People:
             self._seen = seen
         return self._contacts
 
-    def blocked(self) -> list[FeedId]:
-        """Whose messages are not shown. Raises ContactsError."""
-        return [feed for feed, contact in self.contacts().items() if contact.blocked]
+    def blocked(self, connection: sqlite3.Connection) -> list[FeedId]:
+        """Whose messages are not shown: whom our user blocked, and whom a list names that our user follows, unless our
+        user decided otherwise. Raises ContactsError, sqlite3.Error."""
+        contacts = self.contacts()
+        blocked = [feed for feed, contact in contacts.items() if contact.blocked]
+        if lists := self._lists(connection):
+            known = connection.execute("SELECT feed FROM people WHERE NOT own")
+            feeds = (FeedId(feed) for (feed,) in known)
+            blocked += [feed for feed in feeds if self._blocked_by(lists, feed)]
+        return blocked
+
+    def _lists(self, connection: sqlite3.Connection) -> dict[FeedId, frozenset[bytes]]:
+        """The lists of blocks that our user follows."""
+        followed = (feed for feed, contact in self.contacts().items() if contact.list_followed)
+        return {feed: blocklist(connection, feed) for feed in followed}
+
+    def _blocked_by(self, lists: Mapping[FeedId, frozenset[bytes]], feed: FeedId) -> tuple[FeedId, ...]:
+        """By whose of *lists* somebody's *feed* is blocked, about which our user decided nothing."""
+        if self._contacts.get(feed, NOBODY).blocked is not None:
+            return ()
+        short = blocked_short(feed)
+        return tuple(author for author, shorts in lists.items() if short in shorts)
 
     def all(self, connection: sqlite3.Connection) -> Sequence[PersonRow]:
         """Everybody of whom the node knows, sorted by feed; further feeds of people are nobody. Raises ContactsError,
@@ -54,20 +78,38 @@ class People:
         sealed = {FeedId(feed) for (feed,) in connection.execute(_SEALED, (Kind.OPAQUE,))}
         named = {feed for feed, (said, _) in told.items() if said is not None}
         everybody = sorted((kept.keys() - sealed) | named | self.contacts().keys())
-        return [self._row(feed, kept.get(feed), *told.get(feed, (None, None))) for feed in everybody]
+        lists = self._lists(connection)
+        return [self._row(feed, kept.get(feed), lists, *told.get(feed, (None, None))) for feed in everybody]
 
     def one(self, connection: sqlite3.Connection, feed: FeedId) -> PersonRow | None:
         """One of them. Raises as ``all`` does."""
         return next((person for person in self.all(connection) if person.feed == feed), None)
 
-    def _row(self, feed: FeedId, glimpse: Glimpse | None, said: str | None, last_us: int | None) -> PersonRow:
+    def _row(
+        self,
+        feed: FeedId,
+        glimpse: Glimpse | None,
+        lists: Mapping[FeedId, frozenset[bytes]],
+        said: str | None,
+        last_us: int | None,
+    ) -> PersonRow:
         contact = self._contacts.get(feed, NOBODY)
+        own = glimpse is not None and glimpse.own
+        blocked_by = () if own else self._blocked_by(lists, feed)
         return PersonRow(
             feed=feed,
             alias=contact.name if contact.name is not None else said,
             said=said,
-            own=glimpse is not None and glimpse.own,
+            own=own,
             entries=0 if glimpse is None else glimpse.seq,
             last_us=last_us,
-            blocked=contact.blocked,
+            blocked=bool(contact.blocked) or bool(blocked_by),
+            blocked_by=blocked_by,
+            list_followed=contact.list_followed,
         )
+
+
+def blocklist(connection: sqlite3.Connection, feed: FeedId) -> frozenset[bytes]:
+    """The list of blocks that the author of *feed* published, as beginnings of feed ids. Raises sqlite3.Error."""
+    steps = (parse_block_step(content) for (content,) in connection.execute(_BLOCKS, (bytes(feed),)))
+    return fold_blocks(step for step in steps if step is not None)

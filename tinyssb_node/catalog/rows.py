@@ -33,6 +33,8 @@ class Kind(StrEnum):
     """An entry of type 6: which entries of others its author holds."""
     FILE = "file"
     """Bytes that `tinyssb attach` announced, with a name."""
+    BLK = "BLK"
+    """A change of its author's list of blocks."""
     OPAQUE = "opaque"
     """Anything else, and private messages that are not for us."""
 
@@ -107,6 +109,10 @@ class PersonRow:
     """Our wall clock when its last entry came."""
     blocked: bool
     """Not shown, not asked for."""
+    blocked_by: tuple[FeedId, ...] = ()
+    """Whose lists of blocks say so; none, though blocked: our user does."""
+    list_followed: bool = False
+    """Whom this person's list names is blocked here, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from tinyssb_node.catalog.errors import (
     CatalogReadOnlyError,
 )
 
-CATALOG_VERSION: Final = 1
+CATALOG_VERSION: Final = 2
 """The schema written, and the only one read: another one is made anew."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSc", "big")
 """Tells a catalog from other databases (``PRAGMA application_id``)."""
@@ -72,6 +72,7 @@ _TABLES: Final = (
     "CREATE INDEX messages_waiting ON messages (root, number) WHERE placed IS NULL AND space IS NOT NULL",
     "CREATE INDEX messages_tips ON messages (root, placed) WHERE followed = 0 AND placed IS NOT NULL",
     "CREATE INDEX messages_boards ON messages (number) WHERE content IS NOT NULL AND root = id",
+    "CREATE INDEX messages_blocks ON messages (feed, seq) WHERE kind = 'BLK'",
     "CREATE TABLE waits (previous BLOB, number INTEGER, PRIMARY KEY (previous, number)) WITHOUT ROWID",
     """CREATE TABLE circles (
         root BLOB PRIMARY KEY,

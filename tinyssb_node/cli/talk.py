@@ -416,25 +416,26 @@ class Talk:
 
         set_petname(self._home.root, feed, name)
 
-    def block(self, feed: FeedId) -> bool:
-        """Show nothing of *feed* and ask for it no longer, in this node alone. False: the daemon could not be told.
-
-        Raises ContactsError.
-        """
+    def block(self, feed: FeedId) -> None:
+        """Show nothing of *feed*, and ask for it no longer, in this node alone. Its daemon sees that within a second,
+        or when it starts. Raises ContactsError."""
         from tinyssb_node.catalog.contacts import set_blocked
 
         set_blocked(self._home.root, feed, blocked=True)
-        return self._tell(lambda: self.unfollow(feed))
 
-    def unblock(self, feed: FeedId) -> bool:
-        """Undo ``block``. False: the daemon could not be told, so that the feed is not asked for yet.
+    def unblock(self, feed: FeedId) -> None:
+        """Undo ``block``, and let no list of others block *feed*. It is followed, if the daemon runs.
 
         Raises ContactsError.
         """
         from tinyssb_node.catalog.contacts import set_blocked
+        from tinyssb_node.cli.client import DaemonUnreachableError
 
         set_blocked(self._home.root, feed, blocked=False)
-        return self._tell(lambda: self.follow(feed))
+        try:
+            self.follow(feed)
+        except DaemonUnreachableError:
+            self.hang_up()
 
     # --- The daemon ---
 
@@ -452,17 +453,6 @@ class Talk:
         if self._client is not None:
             self._client.close()
             self._client = None
-
-    def _tell(self, ask: Callable[[], object]) -> bool:
-        """Ask the daemon for what can wait until it runs. False: it does not."""
-        from tinyssb_node.cli.client import DaemonUnreachableError
-
-        try:
-            ask()
-        except DaemonUnreachableError:
-            self.hang_up()
-            return False
-        return True
 
     def _say(self, message: Message) -> PublishedRow:
         from tinyssb_node.content.chat import serialize

@@ -63,6 +63,8 @@ def person_json(row: PersonRow) -> dict[str, object]:
         "entries": row.entries,
         "last_us": row.last_us,
         "blocked": row.blocked,
+        "blocked_by": [feed.hex() for feed in row.blocked_by],
+        "list_followed": row.list_followed,
     }
 
 

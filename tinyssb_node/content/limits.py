@@ -90,3 +90,12 @@ RECEIPTS_HEARD_MAX: Final = 512
 """The same of stations that were only heard. Names on the air cost nothing to make up, so the oldest go."""
 RECEIPT_ACTIVE_US: Final = 30 * 86_400_000_000
 """Whoever wrote an entry since this long before one of ours is expected to hold it: a month."""
+
+# --- Lists of blocks (docs/formats/blocklist.md) ----------------------------------------------------------------------
+
+BLOCKED_SIZE: Final = 12
+"""Bytes that stand for a feed: nobody makes up an id that begins with 96 given bits, and three fit in an entry."""
+BLOCKLIST_MAX: Final = 1_024
+"""Feeds of one list: as many as people whom our user may block."""
+BLOCKLISTS_MAX: Final = 16
+"""Lists that our user follows: 16,384 feeds at worst, 2 MB in memory."""

@@ -223,6 +223,7 @@ class Desk:
                 "tip": None if record.tip is None else record.tip.hex(),
                 "own": record.own,
                 "wanted": record.wanted,
+                "blocked": self._node(place).is_blocked(record.feed),
                 "forked_at": record.forked_at,
                 "child": record.child,
                 "retired": record.retired,

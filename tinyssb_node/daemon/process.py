@@ -16,6 +16,7 @@ from tinyssb_node.catalog.contacts import read_contacts
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import limits as content_limits
+from tinyssb_node.daemon.blockkeeper import BlockKeeper
 from tinyssb_node.daemon.clock import SystemClock, find_boot
 from tinyssb_node.daemon.companion import Companion, gateway_command, page_command
 from tinyssb_node.daemon.config import Config, read_config
@@ -152,8 +153,10 @@ class Daemon:
                 self._notifier.alive(now_us)
                 keeper.tick(runtime.networks, now_us)
 
+                blocks.tick(runtime)
             runtime = Runtime(
-                make_networks=self._networks_maker(stack, places, keeper),
+            blocks = BlockKeeper(self._home.root, places, self._logger)
+                make_networks=self._networks_maker(stack, places, keeper, blocks),
                 places=places,
                 clock=self._clock,
                 logger=self._logger,
@@ -224,7 +227,7 @@ class Daemon:
         stop.set()
 
     def _networks_maker(
-        self, stack: ExitStack, places: Sequence[Place], keeper: TipKeeper
+        self, stack: ExitStack, places: Sequence[Place], keeper: TipKeeper, blocks: BlockKeeper
     ) -> Callable[[bool], Networks]:
         entropy, boot = random.SystemRandom(), find_boot(self._clock)
         shelves = {place.name: self._shelf(stack, place) for place in places}
@@ -236,7 +239,7 @@ class Daemon:
             )
             # The law counts what leaves the antenna, whichever network it is for.
             budgets = AirBudgets(places[0].store, boot, read_only=read_only)
-            return Networks(
+            networks = Networks(
                 {
                     place.name: Node(
                         store=place.store,
@@ -258,6 +261,9 @@ class Daemon:
             )
 
         return make_networks
+            for place in places:
+                networks.node(place.name).block(blocks.blocked(place.name), 0)
+            return networks
 
     def _admission(self) -> Admission:
         """A door to a set, as config.toml wants it. Raises ContactsError."""

@@ -91,6 +91,7 @@ class FeedRow(TypedDict):
     own: bool
     wanted: bool
     forked_at: int | None
+    blocked: NotRequired[bool]
     child: bool
     retired: bool
 

@@ -10,6 +10,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev
 from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.content.blocklist import blocked_short
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
 from tinyssb_node.feeds.author import compose, compose_fixed
@@ -48,7 +49,9 @@ class Replica:
         self.orphans = Orphans()
         self._other_firsts: dict[bytes, FeedId] = {}
         """DMX of an entry 1 in the dialect that its feed is not written in: if it comes, that is a fork."""
-        self._blocked: frozenset[FeedId] = frozenset()
+        self._blocked_shorts: frozenset[bytes] = frozenset()
+        self.blocked: set[FeedId] = set()
+        """Feeds of which nothing is taken."""
         self._chains_left_out = False
         self._growing: dict[FeedId, set[int]] = {}
         """Side chains that lack packets which somebody may have."""
@@ -132,7 +135,7 @@ class Replica:
         a fork."""
         record = self._records[feed]
         # A call less than ``_is_open``, in the place where a node asks itself most often.
-        if not record.wanted or record.forked_at is not None or feed in self._closed or feed in self._blocked:
+        if not record.wanted or record.forked_at is not None or feed in self._closed or feed in self.blocked:
             return NOT_WANTED
         return self._tips[feed].seq + 1
 
@@ -142,7 +145,7 @@ class Replica:
     def _takes(self, feed: FeedId) -> bool:
         """True if what is missing of *feed* is to be had: it is in the set, wanted and not blocked."""
         record = self._records[feed]
-        return record.wanted and not record.retired and feed not in self._blocked
+        return record.wanted and not record.retired and feed not in self.blocked
 
     # --- the set
 
@@ -160,6 +163,7 @@ class Replica:
             self._keep(
                 FeedRecord(feed=feed, dialect=None, seq=0, tip=None, own=False, wanted=True, forked_at=None)
             )
+            self.blocked |= {feed} if self._is_blocked(feed) else set()
         self._expect_entries(feed)
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
 
@@ -184,6 +188,7 @@ class Replica:
         if not self._records[feed].ours or tip.dialect is None:
             self._tips[feed] = replace(tip, dialect=tip.dialect or dialect)
             self._keep(replace(self.record(feed), own=not child, child=child, wanted=True))
+            self.blocked.discard(feed)
             self._expect_entries(feed)
         return events
 
@@ -194,20 +199,15 @@ class Replica:
         self._keep(replace(self.record(feed), wanted=wanted))
         self._expect_anew([feed])
 
-    def set_blocked(self, feeds: Collection[FeedId]) -> bool:
-        """Block *feeds*, known or not, and no others, but for ours; what is held stays. False: it was so before."""
-        blocked = frozenset(
-            feed for feed in feeds if feed not in self._records or not self._records[feed].ours
-        )
-        changed = blocked ^ self._blocked
-        self._blocked = blocked
-        self._expect_anew([feed for feed in changed if feed in self._records])
+    def set_blocked(self, shorts: Collection[bytes]) -> bool:
+        """Take nothing more of feeds whose ids begin so, known or not, but for ours. False: it was so before."""
+        self._blocked_shorts = frozenset(shorts)
+        before, self.blocked = self.blocked, {feed for feed in self._records if self._is_blocked(feed)}
+        self._expect_anew(changed := [*(before ^ self.blocked)])
         return bool(changed)
 
-    @property
-    def blocked(self) -> Collection[FeedId]:
-        """The feeds of which nothing is taken."""
-        return self._blocked
+    def _is_blocked(self, feed: FeedId) -> bool:
+        return blocked_short(feed) in self._blocked_shorts and not self._records[feed].ours
 
     def _expect_anew(self, feeds: Sequence[FeedId]) -> None:
         """Whether *feeds* are to be had is another matter now."""

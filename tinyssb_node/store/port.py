@@ -30,7 +30,8 @@ class FeedRecord:
     child: bool = False
     """True if it is a further feed of ours: we hold its key, and people know us by our main feed."""
     retired: bool = False
-    """True if it has left the set: it has ended, is whole and kept, and is given when somebody names it again."""
+    """True if it has left the set, or the set was left for one without it. What is held is kept, and given when
+    somebody names it again; until then no more of it is taken."""
 
     @property
     def ours(self) -> bool:

@@ -21,6 +21,7 @@ MODULES: Final = {
     "thread": ("thread",),
     "board": ("board",),
     "people": ("alias", "contacts", "block", "unblock"),
+    "blocklist": ("blocklist",),
     "search": ("search",),
     "pzp": ("pzp",),
     "receipts": ("receipts",),

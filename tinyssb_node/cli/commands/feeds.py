@@ -183,10 +183,12 @@ def _feed_state(row: FeedRow) -> str:
         words.append(f"forked at entry {row['forked_at']}, frozen")
     if not row["wanted"]:
         words.append("not followed")
+    if row.get("blocked"):
+        words.append("blocked")
     if row["child"]:
         words.append("own, further")
     if row["retired"]:
-        words.append("ended, not in the set")
+        words.append("not in the set")
     return ", ".join(words)
 
 

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+from typing import TYPE_CHECKING
 
 from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network
+from tinyssb_node.daemon.problems import Exit, ProblemError
+
+if TYPE_CHECKING:
+    from tinyssb_node.catalog.rows import PersonRow
+    from tinyssb_node.cli.people import Names
+    from tinyssb_node.cli.talk import Talk
+    from tinyssb_node.ids import FeedId
+
+
+class OneselfError(ProblemError):
+    """Our user would be blocked."""
+
+    exit_code = Exit.USAGE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -32,9 +47,10 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     action.add_argument("name", metavar="NAME", help="the name; '' takes it away")
     for name, run, summary in (
         ("block", block, "show nothing more of somebody, and ask for it no longer"),
-        ("unblock", unblock, "show somebody again, and ask for what is missing"),
+        ("unblock", unblock, "show somebody again, whatever lists say, and ask for what is missing"),
     ):
-        parser = add_command(subparsers, common, name, run, summary, more="Nobody else learns of it.")
+        more = "Nobody else learns of it, unless you publish it: `tinyssb blocklist`."
+        parser = add_command(subparsers, common, name, run, summary, more=more)
         _add_person(parser)
         add_network(parser)
         add_json(parser)
@@ -87,12 +103,18 @@ def contacts(arguments: argparse.Namespace) -> int:
             one_line(person.said or "", NAME_CELLS),
             person.entries,
             None if person.last_us is None else local_time(person.last_us),
-            "blocked" if person.blocked else "",
+            _state(person, names),
         )
         for person in people
     ]
     print(table(("FEED", "NAME", "CALLS ITSELF", "ENTRIES", "LATEST", "STATE"), listed))
     return 0
+
+
+def _state(person: PersonRow, names: Names) -> str:
+    """Whether somebody is blocked, and by whose word if it is not our user's."""
+    by = ", ".join(names.shown(author) for author in person.blocked_by)
+    return f"blocked by {by}" if by else "blocked" if person.blocked else ""
 
 
 def petname(arguments: argparse.Namespace) -> int:
@@ -124,15 +146,32 @@ def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
     from tinyssb_node.cli.talking import opened
 
     with opened(arguments) as talk:
-        person = talk.find_person(arguments.person)
-        told = talk.block(person.feed) if blocked else talk.unblock(person.feed)
-        shown = talk.names().shown(person.feed)
+        feed = _feed(talk, arguments.person)
+        if blocked:
+            talk.block(feed)
+        else:
+            talk.unblock(feed)
+        shown = talk.names().shown(feed)
     if arguments.json:
-        print(json.dumps({"feed": person.feed.hex(), "blocked": blocked, "daemon_told": told}))
+        print(json.dumps({"feed": feed.hex(), "blocked": blocked}))
         return 0
     print(f"{'No longer showing' if blocked else 'Showing'} {shown}{'' if blocked else ' again'}.")
-    if not told:
-        verb = "unfollow" if blocked else "follow"
-        digits = person.feed.hex()
-        print(f"The daemon is not running: once it runs, type `tinyssb {verb} {digits}` too.")
     return 0
+
+
+def _feed(talk: Talk, text: str) -> FeedId:
+    """Whom *text* means: somebody known, or a whole feed id. Raises OneselfError, and as ``Talk.find_person`` does."""
+    from tinyssb_node.cli.people import UnknownPersonError
+    from tinyssb_node.ids import FeedId
+
+    try:
+        person = talk.find_person(text)
+    except UnknownPersonError:
+        if re.fullmatch("[0-9a-fA-F]{64}", text):
+            return FeedId.from_hex(text)
+        raise
+    if person.own:
+        raise OneselfError(
+            "That is you, and you cannot be blocked here. Nothing was changed.", "Name somebody else."
+        )
+    return person.feed

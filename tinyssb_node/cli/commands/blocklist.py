@@ -1,0 +1,233 @@
+"""`blocklist`: who is blocked and by whose word, one's own blocks said to everybody, and lists of others."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network
+from tinyssb_node.daemon.problems import Exit, ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from tinyssb_node.catalog.rows import PersonRow
+    from tinyssb_node.cli.people import Names
+    from tinyssb_node.cli.talk import Talk
+    from tinyssb_node.content.blocklist import BlockStep
+    from tinyssb_node.ids import FeedId
+
+
+class NotBlockedError(ProblemError):
+    """Somebody is to be on one's list whom one does not block."""
+
+    exit_code = Exit.DATA
+
+
+class OwnListError(ProblemError):
+    """One's own list need not be followed."""
+
+    exit_code = Exit.USAGE
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A list of blocks, with the people whom it means."""
+
+    people: tuple[FeedId, ...]
+    """Whom it names and who is known here."""
+    unknown: int
+    """How many it names besides."""
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "blocklist",
+        blocklist,
+        "list who is blocked and by whose word; publish your blocks, follow the lists of others",
+        more="What you decide yourself, `block` or `unblock`, goes before all lists.",
+    )
+    add_network(parser)
+    add_json(parser)
+    add_action = add_actions(parser, common)
+    action = add_action("show", show, "show whom somebody's list names, whether you follow it or not")
+    _add_person(action)
+    action = add_action(
+        "publish",
+        publish,
+        "tell everybody whom you block, for good, and whom you no longer block since you said so",
+    )
+    action.add_argument(
+        "people", metavar="PERSON", nargs="*", help="tell of these only (default: of all whom you block)"
+    )
+    action.add_argument(
+        "--dry-run", action="store_true", help="say what would be published, and publish nothing"
+    )
+    action = add_action("follow", follow, "block here whom somebody's list names, now and later")
+    _add_person(action)
+    action = add_action("unfollow", unfollow, "follow somebody's list no longer")
+    _add_person(action)
+
+
+def _add_person(action: argparse.ArgumentParser) -> None:
+    action.add_argument("person", metavar="PERSON", help="whose list: a name, or the beginning of a feed id")
+
+
+def blocklist(arguments: argparse.Namespace) -> int:
+    """List who is blocked, and the lists that are followed."""
+    from tinyssb_node.cli.render import table
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        people, names = talk.catalog.people(), talk.names()
+        lists = {
+            row.feed: _listed(talk.catalog.blocklist(row.feed), people) for row in people if row.list_followed
+        }
+    blocked = [row for row in people if row.blocked]
+    if arguments.json:
+        for row in blocked:
+            by = [feed.hex() for feed in row.blocked_by]
+            print(json.dumps({"kind": "blocked", "feed": row.feed.hex(), "by": by or ["me"]}))
+        for feed, listed in lists.items():
+            print(json.dumps({"kind": "list", **_list_json(feed, listed)}))
+        return 0
+    if not blocked:
+        print("Nobody is blocked.")
+    else:
+        said = [(names.shown(row.feed), _by(row.blocked_by, names)) for row in blocked]
+        print(table(("BLOCKED", "BY"), said))
+    for feed, listed in lists.items():
+        print(f"\nYou follow the list of {names.shown(feed)}: {_counted(listed)}.")
+    return 0
+
+
+def _by(authors: Collection[FeedId], names: Names) -> str:
+    return ", ".join(names.shown(author) for author in authors) or "you"
+
+
+def _counted(listed: _Listed) -> str:
+    unknown = f", and {listed.unknown} whom this node does not know" if listed.unknown else ""
+    count = len(listed.people)
+    return f"{count} {'person' if count == 1 else 'people'}{unknown}"
+
+
+def _listed(shorts: Collection[bytes], people: Iterable[PersonRow]) -> _Listed:
+    from tinyssb_node.content.blocklist import blocked_short
+
+    meant = {row.feed: blocked_short(row.feed) for row in people}
+    known = tuple(feed for feed, short in meant.items() if short in shorts)
+    return _Listed(known, len(set(shorts) - {meant[feed] for feed in known}))
+
+
+def _list_json(feed: FeedId, listed: _Listed) -> dict[str, object]:
+    return {"feed": feed.hex(), "people": [one.hex() for one in listed.people], "unknown": listed.unknown}
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Show somebody's list."""
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        author, names = talk.find_person(arguments.person), talk.names()
+        listed = _listed(talk.catalog.blocklist(author.feed), talk.catalog.people())
+    if arguments.json:
+        print(json.dumps({**_list_json(author.feed, listed), "followed": author.list_followed}))
+        return 0
+    whose = "Your list" if author.own else f"The list of {names.shown(author.feed)}"
+    print(f"{whose} names {_counted(listed)}.{' You follow it.' if author.list_followed else ''}")
+    for feed in listed.people:
+        print(f"  {names.shown(feed)}")
+    return 0
+
+
+def publish(arguments: argparse.Namespace) -> int:
+    """Publish one's blocks. Raises NotBlockedError, BlocklistFullError, and what publishing raises."""
+    from tinyssb_node.cli.talking import opened, published
+    from tinyssb_node.content.blocklist import block_step, serialize_block_step
+    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.feeds.layout import packet_count
+
+    with opened(arguments) as talk:
+        listed = talk.catalog.blocklist(talk.own)
+        step = block_step(listed, _wanted(talk, arguments.people, listed))
+        if step is None:
+            if arguments.json:
+                print(json.dumps({"added": 0, "removed": 0}))
+            else:
+                print("Everybody was told so already.")
+            return 0
+        content = serialize_block_step(step)
+        if arguments.dry_run:
+            packets = packet_count(len(content), read_own(talk.home).dialect)
+            if arguments.json:
+                print(
+                    json.dumps({"added": len(step.added), "removed": len(step.removed), "packets": packets})
+                )
+            else:
+                print(
+                    f"{_changed(step)}. Packets: {packets}. Nothing was published; what is cannot be unsaid."
+                )
+            return 0
+        return published(arguments, f"Told everybody ({_changed(step)}):", talk.client.publish(content))
+
+
+def _changed(step: BlockStep) -> str:
+    return f"{len(step.added)} blocked, {len(step.removed)} no longer"
+
+
+def _wanted(talk: Talk, people: Iterable[str], listed: frozenset[bytes]) -> set[bytes]:
+    """What one's list should be. Raises NotBlockedError."""
+    from tinyssb_node.catalog.contacts import read_contacts
+    from tinyssb_node.content.blocklist import blocked_short
+
+    contacts = read_contacts(talk.home.root)
+    blocked = {blocked_short(feed) for feed, contact in contacts.items() if contact.blocked}
+    chosen = {blocked_short(_blocked_by_us(talk, text)) for text in people}
+    return chosen.union(listed & blocked) if chosen else blocked
+
+
+def _blocked_by_us(talk: Talk, text: str) -> FeedId:
+    person = talk.find_person(text)
+    if not person.blocked or person.blocked_by:
+        raise NotBlockedError(
+            f"You do not block {talk.names().shown(person.feed)} yourself. Nothing was published.",
+            "`tinyssb block` first.",
+        )
+    return person.feed
+
+
+def follow(arguments: argparse.Namespace) -> int:
+    """Follow a list."""
+    return _followed(arguments, followed=True)
+
+
+def unfollow(arguments: argparse.Namespace) -> int:
+    """Follow a list no longer."""
+    return _followed(arguments, followed=False)
+
+
+def _followed(arguments: argparse.Namespace, *, followed: bool) -> int:
+    from tinyssb_node.catalog.contacts import follow_list
+    from tinyssb_node.cli.talking import opened
+
+    with opened(arguments) as talk:
+        author = talk.find_person(arguments.person)
+        if author.own:
+            raise OwnListError(
+                "Your own blocks count without that. Nothing was changed.", "Name somebody else."
+            )
+        follow_list(talk.home.root, author.feed, followed=followed)
+        shown = talk.names().shown(author.feed)
+        listed = _listed(talk.catalog.blocklist(author.feed), talk.catalog.people())
+    if arguments.json:
+        print(json.dumps({**_list_json(author.feed, listed), "followed": followed}))
+    elif followed:
+        print(f"Following the list of {shown}: {_counted(listed)}. `tinyssb unblock` goes before it.")
+    else:
+        print(f"No longer following the list of {shown}.")
+    return 0

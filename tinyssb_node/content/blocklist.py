@@ -1,0 +1,94 @@
+"""Lists of blocks: whom the author of a feed blocks, said to everybody (docs/formats/blocklist.md)."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node.codec import bipf
+from tinyssb_node.content import limits
+from tinyssb_node.errors import LocalError
+
+WORD: Final = "BLK"
+"""First item of the list that such content is."""
+_ENCODED_WORD: Final = bipf.encode(WORD)
+_MARK_AT: Final = range(1, 4)
+"""Where the word begins, behind the tag of the list around it."""
+
+
+class BlocklistFullError(LocalError):
+    """More people than a list may name."""
+
+    def __init__(self, count: int, most: int) -> None:
+        super().__init__(
+            f"A list of blocks names at most {most:,} feeds, and this would be {count:,}. Nothing was published. "
+            "Publish some of your blocks: `tinyssb blocklist publish PERSON`"
+        )
+        self.count = count
+        self.most = most
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStep:
+    """A change of a list. Feeds are named by their first 12 bytes (``blocked_short``)."""
+
+    added: tuple[bytes, ...] = ()
+    removed: tuple[bytes, ...] = ()
+
+
+def blocked_short(feed: bytes) -> bytes:
+    """What stands for a feed in lists of blocks: its first 12 bytes."""
+    return bytes(feed[: limits.BLOCKED_SIZE])
+
+
+def parse_block_step(content: bytes) -> BlockStep | None:
+    """The change that *content* says; None if it says none. Never raises."""
+    if not may_be_block_step(content):
+        return None
+    try:
+        value = bipf.decode(content)
+    except bipf.BipfError:
+        return None
+    if not isinstance(value, list) or len(value) < 2 or value[0] != WORD:
+        return None
+    added, removed = (_shorts(item) for item in (value[1], value[2] if len(value) > 2 else b""))
+    if added is None or removed is None or not (added or removed):
+        return None
+    return BlockStep(added, removed)
+
+
+def may_be_block_step(head: bytes) -> bool:
+    """Whether content that begins with *head* may be one: a quick look, at 7 bytes."""
+    return any(head.startswith(_ENCODED_WORD, at) for at in _MARK_AT)
+
+
+def _shorts(item: bipf.Value) -> tuple[bytes, ...] | None:
+    if not isinstance(item, bytes) or len(item) % limits.BLOCKED_SIZE:
+        return None
+    return tuple(item[at : at + limits.BLOCKED_SIZE] for at in range(0, len(item), limits.BLOCKED_SIZE))
+
+
+def serialize_block_step(step: BlockStep) -> bytes:
+    """Content that says *step*, which adds or removes something."""
+    assert step.added or step.removed
+    removed: list[bipf.Value] = [b"".join(step.removed)] if step.removed else []
+    return bipf.encode([WORD, b"".join(step.added), *removed])
+
+
+def fold_blocks(steps: Iterable[BlockStep]) -> frozenset[bytes]:
+    """The list that *steps* make, in the order of their feed. Beyond 1,024 nothing is added."""
+    listed: dict[bytes, None] = {}
+    for step in steps:
+        for short in step.removed:
+            listed.pop(short, None)
+        for short in step.added:
+            if len(listed) < limits.BLOCKLIST_MAX:
+                listed[short] = None
+    return frozenset(listed)
+
+
+def block_step(listed: Collection[bytes], wanted: Collection[bytes]) -> BlockStep | None:
+    """What makes *wanted* of what is *listed*; None for nothing. Raises BlocklistFullError."""
+    if len(wanted) > limits.BLOCKLIST_MAX:
+        raise BlocklistFullError(len(wanted), limits.BLOCKLIST_MAX)
+    added, removed = sorted(set(wanted) - set(listed)), sorted(set(listed) - set(wanted))
+    return BlockStep(tuple(added), tuple(removed)) if added or removed else None
