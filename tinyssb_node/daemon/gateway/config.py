@@ -3,10 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from tinyssb_node.daemon.configreader import Reader, split_address
 from tinyssb_node.daemon.gateway import limits
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+
+GATEWAY_SOCKET: Final = "gateway.sock"
+"""The name of the socket where the gateway is asked, beside the daemon's own."""
 
 
 class Which(StrEnum):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, Protocol
+from typing import Protocol
 
 from tinyssb_node import limits as node_limits
 from tinyssb_node.daemon.arguments import Arguments
@@ -21,9 +21,6 @@ from tinyssb_node.daemon.protocol import Request
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.locator.addresses import Place, text_of
 from tinyssb_node.locator.values import Location, ResourceParameters
-
-GATEWAY_SOCKET: Final = "gateway.sock"
-"""The socket's name, beside the daemon's own."""
 
 
 class Shown(Protocol):

@@ -13,6 +13,7 @@ from tinyssb_node.daemon.gateway.seeking import Call, Seeking
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.locator import limits as locator_limits
 from tinyssb_node.locator.addresses import Peer, Place
+from tinyssb_node.locator.chance import Chance
 from tinyssb_node.locator.counts import Counts
 from tinyssb_node.locator.effects import Effect, Ended, Found, Newer, NotFound, Send
 from tinyssb_node.locator.labels import Label, group_of_network, label_of_feed
@@ -48,14 +49,17 @@ class Island:
         config: GatewayConfig,
         holdings: Held,
         send: Callable[[Peer, bytes], None],
+        *,
+        chance: Chance | None = None,
     ) -> None:
-        """Say by *send* what is to be said, once ``begin`` was called."""
+        """Say by *send* what is to be said, once ``begin`` was called. *chance*: the system's, unless told."""
         self.name: Final = name
         self.network: Final = network
         group = group_of_network(network)
         self.ending: Final = group + bytes((len(group),))
         """What all datagrams of its locators end with."""
-        self.seeking: Final = Seeking(random.random)
+        self._chance = chance or random.SystemRandom()
+        self.seeking: Final = Seeking(self._chance.random)
         self.holdings: Final = holdings
         self._config = config
         self._send = send
@@ -79,7 +83,7 @@ class Island:
         self._locator = Locator(
             Settings(group=group_of_network(self.network)),
             me,
-            random.SystemRandom(),
+            self._chance,
             token_bytes(locator_limits.SECRET_SIZE),
             now_us,
             historic=tuple(dict.fromkeys(known.historic)),
