@@ -158,3 +158,12 @@ def test_a_watch_hears_of_the_end() -> None:
     wires.go_on(600)
     assert seen[-1:] == [True]
     assert wires.now_us == 600 * S
+
+
+def test_two_that_begin_together_find_each_other_before_the_first_advert() -> None:
+    wires = three()
+    wires.shelves[1].feeds = [holding(ANA, 7, ours=True)]
+    wires.shelves[2].feeds = [holding(ANA, 3)]
+    wires.go_on(4)
+    (call,) = wires.islands[place(2).peer].calls((), 8, wires.now_us)
+    assert (call.place, call.seq) == (place(1), 7)
