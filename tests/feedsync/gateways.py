@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 from tests.nodes import key_of
 from tests.replication.replicas import replica_of
-from tinyssb_node.codec.dmx import Network, chunk_hash
-from tinyssb_node.feedsync import limits
+from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.feedsync.holding import StoreHolding
 from tinyssb_node.feedsync.port import Kept, State
 from tinyssb_node.feedsync.sync import Broken, FeedSync, Given
@@ -35,11 +34,9 @@ class LiveHolding:
 class Gateway:
     """One side: takes what it is given as a node would."""
 
-    def __init__(self, name: str, network: Network = Network()) -> None:  # noqa: B008 - a value that never changes
-        self.name = name
+    def __init__(self) -> None:
         self.store = MemoryStore()
         self.replica = replica_of(self.store)
-        self.network = network
         self.sync: FeedSync | None = None
         self.duplicates = 0
         self.refused: list[str] = []
@@ -68,10 +65,10 @@ class Gateway:
             found += [entry.packet, *self.store.chunks(feed, number, 0, 10**6)]
         return found
 
-    def begin(self, *, caller: bool, wants: Sequence[FeedId], number: int = 0) -> FeedSync:
+    def begin(self, wants: Sequence[FeedId] = (), *, number: int = 0) -> FeedSync:
         """A connection is up; everything held is offered."""
-        nonce = hashlib.sha256(f"{self.name} {caller} {number}".encode()).digest()[: limits.NONCE_SIZE]
-        self.sync = FeedSync(LiveHolding(self.store), self.network, caller=caller, nonce=nonce)
+        salt = hashlib.sha256(b"connection %d" % number).digest()
+        self.sync = FeedSync(LiveHolding(self.store), salt)
         self.sync.offer(record.feed for record in self.store.feeds())
         for feed in wants:
             self.replica.add_feed(feed, None)
@@ -117,6 +114,6 @@ def connect(
     one: Gateway, other: Gateway, wants: Sequence[FeedId] = (), *, other_wants: Sequence[FeedId] | None = None
 ) -> list[Broken]:
     """Connect both, let both want *wants*, and carry all."""
-    one.begin(caller=True, wants=wants)
-    other.begin(caller=False, wants=wants if other_wants is None else other_wants)
+    one.begin(wants)
+    other.begin(wants if other_wants is None else other_wants)
     return carry(one, other)

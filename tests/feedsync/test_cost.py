@@ -22,7 +22,7 @@ def contents(chance: random.Random, count: int) -> list[bytes]:
 
 def cost_of(feeds: int, day_entries: int) -> float:
     """Bytes that go over for each byte of entries and chunks that are lacking, half of them on either side."""
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     lacking = 0
     names = [key_of(f"author {number}") for number in range(feeds)]
     for number, key in enumerate(names):

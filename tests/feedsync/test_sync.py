@@ -4,12 +4,11 @@ import pytest
 
 from tests.feedsync.gateways import Gateway, carry, connect
 from tests.nodes import key_of, packets_of, written
-from tinyssb_node.codec.dmx import Network
 from tinyssb_node.ids import Dialect
 
 
 def test_each_gets_what_it_wants_and_nothing_else() -> None:
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     ana = one.write("ana", b"a1", b"a2" * 300, b"a3")
     bob = other.write("bob", b"b1")
     eve = other.write("eve", b"e1", dialect=Dialect.DEPLOYED)
@@ -21,7 +20,7 @@ def test_each_gets_what_it_wants_and_nothing_else() -> None:
 
 
 def test_what_is_new_comes_while_the_connection_lives_and_is_not_given_back() -> None:
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     ana = one.write("ana", b"a1")
     bob = other.write("bob", b"b1")
     connect(one, other, [ana, bob])
@@ -35,7 +34,7 @@ def test_what_is_new_comes_while_the_connection_lives_and_is_not_given_back() ->
 
 
 def test_feeds_that_nobody_had_at_first_come_when_they_are_there() -> None:
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     ana = key_of("ana").feed_id
     connect(one, other, [ana])
     one.write("ana", b"here I am")
@@ -50,7 +49,7 @@ def test_a_side_chain_goes_on_where_it_was_broken_off(held: int) -> None:
     """Entry 1, then entry 2 with 9 chunks, then entry 3: *held* packets of them are there."""
     feed = packets_of(written(key_of("ana"), [b"first", b"x" * 900, b"last"]))
     assert len(feed) == 12
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     ana = one.write("ana", b"first", b"x" * 900, b"last")
     other.replica.add_feed(ana, None)
     other.take(*feed[:held])
@@ -64,7 +63,7 @@ def test_a_side_chain_goes_on_where_it_was_broken_off(held: int) -> None:
 def test_who_gives_entries_gives_their_chunks_once_they_have_come() -> None:
     """The one in the middle has entry and two chunks of nine; the rest comes later."""
     feed = packets_of(written(key_of("ana"), [b"x" * 900]))
-    middle, end = Gateway("middle"), Gateway("end")
+    middle, end = Gateway(), Gateway()
     ana = key_of("ana").feed_id
     middle.replica.add_feed(ana, None)
     middle.take(*feed[:3])
@@ -79,7 +78,7 @@ def test_who_gives_entries_gives_their_chunks_once_they_have_come() -> None:
 
 
 def test_what_came_by_another_way_is_not_given_again() -> None:
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     ana = one.write("ana", b"1")
     connect(one, other, [ana])
     feed = packets_of(written(key_of("ana"), [b"1", b"y" * 500, b"3"]))
@@ -101,16 +100,16 @@ def test_any_two_states_of_many_feeds_become_one_from_any_break() -> None:
         for name in names
     }
     ids = [key_of(name).feed_id for name in names]
-    for trial in range(12):
-        one, other = Gateway(f"one {trial}"), Gateway(f"other {trial}")
+    for _ in range(12):
+        one, other = Gateway(), Gateway()
         for name, id_ in zip(names, ids, strict=True):
             for gateway in (one, other):
                 gateway.replica.add_feed(id_, None)
                 gateway.take(*feeds[name][: chance.randrange(len(feeds[name]) + 1)])
         best = [max(one.packets(id_), other.packets(id_), key=len) for id_ in ids]
         for connection in range(3):
-            one.begin(caller=True, wants=ids, number=connection)
-            other.begin(caller=False, wants=ids, number=connection)
+            one.begin(ids, number=connection)
+            other.begin(ids, number=connection)
             assert carry(one, other, packets_max=chance.randrange(1, 12) if connection < 2 else 10_000) == []
         assert [one.packets(id_) for id_ in ids] == [other.packets(id_) for id_ in ids] == best
         assert one.refused == other.refused == []
@@ -126,7 +125,7 @@ def forked(gateway: Gateway, author: str, contents: list[bytes]) -> None:
 @pytest.mark.parametrize("place", [1, 2, 7, 20])
 @pytest.mark.parametrize("more", [0, 5])
 def test_branches_that_part_are_found_and_proved(place: int, more: int) -> None:
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     ana = key_of("ana").feed_id
     same = [b"%d" % number for number in range(place - 1)]
     forked(one, "ana", [*same, b"here", *[b"h"] * 13])
@@ -136,7 +135,7 @@ def test_branches_that_part_are_found_and_proved(place: int, more: int) -> None:
 
 
 def test_who_knows_of_a_fork_proves_it_to_who_lacks_it() -> None:
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     ana = key_of("ana").feed_id
     forked(one, "ana", [b"1", b"2", b"3", b"4"])
     one.take(*packets_of(written(key_of("ana"), [b"1", b"2", b"other"])))
@@ -144,27 +143,20 @@ def test_who_knows_of_a_fork_proves_it_to_who_lacks_it() -> None:
     assert connect(one, other, [ana]) == []
     assert other.replica.record(ana).forked_at == 3
     assert len(other.packets(ana)) == 3
-    later = Gateway("later")
+    later = Gateway()
     forked(later, "ana", [b"1"])
     assert connect(later, one, [ana]) == []
     assert later.replica.record(ana).forked_at == 3
 
 
-def test_other_networks_are_strangers() -> None:
-    one, other = Gateway("one", Network(b"ours")), Gateway("other", Network(b"theirs"))
-    (broken,) = connect(one, other)
-    assert "another network" in broken.why
-
-
 def test_the_next_connection_says_the_same_in_other_bytes() -> None:
-    """Feeds have other names, and an old proof proves nothing."""
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     ana = one.write("ana", b"1")
     seen = []
     for number in range(2):
         sync, peer = (
-            one.begin(caller=True, wants=[ana], number=number),
-            other.begin(caller=False, wants=[], number=number),
+            one.begin([ana], number=number),
+            other.begin([], number=number),
         )
         said = set()
         for _ in range(4):
@@ -174,12 +166,12 @@ def test_the_next_connection_says_the_same_in_other_bytes() -> None:
             while (packet := peer.next_packet()) is not None:
                 sync.receive(packet)
         seen.append(said)
-    assert [len(said) for said in seen] == [3, 3]
+    assert [len(said) for said in seen] == [1, 1]
     assert seen[0].isdisjoint(seen[1])
 
 
 def test_a_feed_that_is_left_is_given_no_more_until_it_is_wanted_again() -> None:
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     ana = one.write("ana", b"1")
     connect(one, other, [ana])
     assert other.sync is not None
@@ -194,10 +186,10 @@ def test_a_feed_that_is_left_is_given_no_more_until_it_is_wanted_again() -> None
 
 
 def test_what_there_is_no_room_for_is_wanted_no_more() -> None:
-    one, other = Gateway("one"), Gateway("other")
+    one, other = Gateway(), Gateway()
     ana = one.write("ana", b"1")
-    one.begin(caller=True, wants=[])
-    sync = other.begin(caller=False, wants=[ana])
+    one.begin()
+    sync = other.begin([ana])
     carry(one, other, packets_max=3)
     sync.refused(ana, "the shelf is full", lie=False)
     assert carry(one, other) == []

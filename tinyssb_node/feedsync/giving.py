@@ -173,7 +173,8 @@ class Giving:
             return False
         seq, check = asked.check
         asked.check = None
-        return self._holding.entries(feed, seq, 1)[0].id[: limits.CHECK_SIZE] != check
+        held = self._holding.entries(feed, seq, 1)
+        return bool(held) and held[0].id[: limits.CHECK_SIZE] != check
 
     def _prove(self, asked: _Asked, state: State) -> None:
         fork = state.fork
@@ -204,7 +205,8 @@ class _Pick:
         asked = self._asked
         for seq in sorted(asked.chains):
             if self._room and seq <= self._last:
-                self._chain(seq, asked.chains[seq], self._holding.entries(self._feed, seq, 1)[0].chunks)
+                held = self._holding.entries(self._feed, seq, 1)
+                self._chain(seq, asked.chains[seq], held[0].chunks if held else 0)
         count = min(self._room, self._last - asked.seq + 1)
         entries = self._holding.entries(self._feed, asked.seq, count) if count > 0 else ()
         begun, packets = asked.seq, list[bytes]()

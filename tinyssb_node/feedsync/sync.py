@@ -1,6 +1,6 @@
 """One side of the sync of two gateways: packets in, packets and what was given out. No clock, no socket.
 
-    sync = FeedSync(holding, network, caller=True, nonce=token_bytes(NONCE_SIZE))
+    sync = FeedSync(holding, greeting.met.salt)
     sync.offer(feeds), sync.want(feeds)
     while (packet := sync.next_packet()) is not None:
         send(packet)
@@ -12,25 +12,22 @@ What is given is handed out to be checked and kept by somebody else; ``changed``
 whatever else is new.
 """
 
-import hmac
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from tinyssb_node.codec.dmx import Network
 from tinyssb_node.feedsync import limits
 from tinyssb_node.feedsync.asking import Asking
 from tinyssb_node.feedsync.giving import Giving
+from tinyssb_node.feedsync.greeting import CONTEXT
 from tinyssb_node.feedsync.packets import (
     Differs,
     FeedSyncPacketError,
     Give,
-    Hello,
     More,
     Packet,
-    Proof,
     Run,
     Show,
     Shown,
@@ -40,13 +37,6 @@ from tinyssb_node.feedsync.packets import (
 )
 from tinyssb_node.feedsync.port import Holding
 from tinyssb_node.ids import FeedId
-
-_CONTEXT: Final = b"tinyssb feed sync 1 "
-
-
-@dataclass(frozen=True, slots=True)
-class Met:
-    """The other side speaks this version and is of our network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +56,7 @@ class Broken:
     """In words."""
 
 
-Event: TypeAlias = Met | Given | Broken
+Event: TypeAlias = Given | Broken
 
 
 @dataclass(slots=True)
@@ -84,21 +74,13 @@ class Counts:
 class FeedSync:
     """One side of the sync with one peer."""
 
-    def __init__(self, holding: Holding, network: Network, *, caller: bool, nonce: bytes) -> None:
-        """Sync feeds of *holding*, which are of *network*. *caller* began the connection. *nonce*: 16 random bytes."""
-        assert len(nonce) == limits.NONCE_SIZE
-        self._network = network
-        self._caller = caller
-        self._nonce = nonce
-        self._salt = b""
-        """Both nonces, the caller's first, once both are known."""
-        self._met = False
+    def __init__(self, holding: Holding, salt: bytes) -> None:
+        """Sync feeds of *holding*; *salt* is what the greeting of both sides brought about."""
+        self._salt = salt
         self._broken = False
-        self._outbox: deque[Packet] = deque([Hello(limits.VERSION, nonce)])
+        self._outbox: deque[Packet] = deque()
         self._giving = Giving(holding, self._outbox)
         self._asking = Asking(holding, self._outbox, self._short)
-        self._offers: dict[FeedId, None] = {}
-        """Feeds that are offered as soon as the peer was met."""
         self._events: list[Event] = []
         self.counts = Counts()
 
@@ -117,10 +99,7 @@ class FeedSync:
     def offer(self, feeds: Iterable[FeedId]) -> None:
         """Let the peer have these feeds, if it wants them."""
         for feed in feeds:
-            if self._met:
-                self._giving.offer(self._short(feed), feed)
-            else:
-                self._offers[feed] = None
+            self._giving.offer(self._short(feed), feed)
 
     def changed(self, feeds: Iterable[FeedId]) -> None:
         """These feeds have grown here, or turned out to be forked."""
@@ -155,7 +134,7 @@ class FeedSync:
         packet: Packet | None = None
         if self._broken:
             return None
-        if self._met and not self._outbox:
+        if not self._outbox:
             packet = self._asking.next_packet() or self._giving.next_packet()
         if packet is None and self._outbox:
             packet = self._outbox.popleft()
@@ -177,9 +156,6 @@ class FeedSync:
         self._events.append(Broken(why))
 
     def _take(self, packet: Packet) -> None:
-        if not self._met:
-            self._greet(packet)
-            return
         match packet:
             case Want():
                 self._giving.on_want(packet)
@@ -206,30 +182,5 @@ class FeedSync:
         self.counts.got += len(packets)
         self._events.append(Given(feed, tuple(packets)))
 
-    # --- who is there
-
-    def _greet(self, packet: Packet) -> None:
-        if isinstance(packet, Hello) and not self._salt:
-            if packet.version != limits.VERSION:
-                raise FeedSyncPacketError(f"it speaks version {packet.version}, and not {limits.VERSION}")
-            if packet.nonce == self._nonce:
-                raise FeedSyncPacketError("it says what we say")
-            self._salt = self._nonce + packet.nonce if self._caller else packet.nonce + self._nonce
-            self._outbox.append(Proof(self._proof(caller=self._caller)))
-        elif isinstance(packet, Proof) and self._salt:
-            if not hmac.compare_digest(packet.proof, self._proof(caller=not self._caller)):
-                raise FeedSyncPacketError("it is of another network")
-            self._met = True
-            self._events.append(Met())
-            self.offer(self._offers)
-            self._offers = {}
-        else:
-            raise FeedSyncPacketError("it does not greet")
-
-    def _proof(self, *, caller: bool) -> bytes:
-        """What shows that one knows the network's key: for each side another, so that neither can be sent back."""
-        whose = b"caller" if caller else b"listener"
-        return sha256(_CONTEXT + whose + self._salt + self._network.prefix).digest()[: limits.PROOF_SIZE]
-
     def _short(self, feed: FeedId) -> bytes:
-        return sha256(_CONTEXT + self._salt + feed).digest()[: limits.SHORT_SIZE]
+        return sha256(CONTEXT + self._salt + feed).digest()[: limits.SHORT_SIZE]
