@@ -9,7 +9,9 @@ from tinyssb_node.locator.addresses import Peer, Place, port_of
 from tinyssb_node.locator.effects import Effect, Send
 from tinyssb_node.locator.labels import Label
 from tinyssb_node.locator.locator import Locator
+from tinyssb_node.locator.packets import Message, Ping, Pong, parse, serialize
 from tinyssb_node.locator.settings import Settings
+from tinyssb_node.locator.values import Location, NodeParameters, ResourceParameters
 
 GROUP = b"village!"
 PORT = port_of(4242)
@@ -114,3 +116,39 @@ class Village:
 
     def found(self, number: int, label: Label) -> list[Effect]:
         return [one for one in self.heard[number] if getattr(one, "label", None) == label]
+
+
+# --- one node, by hand
+
+
+def alone(settings: Settings = SETTINGS, me: Place | None = None, seed: int = 1) -> Locator:
+    """A node that knows nobody."""
+    return Locator(settings, place(0) if me is None else me, random.Random(seed), bytes(32), 0)
+
+
+def said(effects: list[Effect]) -> list[tuple[Peer, Message]]:
+    """What is sent, and to whom."""
+    return [(one.to, parse(one.datagram, GROUP)) for one in effects if isinstance(one, Send)]
+
+
+def tell(locator: Locator, message: Message, source: Peer, now_us: int = 0) -> list[Effect]:
+    """Let a message come in."""
+    return locator.receive(serialize(message, GROUP), source, now_us)
+
+
+def befriend(locator: Locator, *numbers: int, now_us: int = 0) -> None:
+    """Let these nodes ping it, and answer its cookie: they are confirmed."""
+    for number in numbers:
+        answered = said(tell(locator, Ping(peer(number), b"hello"), peer(number), now_us))
+        ((_, pong),) = answered
+        assert isinstance(pong, Pong)
+        assert pong.fresh is not None
+        assert (
+            tell(locator, Pong(None, pong.fresh, place(number), (), NodeParameters()), peer(number), now_us)
+            == []
+        )
+
+
+def located(number: int, timestamp: int, completeness: int = 255, *, old: bool = False) -> Location:
+    """That node has so much."""
+    return Location(place(number), ResourceParameters(timestamp, completeness, old))

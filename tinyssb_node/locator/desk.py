@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import sqrt
 
 from tinyssb_node.locator import limits
-from tinyssb_node.locator.addresses import Peer, Place, reachable
+from tinyssb_node.locator.addresses import Peer, Place, Scope, reachable, scope_of
 from tinyssb_node.locator.chance import Chance
 from tinyssb_node.locator.confirmed import Confirmed
 from tinyssb_node.locator.cookies import Cookies
@@ -94,6 +94,10 @@ class Desk:
     def may_send(self, peer: Peer) -> bool:
         """True if its addresses are valid, and not ours."""
         return reachable(self.me.node, peer.node, peer.message) and peer.node != self.me.node
+
+    def is_source(self, peer: Peer) -> bool:
+        """True if a message can have come from there: from one node, and not from ourselves."""
+        return scope_of(peer.node) is not Scope.NOWHERE and peer.node != self.me.node
 
     def is_usable(self, place: Place) -> bool:
         """True if a layer above could connect there."""

@@ -120,7 +120,7 @@ class Discovery:
         desk = self._desk
         stated = desk.settings.node
         parameters = NodeParameters(
-            (now_us - self._begun_us) // 1_000_000, stated.bandwidth_bps, stated.free_bytes
+            max(0, now_us - self._begun_us) // 1_000_000, stated.bandwidth_bps, stated.free_bytes
         )
         others = self._others(to)
         budget = desk.budget(to, size, now_us)

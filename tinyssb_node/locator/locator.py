@@ -61,6 +61,9 @@ class Locator:
         self._tidy(now_us)
         size = len(datagram)
         self._received_bytes += size
+        if not desk.is_source(source):
+            desk.drop("source")
+            return []
         try:
             message = parse(datagram, desk.settings.group)
         except PeerError as error:

@@ -1,0 +1,219 @@
+"""The locator: datagrams, known and made up, from friends and strangers, while it seeks, offers and time passes."""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+
+from tests.fuzz.script import Script
+from tests.fuzz.seeds import in_vectors
+from tests.locator.villages import GROUP, PORT, SETTINGS, TCP, peer, place
+from tinyssb_node.errors import PeerError
+from tinyssb_node.locator import limits
+from tinyssb_node.locator.addresses import Peer, Place
+from tinyssb_node.locator.effects import Effect, Ended, Found, Newer, NotFound, Send
+from tinyssb_node.locator.labels import Label, label_of_address
+from tinyssb_node.locator.locator import Locator
+from tinyssb_node.locator.packets import Hint, Message, Ping, Pong, Post, Query, Report, parse, serialize
+from tinyssb_node.locator.values import Advert, Location, NodeParameters, ResourceParameters
+
+STEPS_MAX = 60
+TALKATIVE = replace(SETTINGS, pong_peers=20)
+"""Its answers are longer than they may be, unless it counts."""
+FRIENDS = [peer(number) for number in range(1, 9)]
+STRANGERS = [peer(number) for number in range(50, 54)]
+OTHERS = [
+    peer(0), Peer(b"", PORT), Peer(b"\x7f\0\0\1", PORT), Peer(b"\xe0\0\0\1", PORT), Peer(b"\x20" * 16, PORT),
+    Peer(peer(1).node, b"\0\0"), Peer(b"strange", b"port?"),
+]  # fmt: skip
+PEOPLE = [*FRIENDS, *STRANGERS, *OTHERS]
+LABELS = [Label(bytes([number]) * 20) for number in (0, 85, 255)] + [label_of_address(peer(0).node)]
+
+
+class Story:
+    """Bytes read as what happens to a locator, and what must hold whatever that is."""
+
+    def __init__(self, data: bytes) -> None:
+        self.script = Script(data)
+        self.now_us = 0
+        self.locator = Locator(TALKATIVE, place(0), random.Random(1), bytes(32), 0, recent=FRIENDS)
+        self.cookies: dict[Peer, list[bytes]] = defaultdict(list)
+        """What the locator sent to whom, as far as it has to come back."""
+        self.seen: list[bytes] = [b"\0"]
+        self.proved: set[Peer] = set()
+        self.credit: dict[Peer, int] = defaultdict(int)
+        """Bytes that may be sent to each who never answered."""
+        self.meet()
+
+    def meet(self) -> None:
+        for one in FRIENDS:
+            self.receive(Ping(one, b"hello"), one)
+            self.answer(
+                one,
+                Pong(None, self.cookies[one][-1], Place(one.node, one.message, TCP), (), NodeParameters()),
+            )
+
+    def run(self) -> None:
+        for _ in range(STEPS_MAX):
+            if self.script.over:
+                break
+            self.step()
+            self.check_tables()
+
+    def step(self) -> None:
+        self.script.pick([
+            self.noise, self.damage, self.ping, self.query, self.post, self.report, self.pong, self.wait,
+            self.offer, self.seek, self.end, self.fail,
+        ])()  # fmt: skip
+
+    def noise(self) -> None:
+        self.receive_bytes(self.script.piece() + GROUP + b"\x08", self.script.pick(PEOPLE))
+
+    def damage(self) -> None:
+        known = self.script.pick(self.seen)
+        at = self.script.number(len(known)) if known else 0
+        self.receive_bytes(known[:at] + self.script.piece() + known[at + 1 :], self.script.pick(PEOPLE))
+
+    def ping(self) -> None:
+        self.receive(Ping(self.script.pick(PEOPLE), self.script.piece()), self.script.pick(PEOPLE))
+
+    def query(self) -> None:
+        script = self.script
+        query = Query(script.pick(PEOPLE), script.pick(LABELS), script.piece(), script.pick([*Hint]))
+        self.receive(query, script.pick(PEOPLE))
+
+    def post(self) -> None:
+        adverts = [Advert(self.script.pick(LABELS), self.location()) for _ in range(self.script.number(5))]
+        self.receive(Post(tuple(adverts)), self.script.pick(PEOPLE))
+
+    def report(self) -> None:
+        script = self.script
+        found = tuple(self.location() for _ in range(script.number(4)))
+        known = [cookie for each in self.cookies.values() for cookie in each] or [b""]
+        cookie = script.pick([None, script.piece(), script.pick(known)])
+        to = script.pick([None, *PEOPLE])
+        report = Report(to, cookie, script.pick(LABELS), found, script.number(2) == 1)
+        self.receive(report, script.pick(PEOPLE))
+
+    def wait(self) -> None:
+        self.now_us += self.script.pick([1_000, 100_000, 3_000_000, 120_000_000, 10_000_000_000])
+        self.take(self.locator.wake(self.now_us), None)
+        assert self.locator.next_wake_us() > self.now_us
+
+    def offer(self) -> None:
+        self.locator.offer(self.script.pick(LABELS), self.parameters(), self.now_us)
+
+    def seek(self) -> None:
+        hint = self.script.pick([*Hint])
+        self.take(self.locator.seek(self.script.pick(LABELS), self.now_us, hint), None)
+
+    def end(self) -> None:
+        self.locator.withdraw(self.script.pick(LABELS))
+        self.locator.stop_seeking(self.script.pick(LABELS))
+
+    def fail(self) -> None:
+        self.locator.failed(self.location().place, self.now_us)
+
+    def pong(self) -> None:
+        """Somebody answers, with a cookie of its own or another's."""
+        script = self.script
+        source = script.pick(PEOPLE)
+        whose = script.pick([source, *PEOPLE])
+        cookie = script.pick([*self.cookies[whose], b"made up"])
+        claimed = script.pick([source, *PEOPLE])
+        others = tuple(script.pick(PEOPLE) for _ in range(script.number(20)))
+        fresh = script.pick([None, script.piece()])
+        pong = Pong(fresh, cookie, Place(claimed.node, claimed.message, TCP), others, NodeParameters())
+        self.answer(source, pong)
+
+    def answer(self, source: Peer, pong: Pong) -> None:
+        if pong.copied in self.cookies[source]:
+            self.proved.add(source)
+        self.receive(pong, source)
+
+    def parameters(self) -> ResourceParameters:
+        return ResourceParameters(
+            self.script.number(4), self.script.pick([255, 0, 128]), self.script.number(2) == 1
+        )
+
+    def location(self) -> Location:
+        where = self.script.pick(PEOPLE)
+        connection = self.script.pick([TCP, b"\0\0", b""])
+        return Location(Place(where.node, where.message, connection), self.parameters())
+
+    # --- what comes in and goes out
+
+    def receive(self, message: Message, source: Peer) -> None:
+        self.receive_bytes(serialize(message, GROUP), source)
+
+    def receive_bytes(self, datagram: bytes, source: Peer) -> None:
+        with suppress(PeerError):
+            message = parse(datagram, GROUP)
+            for one in named(message) | {source}:
+                self.credit[one] += limits.AMPLIFICATION * len(datagram)
+        self.take(self.locator.receive(datagram, source, self.now_us), datagram)
+
+    def take(self, effects: list[Effect], evoked_by: bytes | None) -> None:
+        for effect in effects:
+            if isinstance(effect, Found):
+                assert effect.locations
+                assert all(one.place.peer != peer(0) for one in effect.locations)
+            elif isinstance(effect, Newer):
+                assert effect.locations
+            elif isinstance(effect, Send):
+                self.sent(effect, evoked_by)
+            else:
+                assert isinstance(effect, NotFound | Ended)
+
+    def sent(self, effect: Send, evoked_by: bytes | None) -> None:
+        to, size = effect.to, len(effect.datagram)
+        assert 0 < size <= limits.DATAGRAM_MAX
+        assert to.node
+        assert to != peer(0)
+        self.seen = [*self.seen[-20:], effect.datagram]
+        message = parse(effect.datagram, GROUP)
+        if isinstance(message, Ping | Query):
+            self.cookies[to].append(message.cookie)
+        elif isinstance(message, Pong) and message.fresh is not None:
+            self.cookies[to].append(message.fresh)
+        elif isinstance(message, Report) and message.destination is not None:
+            direct = Report(None, message.cookie, message.label, message.locations, message.exact)
+            self.charge(message.destination, len(serialize(direct, GROUP)), evoked_by)
+        self.charge(to, size, evoked_by)
+
+    def charge(self, to: Peer, size: int, evoked_by: bytes | None) -> None:
+        if evoked_by is not None and to not in self.proved:
+            self.credit[to] -= size
+            assert self.credit[to] >= 0, f"more is sent to {to} than it may be"
+
+    def check_tables(self) -> None:
+        counts = self.locator.counts()
+        assert counts.locations <= len(LABELS) * SETTINGS.location_set_max
+        assert counts.confirmed <= len(PEOPLE)
+        assert counts.unconfirmed <= len(PEOPLE)
+        assert counts.seeks <= len(LABELS)
+
+
+def named(message: Message) -> set[Peer]:
+    """Whoever may get something because of *message*."""
+    match message:
+        case Query(requestor=requestor):
+            return {requestor}
+        case Report(destination=Peer() as destination):
+            return {destination}
+        case Post(adverts=adverts):
+            return {one.location.place.peer for one in adverts} | set(PEOPLE)
+        case _:
+            return set()
+
+
+def run(data: bytes) -> None:
+    with suppress(PeerError):
+        message = parse(data, GROUP)
+        assert parse(serialize(message, GROUP), GROUP) == message
+    Story(data).run()
+
+
+def seeds() -> Iterable[bytes]:
+    return [*in_vectors("locator/messages_v1.json"), *(bytes([step] * 40) for step in range(12))]
