@@ -306,11 +306,15 @@ class StoreFailedError(LocalError):
 class StoreDamagedError(StoreFailedError):
     """The store's file is not what this program wrote."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path, reason: str, advice: str = "") -> None:
         self.path, self.reason = path, reason
         super().__init__(
-            f"{path} cannot be read as a store: {reason}. The file was left as it is. Put a backup in its place, or "
-            "move it aside and start again: feeds come back from peers. Publish nothing until your own one is back."
+            f"{path} cannot be read as a store: {reason}. The file was left as it is. "
+            + (
+                advice
+                or "Put a backup in its place, or move it aside and start again: feeds come back from peers. "
+                "Publish nothing until your own one is back."
+            )
         )
 
 

@@ -142,3 +142,6 @@ def test_whose_own_feed_is_forked_is_told_what_to_do(tmp_path: Path) -> None:
         listed = said(running.home, "forks")
         assert "One of them is yours" in listed
         assert said(running.home, "forks", "export", "me", "-").startswith("tinyssb fork proof 1\n")
+        assert "no, and never again: your feed is forked at entry 1" in said(running.home, "status")
+        assert json.loads(said(running.home, "status", "--json"))["frozen_at"] == 1
+        assert b"own feed is forked at entry 1" in tinyssb(running.home, "doctor").stdout

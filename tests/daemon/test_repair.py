@@ -13,7 +13,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.repair import plan_repair
 from tinyssb_node.daemon.verify import Verifier
 from tinyssb_node.effects import Effect, Send
-from tinyssb_node.errors import StoreLockedError
+from tinyssb_node.errors import StoreDamagedError, StoreLockedError
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.ids import Dialect, FaceName, MessageId
 from tinyssb_node.node import Node
@@ -145,6 +145,49 @@ def test_a_false_proof_goes(held: tuple[Path, Node, list[list[bytes]]]) -> None:
     assert repair(path)[1] == [ForkCut(KEY.feed_id, 1)]
     with closing(SqliteStore.open_readonly(path)) as store:
         assert damages(store) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE forks SET proof = zeroblob(306)",
+        "UPDATE forks SET proof = substr(proof, 1, 100)",
+        "UPDATE forks SET proof = 'text'",
+        "UPDATE forks SET seq = seq + 1",
+        "UPDATE forks SET feed = zeroblob(32)",
+    ],
+)
+def test_a_proof_that_cannot_be_read_stops_the_node_and_is_set_aside(
+    held: tuple[Path, Node, list[list[bytes]]], sql: str
+) -> None:
+    path, _, whole = held
+    proof = ForkProof(KEY.feed_id, 1, Dialect.SPEC, MessageId(bytes(20)), whole[0][0], bytes(120))
+    with closing(SqliteStore.open(path)) as store:
+        store.put_fork(proof)
+        store.commit(1)
+    flip(path, sql)
+    with closing(SqliteStore.open(path)) as store, pytest.raises(StoreDamagedError, match="verify --repair"):
+        a_node(store, OTHER)
+    aside, cuts = repair(path)
+    assert [type(cut) for cut in cuts] == [ForkCut]
+    with closing(SqliteStore.open_readonly(aside)) as store:
+        assert damages(store) == ["the proof of its fork cannot be read"]
+    with closing(SqliteStore.open(path)) as store:
+        assert damages(store) == []
+        a_node(store, OTHER)
+
+
+def test_a_proof_of_nobody_is_damage(held: tuple[Path, Node, list[list[bytes]]]) -> None:
+    path, _, whole = held
+    with closing(SqliteStore.open(path)) as store:
+        store.put_fork(ForkProof(KEY.feed_id, 1, Dialect.SPEC, MessageId(bytes(20)), whole[0][0], bytes(120)))
+        store.commit(1)
+    flip(path, "UPDATE forks SET feed = zeroblob(3)")
+    with (
+        closing(SqliteStore.open_readonly(path)) as store,
+        pytest.raises(StoreDamagedError, match="of no feed"),
+    ):
+        store.forks()
 
 
 def test_a_store_in_use_is_not_cut(held: tuple[Path, Node, list[list[bytes]]]) -> None:

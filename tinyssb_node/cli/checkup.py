@@ -154,6 +154,13 @@ def _check_daemon(home: Home) -> Finding:
         return Finding(
             "daemon", ok=False, found=status["read_only"], advice="Make room on the disk; it then goes on."
         )
+    if (frozen_at := status.get("frozen_at")) is not None:
+        return Finding(
+            "daemon",
+            ok=False,
+            found=f"this node's own feed is forked at entry {frozen_at}, and is written no more",
+            advice="See `tinyssb forks`, and docs/reference/forks.md for what to do.",
+        )
     if (waiting := status.get("waiting")) is not None:
         return Finding(
             "daemon",

@@ -145,6 +145,7 @@ class Desk:
             "arrivals": first["arrivals"],
             "forked": first["forked"],
             "waiting": first["waiting"],
+            "frozen_at": first["frozen_at"],
             "faces": len(self._runtime.networks.faces()),
             "endpoints": self._endpoints(),
             "turned_away": self._turned_away(),
@@ -152,7 +153,8 @@ class Desk:
         }
 
     def _network_row(self, place: Place) -> NetworkRow:
-        feeds = self._node(place).feeds()
+        node = self._node(place)
+        feeds, own = node.feeds(), node.own()
         return {
             "name": place.name,
             "network": place.network.goset_dmx.hex() if place.network.key else None,
@@ -161,6 +163,7 @@ class Desk:
             "arrivals": place.store.last_arrival(),
             "forked": sum(record.forked_at is not None for record in feeds),
             "waiting": self._waiting_row(place),
+            "frozen_at": None if own is None else own.forked_at,
         }
 
     def _waiting_row(self, place: Place) -> WaitingRow | None:

@@ -46,6 +46,7 @@ class NetworkRow(TypedDict):
     forked: int
     waiting: NotRequired[WaitingRow | None]
 
+    frozen_at: NotRequired[int | None]
 
 class StatusRow(TypedDict):
     """Answer of `status`."""
@@ -65,6 +66,7 @@ class StatusRow(TypedDict):
     forked: int
     waiting: NotRequired[WaitingRow | None]
     faces: int
+    frozen_at: NotRequired[int | None]
     endpoints: list[EndpointRow]
     turned_away: NotRequired[int]
     networks: list[NetworkRow]
@@ -90,9 +92,9 @@ class FeedRow(TypedDict):
     tip: str | None
     own: bool
     wanted: bool
-    forked_at: int | None
     blocked: NotRequired[bool]
     child: bool
+    forked_at: int | None
     retired: bool
 
 

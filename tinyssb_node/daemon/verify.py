@@ -60,10 +60,11 @@ class Verifier:
             for damage in self._feed(record):
                 self.problems += 1
                 yield damage
-        for proof in self._store.forks():
-            if not verify_proof(self._network, proof):
+        for feed, seq, proof in self._store.fork_rows():
+            if proof is None or not verify_proof(self._network, proof):
                 self.problems += 1
-                yield Damage(proof.feed, proof.seq, "the proof of its fork does not hold", proof=True)
+                problem = "cannot be read" if proof is None else "does not hold"
+                yield Damage(feed, seq, f"the proof of its fork {problem}", proof=True)
 
     def _feed(self, record: FeedRecord) -> Iterator[Damage]:
         tip = Tip(record.feed, record.dialect, 0, None)

@@ -186,6 +186,10 @@ class MemoryStore:
         if (proof.feed, proof.seq) not in self._forks.rows:
             self._forks.put((proof.feed, proof.seq), proof)
 
+    def fork_rows(self) -> Sequence[tuple[FeedId, int, ForkProof | None]]:
+        """The same with the places they are kept for; None where what is kept is no proof of that place."""
+        return [(proof.feed, proof.seq, proof) for proof in self.forks()]
+
     def forks(self) -> Sequence[ForkProof]:
         """All proofs kept, sorted by feed and sequence number."""
         return [proof for _, proof in sorted(self._forks.rows.items())]

@@ -184,7 +184,11 @@ class Store(Protocol):
         ...
 
     def forks(self) -> Sequence[ForkProof]:
-        """All proofs kept, sorted by feed and sequence number."""
+        """All proofs kept, sorted by feed and sequence number. Raises StoreDamagedError."""
+        ...
+
+    def fork_rows(self) -> Sequence[tuple[FeedId, int, ForkProof | None]]:
+        """The same with the places they are kept for; None where what is kept is no proof of that place."""
         ...
 
     def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:

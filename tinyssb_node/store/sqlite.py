@@ -7,51 +7,39 @@ Frontiers and side chains under way are written once per commit, however often t
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Self
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import chunk_hash
-from tinyssb_node.errors import LocalError, StoreFailedError, StoreFullError
-from tinyssb_node.feeds.fork import ForkProof, parse_proof, serialize_proof
+from tinyssb_node.errors import (
+    LocalError,
+    StoreDamagedError,
+    StoreFailedError,
+    StoreFullError,
+)
+from tinyssb_node.feeds.fork import ForkProof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
-from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
+from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.hints import Hints
 from tinyssb_node.store.lock import FolderLock
 from tinyssb_node.store.port import Charge, FeedRecord, Receipt, StoredChunk, StoredEntry
 from tinyssb_node.store.settling import settle, settle_names, take_lock
 from tinyssb_node.store.sqlite_file import let_others_read, open_for_reading, open_for_writing, store_faults
+from tinyssb_node.store.sqlite_rows import KeptFeed, SqlValue, feed_row, kept_feed, proof_of
 
 _HASH_PREFIX: Final = 8
 """Bytes of a chunk's hash that are indexed, as a signed integer: SQLite's own size."""
+_MEND_PROOF: Final = (
+    "`tinyssb verify --repair` keeps a copy of it and takes out what is damaged; "
+    "whoever has the feed proves its fork again."
+)
+"""What to do about a damaged proof."""
 
-_SqlValue = int | str | bytes | None
 _EntryRow = tuple[int, int, bytes, bytes, str, str | None, int, int]
 _ChunkRow = tuple[int, int, int, bytes, str, str | None, int, int]
-
-
-@dataclass(slots=True)
-class _Feed:
-    """What is kept of a feed, as the file numbers it."""
-
-    number: int
-    record: FeedRecord
-    seq: int
-    """Ahead of the record's while appends come in; the record is made anew when somebody asks."""
-    tip: MessageId | None
-
-    @property
-    def dropped(self) -> bool:
-        """True if it is nowhere but in the table, where its number may not go to another one."""
-        return self.record.retired and self.record.dialect is None
-
-    def current(self) -> FeedRecord:
-        """The record with the frontier as it is now."""
-        if self.record.seq != self.seq:
-            self.record = replace(self.record, seq=self.seq, tip=self.tip)
-        return self.record
 
 
 class SqliteStore:
@@ -66,7 +54,7 @@ class SqliteStore:
         """A write failed: SQLite may have undone the transaction by itself, so nothing may be added to it."""
         self._alone = False
         """Opened on a full disk: nobody else can read the file until something could be written."""
-        self._feeds: dict[FeedId, _Feed] = {}
+        self._feeds: dict[FeedId, KeptFeed] = {}
         self._ids: dict[int, FeedId] = {}
         """Feeds by their number in the file."""
         self._moved: set[FeedId] = set()
@@ -127,7 +115,7 @@ class SqliteStore:
         """Add or replace what is kept of a feed."""
         known = self._feeds.get(record.feed)
         number = max(self._ids, default=0) + 1 if known is None else known.number
-        self._feeds[record.feed] = _Feed(number, record, record.seq, record.tip)
+        self._feeds[record.feed] = KeptFeed(number, record, record.seq, record.tip)
         self._ids[number] = record.feed
         self._moved.add(record.feed)
 
@@ -239,10 +227,21 @@ class SqliteStore:
         self._write("INSERT OR IGNORE INTO forks VALUES (?, ?, ?)", [row])
 
     def forks(self) -> Sequence[ForkProof]:
-        """All proofs kept, sorted by feed and sequence number."""
-        return [
-            parse_proof(proof) for (proof,) in self._select("SELECT proof FROM forks ORDER BY feed, seq", ())
-        ]
+        """All proofs kept, sorted by feed and sequence number. Raises StoreDamagedError."""
+        proofs = []
+        for feed, seq, proof in self.fork_rows():
+            if proof is None:
+                reason = f"what should prove that {feed.hex()} is forked at entry {seq} is damaged"
+                raise StoreDamagedError(self._path, reason, _MEND_PROOF)
+            proofs.append(proof)
+        return proofs
+
+    def fork_rows(self) -> Sequence[tuple[FeedId, int, ForkProof | None]]:
+        """The same with the places they are kept for; None where what is kept is no proof of that place."""
+        rows = self._select("SELECT feed, seq, proof FROM forks ORDER BY feed, seq", ())
+        if any(not isinstance(feed, bytes) or len(feed) != limits.FEED_ID_SIZE for feed, _, _ in rows):
+            raise StoreDamagedError(self._path, "it has a proof of no feed")
+        return [(FeedId(feed), seq, proof_of(feed, seq, proof)) for feed, seq, proof in rows]
 
     def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
         """Up to *limit* appends with arrival numbers above *arrival*, in order."""
@@ -310,7 +309,7 @@ class SqliteStore:
         """Make everything written since the last commit durable (fsync included), stamped with *wall_us*."""
         self._flush()
         if self._moved:
-            rows = [_feed_row(self._feeds[feed]) for feed in self._moved]
+            rows = [feed_row(self._feeds[feed]) for feed in self._moved]
             self._write("INSERT OR REPLACE INTO feeds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         if self._new_receipts:
             dated = [self._receipt_row(receipt, wall_us) for receipt in self._new_receipts.values()]
@@ -357,7 +356,7 @@ class SqliteStore:
     def _load(self) -> None:
         """Read what is kept in memory, as of the last commit."""
         with store_faults(self._path, "reading"):
-            feeds = [_feed(row) for row in self._connection.execute("SELECT * FROM feeds")]
+            feeds = [kept_feed(row) for row in self._connection.execute("SELECT * FROM feeds")]
             (arrival,) = self._connection.execute(
                 "SELECT max((SELECT coalesce(max(arrival), 0) FROM entries), "
                 "(SELECT coalesce(max(arrival), 0) FROM chunks))"
@@ -380,7 +379,7 @@ class SqliteStore:
             self._spoiled = True
             raise
 
-    def _write(self, sql: str, rows: Sequence[tuple[_SqlValue, ...]]) -> None:
+    def _write(self, sql: str, rows: Sequence[tuple[SqlValue, ...]]) -> None:
         with self._writing():
             if not self._connection.in_transaction:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -406,7 +405,7 @@ class SqliteStore:
             self._write("INSERT OR REPLACE INTO side_chains VALUES (?, ?, ?, ?, ?, ?)", kept)
             self._new_side_chains.clear()
 
-    def _select(self, sql: str, values: tuple[_SqlValue, ...]) -> list[tuple[Any, ...]]:
+    def _select(self, sql: str, values: tuple[SqlValue, ...]) -> list[tuple[Any, ...]]:
         self._flush()
         with store_faults(self._path, "reading"):
             return self._connection.execute(sql, values).fetchall()
@@ -449,7 +448,7 @@ class SqliteStore:
             known_us=known_us,
         )
 
-    def _receipt_row(self, receipt: Receipt, wall_us: int) -> tuple[_SqlValue, ...]:
+    def _receipt_row(self, receipt: Receipt, wall_us: int) -> tuple[SqlValue, ...]:
         holder = None if receipt.holder is None else self._feeds[receipt.holder].number
         feed = self._feeds[receipt.feed].number
         return (receipt.number, feed, receipt.seq, holder, receipt.face, receipt.speaker, wall_us)
@@ -457,35 +456,3 @@ class SqliteStore:
 
 def _hash_prefix(hash_: bytes) -> int:
     return int.from_bytes(hash_[:_HASH_PREFIX], "big", signed=True)
-
-
-def _feed_row(feed: _Feed) -> tuple[_SqlValue, ...]:
-    record = feed.current()
-    return (
-        feed.number,
-        bytes(record.feed),
-        None if record.dialect is None else record.dialect.value,
-        record.seq,
-        None if record.tip is None else bytes(record.tip),
-        record.own,
-        record.wanted,
-        record.forked_at,
-        record.child,
-        record.retired,
-    )
-
-
-def _feed(row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | None, int, int]) -> _Feed:
-    number, feed, dialect, seq, tip, own, wanted, forked_at, child, retired = row
-    record = FeedRecord(
-        feed=FeedId(feed),
-        dialect=None if dialect is None else Dialect(dialect),
-        seq=seq,
-        tip=None if tip is None else MessageId(tip),
-        own=bool(own),
-        wanted=bool(wanted),
-        forked_at=forked_at,
-        child=bool(child),
-        retired=bool(retired),
-    )
-    return _Feed(number, record, record.seq, record.tip)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.rows import NetworkRow, WaitingRow
+    from tinyssb_node.daemon.rows import EndpointRow, NetworkRow, StatusRow
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -100,7 +100,7 @@ def status(arguments: argparse.Namespace) -> int:
                 ("dialect", row["dialect"]),
                 ("home", row["home"]),
                 ("running", f"{duration(row['uptime_us'])} (start {row['boot']}, process {row['pid']})"),
-                ("writing", row["read_only"] or _writing(row.get("waiting"))),
+                ("writing", row["read_only"] or _writing(row)),
                 ("feeds", f"{row['feeds']} with {row['entries']:,} entries"),
                 ("forked feeds", f"{row['forked']} (see `tinyssb forks`)" if row["forked"] else 0),
                 ("faces up", row["faces"]),
@@ -114,12 +114,15 @@ def status(arguments: argparse.Namespace) -> int:
 
 def _holdings(network: NetworkRow) -> str:
     forked = f", {network['forked']} forked" if network["forked"] else ""
-    waiting = network.get("waiting")
-    writing = "" if waiting is None else f", writing {_writing(waiting)}"
+    writing = "" if (told := _writing(network)) == "yes" else f", writing {told}"
     return f"{network['feeds']} feeds with {network['entries']:,} entries{forked}{writing}"
 
 
-def _writing(waiting: WaitingRow | None) -> str:
+def _writing(row: StatusRow | NetworkRow) -> str:
+    """Whether the node's own feed is written."""
+    if (frozen_at := row.get("frozen_at")) is not None:
+        return f"no, and never again: your feed is forked at entry {frozen_at} (see `tinyssb forks`)"
+    waiting = row.get("waiting")
     return "yes" if waiting is None else f"not yet: {waiting['reason']}; {waiting['awaited']}"
 
 

@@ -20,6 +20,8 @@ def head_line(sight: Sight) -> str:
     wrong = [f"CANNOT WRITE: {status['read_only']}"] if status["read_only"] else []
     if (waiting := status.get("waiting")) is not None:
         wrong.append(f"NOT WRITING YET: {waiting['reason']}; {waiting['awaited']}")
+    if status.get("frozen_at") is not None:
+        wrong.append("CANNOT WRITE: your feed is forked")
     if status["forked"]:
         wrong.append(_count(status["forked"], "forked feed"))
     words = [
