@@ -34,7 +34,7 @@ class StoreHolding:
         record = self._records.get(feed)
         if record is None:
             return None
-        return State(record.seq, record.tip, self._chains.get(feed, ()), self._forks.get(feed))
+        return State(record.seq, record.tip, tuple(self._chains.get(feed, ())), self._forks.get(feed))
 
     def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[Kept]:
         """Up to *limit* entries from sequence number *first* on, in order."""

@@ -38,3 +38,5 @@ SHOWS_MAX: Final = 4_096
 """Entries that one side may have shown to it over one connection: 32 for each of 128 forked feeds."""
 OUTBOX_MAX: Final = 2 * FEEDS_MAX
 """Answers that wait to be sent; who asks for more without taking them is hung up on."""
+LINK_QUEUE: Final = 4
+"""Packets read ahead of what was taken in: 60 kB. More wait at the sender."""
