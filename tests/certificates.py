@@ -36,11 +36,11 @@ class Authority:
             signed.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         )
 
-    def issue(self, name: str) -> Pair:
-        """A certificate for *name*; as a server, for this machine by its address and by ``localhost``."""
+    def issue(self, name: str, address: str = "127.0.0.1") -> Pair:
+        """A certificate for *name*; as a server, at *address* and at ``localhost``."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        places = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))]
+        places = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address(address))]
         signed = (
             self._builder(subject, key.public_key())
             .add_extension(x509.SubjectAlternativeName(places), critical=False)
@@ -48,6 +48,7 @@ class Authority:
         )
         pair = Pair(self._folder / f"{name}.pem", self._folder / f"{name}.key")
         pair.certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+        pair.key.touch(mode=0o600)
         pair.key.write_bytes(
             key.private_bytes(
                 serialization.Encoding.PEM,

@@ -1,10 +1,11 @@
 """A daemon's side of a face that only remembers, and lets a test wait for what it needs without sleeping."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from tinyssb_node.faces.face import Endpoint, Face
+from tinyssb_node.faces.library import Library
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import Reception
 
@@ -15,7 +16,9 @@ PATIENCE_S = 10.0
 class RecordingSink:
     """Implements FaceSink."""
 
-    def __init__(self) -> None:
+    def __init__(self, libraries: Sequence[Library] = ()) -> None:
+        self._libraries = libraries
+        self._appended = asyncio.Event()
         self.faces: dict[FaceName, Face] = {}
         self.ups: list[tuple[FaceName, str]] = []
         self.downs: list[tuple[FaceName, str]] = []
@@ -62,6 +65,17 @@ class RecordingSink:
         self.downs.append((face, reason))
         self._changed.set()
 
+    def libraries(self) -> Sequence[Library]:
+        return self._libraries
+
+    def appended(self) -> asyncio.Event:
+        return self._appended
+
+    def append(self) -> None:
+        """Say that something was appended to a library."""
+        event, self._appended = self._appended, asyncio.Event()
+        event.set()
+
     async def until(self, condition: Callable[[], bool]) -> None:
         """Return when *condition* holds; it is looked at whenever something was recorded."""
         async with asyncio.timeout(PATIENCE_S):
@@ -71,9 +85,9 @@ class RecordingSink:
 
 
 @asynccontextmanager
-async def running(endpoint: Endpoint) -> AsyncIterator[RecordingSink]:
+async def running(endpoint: Endpoint, libraries: Sequence[Library] = ()) -> AsyncIterator[RecordingSink]:
     """*endpoint* with a sink of its own, running while the block does; a crash of it fails the test."""
-    sink = RecordingSink()
+    sink = RecordingSink(libraries)
     task = asyncio.create_task(endpoint.run(sink))
     try:
         yield sink

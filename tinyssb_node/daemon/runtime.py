@@ -8,11 +8,13 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.clock import Clock, ClockWatch
 from tinyssb_node.daemon.forkdesk import date_forks
+from tinyssb_node.daemon.library import StoreLibrary
 from tinyssb_node.daemon.logs import EventLines, Logger
 from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.ports import Port
@@ -125,6 +127,24 @@ class Runtime:
     async def room(self) -> None:
         """See FaceSink."""
         await self._room.wait()
+
+    def libraries(self) -> Sequence[StoreLibrary]:
+        """See FaceSink."""
+        return [
+            StoreLibrary(place.network, place.store, partial(self._knows, name), partial(self._keep, name))
+            for name, place in self._places.items()
+        ]
+
+    def _knows(self, network: NetworkName, packet: bytes) -> bool:
+        return self.networks.node(network).knows(packet)
+
+    def _keep(self, network: NetworkName, key: str, value: str) -> None:
+        """Keep a value in the store of *network*; a full disk is tried again by itself, and what a value is for
+        has to do without it."""
+        if self.read_only is None:
+            put = self._places[network].store.put_meta
+            with contextlib.suppress(StoreFullError):
+                self._perform(lambda _networks, _now_us: (put(key, value), []))
 
     def _report(self, report: _Report) -> None:
         """Let the nodes hear of something in their turn, behind the frames that came before."""

@@ -102,3 +102,14 @@ class EtherOpenError(LocalError):
         """On which port."""
         self.reason = reason
         """What the system says."""
+
+
+class BrokerError(ConnectionError):
+    """There is no connection to an MQTT broker, or no more."""
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        """Why, in plain words."""
+        self.remedy = remedy
+        """What to look at; empty where waiting is all there is to do."""

@@ -5,8 +5,11 @@ server one per connection, UDP multicast and radios exactly one. The daemon neve
 parses packets.
 """
 
-from typing import Protocol
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
+from tinyssb_node.faces.library import Library
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import LinkProfile, Reception
 
@@ -58,6 +61,24 @@ class FaceSink(Protocol):
 
     def down(self, face: FaceName, reason: str) -> None:
         """*face* is gone; *reason* in plain words."""
+        ...
+
+    def libraries(self) -> Sequence[Library]:
+        """What is held of each network, for faces that must know what a packet is about. The default one first."""
+        ...
+
+    def appended(self) -> asyncio.Event:
+        """Set when the next entry or chunk was appended to one of them. Take it before looking there."""
+        ...
+
+
+@runtime_checkable
+class Listener(Protocol):
+    """What an endpoint tells besides if others connect to it."""
+
+    @property
+    def turned_away(self) -> int:
+        """Connections that never became a face."""
         ...
 
 

@@ -1,4 +1,5 @@
-"""Every number of who may come in at a listening face, each with its reason. Others are in ``tinyssb_node.limits``."""
+"""Every number of who may come in at a listening face, and of MQTT, each with its reason. Others are in
+``tinyssb_node.limits``."""
 
 from typing import Final
 
@@ -8,3 +9,50 @@ TOKEN_MAX: Final = 256
 """Bytes of a file with a token that are read: a longer one is some other file."""
 CERTIFICATE_MAX: Final = 65_536
 """Bytes of a file with certificates that are read for a fingerprint: a chain of four has 8 kB."""
+
+# --- MQTT (docs/formats/mqtt.md) -------------------------------------------------------------------------------------
+
+MQTT_VERSION: Final = 1
+"""Of the topics, and of what is in messages."""
+MQTT_FEED_SIZE: Final = 8
+"""Bytes of a feed id in a topic: two that begin alike are then not found by chance, and a topic stays short."""
+MQTT_CLIENT_SIZE: Final = 8
+"""Bytes that name a client, drawn by chance: 16 digits are an identifier that any broker takes (MQTT 3.1.1, 3.1.3)."""
+MQTT_ROOT_MAX: Final = 64
+"""Characters in front of all topics."""
+MQTT_USER_MAX: Final = 128
+"""Characters of a user's name."""
+MQTT_PASSWORD_MAX: Final = 1_024
+"""Bytes of a password file: a token that a broker issues as a password has some hundreds."""
+MQTT_MESSAGE_MAX: Final = 1_024
+"""Bytes of an MQTT message that a broker may send us: a packet of 120, its topic of at most 130, and what an extension
+may add."""
+MQTT_QUEUE: Final = 4_096
+"""Messages read ahead of the node, 2 MB in memory: what a broker kept for us comes all at once."""
+MQTT_TAKE_PER_S: Final = 1_000
+"""Messages a second given to the node: a flood takes a tenth of a core of a Raspberry Pi 4, and backlogs are quick."""
+MQTT_PUBLISH_PER_S: Final = 100
+"""Entries and chunks a second that we publish when many wait: a broker has other clients; 12 kB/s of packets."""
+MQTT_BATCH: Final = 16
+"""Of them, how many may be under way: paho-mqtt has 20 by default, brokers allow at least 20."""
+MQTT_BACKLOG_MAX: Final = 20_000
+"""Entries and chunks that wait for the broker, 2.4 MB of packets; what is older is given when it is asked for."""
+MQTT_WAIT_S: Final = 1.0
+"""What came from others is published after a random time up to this: several nodes of an island have it, and the
+first tells the others."""
+MQTT_HEARD_MAX: Final = 8_192
+"""Packets remembered as said by others, so that we do not: 1 MB."""
+MQTT_HEARD_US: Final = 3_600_000_000
+"""How long: whoever was not there by then was not there at all."""
+MQTT_SESSION_S: Final = 604_800
+"""How long the broker keeps our session while we are away: a week."""
+MQTT_KEEPALIVE_S: Final = 30
+"""Silence after which we ask whether the broker is there; after half as much more it is gone, and our will is said."""
+MQTT_TIMEOUT_S: Final = 10.0
+"""Longest wait for an answer of the broker."""
+MQTT_GOODBYE_S: Final = 2.0
+"""Likewise, when the node is stopping."""
+MQTT_LOOK_S: Final = 5.0
+"""How often the place reached is kept, and the feeds in the set are compared with those subscribed to."""
+MQTT_SUBSCRIBE_MAX: Final = 50
+"""Topics in one request: brokers have bounds on its size, 50 topics are 4 kB."""

@@ -2,7 +2,7 @@
 
 udp:GROUP:PORT   ws:listen:HOST:PORT   ws:connect:HOST:PORT   ether:HOST:PORT      each with ?option=value&…
 kiss:DEVICE      rnode:DEVICE          meshtastic:DEVICE      meshcore:DEVICE
-ble:peripheral   ble:central           lora:BOARD
+ble:peripheral   ble:central           lora:BOARD             mqtt:HOST:PORT
 """
 
 import ipaddress
@@ -16,6 +16,7 @@ from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec, BleSp
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.face import Endpoint
 from tinyssb_node.faces.lora_spec import LoraSpec, parse_lora, serialize_lora
+from tinyssb_node.faces.mqtt_spec import MqttSpec, parse_mqtt, serialize_mqtt
 from tinyssb_node.faces.radio import RadioChoice
 from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio, write_radio
 from tinyssb_node.faces.serial_spec import (
@@ -32,7 +33,7 @@ from tinyssb_node.ids import FaceName
 
 SCHEMES: Final = (
     "udp:GROUP:PORT, ws:listen:HOST:PORT, ws:connect:HOST:PORT, ether:HOST:PORT, kiss:DEVICE, rnode:DEVICE, "
-    "meshtastic:DEVICE, meshcore:DEVICE, ble:peripheral, ble:central, lora:BOARD"
+    "meshtastic:DEVICE, meshcore:DEVICE, ble:peripheral, ble:central, lora:BOARD, mqtt:HOST:PORT"
 )
 """The forms of a spec string, as errors show them."""
 TTL_MAX: Final = 255
@@ -123,7 +124,7 @@ class EtherSpec:
         return FaceName(f"ether:{self.name}")
 
 
-FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec | SerialSpec | BleSpec | LoraSpec
+FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec | SerialSpec | BleSpec | LoraSpec | MqttSpec
 """What a spec string can say."""
 
 
@@ -159,6 +160,8 @@ def parse_spec(text: str) -> FaceSpec:
         return bluetooth
     if (board := parse_lora(reader)) is not None:
         return board
+    if (broker := parse_mqtt(reader)) is not None:
+        return broker
     raise FaceSpecError(text, "it begins with nothing known", SCHEMES)
 
 
@@ -235,6 +238,8 @@ def serialize_spec(spec: FaceSpec) -> str:
             address, options = serialize_ble(spec)
         case LoraSpec():
             address, options = serialize_lora(spec)
+        case MqttSpec():
+            address, options = serialize_mqtt(spec)
     named = {"name": spec.name}
     ordered = named | options if isinstance(spec, EtherSpec) else options | named
     given = [f"{key}={quote(value, safe='/:')}" for key, value in ordered.items() if value]
@@ -276,3 +281,7 @@ def open_endpoint(text: str) -> Endpoint:
             from tinyssb_node.faces.lora import LoraEndpoint  # noqa: PLC0415 - lazy, see above
 
             return LoraEndpoint(text, spec)
+        case MqttSpec():
+            from tinyssb_node.faces.mqtt import MqttEndpoint  # noqa: PLC0415 - lazy, see above
+
+            return MqttEndpoint(text, spec)

@@ -103,6 +103,27 @@ def lan_profile() -> LinkProfile:
     )
 
 
+def broker_profile() -> LinkProfile:
+    """A broker on the internet, that gives everybody what anybody says: shared, reliable, some tenths of a second away.
+
+    Answers wait long enough that others' come before, and who agrees says so seldom: with all in agreement, three
+    packets in five minutes, however many they are.
+    """
+    return LinkProfile(
+        medium=Medium.LAN,
+        airtime_us=_FREE,
+        window=64,
+        gap_us=10_000,
+        burst=32,
+        burst_max=64,
+        answer_delay_us=500_000,
+        hold_us=2_000_000,
+        quiet_us=None,
+        advert_min_us=1_000_000,
+        advert_max_us=300_000_000,
+    )
+
+
 def air_profile(airtime_us: Sequence[int], snr_limit_db: float | None = None) -> LinkProfile:
     """A radio channel on which a packet of n bytes takes ``airtime_us[n]`` microseconds (121 values), and what is
     weaker than *snr_limit_db* cannot be read."""

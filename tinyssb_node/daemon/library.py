@@ -1,0 +1,52 @@
+"""What faces may look up in the stores of the node's networks (``faces.library``)."""
+
+from collections.abc import Callable, Sequence
+
+from tinyssb_node.codec.dmx import Network, chunk_hash, dmx_of
+from tinyssb_node.faces import limits
+from tinyssb_node.ids import FeedId
+from tinyssb_node.limits import DMX_SIZE
+from tinyssb_node.store.port import Store, StoredChunk, StoredEntry
+
+
+class StoreLibrary:
+    """Implements Library on the store of one network."""
+
+    def __init__(
+        self, network: Network, store: Store, knows: Callable[[bytes], bool], keep: Callable[[str, str], None]
+    ) -> None:
+        """*knows* says whether a packet is of the network, *keep* keeps a value in its store."""
+        self.network = dmx_of(network.prefix).hex()
+        self.set = network.goset_dmx.hex()
+        self._store = store
+        self.knows = knows
+        self.keep = keep
+
+    def follows(self) -> frozenset[FeedId]:
+        """See Library."""
+        return frozenset(
+            record.feed for record in self._store.feeds() if record.wanted and not record.retired
+        )
+
+    def feeds_of(self, packet: bytes) -> Sequence[FeedId]:
+        """See Library."""
+        feeds = [
+            feed
+            for feed, seq in self._store.find_entries(packet[:DMX_SIZE])
+            if (entry := self._store.entry(feed, seq)) is not None and entry.packet == packet
+        ]
+        return feeds or [*dict.fromkeys(feed for feed, _, _ in self._store.find_chunks(chunk_hash(packet)))]
+
+    def after(self, arrival: int) -> tuple[Sequence[StoredEntry | StoredChunk], int]:
+        """See Library."""
+        appended = self._store.after(arrival, limits.MQTT_BATCH)
+        through = min(arrival + limits.MQTT_BATCH, self._store.last_arrival())
+        return appended, appended[-1].arrival if appended else through
+
+    def last_arrival(self) -> int:
+        """See Library."""
+        return self._store.last_arrival()
+
+    def recall(self, key: str) -> str | None:
+        """See Library."""
+        return self._store.get_meta(key)

@@ -1,0 +1,232 @@
+"""A connection to an MQTT broker, by aiomqtt: an optional extra, so nothing but an MQTT face imports this module."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from traceback import clear_frames
+from typing import Final
+
+import aiomqtt
+from paho.mqtt.client import MQTT_CLEAN_START_FIRST_ONLY
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+from paho.mqtt.subscribeoptions import SubscribeOptions
+
+from tinyssb_node.faces import limits
+from tinyssb_node.faces.errors import BrokerError
+from tinyssb_node.faces.mqtt_spec import MqttSpec
+from tinyssb_node.faces.mqtt_topics import Topics
+
+ONLINE: Final = b"online"
+OFFLINE: Final = b"offline"
+"""What is said in a client's status topic."""
+
+_NO_RETAINED: Final = 2
+_REFUSED_MIN: Final = 128
+_VAGUE: Final = 128
+_WRONG_VERSION: Final = frozenset({1, 132})
+_WRONG_USER: Final = frozenset({4, 5, 134, 135})
+"""Reason codes of MQTT 3.1.1 and 5."""
+
+_QUIET = logging.getLogger("tinyssb_node.faces.mqtt")
+_QUIET.setLevel(logging.CRITICAL)
+
+
+class Broker:
+    """A broker that took us in. Everything raises BrokerError when it is gone, or silent for MQTT_TIMEOUT_S."""
+
+    def __init__(self, client: aiomqtt.Client, *, version_5: bool) -> None:
+        """Use ``connected``."""
+        self._client = client
+        self._version_5 = version_5
+
+    async def publish(self, topic: str, payload: bytes, qos: int, *, retain: bool = False) -> None:
+        """Say *payload*; at QoS 0 return when it has left, at QoS 1 when the broker has it."""
+        try:
+            await self._client.publish(topic, payload, qos, retain)
+        except aiomqtt.MqttError as error:
+            raise _lost(error) from error
+
+    async def subscribe(self, topics: Sequence[str], qos: int) -> None:
+        """Take what comes in *topics*, but for what we said, and for what is retained, as far as the broker can tell.
+
+        Raises BrokerError if it does not let us.
+        """
+        for first in range(0, len(topics), limits.MQTT_SUBSCRIBE_MAX):
+            some = topics[first : first + limits.MQTT_SUBSCRIBE_MAX]
+            options = SubscribeOptions(qos=qos, noLocal=True, retainHandling=_NO_RETAINED)
+            try:
+                if self._version_5:
+                    answers = await self._client.subscribe([(topic, options) for topic in some])
+                else:
+                    answers = await self._client.subscribe([(topic, qos) for topic in some])
+            except aiomqtt.MqttError as error:
+                raise _lost(error) from error
+            codes = [_number(answer) for answer in answers]
+            for topic, code in zip(some, codes, strict=False):
+                if code >= _REFUSED_MIN:
+                    raise BrokerError(
+                        f"it does not let this node take {topic}", "Look at the broker's access list."
+                    )
+
+    async def unsubscribe(self, topics: Sequence[str]) -> None:
+        """Take them no more."""
+        try:
+            await self._client.unsubscribe([*topics])
+        except aiomqtt.MqttError as error:
+            raise _lost(error) from error
+
+    async def messages(self) -> AsyncIterator[aiomqtt.Message]:
+        """What comes, also what was kept for us while we were away."""
+        try:
+            async for message in self._client.messages:
+                yield message
+        except aiomqtt.MqttError as error:
+            raise _lost(error) from error
+
+    def hurry(self) -> None:
+        """From now on wait for answers no longer than at the end."""
+        self._client.timeout = limits.MQTT_GOODBYE_S
+
+
+@asynccontextmanager
+async def connected(
+    spec: MqttSpec,
+    topics: Topics,
+    password: str | None,
+    tls: ssl.SSLContext | None,
+    overflow: Callable[[int], None],
+) -> AsyncIterator[Broker]:
+    """The broker, with the session it kept for us, as long as the block runs. Who watches our status is told when we
+    vanish. *overflow* hears the size of a message for which there was no room.
+
+    Raises BrokerError.
+    """
+    client = _make_client(spec, topics, password, tls, overflow)
+    entering = asyncio.ensure_future(client.__aenter__())
+    try:
+        # A thread connects, which cannot be stopped half-way: it would leave a connection that is nobody's.
+        await asyncio.shield(entering)
+    except asyncio.CancelledError:
+        with suppress(aiomqtt.MqttError):
+            await entering
+        await _leave(client)
+        raise
+    except aiomqtt.MqttError as error:
+        await _leave(client)
+        if error.__context__ is not None:
+            # paho-mqtt leaves a socket open in which no TLS came about. It goes with the variables that hold it.
+            clear_frames(error.__context__.__traceback__)
+        raise _refused(error, spec) from error
+    broker = Broker(client, version_5=spec.version == "5")
+    try:
+        yield broker
+    finally:
+        await _leave(client)
+
+
+async def _leave(client: aiomqtt.Client) -> None:
+    """Close the connection, also one that the broker never answered on: the library would leave it open."""
+    client.timeout = limits.MQTT_GOODBYE_S
+    with suppress(aiomqtt.MqttError):
+        await client.__aexit__(None, None, None)
+    lost = client._disconnected  # noqa: SLF001 - nobody else can see why it was lost, and asyncio logs what nobody saw
+    if lost.done() and not lost.cancelled():
+        lost.exception()
+
+
+def _make_client(
+    spec: MqttSpec,
+    topics: Topics,
+    password: str | None,
+    tls: ssl.SSLContext | None,
+    overflow: Callable[[int], None],
+) -> aiomqtt.Client:
+    class Bounded(asyncio.Queue[aiomqtt.Message]):
+        """The client's queue of messages, which would drop what it has no room for without a word to us."""
+
+        def put_nowait(self, item: aiomqtt.Message) -> None:
+            if self.full():
+                overflow(len(item.payload))
+            else:
+                super().put_nowait(item)
+
+    properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho-mqtt has no types there
+    properties.SessionExpiryInterval = limits.MQTT_SESSION_S
+    properties.MaximumPacketSize = limits.MQTT_MESSAGE_MAX
+    version_5 = spec.version == "5"
+    client = aiomqtt.Client(
+        spec.host,
+        spec.port,
+        identifier=topics.client,
+        username=spec.user,
+        password=password,
+        tls_context=tls,
+        protocol=aiomqtt.ProtocolVersion.V5 if version_5 else aiomqtt.ProtocolVersion.V311,
+        clean_start=False if version_5 else MQTT_CLEAN_START_FIRST_ONLY,
+        clean_session=None if version_5 else False,
+        properties=properties if version_5 else None,
+        will=aiomqtt.Will(topics.status, OFFLINE, qos=1, retain=True),
+        keepalive=limits.MQTT_KEEPALIVE_S,
+        timeout=limits.MQTT_TIMEOUT_S,
+        queue_type=Bounded,
+        max_queued_incoming_messages=limits.MQTT_QUEUE,
+        logger=_QUIET,
+    )
+    client.pending_calls_threshold = 2 * limits.MQTT_BATCH
+    return client
+
+
+def _lost(error: aiomqtt.MqttError) -> BrokerError:
+    """Why a connection ended."""
+    cause = error.__cause__
+    code = error if isinstance(error, aiomqtt.MqttCodeError) else cause
+    if (
+        isinstance(code, aiomqtt.MqttCodeError)
+        and isinstance(code.rc, ReasonCode)
+        and _number(code.rc) > _VAGUE
+    ):
+        return BrokerError(f"the connection ended ({str(code.rc).lower()})")
+    if "timed out" in str(error):
+        return BrokerError(f"it did not answer within {limits.MQTT_TIMEOUT_S:.0f} s")
+    return BrokerError("the connection broke")
+
+
+def _refused(error: aiomqtt.MqttError, spec: MqttSpec) -> BrokerError:
+    """Why there is none."""
+    code = _code(error)
+    if code in _WRONG_USER:
+        secret = spec.password or spec.credential
+        given = f"user '{spec.user}' with the password in {secret}" if spec.user else "those who give no user"
+        return BrokerError(
+            f"it refuses {given}", "Look at user= and password= of this face, and at the broker's passwords."
+        )
+    if code in _WRONG_VERSION:
+        return BrokerError(f"it does not speak MQTT {spec.version}", "Put version=3.1.1 behind this face.")
+    if code is not None:
+        return BrokerError(f"it refuses this node ({error})")
+    text = str(error)
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        reason = text.rpartition("failed: ")[2].partition(" (_ssl")[0]
+        return BrokerError(
+            f"its certificate is not to be trusted ({reason})",
+            "Look at ca= of this face, and whether the host is named as in the certificate.",
+        )
+    if "timed out" in text:
+        return BrokerError(
+            "nobody answers there in time", "If something does, see whether it wants TLS or a certificate."
+        )
+    return BrokerError(f"no connection ({text.rpartition('] ')[2].partition(' (_ssl')[0].lower()})")
+
+
+def _code(error: aiomqtt.MqttError) -> int | None:
+    if not isinstance(error, aiomqtt.MqttCodeError) or error.rc is None:
+        return None
+    return _number(error.rc)
+
+
+def _number(code: int | ReasonCode) -> int:
+    return code if isinstance(code, int) else int(code.value)

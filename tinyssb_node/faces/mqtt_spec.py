@@ -1,0 +1,133 @@
+"""Spec strings of MQTT: mqtt:HOST:PORT. Grammar: docs/reference/faces.md. There is never a password in them."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node.faces import limits
+from tinyssb_node.faces.mqtt_topics import ROOT
+from tinyssb_node.faces.spec_reader import SpecReader, matching
+from tinyssb_node.ids import FaceName
+
+MQTT_OPTIONS: Final = "tls, ca, cert, key, user, password, credential, root, gossip, version, name"
+"""All options, as errors show them."""
+
+_PATH = re.compile(r"/[^\x00-\x1f\x7f?&]{1,199}")
+_PATH_RULE: Final = "an absolute path of a file"
+_USER = re.compile(rf"[^\x00-\x1f\x7f]{{1,{limits.MQTT_USER_MAX}}}")
+_CREDENTIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_ROOT = re.compile(rf"(?=.{{1,{limits.MQTT_ROOT_MAX}}}\Z)[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
+_VERSION = re.compile(r"5|3\.1\.1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MqttSpec:
+    """A broker."""
+
+    host: str
+    """Host name or address."""
+    port: int
+    """1 to 65535."""
+    tls: bool = False
+    """Whether to speak TLS, with the broker's certificate checked."""
+    ca: str | None = None
+    """File with the certificates that the broker's must go back to; None: the system's list."""
+    cert: str | None = None
+    """File with our own certificate, for brokers that want one."""
+    key: str | None = None
+    """File with the key to it."""
+    user: str | None = None
+    """Who we are to the broker."""
+    password: str | None = None
+    """File with the password."""
+    credential: str | None = None
+    """In its place, the name of a credential that systemd hands in."""
+    root: str = ROOT
+    """What all topics begin with."""
+    gossip: bool = True
+    """Whether to take part in what is said about sets, and not only give and take entries."""
+    version: str = "5"
+    """Of MQTT: ``5`` or ``3.1.1``."""
+    name: str | None = None
+    """The face's name; None: made from the rest."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``mqtt:HOST:PORT``."""
+        return FaceName(self.name or f"mqtt:{self.place}")
+
+    @property
+    def place(self) -> str:
+        """``HOST:PORT``."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_mqtt(reader: SpecReader) -> MqttSpec | None:
+    """Read the spec string of a broker; None if it is none. Raises FaceSpecError."""
+    if not reader.skip("mqtt:"):
+        return None
+    host, port = reader.place(port_min=1)
+
+    def file(key: str) -> str | None:
+        return reader.option(key, None, matching(_PATH), _PATH_RULE)
+
+    spec = MqttSpec(
+        host=host,
+        port=port,
+        tls=reader.switch("tls", default=False),
+        ca=file("ca"),
+        cert=file("cert"),
+        key=file("key"),
+        user=reader.option("user", None, matching(_USER), f"1 to {limits.MQTT_USER_MAX} characters"),
+        password=file("password"),
+        credential=reader.option("credential", None, matching(_CREDENTIAL), "a name, as in LoadCredential="),
+        root=reader.option("root", ROOT, matching(_ROOT), "levels like home/tinyssb, without + and #"),
+        gossip=reader.switch("gossip", default=True),
+        version=reader.option("version", "5", matching(_VERSION), "5, 3.1.1"),
+        name=reader.name(),
+    )
+    _check(reader, spec)
+    reader.end(MQTT_OPTIONS)
+    return spec
+
+
+def _check(reader: SpecReader, spec: MqttSpec) -> None:
+    """Refuse options that make no sense together, and a password that everybody on the way could read."""
+    if not spec.tls and (spec.ca or spec.cert):
+        reader.fail("it names certificates, and speaks no TLS", "tls=on with them")
+    if (spec.cert is None) != (spec.key is None):
+        reader.fail("a certificate and its key go together", "cert= and key=, or neither")
+    if spec.password is not None and spec.credential is not None:
+        reader.fail("it names two places of the password", "password= or credential=")
+    secret = spec.password or spec.credential
+    if (spec.user is None) != (secret is None):
+        reader.fail(
+            "a user and the password go together", "user= with password= (a file) or credential=, or neither"
+        )
+    if secret is not None and not spec.tls and not _is_here(spec.host):
+        reader.fail("without TLS the password could be read on the way", "tls=on")
+
+
+def _is_here(host: str) -> bool:
+    """True for this very machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def serialize_mqtt(spec: MqttSpec) -> tuple[str, dict[str, str | None]]:
+    """The address of a spec string, and its options; None for what need not be said."""
+    return f"mqtt:{spec.place}", {
+        "tls": "on" if spec.tls else None,
+        "ca": spec.ca,
+        "cert": spec.cert,
+        "key": spec.key,
+        "user": spec.user,
+        "password": spec.password,
+        "credential": spec.credential,
+        "root": spec.root if spec.root != ROOT else None,
+        "gossip": None if spec.gossip else "off",
+        "version": spec.version if spec.version != "5" else None,
+    }
