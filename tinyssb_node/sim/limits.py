@@ -174,3 +174,45 @@ BULK_WAIT_US: Final = 8_000_000
 """How long a node of bulk logs waits on average before it relays: what answers on shared media wait in a busy mesh."""
 BULK_JUNK_SIZE: Final = 61
 """Bytes of a packet in bulk logs that is of somebody else; none of ours is so long."""
+
+# --- Networks of locators (dht) ---------------------------------------------------------------------------------------
+
+DHT_ADDRESS_FIRST: Final = 0x14_00_00_00
+"""The first node's address: 20.0.0.0, a public one."""
+DHT_ADDRESS_STEP: Final = 7_919
+"""From one node's address to the next: 10,000 of them stay below 25.0.0.0."""
+DHT_LIE_NET: Final = 45
+"""First byte of the addresses that liars make up: public, and nobody's here."""
+DHT_LIES: Final = 4
+"""Places that a liar names in an answer: as many as are enough for those who ask."""
+DHT_KNOWN: Final = 3
+"""Nodes that a new one was told of by people."""
+DHT_DELAY_MIN_US: Final = 10_000
+"""Shortest time of a datagram on its way: within a country."""
+DHT_DELAY_US: Final = 50_000
+"""What comes on top, on average, exponentially: half of all paths take less than 45 ms, one in a hundred 240 ms."""
+DHT_NAT_US: Final = 30_000_000
+"""How long a NAT lets answers in: the shortest time met in practice for UDP (RFC 4787 wants two minutes)."""
+DHT_LOOKUP_GAP_US: Final = 1_000_000
+"""Between two lookups: some go on at the same time."""
+DHT_LOOKUP_MAX_US: Final = 120_000_000
+"""Longest lookup: queries end before."""
+DHT_PROGRESS_EVENTS: Final = 5_000
+"""Events between two words of progress."""
+DHT_NODES_MIN: Final = 4
+"""Fewest nodes: with a fifth of them dead, somebody seeks and somebody is found."""
+DHT_NODES_MAX: Final = 30_000
+"""Most: 1 MB each, and the addresses that there are."""
+DHT_IDLE_H: Final = 2.0
+"""Hours over which idle traffic is measured: half the longest period of what nodes repeat."""
+DHT_CHURN_MAX: Final = 10.0
+"""Nodes replaced in an hour, of all: one that lives six minutes is of no use to anybody."""
+
+# --- Islands and gateways (islands) -----------------------------------------------------------------------------------
+
+GATEWAY_LOOK_US: Final = 1_000_000
+"""How often a gateway looks at what is new, as the real one does."""
+INTERNET_US: Final = 40_000
+"""What a packet takes from one gateway to the other: from one end of Europe to the other, over a line at home."""
+SHELF_PACKETS: Final = 1_000_000
+"""Entries and chunks that a gateway's shelf takes: 256 MiB, as is usual."""

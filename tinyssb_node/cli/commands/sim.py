@@ -69,12 +69,39 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         bulk.add_argument(
             f"--{name}", type=type_, metavar=name[0].upper(), help=text, default=argparse.SUPPRESS
         )
+    _add_dht(actions)
+
+
+def _add_dht(actions: Subparsers) -> None:
+    from tinyssb_node.sim.dht_options import DhtOptions
+
+    usual = DhtOptions()
+    dht = actions.add_parser("dht", help="play networks of locators, which find out where feeds are")
+    for name, type_, metavar, text in (
+        ("nodes", positive, "N", f"how many nodes (default: {usual.nodes:,})"),
+        ("seed", _seed, "S", "all chance comes from it (default: 1)"),
+        ("hours", _hours, "H", f"hours until the lookups (default: {usual.warm_h:g})"),
+        ("lookups", positive, "N", f"feeds that are sought (default: {usual.lookups})"),
+        ("dead", _share, "SHARE", f"nodes that die before that (default: {usual.dead:g})"),
+        ("loss", _share, "SHARE", f"datagrams that are lost (default: {usual.loss:g})"),
+        ("hidden", _share, "SHARE", f"nodes behind a NAT (default: {usual.hidden:g})"),
+        ("attackers", _share, "SHARE", "nodes that lie about locations (default: 0)"),
+        ("churn", _hours, "SHARE", "nodes that are replaced in an hour (default: 0)"),
+        ("apart", _hours, "H", "hours before the lookups in which the network is in two halves (default: 0)"),
+    ):
+        dht.add_argument(f"--{name}", type=type_, metavar=metavar, help=text, default=argparse.SUPPRESS)
+    dht.add_argument("--sizes", action="store_true", help="play networks of 10, 30, 100 … up to --nodes")
+    for name, text in (("json", "print JSON, one object a run"),):
+        dht.add_argument(f"--{name}", action="store_true", help=text, default=argparse.SUPPRESS)
+    dht.add_argument("--plot", metavar="FILE", help="with --sizes: draw them", default=argparse.SUPPRESS)
 
 
 def sim(arguments: argparse.Namespace) -> int:
     """Play one scenario, or many."""
     if arguments.list:
         return _list()
+    if arguments.action == "dht":
+        return _dht(arguments)
     if arguments.action == "bulk":
         return _bulk(arguments)
     return _search(arguments) if arguments.action == "search" else _play(arguments)
@@ -107,9 +134,7 @@ def _draw(report: Report, path: Path) -> None:
     try:
         from tinyssb_node.sim.plot import plot
     except ModuleNotFoundError as error:
-        raise PlotError(
-            path, f"{error.name} is not installed; pip install 'tinyssb-node[plot]' brings it"
-        ) from error
+        raise PlotError(path, _missing(error)) from error
     try:
         plot(report, path)
     except (OSError, ValueError) as error:
@@ -184,6 +209,46 @@ def _bulk(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _dht(arguments: argparse.Namespace) -> int:
+    """Raises OptionError, PlotError."""
+    from dataclasses import replace
+    from pathlib import Path
+
+    from tinyssb_node.cli.dhtlines import as_json, as_text, sizes_table
+    from tinyssb_node.sim.dht import DhtWorld
+    from tinyssb_node.sim.dht_options import NAMES, DhtOptions, sizes_up_to
+
+    given = {field: getattr(arguments, name, None) for name, field in NAMES.items()}
+    options = replace(DhtOptions(), **{field: value for field, value in given.items() if value is not None})
+    sizes = sizes_up_to(options.nodes) if arguments.sizes else [options.nodes]
+    bar, reports = _Bar(), []
+    for nodes in sizes:
+        try:
+            reports.append(DhtWorld(replace(options, nodes=nodes), bar.show).run())
+        finally:
+            bar.end()
+        if arguments.json:
+            print(as_json(reports[-1]), flush=True)
+    if arguments.plot is not None:
+        from tinyssb_node.cli.sim_report import PlotError
+
+        try:
+            from tinyssb_node.sim.dht_plot import plot_sizes
+
+            plot_sizes(reports, Path(arguments.plot))
+        except ModuleNotFoundError as error:
+            raise PlotError(Path(arguments.plot), _missing(error)) from error
+        except (OSError, ValueError) as error:
+            raise PlotError(Path(arguments.plot), str(error)) from error
+    if not arguments.json:
+        print(sizes_table(reports) if arguments.sizes else as_text(reports[0]))
+    return 0
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    return f"{error.name} is not installed; pip install 'tinyssb-node[plot]' brings it"
+
+
 def _list() -> int:
     from tinyssb_node.cli.render import table
     from tinyssb_node.sim.scenarios import SCENARIOS
@@ -227,3 +292,10 @@ def _hours(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is no number of hours") from None
+
+
+def _share(text: str) -> float:
+    share = _hours(text)
+    if not 0 <= share < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no share from 0 to below 1")
+    return share
