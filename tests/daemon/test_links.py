@@ -3,6 +3,7 @@
 import asyncio
 import socket
 
+import pytest
 import structlog
 
 from tests.faces.recording_sink import RecordingSink
@@ -29,8 +30,35 @@ async def test_one_that_fails_stops_no_other_and_is_told_once() -> None:
         running.cancel()
         await asyncio.wait([running])
     assert links.rows()[0]["problem"] is not None
-    assert links.rows()[1] == {"spec": good, "problem": None}
+    assert links.rows()[1] == {"spec": good, "problem": None, "turned_away": 0}
     assert said == [bad]
+
+
+@pytest.mark.parametrize(
+    ("spec", "warned"),
+    [
+        ("ws:listen:0.0.0.0:0", True),
+        ("ws:listen:0.0.0.0:0?open=on", False),
+        ("ws:listen:127.0.0.1:0", False),
+    ],
+)
+async def test_a_listener_that_asks_for_nothing_is_warned_of_unless_that_is_meant(
+    spec: str, *, warned: bool
+) -> None:
+    said: list[str] = []
+
+    def keep(_logger: object, _method: str, line: structlog.typing.EventDict) -> str:
+        said.append(str(line["event"]))
+        raise structlog.DropEvent
+
+    links = Links([spec], RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
+    running = asyncio.create_task(links.run())
+    async with asyncio.timeout(10):
+        while links.rows()[0].get("turned_away") != 0:  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.001)
+    running.cancel()
+    await asyncio.wait([running])
+    assert said == (["everybody who reaches this machine may connect"] if warned else [])
 
 
 async def test_an_open_face_that_reaches_nobody_says_so() -> None:

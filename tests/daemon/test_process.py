@@ -181,7 +181,7 @@ def test_a_whole_life_in_this_process(tmp_path: Path, monkeypatch: pytest.Monkey
         user.join(PATIENCE_S)
     (row,) = status
     assert (row["entries"], row["arrivals"], row["boot"], row["read_only"]) == (1, 1, 1, None)
-    assert row["endpoints"] == [{"spec": "ws:listen:127.0.0.1:0", "problem": None}]
+    assert row["endpoints"] == [{"spec": "ws:listen:127.0.0.1:0", "problem": None, "turned_away": 0}]
     assert records(tmp_path / "a")[-1]["reason"] == "SIGTERM"
 
 

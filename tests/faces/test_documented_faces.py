@@ -13,11 +13,10 @@ from tinyssb_node.faces.radio_options import RADIO_OPTIONS
 from tinyssb_node.faces.spec import (
     EtherSpec,
     UdpSpec,
-    WsConnectSpec,
-    WsListenSpec,
     parse_spec,
     serialize_spec,
 )
+from tinyssb_node.faces.ws_spec import CONNECT_OPTIONS, LISTEN_OPTIONS, WsConnectSpec, WsListenSpec
 
 DOCS = Path(__file__).parents[2] / "docs"
 FACES = (DOCS / "reference" / "faces.md").read_text()
@@ -44,6 +43,10 @@ def test_every_option_has_its_row(
     options = {field.name for field in dataclasses.fields(spec)} - {"group", "host", "port", "name"}
     if "radio" in options:
         options = options - {"radio"} | set(RADIO_OPTIONS.split(", "))
+    if "guard" in options:
+        options = set(LISTEN_OPTIONS.split(", ")) - {"name"}
+    if "credentials" in options:
+        options = set(CONNECT_OPTIONS.split(", ")) - {"name"}
     assert set(re.findall(rf"^\| `{scheme}` \| `(\w+)`", FACES, re.MULTILINE)) == options
 
 

@@ -1,5 +1,7 @@
 """Spec strings: each form, its defaults, its errors, and the way back."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,18 +10,18 @@ from websockets.uri import parse_uri
 from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings
 from firmware_bridge.plans import Vintage
 from firmware_bridge.regions import Antenna, Region
+from tinyssb_node.faces.access import Credentials, Guard
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.radio import RadioChoice
 from tinyssb_node.faces.spec import (
     EtherSpec,
     FaceSpec,
     UdpSpec,
-    WsConnectSpec,
-    WsListenSpec,
     open_endpoint,
     parse_spec,
     serialize_spec,
 )
+from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
 
 EXAMPLES: dict[str, FaceSpec] = {
     "udp:239.5.5.8:1558": UdpSpec(),
@@ -29,9 +31,33 @@ EXAMPLES: dict[str, FaceSpec] = {
     ),
     "ws:listen:0.0.0.0:8080": WsListenSpec(host="0.0.0.0", port=8080),
     "ws:listen:[::]:0?peers=8&name=pub": WsListenSpec(host="::", port=0, peers=8, name="pub"),
+    "ws:listen:127.0.0.1:8080?token=/t": WsListenSpec(
+        host="127.0.0.1", port=8080, guard=Guard(token=Path("/t"))
+    ),
+    "ws:listen:0.0.0.0:8080?open=on&each=4&rate=100&idle=600": WsListenSpec(
+        host="0.0.0.0", port=8080, guard=Guard(open=True, each=4, rate=100, idle_s=600)
+    ),
+    "ws:listen:[::]:443?cert=/a%20b/c.pem&key=/k&clients=/ca&token=/t&name=pub": WsListenSpec(
+        host="::",
+        port=443,
+        guard=Guard(certificate=Path("/a b/c.pem"), key=Path("/k"), clients=Path("/ca"), token=Path("/t")),
+        name="pub",
+    ),
+    f"ws:connect:hut:443?tls=on&ca=/ca&pin={'5a' * 32}&cert=/c&key=/k&token=/t": WsConnectSpec(
+        host="hut",
+        port=443,
+        credentials=Credentials(
+            tls=True,
+            authorities=Path("/ca"),
+            pin=b"\x5a" * 32,
+            certificate=Path("/c"),
+            key=Path("/k"),
+            token=Path("/t"),
+        ),
+    ),
     "ws:connect:pub.example.org:8989": WsConnectSpec(host="pub.example.org", port=8989),
     "ws:connect:[2001:db8::1]:443?path=/gossip&tls=on": WsConnectSpec(
-        host="2001:db8::1", port=443, path="/gossip", tls=True
+        host="2001:db8::1", port=443, path="/gossip", credentials=Credentials(tls=True)
     ),
     "ether:127.0.0.1:7777?name=ana": EtherSpec(host="127.0.0.1", port=7777, name="ana"),
     "ether:127.0.0.1:7777?name=ana&region=EU868": EtherSpec(
@@ -123,7 +149,7 @@ specs: st.SearchStrategy[FaceSpec] = st.one_of(
         host=hosts,
         port=ports,
         path=st.from_regex(r"/[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{0,50}", fullmatch=True),
-        tls=st.booleans(),
+        credentials=st.builds(Credentials, tls=st.booleans()),
         name=st.none() | names,
     ),
     st.builds(EtherSpec, host=hosts, port=ports, name=names, radio=st.none() | radios),
@@ -170,6 +196,18 @@ def test_any_text_is_a_spec_or_a_spec_error(text: str) -> None:
         ("ws:listen:::1:8080", "is no address", "brackets"),
         ("ws:connect:localhost:8080?path=gossip", "path is 'gossip'", "begins with '/'"),
         ("ws:connect:localhost:8080?tls=1", "tls is '1'", "on, off"),
+        ("ws:listen:[::]:443?cert=/c", "a certificate and its key", "faces.md"),
+        ("ws:listen:[::]:443?clients=/ca", "within TLS", "faces.md"),
+        ("ws:listen:0.0.0.0:80?token=/t", "a token in the open", "faces.md"),
+        ("ws:listen:127.0.0.1:80?token=/t&open=on", "open to all and ask", "faces.md"),
+        ("ws:listen:127.0.0.1:80?token=t", "token is 't'", "path of a file"),
+        ("ws:listen:127.0.0.1:80?each=65", "each is '65'", "1 to 64"),
+        ("ws:listen:127.0.0.1:80?rate=9", "rate is '9'", "10 to 10000"),
+        ("ws:listen:127.0.0.1:80?idle=59", "idle is '59'", "60 to 86400"),
+        ("ws:connect:pub:80?token=/t", "a token in the open", "faces.md"),
+        ("ws:connect:pub:80?pin=" + "00" * 32, "a matter of TLS", "faces.md"),
+        ("ws:connect:pub:80?tls=on&key=/k", "a certificate and its key", "faces.md"),
+        ("ws:connect:pub:80?tls=on&pin=00", "pin is '00'", "64 hexadecimal digits"),
         ("ether:127.0.0.1:7777", "gives no name", "?name="),
         ("ether:127.0.0.1:7777?name=-x", "name is '-x'", "letters"),
         ("ether:127.0.0.1:7777?name=" + "x" * 33, "name is", "1 to 32"),
@@ -244,12 +282,18 @@ def test_faces_are_named_after_their_spec(text: str, name: str) -> None:
 def test_the_library_can_use_every_url(spec: FaceSpec) -> None:
     if isinstance(spec, WsConnectSpec):
         url = parse_uri(spec.url)
-        assert (url.host, url.port, url.secure) == (spec.host.lower(), spec.port, spec.tls)
+        assert (url.host, url.port, url.secure) == (spec.host.lower(), spec.port, spec.credentials.tls)
+
+
+def test_a_pin_may_be_written_as_openssl_prints_it() -> None:
+    colons = ":".join(["AB"] * 32)
+    spec = parse_spec(f"ws:connect:hut:443?tls=on&pin={colons}")
+    assert spec == parse_spec(f"ws:connect:hut:443?tls=on&pin={'ab' * 32}")
 
 
 def test_urls() -> None:
     assert WsConnectSpec(host="::1", port=8080, path="/x?y=1").url == "ws://[::1]:8080/x?y=1"
-    assert WsConnectSpec(host="pub", port=443, tls=True).url == "wss://pub:443/"
+    assert WsConnectSpec(host="pub", port=443, credentials=Credentials(tls=True)).url == "wss://pub:443/"
 
 
 @pytest.mark.parametrize("text", EXAMPLES)

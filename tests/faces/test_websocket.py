@@ -17,8 +17,9 @@ from tinyssb_node import limits
 from tinyssb_node.faces import websocket
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
-from tinyssb_node.faces.spec import WsConnectSpec, WsListenSpec, serialize_spec
+from tinyssb_node.faces.spec import serialize_spec
 from tinyssb_node.faces.websocket import WsClientEndpoint, WsServerEndpoint
+from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
 from tinyssb_node.scheduling.link import WIRED, Medium
 
 PACKET = bytes(range(120))

@@ -7,8 +7,9 @@ from tinyssb_node import limits
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.rows import EndpointRow
 from tinyssb_node.errors import LocalError
-from tinyssb_node.faces.face import Endpoint, FaceSink
-from tinyssb_node.faces.spec import open_endpoint
+from tinyssb_node.faces.face import Endpoint, FaceSink, Listener
+from tinyssb_node.faces.spec import open_endpoint, parse_spec
+from tinyssb_node.faces.ws_spec import WsListenSpec
 
 
 class Links:
@@ -23,17 +24,32 @@ class Links:
 
     def rows(self) -> list[EndpointRow]:
         """Which there are, and why those that are not open, or reach nobody, do not."""
-        return [{"spec": spec, "problem": self._problem(spec)} for spec in self._specs]
+        return [self._row(spec) for spec in self._specs]
 
-    def _problem(self, spec: str) -> str | None:
+    def _row(self, spec: str) -> EndpointRow:
         endpoint = self._endpoints.get(spec)
-        return self._failures.get(spec) if endpoint is None else endpoint.problem
+        if endpoint is None:
+            return {"spec": spec, "problem": self._failures.get(spec)}
+        row: EndpointRow = {"spec": spec, "problem": endpoint.problem}
+        if isinstance(endpoint, Listener):
+            row["turned_away"] = endpoint.turned_away
+        return row
 
     async def run(self) -> None:
         """Keep all of them open until cancelled."""
         async with asyncio.TaskGroup() as group:
             for spec in self._specs:
+                self._warn(spec)
                 group.create_task(self._keep_open(spec))
+
+    def _warn(self, spec: str) -> None:
+        parsed = parse_spec(spec)
+        if isinstance(parsed, WsListenSpec) and (warning := parsed.guard.warning(parsed.host)) is not None:
+            self._logger.warning(
+                warning,
+                spec=spec,
+                advice="phones need that: say so by open=on. For your own nodes there are token=, cert= and key=",
+            )
 
     async def _keep_open(self, spec: str) -> None:
         while True:

@@ -39,7 +39,8 @@ from tinyssb_node.daemon.tipkeeper import TipKeeper
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.faces.errors import FaceSpecError
-from tinyssb_node.faces.spec import WsListenSpec, parse_spec
+from tinyssb_node.faces.spec import parse_spec
+from tinyssb_node.faces.ws_spec import WsListenSpec
 from tinyssb_node.grouphost import MakeGroups, groups_of
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
 from tinyssb_node.networks import Networks
@@ -152,10 +153,10 @@ class Daemon:
                 # From where the nodes do their turns: a loop that runs while they do not is no life.
                 self._notifier.alive(now_us)
                 keeper.tick(runtime.networks, now_us)
-
                 blocks.tick(runtime)
-            runtime = Runtime(
+
             blocks = BlockKeeper(self._home.root, places, self._logger)
+            runtime = Runtime(
                 make_networks=self._networks_maker(stack, places, keeper, blocks),
                 places=places,
                 clock=self._clock,
@@ -214,6 +215,7 @@ class Daemon:
 
     def _companions(self) -> list[Companion]:
         """What is to run beside this process."""
+        islands = self._config.gateway
         wanted = (
             (self._config.web_enabled, "the web page", page_command),
             (self._config.pzp_enabled, "the gateway of PZP", gateway_command),
@@ -259,11 +261,11 @@ class Daemon:
                 },
                 board_name=self._key.feed_id.hex()[: limits.BOARD_NAME_DIGITS],
             )
-
-        return make_networks
             for place in places:
                 networks.node(place.name).block(blocks.blocked(place.name), 0)
             return networks
+
+        return make_networks
 
     def _admission(self) -> Admission:
         """A door to a set, as config.toml wants it. Raises ContactsError."""

@@ -8,6 +8,7 @@ class EndpointRow(TypedDict):
 
     spec: str
     problem: str | None
+    turned_away: NotRequired[int]
 
 
 class WaitingRow(TypedDict):
@@ -45,8 +46,8 @@ class NetworkRow(TypedDict):
     arrivals: int
     forked: int
     waiting: NotRequired[WaitingRow | None]
-
     frozen_at: NotRequired[int | None]
+
 
 class StatusRow(TypedDict):
     """Answer of `status`."""
@@ -65,8 +66,8 @@ class StatusRow(TypedDict):
     arrivals: int
     forked: int
     waiting: NotRequired[WaitingRow | None]
-    faces: int
     frozen_at: NotRequired[int | None]
+    faces: int
     endpoints: list[EndpointRow]
     turned_away: NotRequired[int]
     networks: list[NetworkRow]
@@ -93,8 +94,8 @@ class FeedRow(TypedDict):
     own: bool
     wanted: bool
     blocked: NotRequired[bool]
-    child: bool
     forked_at: int | None
+    child: bool
     retired: bool
 
 

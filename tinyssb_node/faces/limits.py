@@ -9,6 +9,22 @@ TOKEN_MAX: Final = 256
 """Bytes of a file with a token that are read: a longer one is some other file."""
 CERTIFICATE_MAX: Final = 65_536
 """Bytes of a file with certificates that are read for a fingerprint: a chain of four has 8 kB."""
+QUOTA_PACKET_SIZE: Final = 120
+"""Bytes that count as a packet where packets a second are limited; a longer message counts as several."""
+QUOTA_BURST_S: Final = 5.0
+"""What an address may bring at once, in seconds of its rate: a WANT is answered by dozens of packets in a row."""
+QUOTA_PLACES_MAX: Final = 256
+"""Addresses whose rate is kept in mind: four times as many as connections."""
+QUOTA_RATE_MIN: Final = 10
+"""Least packets a second that a limit may be: what deployed phones send while all agree."""
+QUOTA_RATE_MAX: Final = 10_000
+"""Most: more than any node takes."""
+IDLE_MIN_S: Final = 60
+"""Least time of silence after which a connection may be ended: adverts are up to half a minute apart."""
+IDLE_MAX_S: Final = 86_400
+"""Most: a day."""
+ACCEPTS_IN_A_ROW: Final = 100
+"""Connections turned away before other tasks get a turn."""
 
 # --- MQTT (docs/formats/mqtt.md) -------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ ble:peripheral   ble:central           lora:BOARD             mqtt:HOST:PORT
 """
 
 import ipaddress
-import re
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
@@ -28,7 +27,8 @@ from tinyssb_node.faces.serial_spec import (
     parse_serial,
     serialize_serial,
 )
-from tinyssb_node.faces.spec_reader import NAME_RULE, SpecReader, matching, read_interface
+from tinyssb_node.faces.spec_reader import NAME_RULE, SpecReader, bracketed, read_interface
+from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec, parse_ws, serialize_ws
 from tinyssb_node.ids import FaceName
 
 SCHEMES: Final = (
@@ -38,8 +38,6 @@ SCHEMES: Final = (
 """The forms of a spec string, as errors show them."""
 TTL_MAX: Final = 255
 """Highest time to live of an IP packet."""
-
-_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{0,199}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,46 +61,6 @@ class UdpSpec:
     def face_name(self) -> FaceName:
         """``udp``, or ``udp:INTERFACE``."""
         return FaceName(self.name or ("udp" if self.interface is None else f"udp:{self.interface}"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WsListenSpec:
-    """A WebSocket server."""
-
-    host: str
-    """Address to listen on: 0.0.0.0 or :: for all."""
-    port: int
-    """0 to 65535; 0 takes any free one."""
-    peers: int = limits.WS_PEERS_MAX
-    """Most connections at a time."""
-    name: str | None = None
-    """What the faces' names begin with; None: ``ws:PORT``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WsConnectSpec:
-    """A WebSocket client."""
-
-    host: str
-    """Host name or address of the server."""
-    port: int
-    """1 to 65535."""
-    path: str = "/"
-    """Path, and query if any, of the URL."""
-    tls: bool = False
-    """Whether to speak wss."""
-    name: str | None = None
-    """The face's name; None: made from the rest."""
-
-    @property
-    def face_name(self) -> FaceName:
-        """``ws:HOST:PORT``."""
-        return FaceName(self.name or f"ws:{_bracketed(self.host)}:{self.port}")
-
-    @property
-    def url(self) -> str:
-        """What a WebSocket library connects to."""
-        return f"{'wss' if self.tls else 'ws'}://{_bracketed(self.host)}:{self.port}{self.path}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,10 +93,6 @@ def _is_multicast(host: str) -> bool:
         return False
 
 
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
 def parse_spec(text: str) -> FaceSpec:
     """Read a spec string. Raises FaceSpecError, which names what is wrong and what could stand there."""
     if len(text) > limits.FACE_SPEC_MAX:
@@ -148,10 +102,8 @@ def parse_spec(text: str) -> FaceSpec:
     reader = SpecReader(text)
     if reader.skip("udp:"):
         return _parse_udp(reader)
-    if reader.skip("ws:listen:"):
-        return _parse_ws_listen(reader)
-    if reader.skip("ws:connect:"):
-        return _parse_ws_connect(reader)
+    if (websocket := parse_ws(reader)) is not None:
+        return websocket
     if reader.skip("ether:"):
         return _parse_ether(reader)
     if (serial := parse_serial(reader)) is not None:
@@ -185,24 +137,6 @@ def _parse_udp(reader: SpecReader) -> UdpSpec:
     return spec
 
 
-def _parse_ws_listen(reader: SpecReader) -> WsListenSpec:
-    host, port = reader.place(port_min=0)
-    peers = reader.number("peers", limits.WS_PEERS_MAX, 1, limits.WS_PEERS_MAX)
-    spec = WsListenSpec(host=host, port=port, peers=peers, name=reader.name())
-    reader.end("peers, name")
-    return spec
-
-
-def _parse_ws_connect(reader: SpecReader) -> WsConnectSpec:
-    host, port = reader.place(port_min=1)
-    path = reader.option("path", "/", matching(_PATH), "a path that begins with '/'")
-    spec = WsConnectSpec(
-        host=host, port=port, path=path, tls=reader.switch("tls", default=False), name=reader.name()
-    )
-    reader.end("path, tls, name")
-    return spec
-
-
 def _parse_ether(reader: SpecReader) -> EtherSpec:
     host, port = reader.place(port_min=1)
     name = reader.name()
@@ -223,14 +157,10 @@ def serialize_spec(spec: FaceSpec) -> str:
                 "ttl": str(spec.ttl) if spec.ttl != limits.UDP_TTL_DEFAULT else None,
                 "copies": None if spec.copies else "off",
             }
-        case WsListenSpec():
-            address = f"ws:listen:{_bracketed(spec.host)}:{spec.port}"
-            options = {"peers": str(spec.peers) if spec.peers != limits.WS_PEERS_MAX else None}
-        case WsConnectSpec():
-            address = f"ws:connect:{_bracketed(spec.host)}:{spec.port}"
-            options = {"path": spec.path if spec.path != "/" else None, "tls": "on" if spec.tls else None}
+        case WsListenSpec() | WsConnectSpec():
+            address, options = serialize_ws(spec)
         case EtherSpec():
-            address = f"ether:{_bracketed(spec.host)}:{spec.port}"
+            address = f"ether:{bracketed(spec.host)}:{spec.port}"
             options = {} if spec.radio is None else write_radio(spec.radio)
         case KissSpec() | RnodeSpec() | MeshtasticSpec() | MeshcoreSpec():
             address, options = serialize_serial(spec)

@@ -113,6 +113,11 @@ def matching(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
     return lambda text: text if pattern.fullmatch(text) else None
 
 
+def bracketed(host: str) -> str:
+    """*host* as it stands before a port."""
+    return f"[{host}]" if ":" in host else host
+
+
 def read_interface(text: str) -> str | None:
     """A network interface by name or IPv4 address."""
     if is_ipv4_shaped(text) and not _is_ipv4(text):

@@ -1,6 +1,6 @@
 """TLS for whatever listens or calls: contexts of Python's ``ssl``, certificates by authority or by fingerprint.
 
-Imported by those who were told to use TLS only: ``ssl`` takes 1.5 MB. The contexts may be handed to asyncio, to
+Imported by those only who were told to use TLS. The contexts may be handed to asyncio, to
 ``websockets`` and to plain sockets. How to make a certificate is in docs/reference/faces.md.
 """
 

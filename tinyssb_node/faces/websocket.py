@@ -6,15 +6,15 @@ Deployed phones reconnect only after a failure, never after a clean close: whoev
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from http import HTTPStatus
 from itertools import count
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, WebSocketException
-from websockets.http11 import Request, Response
 from websockets.protocol import State
 
 from tinyssb_node import limits
@@ -22,7 +22,8 @@ from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.framing import Junk, parse_bare
-from tinyssb_node.faces.spec import WsConnectSpec, WsListenSpec
+from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
+from tinyssb_node.faces.wsdoor import Door, show
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
@@ -59,20 +60,37 @@ class WsFace:
             raise ConnectionResetError("the connection broke") from gone
         return len(packets)
 
-    async def serve(self, sink: FaceSink, spec: str) -> str:
-        """Be up until the connection ends, and hand what comes in to *sink*. Returns why it ended."""
+    async def serve(
+        self,
+        sink: FaceSink,
+        spec: str,
+        pause_s: Callable[[int], float] | None = None,
+        idle_s: int | None = None,
+    ) -> str:
+        """Be up until the connection ends, and hand what comes in to *sink*. Returns why it ended.
+
+        *pause_s* says how long to wait after so many bytes; after *idle_s* without a packet the connection is ended.
+        """
         reason = HUNG_UP
         sink.up(self, spec)
         try:
-            while True:
-                message = await self._connection.recv()
-                packet = parse_bare(message)
-                if isinstance(packet, Junk):
-                    sink.junk(self.name, packet, len(message))
-                elif not sink.frame(self.name, packet, WIRED):
-                    await sink.room()
+            async with asyncio.timeout(idle_s) as idle:
+                while True:
+                    message = await self._connection.recv()
+                    packet = parse_bare(message)
+                    if isinstance(packet, Junk):
+                        sink.junk(self.name, packet, len(message))
+                    else:
+                        if idle_s is not None:
+                            idle.reschedule(asyncio.get_running_loop().time() + idle_s)
+                        if not sink.frame(self.name, packet, WIRED):
+                            await sink.room()
+                    if pause_s is not None and (wait_s := pause_s(len(message))) > 0:
+                        await asyncio.sleep(wait_s)
         except ConnectionClosed as closed:
             reason = HUNG_UP if self._hung_up else _reason(closed)
+        except TimeoutError:
+            reason = f"no packet came for {idle_s} s"
         finally:
             self._drop()
             sink.down(self.name, reason)
@@ -107,27 +125,34 @@ class WsServerEndpoint:
         self._listen = spec
         self._numbers = count(1)
         self._faces: set[WsFace] = set()
-        self._transports: set[asyncio.Transport] = set()
+        self._door = Door(spec.guard, spec.peers)
         self.problem: str | None = None
         self.port = spec.port
         """The port listened on; with a spec of port 0 the real one is here once ``listening`` is set."""
         self.listening = asyncio.Event()
         """Set while connections are accepted."""
 
+    @property
+    def turned_away(self) -> int:
+        """Connections that never became a face."""
+        return self._door.turned_away
+
     async def run(self, sink: FaceSink) -> None:
-        """Serve until cancelled. Raises FaceOpenError if the address cannot be listened on."""
+        """Serve until cancelled. Raises FaceOpenError if the address cannot be listened on, CertificateError,
+        SecretExposedError and SecretUnusableError if what is asked for cannot be read."""
 
         async def serve_peer(connection: ServerConnection) -> None:
+            self._door.welcome(connection)
             base = self._listen.name or f"ws:{self.port}"
             face = WsFace(FaceName(f"{base}#{next(self._numbers)}"), connection)
             self._faces.add(face)
             try:
-                await face.serve(sink, self.spec)
+                await face.serve(sink, self.spec, self._pause_of(connection), self._listen.guard.idle_s)
             finally:
                 self._faces.discard(face)
 
-        server = await self._open(serve_peer)
-        self.port = server.sockets[0].getsockname()[1]
+        servers = await self._open(serve_peer)
+        self.port = servers[0].sockets[0].getsockname()[1]
         self.listening.set()
         try:
             await asyncio.get_running_loop().create_future()
@@ -135,29 +160,21 @@ class WsServerEndpoint:
             self.listening.clear()
             for face in self._faces:
                 face.hang_up()
-            for transport in self._transports:
-                transport.abort()
-            server.close(close_connections=False)
-            await server.wait_closed()
+            self._door.hang_up()
+            for server in servers:
+                server.close(close_connections=False)
+                await server.wait_closed()
 
-    async def _open(self, serve_peer: Callable[[ServerConnection], Awaitable[None]]) -> Server:
+    def _pause_of(self, connection: ServerConnection) -> Callable[[int], float] | None:
+        if self._listen.guard.rate is None:
+            return None
+        return lambda size: self._door.wait_s(connection, size)
+
+    async def _open(self, serve_peer: Callable[[ServerConnection], Awaitable[None]]) -> list[Server]:
+        tls = self._door.unlock()
         try:
-            return await serve(
-                serve_peer,
-                self._listen.host,
-                self._listen.port,
-                process_request=self._refuse_when_full,
-                create_connection=self._counted_connection(),
-                server_header=None,
-                compression=None,
-                open_timeout=limits.WS_OPEN_S,
-                ping_interval=limits.WS_PING_S,
-                ping_timeout=limits.WS_PING_S,
-                max_size=limits.WS_MESSAGE_MAX,
-                max_queue=limits.WS_QUEUE,
-                write_limit=limits.WS_WRITE_BUFFER,
-                logger=_QUIET,
-            )
+            sockets = await self._door.listen(self._listen.host, self._listen.port)
+            return [await self._serve_at(sock, tls, serve_peer) for sock in sockets]
         except OSError as error:
             raise FaceOpenError(
                 self.spec,
@@ -165,31 +182,28 @@ class WsServerEndpoint:
                 "Choose another port, or stop the program that uses this one.",
             ) from error
 
-    def _refuse_when_full(self, connection: ServerConnection, _request: Request) -> Response | None:
-        if len(self._faces) < self._listen.peers:
-            return None
-        return connection.respond(
-            HTTPStatus.SERVICE_UNAVAILABLE, "This node has all the peers it can serve.\n"
+    async def _serve_at(
+        self,
+        sock: socket.socket,
+        tls: ssl.SSLContext | None,
+        serve_peer: Callable[[ServerConnection], Awaitable[None]],
+    ) -> Server:
+        return await serve(
+            serve_peer,
+            sock=sock,
+            ssl=tls,
+            ssl_handshake_timeout=None if tls is None else limits.WS_OPEN_S,
+            process_request=self._door.refuse,
+            server_header=None,
+            compression=None,
+            open_timeout=limits.WS_OPEN_S,
+            ping_interval=limits.WS_PING_S,
+            ping_timeout=limits.WS_PING_S,
+            max_size=limits.WS_MESSAGE_MAX,
+            max_queue=limits.WS_QUEUE,
+            write_limit=limits.WS_WRITE_BUFFER,
+            logger=_QUIET,
         )
-
-    def _counted_connection(self) -> type[ServerConnection]:
-        """The library's connection, but its transport is known here from the first byte on: handshakes in progress
-        are bounded too, and all of them can be dropped at the end."""
-        transports = self._transports
-        most = self._listen.peers + limits.WS_HANDSHAKES_MAX
-
-        class CountedConnection(ServerConnection):
-            def connection_made(self, transport: asyncio.BaseTransport) -> None:
-                super().connection_made(transport)
-                transports.add(self.transport)
-                if len(transports) > most:
-                    self.transport.abort()
-
-            def connection_lost(self, exc: Exception | None) -> None:
-                transports.discard(self.transport)
-                super().connection_lost(exc)
-
-        return CountedConnection
 
 
 class _Connect(connect):
@@ -210,10 +224,12 @@ class WsClientEndpoint:
         self._backoff = Backoff(entropy)
 
     async def run(self, sink: FaceSink) -> None:
-        """Connect, and connect again whenever the connection is lost, until cancelled."""
+        """Connect, and connect again whenever the connection is lost, until cancelled. Raises CertificateError,
+        SecretExposedError and SecretUnusableError if what is to be shown cannot be read."""
         clock = asyncio.get_running_loop().time
+        tls, headers = show(self._connect.credentials)
         while True:
-            connection = await self._open()
+            connection = await self._open(tls, headers)
             if connection is not None:
                 begun_s = clock()
                 self.problem = None
@@ -221,11 +237,13 @@ class WsClientEndpoint:
                 self._backoff.held(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
 
-    async def _open(self) -> ClientConnection | None:
+    async def _open(self, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> ClientConnection | None:
         """One attempt. None if there is nobody, or nobody who speaks WebSocket."""
         try:
             return await _Connect(
                 self._connect.url,
+                ssl=tls,
+                additional_headers=headers,
                 proxy=None,
                 user_agent_header=None,
                 compression=None,

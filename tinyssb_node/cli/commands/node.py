@@ -103,13 +103,23 @@ def status(arguments: argparse.Namespace) -> int:
                 ("writing", row["read_only"] or _writing(row)),
                 ("feeds", f"{row['feeds']} with {row['entries']:,} entries"),
                 ("forked feeds", f"{row['forked']} (see `tinyssb forks`)" if row["forked"] else 0),
+                *([("not served", _refusals(row["turned_away"]))] if row.get("turned_away") else []),
                 ("faces up", row["faces"]),
-                *((f"face {end['spec']}", end["problem"] or "open") for end in row["endpoints"]),
+                *((f"face {end['spec']}", _endpoint(end)) for end in row["endpoints"]),
                 *((f"network {one['name']}", _holdings(one)) for one in row["networks"][1:]),
             ]
         )
     )
     return 0
+
+
+def _refusals(count: int) -> str:
+    return f"{count:,} callers at the control socket; the log says who"
+
+
+def _endpoint(end: EndpointRow) -> str:
+    turned_away = end.get("turned_away", 0)
+    return (end["problem"] or "open") + (f"; {turned_away:,} connections not served" if turned_away else "")
 
 
 def _holdings(network: NetworkRow) -> str:

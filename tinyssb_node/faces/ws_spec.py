@@ -1,0 +1,146 @@
+"""Spec strings of WebSocket: ws:listen:HOST:PORT and ws:connect:HOST:PORT. Grammar: docs/reference/faces.md. Pure."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.faces import limits as face_limits
+from tinyssb_node.faces.access import EVERYBODY, PIN_RULE, PLAIN, Credentials, Guard, read_pin
+from tinyssb_node.faces.spec_reader import SpecReader, bracketed, matching
+from tinyssb_node.ids import FaceName
+
+LISTEN_OPTIONS: Final = "peers, cert, key, clients, token, open, each, rate, idle, name"
+"""Options of ``ws:listen``, as errors show them."""
+CONNECT_OPTIONS: Final = "path, tls, ca, pin, cert, key, token, name"
+"""Options of ``ws:connect``."""
+
+_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{0,199}")
+_FILE = re.compile(r"/[^\x00-\x1f\x7f]{1,199}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WsListenSpec:
+    """A WebSocket server."""
+
+    host: str
+    """Address to listen on: 0.0.0.0 or :: for all."""
+    port: int
+    """0 to 65535; 0 takes any free one."""
+    peers: int = limits.WS_PEERS_MAX
+    """Most connections at a time."""
+    guard: Guard = EVERYBODY
+    """Who may connect."""
+    name: str | None = None
+    """What the faces' names begin with; None: ``ws:PORT``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WsConnectSpec:
+    """A WebSocket client."""
+
+    host: str
+    """Host name or address of the server."""
+    port: int
+    """1 to 65535."""
+    path: str = "/"
+    """Path, and query if any, of the URL."""
+    credentials: Credentials = PLAIN
+    """Whether to speak wss, whom to trust, what to show."""
+    name: str | None = None
+    """The face's name; None: made from the rest."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``ws:HOST:PORT``."""
+        return FaceName(self.name or f"ws:{bracketed(self.host)}:{self.port}")
+
+    @property
+    def url(self) -> str:
+        """What a WebSocket library connects to."""
+        scheme = "wss" if self.credentials.tls else "ws"
+        return f"{scheme}://{bracketed(self.host)}:{self.port}{self.path}"
+
+
+def parse_ws(reader: SpecReader) -> WsListenSpec | WsConnectSpec | None:
+    """What *reader*'s spec string says of WebSocket; None if it is of something else. Raises FaceSpecError."""
+    if reader.skip("ws:listen:"):
+        return _parse_listen(reader)
+    if reader.skip("ws:connect:"):
+        return _parse_connect(reader)
+    return None
+
+
+def _parse_listen(reader: SpecReader) -> WsListenSpec:
+    host, port = reader.place(port_min=0)
+    peers = reader.number("peers", limits.WS_PEERS_MAX, 1, limits.WS_PEERS_MAX)
+    guard = Guard(
+        certificate=_file(reader, "cert"),
+        key=_file(reader, "key"),
+        clients=_file(reader, "clients"),
+        token=_file(reader, "token"),
+        open=reader.switch("open", default=False),
+        each=_bound(reader, "each", 1, limits.WS_PEERS_MAX),
+        rate=_bound(reader, "rate", face_limits.QUOTA_RATE_MIN, face_limits.QUOTA_RATE_MAX),
+        idle_s=_bound(reader, "idle", face_limits.IDLE_MIN_S, face_limits.IDLE_MAX_S),
+    )
+    spec = WsListenSpec(host=host, port=port, peers=peers, guard=guard, name=reader.name())
+    reader.end(LISTEN_OPTIONS)
+    if (flaw := guard.flaw(host)) is not None:
+        reader.fail(flaw, "docs/reference/faces.md has examples")
+    return spec
+
+
+def _parse_connect(reader: SpecReader) -> WsConnectSpec:
+    host, port = reader.place(port_min=1)
+    path = reader.option("path", "/", matching(_PATH), "a path that begins with '/'")
+    credentials = Credentials(
+        tls=reader.switch("tls", default=False),
+        authorities=_file(reader, "ca"),
+        pin=reader.option("pin", None, read_pin, PIN_RULE),
+        certificate=_file(reader, "cert"),
+        key=_file(reader, "key"),
+        token=_file(reader, "token"),
+    )
+    spec = WsConnectSpec(host=host, port=port, path=path, credentials=credentials, name=reader.name())
+    reader.end(CONNECT_OPTIONS)
+    if (flaw := credentials.flaw(host)) is not None:
+        reader.fail(flaw, "docs/reference/faces.md has examples")
+    return spec
+
+
+def _bound(reader: SpecReader, key: str, low: int, high: int) -> int | None:
+    """A number from *low*, which is not 0, to *high*; None where none is given."""
+    return reader.number(key, 0, low, high) or None
+
+
+def _file(reader: SpecReader, key: str) -> Path | None:
+    text = reader.option(key, None, matching(_FILE), "the path of a file, which begins with '/'")
+    return None if text is None else Path(text)
+
+
+def serialize_ws(spec: WsListenSpec | WsConnectSpec) -> tuple[str, dict[str, str | None]]:
+    """Address and options of *spec*, those left out that are the default."""
+    if isinstance(spec, WsListenSpec):
+        guard = spec.guard
+        return f"ws:listen:{bracketed(spec.host)}:{spec.port}", {
+            "peers": str(spec.peers) if spec.peers != limits.WS_PEERS_MAX else None,
+            **_files(cert=guard.certificate, key=guard.key, clients=guard.clients, token=guard.token),
+            "open": "on" if guard.open else None,
+            "each": None if guard.each is None else str(guard.each),
+            "rate": None if guard.rate is None else str(guard.rate),
+            "idle": None if guard.idle_s is None else str(guard.idle_s),
+        }
+    shown = spec.credentials
+    return f"ws:connect:{bracketed(spec.host)}:{spec.port}", {
+        "path": spec.path if spec.path != "/" else None,
+        "tls": "on" if shown.tls else None,
+        **_files(ca=shown.authorities),
+        "pin": None if shown.pin is None else shown.pin.hex(),
+        **_files(cert=shown.certificate, key=shown.key, token=shown.token),
+    }
+
+
+def _files(**files: Path | None) -> dict[str, str | None]:
+    return {key: None if file is None else str(file) for key, file in files.items()}

@@ -1,0 +1,185 @@
+"""The way in to a listening WebSocket: how many may come, from where, and what they have to show.
+
+Connections are counted from the moment the system has them, so that TLS handshakes that never end are, too.
+"""
+
+import asyncio
+import hmac
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Request, Response
+
+from tinyssb_node import limits
+from tinyssb_node.faces import limits as face_limits
+from tinyssb_node.faces.access import Credentials, Guard, Quotas
+from tinyssb_node.faces.errors import SecretUnusableError
+from tinyssb_node.faces.secretfiles import read_token
+
+_Peer: TypeAlias = tuple[Any, ...]
+"""Address and port of the other end, as the system tells them: what no two open connections have in common."""
+
+
+class Door:
+    """One listener's."""
+
+    def __init__(self, guard: Guard, places: int) -> None:
+        """There are some *places*, and a few more for those who are still shaking hands."""
+        self._guard = guard
+        self._places = places
+        self._quotas = Quotas(guard)
+        self._open: dict[_Peer, _Accepted] = {}
+        self._welcomed: set[_Peer] = set()
+        self._token: str | None = None
+        self.turned_away = 0
+        """Connections that ended before they were welcomed."""
+
+    def unlock(self) -> ssl.SSLContext | None:
+        """Read what is asked for from its files; return how to speak TLS, None for not at all.
+
+        Raises CertificateError, SecretExposedError, SecretUnusableError.
+        """
+        guard = self._guard
+        self._token = None if guard.token is None else must_read_token(guard.token)
+        if guard.certificate is None or guard.key is None:
+            return None
+        from tinyssb_node.faces.tls import server_context  # noqa: PLC0415 - most listeners do without
+
+        return server_context(guard.certificate, guard.key, clients=guard.clients)
+
+    async def listen(self, host: str, port: int) -> list[socket.socket]:
+        """Sockets that listen at *host*, one for each of its addresses, to be handed to a server. Raises OSError."""
+        found = await asyncio.get_running_loop().getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        sockets: list[socket.socket] = []
+        try:
+            for family, kind, protocol, _, address in dict.fromkeys(found):
+                listening = _Listening(family, kind, protocol)
+                sockets.append(listening)
+                listening.admit = self._admit
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    # IPv4 has a socket of its own.
+                    listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                listening.bind(address)
+                # Here already, so that an address that is taken is found before any of them is served.
+                listening.listen()
+        except OSError:
+            for sock in sockets:
+                sock.close()
+            raise
+        return sockets
+
+    def refuse(self, connection: ServerConnection, request: Request) -> Response | None:
+        """What to answer to *request* in place of a WebSocket; None: it is welcome."""
+        if self._token is not None and not shows(self._token, request.headers.get_all("Authorization")):
+            response = connection.respond(HTTPStatus.UNAUTHORIZED, "This node asks for a token.\n")
+            response.headers["WWW-Authenticate"] = "Bearer"
+            return response
+        if len(self._welcomed) >= self._places:
+            return connection.respond(
+                HTTPStatus.SERVICE_UNAVAILABLE, "This node has all the peers it can serve.\n"
+            )
+        return None
+
+    def welcome(self, connection: ServerConnection) -> None:
+        """*connection* has come in."""
+        if (peer := connection.remote_address) in self._open:
+            self._welcomed.add(peer)
+
+    def wait_s(self, connection: ServerConnection, size: int) -> float:
+        """Seconds to wait before more is read from *connection*, which brought *size* bytes."""
+        return self._quotas.wait_s(str(connection.remote_address[0]), size, asyncio.get_running_loop().time())
+
+    def hang_up(self) -> None:
+        """Let all connections end, those too that nobody has heard of yet."""
+        for sock in list(self._open.values()):
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def _admit(self, sock: "_Accepted", peer: _Peer) -> bool:
+        """Count a new connection. False: there are too many."""
+        address = str(peer[0])
+        if len(self._open) >= self._places + limits.WS_HANDSHAKES_MAX or not self._quotas.enter(address):
+            self.turned_away += 1
+            return False
+
+        def closed() -> None:
+            del self._open[peer]
+            self._quotas.leave(address)
+            self.turned_away += peer not in self._welcomed
+            self._welcomed.discard(peer)
+
+        self._open[peer] = sock
+        sock.closed = closed
+        return True
+
+
+class _Accepted(socket.socket):
+    """A connection that says when it is closed."""
+
+    closed: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        super().close()
+        closed, self.closed = self.closed, None
+        if closed is not None:
+            closed()
+
+
+class _Listening(socket.socket):
+    """A listening socket that gives its server only what is admitted."""
+
+    admit: Callable[[_Accepted, _Peer], bool]
+
+    def accept(self) -> tuple[socket.socket, _Peer]:
+        for _ in range(face_limits.ACCEPTS_IN_A_ROW):
+            sock, peer = super().accept()
+            accepted = _Accepted(fileno=sock.detach())
+            if self.admit(accepted, peer):
+                return accepted, peer
+            accepted.close()
+        # What a server is told when nobody is waiting; it looks again in its next round.
+        raise BlockingIOError
+
+
+def must_read_token(file: Path) -> str:
+    """The token of *file*. Raises SecretExposedError, SecretUnusableError, of one that is not there, too."""
+    token = read_token(file)
+    if token is None:
+        raise SecretUnusableError(file, "is not there")
+    return token
+
+
+def shows(token: str, authorizations: list[str]) -> bool:
+    """Whether a request with these headers shows *token*, in a time that does not tell how much of it is right."""
+    if len(authorizations) != 1:
+        return False
+    return hmac.compare_digest(authorizations[0].encode("utf-8", "replace"), f"Bearer {token}".encode())
+
+
+def show(credentials: Credentials) -> tuple[ssl.SSLContext | None, dict[str, str]]:
+    """How a caller speaks TLS, None for not at all, and what it says besides.
+
+    Raises CertificateError, SecretExposedError, SecretUnusableError.
+    """
+    token = None if credentials.token is None else must_read_token(credentials.token)
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    if not credentials.tls:
+        return None, headers
+    from tinyssb_node.faces.tls import client_context  # noqa: PLC0415 - most callers do without
+
+    context = client_context(
+        authorities=credentials.authorities,
+        pin=credentials.pin,
+        certificate=credentials.certificate,
+        key=credentials.key,
+    )
+    return context, headers
