@@ -115,6 +115,13 @@ def test_what_waits_in_a_buffer_fits_in_one_post(steps: list[tuple[int, bool, in
         assert buffers.take(at) == ()
 
 
+def test_an_advert_that_is_replaced_takes_no_more_room() -> None:
+    buffers = Buffers(count_max=3, group_size=8)
+    for timestamp in range(100):
+        assert buffers.fits(0, advert(1, timestamp=timestamp))
+        buffers.add(0, advert(1, timestamp=timestamp))
+
+
 def test_a_buffer_is_begun_once() -> None:
     buffers = Buffers(count_max=3, group_size=8)
     assert [buffers.add(0, advert(1)), buffers.add(0, advert(1, timestamp=2)), buffers.add(0, advert(2))] == [

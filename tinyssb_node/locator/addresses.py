@@ -78,12 +78,12 @@ def scope_of(node: bytes) -> Scope:
 def reachable(mine: bytes, node: bytes, port: bytes) -> bool:
     """True if *node* and *port* are valid, and may be sent to from *mine*: nobody sends us into another's LAN."""
     scope = scope_of(node)
-    return (
-        len(port) == limits.PORT_SIZE
-        and port != b"\0\0"
-        and scope is not Scope.NOWHERE
-        and scope >= (scope_of(mine) or Scope.PRIVATE)
-    )
+    return is_port(port) and scope is not Scope.NOWHERE and scope >= (scope_of(mine) or Scope.PRIVATE)
+
+
+def is_port(port: bytes) -> bool:
+    """True if these are the bytes of a port of UDP or TCP."""
+    return len(port) == limits.PORT_SIZE and port != b"\0\0"
 
 
 def node_of(text: str) -> bytes:

@@ -3,7 +3,7 @@
 from tinyssb_node.locator import limits
 from tinyssb_node.locator.addresses import Peer
 from tinyssb_node.locator.labels import Label
-from tinyssb_node.locator.packets import serialize_location
+from tinyssb_node.locator.packets import size_of
 from tinyssb_node.locator.values import Advert
 
 
@@ -23,14 +23,14 @@ class Buffers:
     def fits(self, at: int, advert: Advert) -> bool:
         """True if it can be added, and all there sent in one post."""
         adverts = self._waiting.get(at, {})
-        return len(adverts) < self._count_max and self._sizes.get(at, 0) + size_of(advert) <= self._room
+        return len(adverts) < self._count_max and self._sizes.get(at, 0) + _size(advert) <= self._room
 
     def add(self, at: int, advert: Advert) -> bool:
         """Let it wait. True if it is the first there. The caller has seen that it fits."""
         adverts = self._waiting.setdefault(at, {})
         key = (advert.label, advert.location.place.peer)
         before = adverts.pop(key, None)
-        size = self._sizes.get(at, 0) + size_of(advert) - (0 if before is None else size_of(before))
+        size = self._sizes.get(at, 0) + _size(advert) - (0 if before is None else _size(before))
         adverts[key] = advert
         self._sizes[at] = size
         return len(adverts) == 1 and before is None
@@ -45,6 +45,6 @@ class Buffers:
         return tuple(self._waiting.pop(at, {}).values())
 
 
-def size_of(advert: Advert) -> int:
+def _size(advert: Advert) -> int:
     """Bytes of it within a post."""
-    return limits.LABEL_SIZE + len(serialize_location(advert.location))
+    return limits.LABEL_SIZE + size_of(advert.location)

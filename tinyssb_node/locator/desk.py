@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import sqrt
 
 from tinyssb_node.locator import limits
-from tinyssb_node.locator.addresses import Peer, Place, Scope, reachable, scope_of
+from tinyssb_node.locator.addresses import Peer, Place, Scope, is_port, reachable, scope_of
 from tinyssb_node.locator.chance import Chance
 from tinyssb_node.locator.confirmed import Confirmed
 from tinyssb_node.locator.cookies import Cookies
@@ -101,9 +101,7 @@ class Desk:
 
     def is_usable(self, place: Place) -> bool:
         """True if a layer above could connect there."""
-        return reachable(self.me.node, place.node, place.message) and reachable(
-            self.me.node, place.node, place.connection
-        )
+        return reachable(self.me.node, place.node, place.message) and is_port(place.connection)
 
     def confirmed_age_us(self) -> int:
         """Age limit of confirmed peers, for as many sets as there are now."""

@@ -11,7 +11,7 @@ from tinyssb_node.locator.desk import Desk
 from tinyssb_node.locator.discovery import Discovery
 from tinyssb_node.locator.effects import Newer
 from tinyssb_node.locator.labels import Label, position
-from tinyssb_node.locator.packets import Hint, Query, Report, passed_on, serialize_location
+from tinyssb_node.locator.packets import Hint, Query, Report, passed_on, size_of
 from tinyssb_node.locator.resources import Resources
 from tinyssb_node.locator.seeks import Seeks
 from tinyssb_node.locator.tables import Ageing
@@ -148,7 +148,7 @@ class Lookups:
             room = (room if budget is None else min(room, budget)) - around
             taken: list[Location] = []
             for location in left:
-                room -= len(serialize_location(location))
+                room -= size_of(location)
                 if room < 0:
                     break
                 taken.append(location)

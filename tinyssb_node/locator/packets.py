@@ -159,6 +159,12 @@ def serialize_location(location: Location) -> bytes:
     )
 
 
+def size_of(location: Location) -> int:
+    """How many bytes those are."""
+    place = location.place
+    return limits.LOCATION_AROUND + len(place.node) + len(place.message) + len(place.connection)
+
+
 def _short(data: bytes) -> bytes:
     return bytes((len(data),)) + data
 
