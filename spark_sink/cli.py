@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -70,8 +71,44 @@ def _parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("--tiles-by", metavar="TEXT", help="whom they are by, as the map says it")
     serve.set_defaults(command=_serve)
+    _add_collect(commands.add_parser("collect", help="take nodes' logs from an MQTT broker"))
     _add_compact(commands.add_parser("compact", help="turn segments that will not grow into an archive"))
     return parser
+
+
+def _add_collect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("broker", metavar="BROKER", help="as mqtt://host, or mqtts://host with TLS")
+    parser.add_argument("logs", type=Path, metavar="LOGS", help="folder for the logs; made if there is none")
+    parser.add_argument("--user", metavar="NAME", help="who we are to the broker")
+    parser.add_argument(
+        "--password-file", type=Path, metavar="FILE", help="a file with the password as its first line"
+    )
+    parser.add_argument(
+        "--ca", type=Path, metavar="FILE", help="certificates (PEM) of who vouches for the broker"
+    )
+    parser.add_argument("--cert", type=Path, metavar="FILE", help="our certificate (PEM), if it asks for one")
+    parser.add_argument("--key", type=Path, metavar="FILE", help="the key to it (PEM)")
+    parser.add_argument(
+        "--name",
+        default="tinyssb-collect",
+        metavar="NAME",
+        help="by which the broker keeps what waits for us (%(default)s)",
+    )
+    parser.add_argument(
+        "--quota-mb",
+        type=int,
+        default=limits.QUOTA_MB,
+        metavar="N",
+        help="MB of log that one node may have here (%(default)s)",
+    )
+    parser.add_argument(
+        "--keep-free-mb",
+        type=int,
+        default=limits.KEEP_FREE_MB,
+        metavar="N",
+        help="MB of the disk that stay free (%(default)s)",
+    )
+    parser.set_defaults(command=_collect)
 
 
 def _add_compact(parser: argparse.ArgumentParser) -> None:
@@ -183,6 +220,35 @@ def _serve(options: argparse.Namespace) -> int:
         tiles=None if options.tiles is None else tiles.parse_tiles(options.tiles, options.tiles_by),
         announce=lambda page: _tell(f"The page is at {page}"),
     )
+    return 0
+
+
+def _collect(options: argparse.Namespace) -> int:
+    from spark_sink.collect import CollectSettings, Service
+
+    if (options.cert is None) != (options.key is None):
+        raise OptionError("--cert", str(options.cert), "given together with --key")
+    for name in ("quota_mb", "keep_free_mb"):
+        if getattr(options, name) < 0:
+            raise OptionError(f"--{name.replace('_', '-')}", str(getattr(options, name)), "0 or more")
+    service = Service(
+        CollectSettings(
+            root=options.logs,
+            broker=options.broker,
+            name=options.name,
+            user=options.user,
+            password_file=options.password_file,
+            ca_file=options.ca,
+            cert_file=options.cert,
+            key_file=options.key,
+            quota_mb=options.quota_mb,
+            keep_free_mb=options.keep_free_mb,
+        ),
+        _tell,
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: service.stop())
+    service.run()
     return 0
 
 

@@ -213,3 +213,47 @@ class DamagedSightsError(SinkError):
             f"Packed rows in the table sights are damaged or from another program: {reason}. Nothing was changed. "
             "The logs have it all: name a new database with --db, and everything is counted again."
         )
+
+
+class CollectBusyError(SinkError):
+    """Another collector writes this folder."""
+
+    exit_code = 75
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(f"Another tinyssb-sink collects into {root}; nothing was done. Stop it first.")
+
+
+class CollectFailedError(SinkError):
+    """The disk under the collected segments refused an operation."""
+
+    exit_code = 74
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"Collecting into {path} failed: {reason}. What nodes were told is here is kept, and they send the rest "
+            "again; see to it and start again."
+        )
+
+
+class NoMqttError(SinkError):
+    """What speaks with brokers is not installed."""
+
+    exit_code = 69
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Collecting over MQTT needs paho-mqtt. Install it with: pip install 'tinyssb-node[mqtt]'"
+        )
+
+
+class BrokerRefusedError(SinkError):
+    """The broker does not let us in, or not do what a collector does."""
+
+    exit_code = 77
+
+    def __init__(self, broker: str, reason: str) -> None:
+        super().__init__(
+            f"The broker {broker} refused the collector: {reason}. Nothing was collected since. See whether user, "
+            "password and the broker's access list are right (docs/howto/ship-logs.md)."
+        )

@@ -198,3 +198,44 @@ REPORT_NAME_MAX: Final = 20
 """Letters of a node's name in tables; the table of nodes has all of them."""
 REPORT_NODES_MAX: Final = 12
 """Nodes that the table of entries behind has a column for: so many names fit side by side."""
+
+# --- Collecting logs over MQTT (docs/formats/log-shipping.md)
+
+SHIPPING_VERSION: Final = 1
+"""Version of the format that is spoken."""
+BATCH_BYTES: Final = 131_072
+"""Bytes of log in a batch at most, by the format."""
+BATCH_WIRE_MAX: Final = 135_168
+"""Bytes of a batch at most, by the format; the broker is told to let nothing larger through."""
+SEGMENT_BYTES_MAX: Final = 2**31
+"""Bytes of a segment at most, by the format."""
+BOOT_MAX: Final = 10**8
+"""Boots are smaller: the names of segments have eight digits for them."""
+PRINT_BYTES: Final = 128
+"""Bytes at the beginning of a segment and before a batch that are compared, by the format."""
+ROWS_MAX: Final = 1_000
+"""Rows in an answer at most, by the format."""
+NETWORKS_PER_NODE_MAX: Final = 8
+"""Networks of one node: as many as a node takes part in. A hostile one would have a folder each for millions."""
+SEGMENTS_PER_NODE_MAX: Final = 200_000
+"""Segments of one node: 20 years of one an hour. Each costs a file, and a row of 60 bytes in the index."""
+NODES_MAX: Final = 20_000
+"""Nodes whose logs are taken: what one broker serves, and a bound where it has no access list."""
+QUOTA_MB: Final = 4_096
+"""MB of one node's segments unless told otherwise: half a year of a busy node (20 MB a day), if nobody compacts."""
+KEEP_FREE_MB: Final = 1_024
+"""MB that stay free on the disk unless told otherwise: for the database, and for whoever else needs some."""
+COLLECT_BATCHES: Final = 32
+"""Batches landed together, by one sync of each file and one of the index; the broker sends no more ahead: 4 MB."""
+SPACE_LOOK_S: Final = 5.0
+"""How long it is believed how much room the disk has: some hundred batches."""
+COLLECT_SESSION_S: Final = 30 * 86_400
+"""How long the broker keeps what waits for the collector: as long as nodes keep their logs."""
+COLLECT_AGAIN_MAX_S: Final = 30
+"""Longest wait before a broker that is away is tried again."""
+COLLECT_TELL_S: Final = 60.0
+"""Between two lines of what was collected, if anything was."""
+MQTT_PORT: Final = 1_883
+"""Registered with IANA for MQTT."""
+MQTT_TLS_PORT: Final = 8_883
+"""Registered with IANA for MQTT over TLS."""

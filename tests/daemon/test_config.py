@@ -13,6 +13,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.config import (
     DEFAULT_FACES,
     GATEWAY_KEYS,
+    SHIP_KEYS,
     Config,
     LogFormat,
     LogLevel,
@@ -113,6 +114,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "pzp_keep": "newest-10",
         "pzp_budget_bytes": 3 * 2**20,
         "gateway": None,
+        "ship": None,
     }
 
 
@@ -223,7 +225,7 @@ def test_every_key_is_documented() -> None:
     with pytest.raises(ConfigError) as caught:
         parse("zzz = 1")
     keys = caught.value.allowed.partition("there are ")[2].split(", ")
-    # `networks` stands for `network_key` here, and `gateway` for the keys of a table.
-    assert len(keys) == len(dataclasses.fields(Config)) - 1 + len(GATEWAY_KEYS)
+    # `networks` stands for `network_key` here, and `gateway` and `ship` for the keys of a table each.
+    assert len(keys) == len(dataclasses.fields(Config)) - 2 + len(GATEWAY_KEYS) + len(SHIP_KEYS)
     page = pages.read("docs/reference/config.md")
     assert [key for key in [*keys, "networks.NAME.key"] if f"| `{key}` |" not in page] == []

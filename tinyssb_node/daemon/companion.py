@@ -33,6 +33,11 @@ def gateway_command(home: Home) -> list[str]:
     return _command(home, "pzp", "gateway")
 
 
+def ship_command(home: Home) -> list[str]:
+    """What is started: the shipper of event logs, likewise."""
+    return _command(home, "ship", "run")
+
+
 def _command(home: Home, *words: str) -> list[str]:
     code = _CODE.format(path=sys.path)
     return [sys.executable, "-c", code, "--home", str(home.root), *words, "--supervised"]

@@ -20,6 +20,7 @@ from tinyssb_node.replication import limits as set_limits
 
 if TYPE_CHECKING:
     from tinyssb_node.daemon.gateway.config import GatewayConfig
+    from tinyssb_node.daemon.shipping.config import ShipConfig
 
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
 """What a fresh node listens on: the multicast group all tinySSB programs use."""
@@ -30,6 +31,13 @@ GATEWAY_KEYS = tuple(
     f"gateway.{key}" for key in ("enabled", "listen", "public", "peers", "networks", "offer", "seek")
 )
 """What may be said of the gateway; what is said is read by ``gateway.config``."""
+SHIP_KEYS = tuple(
+    f"ship.{key}"
+    for key in (
+        "enabled", "broker", "user", "password_file", "ca_file", "cert_file", "key_file", "every_s", "bytes_per_s"
+    )
+)  # fmt: skip
+"""What may be said of shipping the event log, likewise; it is read by ``shipping.config``."""
 _DAY_S = 86_400
 _HOUR_S = 3_600
 _MIB = 1_048_576
@@ -99,6 +107,8 @@ class Config:
     """Bytes of messages beyond which what no goal asks for goes."""
     gateway: "GatewayConfig | None"
     """The gateway to other islands; None if nothing is said of it."""
+    ship: "ShipConfig | None"
+    """Where event logs are sent; None if nothing is said of it."""
     set_admit: Admit
     """Whose feed ids come into the sets when peers name them."""
     set_ids_per_hour: int
@@ -155,6 +165,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         pzp_keep=_pzp_keep(reader),
         pzp_budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
         gateway=_gateway(reader, networks),
+        ship=_ship(reader, home),
         set_admit=reader.choice("set.admit", Admit.OPEN),
         set_ids_per_hour=reader.number("set.ids_per_hour", set_limits.SET_IDS_PER_HOUR, 1, 100_000),
         set_admit_across=reader.choice("set.admit_across", Admit.OPEN),
@@ -286,6 +297,15 @@ def _gateway(reader: Reader, networks: Iterable[NetworkName]) -> "GatewayConfig 
     from tinyssb_node.daemon.gateway.config import read_gateway  # noqa: PLC0415 - most nodes do without
 
     return read_gateway(reader, networks)
+
+
+def _ship(reader: Reader, home: Home) -> "ShipConfig | None":
+    reader.know(SHIP_KEYS)
+    if not reader.tables("ship"):
+        return None
+    from tinyssb_node.daemon.shipping.config import read_ship  # noqa: PLC0415 - most nodes do without
+
+    return read_ship(reader, home.root)
 
 
 def _pzp_keep(reader: Reader) -> str:

@@ -32,6 +32,7 @@ MODULES: Final = {
     "demo": ("demo",),
     "sim": ("sim",),
     "events": ("events",),
+    "ship": ("ship",),
     "keep": ("export", "import", "verify", "doctor"),
     "carry": ("carry",),
     "shell": ("completion",),

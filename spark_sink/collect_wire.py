@@ -1,0 +1,153 @@
+"""Messages between a node and the collector of its event log: docs/formats/log-shipping.md, byte by byte."""
+
+import re
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from spark_sink import limits
+
+TOPICS: Final = "tinyssb-log/+/+/up"
+"""What a collector subscribes to."""
+STATUS: Final = "tinyssb-log/collector/status"
+"""Where it says whether it is there."""
+FINE, GAP, OTHER, FULL = range(4)
+"""States of a segment."""
+LISTING, MORE, VERSION = 1, 2, 4
+"""Flags of an answer."""
+_UP: Final = re.compile(r"tinyssb-log/(open|[0-9a-f]{14})/([0-9a-f]{16})/up\Z")
+_KIND_BATCH: Final = 1
+_KIND_ASK: Final = 2
+_KIND_HAVE: Final = 3
+_BATCH: Final = struct.Struct(">BBIIQQI8s16s")
+_ASK: Final = struct.Struct(">BBIIQ")
+_HAVE: Final = struct.Struct(">BBIIBH")
+_ROW: Final = struct.Struct(">IQQB")
+
+
+class Log(NamedTuple):
+    """A node's log in one network."""
+
+    network: str
+    """``open``, or 14 hexadecimal digits."""
+    node: str
+    """16 hexadecimal digits."""
+
+    @property
+    def topic_down(self) -> str:
+        """Where its shipper is answered."""
+        return f"tinyssb-log/{self.network}/{self.node}/down"
+
+
+class SegmentId(NamedTuple):
+    """Names a segment of a log; sorts in order of writing."""
+
+    boot: int
+    first: int
+    """The offset of its first record."""
+
+
+class Row(NamedTuple):
+    """What is here of a segment."""
+
+    segment: SegmentId
+    have: int
+    """Its first so many bytes."""
+    state: int = FINE
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Bytes of a segment."""
+
+    run: int
+    segment: SegmentId
+    at: int
+    before: bytes
+    """Fingerprint of what comes before."""
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The question what is here, from a segment on."""
+
+    run: int
+    since: SegmentId
+
+
+@dataclass(frozen=True, slots=True)
+class Newer:
+    """A message of a version that is not known."""
+
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """What is no message, and why."""
+
+    rule: str
+
+
+def parse_topic(topic: str) -> Log | None:
+    """Whose log a message is of; None if the topic is no such topic."""
+    found = _UP.match(topic)
+    return None if found is None else Log(found[1], found[2])
+
+
+def fingerprint(head: bytes, tail: bytes) -> bytes:
+    """Of what comes before a batch: of the segment's first bytes and of the last ones before the batch."""
+    return blake2b(head + tail, digest_size=8).digest()
+
+
+def parse_message(message: bytes) -> Batch | Ask | Newer | Bad:
+    """What a node says; any bytes."""
+    if len(message) > limits.BATCH_WIRE_MAX:
+        return Bad("too long")
+    if len(message) < 6:
+        return Bad("too short")
+    if message[0] != limits.SHIPPING_VERSION:
+        return Newer(int.from_bytes(message[2:6], "big"))
+    if message[1] == _KIND_ASK:
+        if len(message) != _ASK.size:
+            return Bad("a question of another size")
+        _, _, run, boot, first = _ASK.unpack(message)
+        segment = SegmentId(boot, first)
+        return Ask(run, segment) if _can_be(segment) else Bad("no such segment")
+    return _parse_batch(message) if message[1] == _KIND_BATCH else Bad("unknown kind")
+
+
+def _parse_batch(message: bytes) -> Batch | Bad:
+    if len(message) < _BATCH.size:
+        return Bad("too short")
+    _, _, run, boot, first, at, size, before, digest = _BATCH.unpack_from(message)
+    segment = SegmentId(boot, first)
+    if not _can_be(segment):
+        return Bad("no such segment")
+    if not 0 < size <= limits.BATCH_BYTES or at + size > limits.SEGMENT_BYTES_MAX:
+        return Bad("no such place")
+    unpacker = zlib.decompressobj()
+    try:
+        content = unpacker.decompress(message[_BATCH.size :], size + 1)
+    except zlib.error:
+        return Bad("not deflated")
+    if len(content) != size or not unpacker.eof or unpacker.unused_data:
+        return Bad("another size than it says")
+    if blake2b(content, digest_size=16).digest() != digest:
+        return Bad("another content than it says")
+    return Batch(run, segment, at, before, content)
+
+
+def _can_be(segment: SegmentId) -> bool:
+    return segment.boot < limits.BOOT_MAX and segment.first < limits.OFFSET_MAX
+
+
+def serialize_have(run: int, life: int, flags: int, rows: Sequence[Row]) -> bytes:
+    """An answer to the message with this *run*, of a collector that drew *life* when it was started."""
+    assert len(rows) <= limits.ROWS_MAX
+    header = _HAVE.pack(limits.SHIPPING_VERSION, _KIND_HAVE, run, life, flags, len(rows))
+    return header + b"".join(_ROW.pack(*row.segment, row.have, row.state) for row in rows)

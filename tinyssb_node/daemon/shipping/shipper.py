@@ -1,0 +1,315 @@
+"""The shipper: brings a node's event logs to their collector through an MQTT broker (docs/decisions/0051). A process of
+its own, beside the daemon, of which it needs nothing but the files."""
+
+import asyncio
+import os
+import random
+import secrets
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import aiomqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.config import Config
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.logs import Logger
+from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.daemon.setup import node_name, read_own
+from tinyssb_node.daemon.shipping.files import (
+    LogFolder,
+    Told,
+    claim_shipping,
+    read_saved,
+    state_path,
+    write_saved,
+)
+from tinyssb_node.faces.backoff import Backoff
+from tinyssb_node.faces.secretfiles import read_secret
+from tinyssb_node.ids import NetworkName
+from tinyssb_node.logship import limits
+from tinyssb_node.logship.shipping import Shipping
+from tinyssb_node.logship.wire import (
+    OPEN,
+    serialize_batch,
+    topic_down,
+    topic_status,
+    topic_up,
+)
+
+
+class ShippingError(ProblemError):
+    """The shipper cannot work as it was told to."""
+
+    exit_code = Exit.CONFIG
+
+
+def network_topic(network: Network) -> str:
+    """What topics call *network*: as its log's records do, or ``open``."""
+    return network.goset_dmx.hex() if network.key else OPEN
+
+
+@dataclass(slots=True)
+class _Log:
+    """One network's log on its way."""
+
+    name: NetworkName
+    up: str
+    down: str
+    folder: LogFolder
+    shipping: Shipping
+    state: Path
+    told: Told
+
+
+class Shipper:
+    """One run of it."""
+
+    def __init__(self, home: Home, config: Config, logger: Logger) -> None:
+        assert config.ship is not None, "whoever starts this has looked"
+        self._config: Final = config.ship
+        self._networks: Final = config.networks
+        self._logger = logger
+        self._home = home
+        self._node = node_name(read_own(home).feed)
+        self._logs = [self._log(name, network) for name, network in config.networks.items()]
+        self._stop = asyncio.Event()
+        self._heard = asyncio.Event()
+        self._problem: str | None = None
+        self._saved_s = 0.0
+
+    def _log(self, name: NetworkName, network: Network) -> _Log:
+        state = state_path(self._home, name)
+        saved, told = read_saved(state)
+        topic = network_topic(network)
+        told.refused.clear()
+        shipping = Shipping(
+            saved,
+            run=secrets.randbits(32),
+            every_us=self._config.every_s * 1_000_000,
+            bytes_per_s=self._config.bytes_per_s,
+        )
+        return _Log(
+            name=name,
+            up=topic_up(topic, self._node),
+            down=topic_down(topic, self._node),
+            folder=LogFolder(self._home.of(name).events / self._node),
+            shipping=shipping,
+            state=state,
+            told=told,
+        )
+
+    async def run(self, *, supervised: bool) -> None:
+        """Work until a signal, or if it is *supervised* until standard input ends.
+
+        Raises ShippingBusyError, ShippingError, LocalError, OSError.
+        """
+        self._watch_for_the_end(supervised=supervised)
+        with ExitStack() as stack:
+            stack.callback(claim_shipping(self._home).release)
+            connect = self._connection()
+            working = asyncio.create_task(self._work(connect))
+            stopping = asyncio.create_task(self._stop.wait())
+            try:
+                await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                working.cancel()
+                stopping.cancel()
+                await asyncio.wait((working, stopping))
+                self._save()
+            if not working.cancelled():
+                working.result()
+
+    def _watch_for_the_end(self, *, supervised: bool) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        if supervised:
+            loop.add_reader(sys.stdin.fileno(), self._read_input)
+
+    def _read_input(self) -> None:
+        if not os.read(sys.stdin.fileno(), 4_096):
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+            self._stop.set()
+
+    def _connection(self) -> "partial[aiomqtt.Client]":
+        """What makes a connection, checked as far as that goes without making one. Raises LocalError."""
+        config, context = self._config, None
+        if config.broker.tls:
+            from tinyssb_node.faces.tls import client_context  # noqa: PLC0415 - ssl takes 1.5 MB
+
+            context = client_context(
+                authorities=config.ca_file, certificate=config.cert_file, key=config.key_file
+            )
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        properties.SessionExpiryInterval = limits.SESSION_S
+        properties.MaximumPacketSize = limits.ANSWER_MAX
+        return partial(
+            aiomqtt.Client,
+            config.broker.host,
+            config.broker.port,
+            identifier=f"tinyssb-ship-{self._node}",
+            protocol=aiomqtt.ProtocolVersion.V5,
+            username=config.user or self._node,
+            password=self._password(),
+            will=aiomqtt.Will(self._status, b"offline", qos=1, retain=True),
+            clean_start=False,
+            properties=properties,
+            max_queued_incoming_messages=limits.INCOMING_MAX,
+            tls_context=context,
+        )
+
+    @property
+    def _status(self) -> str:
+        network = next(iter(self._networks.values()))
+        return topic_status(network_topic(network), self._node)
+
+    def _password(self) -> str | None:
+        file = self._config.password_file
+        if file is None:
+            return None
+        try:
+            text = read_secret(file, limits.PASSWORD_MAX).decode().partition("\n")[0].rstrip("\r")
+        except FileNotFoundError:
+            raise ShippingError(f"There is no file {file}.", "`ship.password_file` names it.") from None
+        except UnicodeDecodeError:
+            raise ShippingError(f"{file} is no text.", "Its first line is the password.") from None
+        return text
+
+    # --- the work
+
+    async def _work(self, connect: "partial[aiomqtt.Client]") -> None:
+        """Connect, ship, and connect again."""
+        backoff = Backoff(random.random, max_s=limits.AGAIN_MAX_S)
+        while True:
+            began_s = time.monotonic()
+            try:
+                async with self._connected(connect) as client, asyncio.TaskGroup() as group:
+                    group.create_task(self._listen(client))
+                    group.create_task(self._pump(client))
+            except* aiomqtt.MqttError as errors:
+                self._tell(f"the broker: {_first(errors)}")
+            except* OSError as errors:
+                self._tell(f"the event log cannot be read: {_first(errors)}")
+            backoff.held(time.monotonic() - began_s)
+            self._save()
+            await asyncio.sleep(backoff.next_s())
+
+    @asynccontextmanager
+    async def _connected(self, connect: "partial[aiomqtt.Client]") -> AsyncIterator[aiomqtt.Client]:
+        async with connect() as client:
+            for log in self._logs:
+                granted = await client.subscribe(log.down, qos=1)
+                if any(isinstance(code, ReasonCode) and code.is_failure for code in granted):
+                    raise aiomqtt.MqttError(
+                        f"it does not let {self._config.user or self._node} read {log.down}"
+                    )
+            await client.publish(self._status, b"online", qos=1, retain=True)
+            self._tell("")
+            for log in self._logs:
+                log.shipping.connected()
+                log.told.connected = True
+            try:
+                yield client
+                await client.publish(self._status, b"offline", qos=1, retain=True)
+            finally:
+                for log in self._logs:
+                    log.shipping.lost()
+                    log.told.connected = False
+
+    async def _listen(self, client: aiomqtt.Client) -> None:
+        logs = {log.down: log for log in self._logs}
+        async for message in client.messages:
+            log = logs.get(message.topic.value)
+            if log is None or not isinstance(message.payload, bytes):
+                continue
+            before = log.shipping.saved().acked
+            log.shipping.heard(message.payload, _now_us())
+            if log.shipping.saved().acked != before:
+                log.told.acked_us = time.time_ns() // 1_000
+            self._heard.set()
+
+    async def _pump(self, client: aiomqtt.Client) -> None:
+        while True:
+            self._heard.clear()
+            for log in self._logs:
+                await self._ship(client, log)
+            self._tell(self._troubles())
+            if time.monotonic() - self._saved_s >= limits.SAVE_S:
+                self._save()
+            paced_us = max(log.shipping.pace_us for log in self._logs) - _now_us()
+            with suppress(TimeoutError):
+                wait_s = min(limits.LOOK_S, paced_us / 1e6) if paced_us > 0 else limits.LOOK_S
+                await asyncio.wait_for(self._heard.wait(), wait_s)
+
+    async def _ship(self, client: aiomqtt.Client, log: _Log) -> None:
+        """Send of *log* what can be sent now. Raises MqttError, OSError."""
+        shipping = log.shipping
+        shipping.look(log.folder.sizes(_now_us()))
+        while True:
+            if (question := shipping.ask(_now_us())) is not None:
+                await client.publish(log.up, question, qos=1, timeout=limits.PUBLISH_S)
+            if (piece := shipping.next(_now_us())) is None:
+                return
+            found = log.folder.read(piece)
+            if found is None:
+                return  # retention took it: the next look will tell
+            content, before = found
+            batch = serialize_batch(shipping.run, piece, before, content)
+            await client.publish(log.up, batch, qos=1, timeout=limits.PUBLISH_S)
+            shipping.handed(piece, len(batch), _now_us())
+
+    def _troubles(self) -> str:
+        if any(log.shipping.old_collector for log in self._logs):
+            return "the collector is older than this program: update it"
+        if any(log.shipping.full for log in self._logs):
+            return "the collector has no room for more"
+        if any(log.shipping.unanswered(_now_us()) for log in self._logs):
+            return "the collector does not answer"
+        return ""
+
+    def _tell(self, problem: str) -> None:
+        """Log *problem*, unless that was the last one logged; empty: all is well."""
+        if problem == self._problem:
+            return
+        self._problem = problem
+        if problem:
+            self._logger.warning("the event log is not shipped", problem=problem)
+        else:
+            self._logger.info("shipping the event log", broker=self._config.broker.host, node=self._node)
+        self._save()
+
+    def _save(self) -> None:
+        """Keep the state. A full disk is no reason to stop: what is not kept is asked for."""
+        self._saved_s = time.monotonic()
+        for log in self._logs:
+            counts, told = log.shipping.counts, log.told
+            told.problem = self._problem or ""
+            told.refused = [(*segment,) for segment in sorted(log.shipping.refused)]
+            told.log_bytes, told.wire_bytes = counts.log_bytes, counts.wire_bytes
+            told.rewinds = counts.rewinds
+            try:
+                write_saved(log.state, log.shipping.saved(), told)
+            except OSError as error:
+                self._logger.warning("the state of shipping was not kept", error=error.strerror)
+
+
+def _first(errors: BaseExceptionGroup[Exception]) -> BaseException:
+    first: BaseException = errors
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return first
+
+
+def _now_us() -> int:
+    return time.monotonic_ns() // 1_000
