@@ -1,7 +1,7 @@
 """Queries and reports: where something is (text, "Hash table lookups", "Reports")."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tinyssb_node.locator import limits
 from tinyssb_node.locator.addresses import Peer
@@ -55,13 +55,23 @@ class Lookups:
         desk = self._desk
         cookie = desk.cookies.make(Use.REPORT, label, now_us)
         peer = self._first_hop(label, hint)
-        known = desk.map.known(label)
+        known = self._known(label)
         if known or peer is None:
             self._arrived(Report(None, cookie, label, known, label == desk.label), now_us)
         if peer is not None:
             requestor = desk.me.peer if direct else Peer(b"", desk.me.message)
             desk.send(peer.peer, Query(requestor, label, cookie, hint))
             self._discovery.check(peer, now_us)
+
+    def _known(self, label: Label) -> tuple[Location, ...]:
+        """What is in the map; and ours as it is now, since its advert may be minutes off."""
+        known = self._desk.map.known(label)
+        ours, me = self._resources.get(label), self._desk.me
+        if ours is None or not me.node:
+            return known
+        others = tuple(location for location in known if location.place.peer != me.peer)
+        old = any(location.parameters.timestamp > ours.timestamp for location in others)
+        return (*others, Location(me, replace(ours, old=ours.old or old)))
 
     def _first_hop(self, label: Label, hint: Hint) -> ConfirmedPeer | None:
         desk = self._desk
@@ -87,7 +97,7 @@ class Lookups:
             for one in desk.confirmed.peers(position(desk.label, label))
             if one.place.node not in (requestor.node, source.node)
         ]
-        known = desk.map.known(label)
+        known = self._known(label)
         if known or not closer:
             report = Report(None, query.cookie, label, known, label == desk.label)
             if requestor == desk.me.peer:

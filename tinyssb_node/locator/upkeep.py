@@ -33,9 +33,6 @@ class Upkeep:
         due_us = now_us + quasi(self._desk.chance, wait_us)
         known_us = self._desk.timers.due_us(label)
         self._desk.timers.set(label, due_us if known_us is None else min(due_us, known_us))
-        if before is None and self._desk.me.node:
-            # Who asks us before the first advert goes is told of it all the same.
-            self._take(Advert(label, Location(self._desk.me, parameters)), None, None, now_us, proved=True)
 
     def withdraw(self, label: Label) -> None:
         """Advertise it no more."""

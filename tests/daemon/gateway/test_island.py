@@ -167,3 +167,14 @@ def test_two_that_begin_together_find_each_other_before_the_first_advert() -> No
     wires.go_on(4)
     (call,) = wires.islands[place(2).peer].calls((), 8, wires.now_us)
     assert (call.place, call.seq) == (place(1), 7)
+
+
+def test_who_asks_is_told_how_it_is_now() -> None:
+    wires = three()
+    wires.shelves[1].feeds = [holding(ANA, 7, ours=True)]
+    wires.go_on(600)
+    wires.shelves[1].feeds = [holding(ANA, 8, ours=True)]
+    wires.go_on(1)
+    wires.shelves[2].feeds = [holding(ANA, 7)]
+    wires.go_on(5)
+    assert wires.islands[place(2).peer].seeking.places(ANA)[place(1)].timestamp == 8
