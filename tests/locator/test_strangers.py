@@ -70,7 +70,13 @@ def test_drops_are_counted_by_reason() -> None:
     end = GROUP + b"\x08"
     for datagram in (b"", bytes(1_201), b"\x01another!\x08", b"\x09" + end, b"\x02" * 9 + b"\x04" + end):
         assert locator.receive(datagram, source, 0) == []
-    for nobody in (peer(0), Peer(address(0), TCP), Peer(b"", PORT), Peer(b"\xff" * 4, PORT)):
+    for nobody in (
+        peer(0),
+        Peer(address(0), TCP),
+        Peer(b"", PORT),
+        Peer(b"\xff" * 4, PORT),
+        Peer(address(1), b""),
+    ):
         assert locator.receive(serialize(Ping(nobody, b""), GROUP), nobody, 0) == []
     where = Place(address(5), PORT, b"\0\0")
     advert = Advert(Label(bytes(20)), Location(where, ResourceParameters(1)))
@@ -79,7 +85,7 @@ def test_drops_are_counted_by_reason() -> None:
     counts = locator.counts()
     assert counts.drops == {
         "Truncated": 1, "DatagramSize": 1, "ForeignGroup": 1, "MessageType": 1, "Destination": 1, "address": 2,
-        "source": 4,
+        "source": 5,
     }  # fmt: skip
     assert counts.received == {"post": 1, "query": 1}
     assert counts.received_bytes > 1_201

@@ -97,7 +97,8 @@ class Desk:
 
     def is_source(self, peer: Peer) -> bool:
         """True if a message can have come from there: from one node, and not from ourselves."""
-        return scope_of(peer.node) is not Scope.NOWHERE and peer.node != self.me.node
+        known = scope_of(peer.node) is not Scope.NOWHERE and is_port(peer.message)
+        return known and peer.node != self.me.node
 
     def is_usable(self, place: Place) -> bool:
         """True if a layer above could connect there."""
