@@ -5,7 +5,7 @@ from typing import Final
 VERSION: Final = 1
 """Of the format."""
 BATCH_BYTES: Final = 131_072
-"""Bytes of log in a full batch: deflated some 15 kB, which every broker takes, and large enough to deflate well."""
+"""Bytes of log in a full batch: deflated 14 kB, which every broker takes, and large enough to deflate well."""
 BATCH_WIRE_MAX: Final = 135_168
 """Bytes a batch has at most: zlib adds 5 in 16,384 and some to what cannot be deflated; and the header."""
 PRINT_BYTES: Final = 128
@@ -50,6 +50,8 @@ SESSION_S: Final = 30 * 86_400
 """How long the broker keeps what waits for us: as long as the node keeps its log."""
 PUBLISH_S: Final = 150.0
 """Longest wait for the broker to take a batch: 130 kB at 9,600 bit/s."""
+END_S: Final = 2.0
+"""Longest wait for the broker when the shipper ends: less than the daemon waits for it."""
 AGAIN_MAX_S: Final = 60.0
 """Longest wait before a broker that is away is tried again: some kB each hour where a byte costs."""
 INCOMING_MAX: Final = 200

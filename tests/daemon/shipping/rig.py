@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.daemon.processes import PATIENCE_S, PROGRAM
+from tests.daemon.processes import PROGRAM
 from tests.mosquitto import Mosquitto
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.setup import create_home, node_name
 from tinyssb_node.ids import Dialect
 
+PATIENCE_S = 60.0
+"""How long a step may take on a busy machine: several processes start, and wait before they try again."""
 SINK = [sys.executable, "-m", "spark_sink.cli"]
 
 

@@ -76,6 +76,7 @@ def test_a_piece_is_read_with_the_print_of_what_is_before(
     assert LogFolder(folder).read(Piece(SegmentId(1, 0), at, len(content) - at + 1)) is None
 
 
+NODE = "3f0a1b2c4d5e6f70"
 SAVED = Saved(
     Place(SegmentId(7, 120), 99), (Piece(SegmentId(7, 120), 99, 5), Piece(SegmentId(8, 0), 0, 1)), 77
 )
@@ -84,8 +85,8 @@ SAVED = Saved(
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     told = Told(connected=True, problem="none", acked_us=5, refused=[(1, 0)], log_bytes=9)
-    write_saved(path, SAVED, told)
-    assert read_saved(path) == (SAVED, told)
+    write_saved(path, NODE, SAVED, told)
+    assert read_saved(path, NODE) == (SAVED, told)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -93,14 +94,21 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_nothing(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "state.json"
     path.write_bytes(raw)
-    assert read_saved(path) == (Saved(), Told())
+    assert read_saved(path, NODE) == (Saved(), Told())
+
+
+def test_that_of_another_node_is_nothing(tmp_path: Path) -> None:
+    """Its boots have the same numbers."""
+    path = tmp_path / "state.json"
+    write_saved(path, NODE, SAVED, Told())
+    assert read_saved(path, "0123456789abcdef") == (Saved(), Told())
 
 
 def test_a_newer_state_is_nothing(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    write_saved(path, SAVED, Told())
+    write_saved(path, NODE, SAVED, Told())
     path.write_bytes(path.read_bytes().replace(b'"v":1', b'"v":2'))
-    assert read_saved(path) == (Saved(), Told())
+    assert read_saved(path, NODE) == (Saved(), Told())
 
 
 def test_one_shipper_at_a_time(tmp_path: Path) -> None:

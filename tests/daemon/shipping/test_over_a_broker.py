@@ -99,13 +99,22 @@ def test_whoever_is_killed_the_files_are_equal_in_the_end(tmp_path: Path) -> Non
             "connected": True,
             "problem": "",
         }
+        assert asyncio.run(_said(broker.port, node)) == b"online"
         code, said = end(shipper)
         assert code == 0, said
+        assert asyncio.run(_said(broker.port, node)) == b"offline"
         code, said = end(collecting)
         assert (code, "bad" in said) == (0, False), said
     assert [segment.size for segment in Folders(str(logs)).listing()[node.name]] == [
         len(content) for content in node.log().values()
     ]
+
+
+async def _said(port: int, node: Node) -> object:
+    """What the broker keeps of the node's status."""
+    async with aiomqtt.Client("127.0.0.1", port) as client:
+        await client.subscribe(f"tinyssb-log/open/{node.name}/status", qos=1)
+        return (await anext(client.messages)).payload
 
 
 def _under_way(node: Node) -> int:

@@ -135,8 +135,9 @@ def _row(home: Home, name: NetworkName, *, running: bool) -> _Row:
     from tinyssb_node.daemon.shipping.files import LogFolder, read_saved, state_path
     from tinyssb_node.logship.shipping import Shipping
 
-    saved, told = read_saved(state_path(home, name))
-    sizes = LogFolder(home.of(name).events / node_name(read_own(home).feed)).sizes(0)
+    node = node_name(read_own(home).feed)
+    saved, told = read_saved(state_path(home, name), node)
+    sizes = LogFolder(home.of(name).events / node).sizes(0)
     shipping = Shipping(saved, run=0, every_us=0)
     shipping.look(sizes)
     return _Row(
@@ -177,5 +178,6 @@ def _state(row: _Row, problem: str) -> str:
     else:
         state = "connected" if row.connected else "connecting"
     if row.refused:
-        state += f"; {row.refused} files refused, the collector has others by their names"
+        files = "1 file" if row.refused == 1 else f"{row.refused} files"
+        state += f"; {files} refused, the collector has others by such names"
     return state

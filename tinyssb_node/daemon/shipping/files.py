@@ -130,32 +130,34 @@ class _File(msgspec.Struct, kw_only=True):
     """The file, as JSON."""
 
     v: int
+    node: str
     acked: tuple[int, int, int]
     under_way: list[tuple[int, int, int, int]]
     life: int | None
     told: Told
 
 
-def read_saved(path: Path) -> tuple[Saved, Told]:
-    """What was kept; nothing if there is none, or none that can be used: the collector is asked then."""
+def read_saved(path: Path, node: str) -> tuple[Saved, Told]:
+    """What was kept of *node*; nothing if there is none, or none that can be used: the collector is asked then."""
     try:
         found = msgspec.json.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.MsgspecError):
         return Saved(), Told()
-    if found.v != SHIP_VERSION or len(found.under_way) > limits.UNDER_WAY_MAX:
+    if (found.v, found.node) != (SHIP_VERSION, node) or len(found.under_way) > limits.UNDER_WAY_MAX:
         return Saved(), Told()
     boot, first, byte = found.acked
     under_way = tuple(Piece(SegmentId(boot, first), at, size) for boot, first, at, size in found.under_way)
     return Saved(Place(SegmentId(boot, first), byte), under_way, found.life), found.told
 
 
-def write_saved(path: Path, saved: Saved, told: Told) -> None:
+def write_saved(path: Path, node: str, saved: Saved, told: Told) -> None:
     """Put what is to be kept in the place of what was, in one step. Raises OSError.
 
     It is not synced: what a power cut takes is asked for.
     """
     record = _File(
         v=SHIP_VERSION,
+        node=node,
         acked=(*saved.acked.segment, saved.acked.byte),
         under_way=[(*piece.segment, piece.at, piece.size) for piece in saved.under_way],
         life=saved.life,

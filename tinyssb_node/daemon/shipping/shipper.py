@@ -90,7 +90,7 @@ class Shipper:
 
     def _log(self, name: NetworkName, network: Network) -> _Log:
         state = state_path(self._home, name)
-        saved, told = read_saved(state)
+        saved, told = read_saved(state, self._node)
         topic = network_topic(network)
         told.refused.clear()
         shipping = Shipping(
@@ -221,11 +221,13 @@ class Shipper:
                 log.told.connected = True
             try:
                 yield client
-                await client.publish(self._status, b"offline", qos=1, retain=True)
             finally:
                 for log in self._logs:
                     log.shipping.lost()
                     log.told.connected = False
+                # The broker tells our will only if the connection breaks.
+                with suppress(aiomqtt.MqttError):
+                    await client.publish(self._status, b"offline", qos=1, retain=True, timeout=limits.END_S)
 
     async def _listen(self, client: aiomqtt.Client) -> None:
         logs = {log.down: log for log in self._logs}
@@ -299,7 +301,7 @@ class Shipper:
             told.log_bytes, told.wire_bytes = counts.log_bytes, counts.wire_bytes
             told.rewinds = counts.rewinds
             try:
-                write_saved(log.state, log.shipping.saved(), told)
+                write_saved(log.state, self._node, log.shipping.saved(), told)
             except OSError as error:
                 self._logger.warning("the state of shipping was not kept", error=error.strerror)
 

@@ -1,0 +1,76 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.processes import tinyssb
+from tests.daemon.shipping.rig import Node
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.shipping.files import Told, claim_shipping, state_path, write_saved
+from tinyssb_node.ids import DEFAULT_NETWORK
+from tinyssb_node.logship.shipping import Place, Saved
+from tinyssb_node.logship.wire import SegmentId
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    node = Node(tmp_path / "home", "mqtt://localhost")
+    node.grow(1, 0, 5_000_000)
+    node.grow(2, 0, 1_000_000)
+    return node
+
+
+def keep(node: Node, acked: Place, **told: object) -> None:
+    home = Home(node.root)
+    claim_shipping(home).release()
+    write_saved(state_path(home, DEFAULT_NETWORK), node.name, Saved(acked), Told(**told))  # type: ignore[arg-type]
+
+
+def table(node: Node) -> str:
+    ended = tinyssb(node.root, "ship", "status")
+    assert ended.returncode == 0
+    return " ".join(ended.stdout.decode().split())
+
+
+def test_before_anything_was_shipped(node: Node) -> None:
+    told = table(node)
+    assert "default 6.0 MB 6.000 MB never not running" in told
+
+
+def test_how_far_it_is_and_what_is_in_the_way(node: Node) -> None:
+    keep(
+        node,
+        Place(SegmentId(2, 0), 400_000),
+        connected=True,
+        problem="the collector has no room for more",
+        acked_us=1_760_000_000_000_000,
+    )
+    lock = claim_shipping(Home(node.root))
+    try:
+        assert "6.0 MB 0.600 MB" in table(node)
+        assert "the collector has no room for more" in table(node)
+        row = json.loads(tinyssb(node.root, "ship", "--json").stdout)
+    finally:
+        lock.release()
+    assert row == {
+        "network": "default",
+        "log_bytes": 6_000_002,
+        "lacking_bytes": 600_001,
+        "acked_us": 1_760_000_000_000_000,
+        "refused": 0,
+        "running": True,
+        "connected": True,
+        "problem": "the collector has no room for more",
+    }
+    # What was in the way of a shipper that is no more, is so no more.
+    row = json.loads(tinyssb(node.root, "ship", "--json").stdout)
+    assert (row["running"], row["connected"], row["problem"]) == (False, False, "")
+
+
+def test_all_is_there_but_for_what_is_refused(node: Node) -> None:
+    keep(node, Place(SegmentId(2, 0), 1_000_001), connected=True, refused=[(1, 0)])
+    lock = claim_shipping(Home(node.root))
+    told = table(node)
+    lock.release()
+    assert "6.0 MB nothing" in told
+    assert "connected; 1 file refused" in told
