@@ -95,6 +95,21 @@ def test_who_was_proved_gets_long_answers() -> None:
     assert len(serialize(longer, GROUP)) > 3 * size
 
 
+def test_a_pong_fits_in_a_datagram_however_many_are_to_be_named() -> None:
+    locator = alone(replace(SETTINGS, pong_peers=2_000, confirmed_set_max=200))
+    befriend(locator, *range(10, 260))
+    ((_, answer),) = said(tell(locator, Ping(peer(10), bytes(255)), peer(10)))
+    assert isinstance(answer, Pong)
+    assert limits.DATAGRAM_MAX - 20 < len(serialize(answer, GROUP)) <= limits.DATAGRAM_MAX
+
+
+def test_whom_the_shortest_pong_would_send_too_much_gets_none() -> None:
+    locator = alone(me=Place(b"\x20\x01" + bytes(14), PORT, TCP))
+    asked = Ping(Peer(b"", b""), b"")
+    assert tell(locator, asked, peer(1)) == []
+    assert locator.counts().drops == {"amplified": 1}
+
+
 def test_a_pong_counts_only_with_the_cookie_for_where_it_comes_from() -> None:
     locator = beginner(1)
     to, ping = pinged(locator, 0)

@@ -95,6 +95,19 @@ def test_the_best_locations_come_first_if_not_all_may_be_sent() -> None:
     assert len(direct) <= 3 * len(serialize(Query(SOURCE, LABEL, b"cookie"), GROUP))
 
 
+def test_what_we_have_is_reported_as_it_is_now() -> None:
+    locator = knowing(located(0, 3, old=True), located(10, 5), friends=(FAR,))
+    locator.offer(LABEL, ResourceParameters(7), 0)
+    ((_, report),) = asked(locator)
+    assert isinstance(report, Report)
+    assert report.locations == (located(0, 7), located(10, 5))
+    locator.offer(LABEL, ResourceParameters(4), 0)
+    ((_, report),) = asked(locator)
+    assert isinstance(report, Report)
+    assert report.locations == (located(10, 5), located(0, 4, old=True))
+    assert locator._desk.map.known(LABEL) == (located(0, 3, old=True), located(10, 5))
+
+
 def test_nobody_closer_and_nothing_known_is_not_found() -> None:
     locator = knowing(friends=(FAR,))
     assert asked(locator) == [(peer(FAR), Report(SOURCE, b"cookie", LABEL, ()))]

@@ -77,6 +77,18 @@ def test_a_full_buffer_goes_at_once() -> None:
     assert post == Post(tuple(adverts[: SETTINGS.buffer_count_max]))
 
 
+def test_a_buffer_goes_before_it_is_too_large_for_a_datagram() -> None:
+    locator = alone(replace(SETTINGS, buffer_count_max=255))
+    near = BY_POSITION[2][0]
+    befriend(locator, near)
+    adverts = [Advert(Label(LABEL[:19] + bytes([number])), located(1, 5)) for number in range(40)]
+    sent = [post for part in range(0, 40, 10)
+            for _, post in said(tell(locator, Post(tuple(adverts[part : part + 10])), peer(1)))]  # fmt: skip
+    (post,) = sent
+    assert post == Post(tuple(adverts[:32]))
+    assert len(serialize(post, GROUP)) > limits.DATAGRAM_MAX - 37
+
+
 def test_enough_others_as_new_and_as_complete_keep_an_advert_from_going_on() -> None:
     near = BY_POSITION[2][0]
     for others, expected in (

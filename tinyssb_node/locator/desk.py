@@ -62,10 +62,10 @@ class Desk:
         """The datagram of *message*."""
         return serialize(message, self.settings.group)
 
-    def send(self, to: Peer, message: Message, budget: int | None = None) -> int:
-        """Send *message*, unless it has more than *budget* bytes. Returns how many it has, 0 if it was not sent."""
+    def send(self, to: Peer, message: Message, most: int = limits.DATAGRAM_MAX) -> int:
+        """Send *message*, unless it has more than *most* bytes. Returns how many it has, 0 if it was not sent."""
         datagram = self.bytes_of(message)
-        if len(datagram) > (limits.DATAGRAM_MAX if budget is None else min(budget, limits.DATAGRAM_MAX)):
+        if len(datagram) > most:
             self.drop("amplified")
             return 0
         self.send_bytes(to, datagram, type_of(message).name)

@@ -124,12 +124,12 @@ class Discovery:
         )
         others = self._others(to)
         budget = desk.budget(to, size, now_us)
-        while True:
-            pong = Pong(fresh, copied, desk.me, tuple(others), parameters)
-            if not others or budget is None or len(desk.bytes_of(pong)) <= budget:
-                break
+        most = limits.DATAGRAM_MAX if budget is None else min(budget, limits.DATAGRAM_MAX)
+        pong = Pong(fresh, copied, desk.me, tuple(others), parameters)
+        while others and len(desk.bytes_of(pong)) > most:
             others.pop()
-        desk.send(to, pong, budget)
+            pong = Pong(fresh, copied, desk.me, tuple(others), parameters)
+        desk.send(to, pong, most)
 
     def _others(self, to: Peer) -> list[Peer]:
         desk = self._desk

@@ -44,8 +44,7 @@ class Upkeep:
         """Treat one of our resources as if it had come in a post, but for the buffer; then wait."""
         desk = self._desk
         parameters = self._resources.get(label)
-        if parameters is None:
-            return
+        assert parameters is not None
         at = desk.confirmed.choose_set()
         if at is None or not desk.me.node:
             desk.timers.set(label, now_us + quasi(desk.chance, limits.ADVERT_ALONE_US))
