@@ -33,6 +33,11 @@ def gateway_command(home: Home) -> list[str]:
     return _command(home, "pzp", "gateway")
 
 
+def islands_command(home: Home) -> list[str]:
+    """What is started: the gateway to other islands, likewise."""
+    return _command(home, "gateway", "run")
+
+
 def ship_command(home: Home) -> list[str]:
     """What is started: the shipper of event logs, likewise."""
     return _command(home, "ship", "run")

@@ -24,6 +24,7 @@ MODULES: Final = {
     "blocklist": ("blocklist",),
     "search": ("search",),
     "pzp": ("pzp",),
+    "gateway": ("gateway", "locate"),
     "receipts": ("receipts",),
     "air": ("faces", "airtime", "ether"),
     "tui": ("tui",),

@@ -3,13 +3,14 @@
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from secrets import token_bytes
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.gateway.config import GatewayConfig
 from tinyssb_node.daemon.gateway.peersfile import KnownPeers
 from tinyssb_node.daemon.gateway.policy import adverts, sought
 from tinyssb_node.daemon.gateway.seeking import Call, Seeking
+from tinyssb_node.daemon.gateway.way import NOWHERE
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.locator import limits as locator_limits
 from tinyssb_node.locator.addresses import Peer, Place
@@ -24,6 +25,15 @@ from tinyssb_node.store.holdings import Holding
 
 Watch = Callable[[tuple[Location, ...], bool], None]
 """Is told of a report: locations, none where nobody is said to have it; and whether the lookup is over."""
+
+
+class Changes(NamedTuple):
+    """What has changed here."""
+
+    feeds: Sequence[FeedId]
+    """Feeds of which more, or something else, is held."""
+    gone: Sequence[FeedId]
+    """Feeds that are not sought any more."""
 
 
 class Held(Protocol):
@@ -64,6 +74,9 @@ class Island:
         self._config = config
         self._send = send
         self._locator: Locator | None = None
+        self._me = NOWHERE
+        self._known: dict[FeedId, Holding] = {}
+        """What was held at the last look."""
         self._offered: dict[FeedId, ResourceParameters] = {}
         self._feeds: dict[Label, FeedId] = {}
         """Feeds that are sought or watched, by label."""
@@ -80,6 +93,7 @@ class Island:
         if self._locator is not None:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
+        self._me = me
         self._locator = Locator(
             Settings(group=group_of_network(self.network)),
             me,
@@ -107,6 +121,15 @@ class Island:
         return None if self._locator is None else self._locator.counts()
 
     @property
+    def address(self) -> bytes:
+        """Our node address; empty if others cannot reach us, or that is not known yet."""
+        return self._me.node
+
+    def held(self, feed: FeedId) -> int:
+        """How many entries of *feed* are held, of those that are sought."""
+        return self.seeking.held(feed)
+
+    @property
     def offers(self) -> Mapping[FeedId, ResourceParameters]:
         """What is told of feeds."""
         return self._offered
@@ -127,21 +150,29 @@ class Island:
         """When ``wake`` is due; None: never, so far."""
         return None if self._locator is None else self._locator.next_wake_us()
 
-    def look(self, linked: Collection[Place], now_us: int) -> bool:
-        """See what is held, tell others of it, and look for what is not; *linked* are connected. True if something has
-        changed here."""
-        changed = self.holdings.look()
-        if changed:
+    def look(self, linked: Collection[Place], now_us: int) -> Changes | None:
+        """See what is held, tell others of it, and look for what is not; *linked* are called. None: all is as it was.
+
+        Raises StoreDamagedError, StoreFailedError.
+        """
+        changes = None
+        if self.holdings.look():
+            before, wanted = self._known, set(self.seeking.feeds)
+            self._known = {one.feed: one for one in self.holdings.feeds}
             for feed in self.seeking.want(sought(self.holdings.feeds, self._config.seek)):
                 self._stop(feed)
             self._advertise(now_us)
+            changes = Changes(
+                [feed for feed, one in self._known.items() if before.get(feed) != one],
+                list(wanted - set(self.seeking.feeds)),
+            )
         for feed in self.seeking.over(now_us, linked):
             self.seeking.ended(feed, now_us)
             self._stop(feed)
         if self._locator is not None:
             for feed in self.seeking.due(now_us, linked):
                 self._seek(feed, now_us)
-        return changed
+        return changes
 
     def calls(self, linked: Collection[Place], room: int, now_us: int) -> Sequence[Call]:
         """Up to *room* places to connect to."""

@@ -12,6 +12,8 @@ RESOLVE_US: Final = 30_000_000
 """How often names are looked up that were not found: as often as a link that is down is tried."""
 WAKE_SLACK_S: Final = 0.002
 """Timers that differ by less are the same: a datagram moves them by microseconds."""
+PROBLEMS_MAX: Final = 32
+"""Problems that are shown, each where it was last; callers alone may have more in a minute."""
 PEERS_KEEP_US: Final = 600_000_000
 """How often the locator's peers are written to the disk, if they have changed: an SD card wears out by writes."""
 
@@ -54,6 +56,8 @@ CALLERS_MAX: Final = 16
 """Others that are connected here at a time."""
 PROMISE_US: Final = 20_000_000
 """How long a place that promised newer entries may give none before it is held to have lied."""
+CALL_AGAIN_US: Final = 30_000_000
+"""Least time between two calls to one place: what made a connection end is seldom gone sooner."""
 OFFERS_MAX: Final = 1_024
 """Feeds that are offered: adverts of more cost more than what anybody finds by them."""
 

@@ -61,6 +61,10 @@ class Seeking:
         sought = self._sought.get(feed)
         return {} if sought is None else {place: told for place, (told, _) in sought.places.items()}
 
+    def held(self, feed: FeedId) -> int:
+        """Entries of *feed* that are held; 0 if it is not to be had."""
+        return self._sought[feed].seq if feed in self._sought else 0
+
     def looking(self, feed: FeedId) -> bool:
         """True if a lookup for *feed* is under way."""
         return feed in self._sought and self._sought[feed].since_us is not None
