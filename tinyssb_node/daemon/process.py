@@ -18,7 +18,13 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.daemon.blockkeeper import BlockKeeper
 from tinyssb_node.daemon.clock import SystemClock, find_boot
-from tinyssb_node.daemon.companion import Companion, gateway_command, page_command, ship_command
+from tinyssb_node.daemon.companion import (
+    Companion,
+    gateway_command,
+    islands_command,
+    page_command,
+    ship_command,
+)
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.control import ControlServer
@@ -219,6 +225,7 @@ class Daemon:
         wanted = (
             (self._config.web_enabled, "the web page", page_command),
             (self._config.pzp_enabled, "the gateway of PZP", gateway_command),
+            (islands is not None and islands.enabled, "the gateway to other islands", islands_command),
             (self._config.ship is not None and self._config.ship.enabled, "the shipper", ship_command),
         )
         return [
