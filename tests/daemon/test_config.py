@@ -2,6 +2,7 @@
 
 import dataclasses
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ from tinyssb_node.daemon.config import (
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import UnknownNetworkError
+from tinyssb_node.daemon.pzpaccess import PzpAccess, PzpPeer
+from tinyssb_node.faces.access import EVERYBODY, Credentials, Guard
 from tinyssb_node.ids import DEFAULT_NETWORK
 
 HOME = Home(Path("/home/ana/.tinyssb"))
@@ -46,7 +49,7 @@ def test_an_empty_file_means_all_defaults(tmp_path: Path) -> None:
     assert config.control_socket == HOME.root / "control.sock"
     assert (config.web_enabled, config.web_listen) == (False, ("127.0.0.1", limits.WEB_PORT))
     assert config.web_token_file == HOME.root / "web.token"
-    assert (config.pzp_enabled, config.pzp_listen, config.pzp_peers) == (False, None, ())
+    assert (config.pzp_enabled, config.pzp_access) == (False, PzpAccess(None, EVERYBODY, ()))
     assert read_config(Home(tmp_path)).name == "node"
 
 
@@ -109,13 +112,39 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "web_listen": ("::", 80),
         "web_token_file": Path("/etc/token"),
         "pzp_enabled": True,
-        "pzp_listen": ("0.0.0.0", 8788),
-        "pzp_peers": ("wss://pub.example/pzp",),
+        "pzp_access": PzpAccess(
+            ("0.0.0.0", 8788), EVERYBODY, (PzpPeer("wss://pub.example/pzp", Credentials(tls=True)),)
+        ),
         "pzp_keep": "newest-10",
         "pzp_budget_bytes": 3 * 2**20,
         "gateway": None,
         "ship": None,
     }
+
+
+def test_gateways_of_pzp_may_show_each_other_who_they_are() -> None:
+    config = parse(f"""
+        [pzp]
+        listen = "0.0.0.0:8788"
+        peers = ["wss://hut#pin={"ab" * 32}", "ws://127.0.0.1:80/pzp", "wss://pub.example"]
+        token_file = "pzp.token"
+        cert_file = "/etc/c.pem"
+        key_file = "/etc/c.key"
+        clients_file = "/etc/ca.pem"
+        ca_file = "/etc/pubs.pem"
+    """)
+    token, certificate, key = HOME.root / "pzp.token", Path("/etc/c.pem"), Path("/etc/c.key")
+    pubs = Credentials(
+        tls=True, authorities=Path("/etc/pubs.pem"), certificate=certificate, key=key, token=token
+    )
+    guard = Guard(certificate=certificate, key=key, clients=Path("/etc/ca.pem"), token=token)
+    peers = (
+        PzpPeer("wss://hut", replace(pubs, pin=b"\xab" * 32)),
+        PzpPeer("ws://127.0.0.1:80/pzp", Credentials(token=token)),
+        PzpPeer("wss://pub.example", pubs),
+    )
+    assert config.pzp_access == PzpAccess(("0.0.0.0", 8788), guard, peers)
+    assert parse('pzp = {listen = "0.0.0.0:1", open = true}').pzp_access.guard == Guard(open=True)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +190,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ('pzp.listen = "8788"', "pzp.listen", '"8788"', "an address and a port"),
         ('pzp.peers = ["10.0.0.2:8788"]', "pzp.peers", "10.0.0.2:8788", "ws://"),
         ('pzp.peers = ["ws://a", "ws://a"]', "pzp.peers", '"ws://a", "ws://a"', "each once"),
+        ('pzp.peers = ["wss://a#pin=00"]', "pzp.peers", "wss://a#pin=00", "64 hexadecimal digits"),
+        (f'pzp.peers = ["ws://a#pin={"00" * 32}"]', "pzp.peers", "ws://a#pin=", "a matter of TLS"),
+        ('pzp = {token_file = "t", peers = ["ws://a"]}', "pzp.peers", "ws://a", "it takes TLS, as in wss://"),
+        ('pzp = {token_file = "t", listen = "0.0.0.0:1"}', "pzp.listen", "0.0.0.0:1", "a token in the open"),
+        ('pzp = {cert_file = "c", listen = "0.0.0.0:1"}', "pzp.listen", "0.0.0.0:1", "are needed both"),
         ('pzp.keep = "newest-0"', "pzp.keep", '"newest-0"', "newest-100"),
         ("pzp.budget_mib = 0", "pzp.budget_mib", "pzp.budget_mib = 0", "from 1"),
         ("web.token_file = 1", "web.token_file", "web.token_file = 1", "a path"),
@@ -225,7 +259,7 @@ def test_every_key_is_documented() -> None:
     with pytest.raises(ConfigError) as caught:
         parse("zzz = 1")
     keys = caught.value.allowed.partition("there are ")[2].split(", ")
-    # `networks` stands for `network_key` here, and `gateway` and `ship` for the keys of a table each.
-    assert len(keys) == len(dataclasses.fields(Config)) - 2 + len(GATEWAY_KEYS) + len(SHIP_KEYS)
+    # `networks` stands for `network_key` here, `gateway` and `ship` for the keys of a table each, `pzp_access` for 8.
+    assert len(keys) == len(dataclasses.fields(Config)) - 3 + len(GATEWAY_KEYS) + len(SHIP_KEYS) + 8
     page = pages.read("docs/reference/config.md")
     assert [key for key in [*keys, "networks.NAME.key"] if f"| `{key}` |" not in page] == []

@@ -9,7 +9,7 @@ from tinyssb_node import errors
 from tinyssb_node.daemon import problems
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
-from tinyssb_node.faces.errors import FaceSpecError
+from tinyssb_node.faces.errors import CertificateError, FaceSpecError, SecretExposedError, SecretUnusableError
 from tinyssb_node.ids import FeedId
 
 FEED = FeedId(bytes(32))
@@ -29,6 +29,9 @@ FEED = FeedId(bytes(32))
         (errors.IdentityMissingError(Path("/h/identity")), "failed", Exit.MISSING),
         (errors.CircleSizeError(9, 7), "failed", Exit.DATA),
         (FaceSpecError("x", "y", "z"), "failed", Exit.CONFIG),
+        (CertificateError(Path("/c"), "no"), "failed", Exit.CONFIG),
+        (SecretExposedError(Path("/t")), "failed", Exit.PERMISSION),
+        (SecretUnusableError(Path("/t"), "is no file"), "failed", Exit.CONFIG),
         (problems.UnknownFeedError("No such feed.", "Look."), "unknown_feed", Exit.MISSING),
         (errors.LocalError(), "failed", Exit.SOFTWARE),
     ],

@@ -4,17 +4,20 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
+from tests.certificates import Authority
 from tests.faces.recording_sink import PATIENCE_S
 from tests.pzpsync.replicas import ALL, NONE, Replica, newest, world
 from tinyssb_node.daemon.pzplink import SUBPROTOCOL, PzpCaller, PzpListener
 from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.access import EVERYBODY, Credentials, Guard
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.pzp import limits as pzp_limits
 from tinyssb_node.pzp import replica as pzp_replica
@@ -47,11 +50,11 @@ class Told:
 
 @asynccontextmanager
 async def listening(
-    replica: Msgs, roots: Iterable[str] = (), *, port: int = 0, peers: int = 4
+    replica: Msgs, roots: Iterable[str] = (), *, port: int = 0, peers: int = 4, guard: Guard = EVERYBODY
 ) -> AsyncIterator[tuple[int, Told, PzpListener]]:
     told = Told()
-    listener = PzpListener(replica, lambda: roots, told, peers=peers)
-    server = await listener.open("127.0.0.1", port)
+    listener = PzpListener(replica, lambda: roots, told, peers=peers, guard=guard)
+    (server,) = await listener.open("127.0.0.1", port)
     yield server.sockets[0].getsockname()[1], told, listener
     server.close()
     await server.wait_closed()
@@ -80,6 +83,31 @@ async def test_two_daemons_become_alike_both_ways() -> None:
     assert len(one.whole(there.feed)) == 31
     assert not one.refusals
     assert not other.refusals
+
+
+async def test_who_shows_the_token_syncs_and_others_read_nothing(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    hut, token = authority.issue("hut"), tmp_path / "token"
+    token.write_text("0123456789abcdef\n")
+    for file in (hut.key, token):
+        file.chmod(0o600)
+    guard = Guard(certificate=hut.certificate, key=hut.key, token=token)
+    here = world(5)
+    other = here.fill(Replica())
+    async with listening(other, [here.feed], guard=guard) as (port, _, listener):
+        url = f"wss://127.0.0.1:{port}"
+        trusting = Credentials(tls=True, authorities=authority.certificate)
+        stranger = PzpCaller(url, Replica(), list, print, trusting)
+        assert "401" in await stranger._once()
+        assert "no connection" in await PzpCaller(f"ws://127.0.0.1:{port}", Replica(), list, print)._once()
+        assert not listener.links
+        told, one = Told(), Replica()
+        known = PzpCaller(url, one, lambda: [here.feed], told, replace(trusting, token=token))
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(known.run())
+            await told.until(lambda: bool(told.synced()))
+            task.cancel()
+    assert one.whole(here.feed) == set(here.ids())
 
 
 async def test_a_listener_brings_what_only_it_wants(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,9 +171,8 @@ async def test_there_are_only_so_many_peers() -> None:
     async with listening(Replica(), peers=1) as (port, _, listener):
         url = f"ws://127.0.0.1:{port}"
         async with connect(url, subprotocols=[SUBPROTOCOL], proxy=None) as first:
-            async with connect(url, subprotocols=[SUBPROTOCOL], proxy=None) as second:
-                with pytest.raises(ConnectionClosed, match="all the peers"):
-                    await second.recv()
+            with pytest.raises(InvalidStatus, match="503"):
+                await connect(url, subprotocols=[SUBPROTOCOL], proxy=None)
             await first.ping()
             assert len(listener.links) == 1
 

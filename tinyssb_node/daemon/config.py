@@ -14,8 +14,8 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.configreader import ConfigError, Reader, as_toml
 from tinyssb_node.daemon.home import CONTROL_SOCKET, Home
 from tinyssb_node.daemon.problems import UnknownNetworkError
+from tinyssb_node.daemon.pzpaccess import PzpAccess, read_pzp_access
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
-from tinyssb_node.pzp import limits as pzp_limits
 from tinyssb_node.replication import limits as set_limits
 
 if TYPE_CHECKING:
@@ -97,10 +97,8 @@ class Config:
     """Where the token of the web page is, if there is one."""
     pzp_enabled: bool
     """True if the daemon starts the gateway of PZP."""
-    pzp_listen: tuple[str, int] | None
-    """Address and port where other gateways may call; None: nowhere."""
-    pzp_peers: tuple[str, ...]
-    """Addresses of other gateways, which are called."""
+    pzp_access: PzpAccess
+    """Which other gateways may call, and which are called."""
     pzp_keep: str
     """What is wanted of tangles without a goal, as goals are written (docs/formats/pzp-store.md)."""
     pzp_budget_bytes: int
@@ -160,8 +158,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         web_token_file=home.root
         / Path(reader.text("web.token_file", WEB_TOKEN, "it takes a path")).expanduser(),
         pzp_enabled=reader.flag("pzp.enabled", default=False),
-        pzp_listen=reader.address("pzp.listen", "", pzp_limits.GATEWAY_PORT),
-        pzp_peers=_pzp_peers(reader),
+        pzp_access=read_pzp_access(reader, home.root),
         pzp_keep=_pzp_keep(reader),
         pzp_budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
         gateway=_gateway(reader, networks),
@@ -282,14 +279,6 @@ def _web_listen(reader: Reader) -> tuple[str, int]:
     return found
 
 
-def _pzp_peers(reader: Reader) -> tuple[str, ...]:
-    allowed = f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{pzp_limits.GATEWAY_PORT}"]'
-    peers = reader.texts("pzp.peers", (), allowed)
-    if any(not _PEER.fullmatch(peer) or peers.count(peer) > 1 for peer in peers):
-        raise reader.refuse("pzp.peers", list(peers), allowed)
-    return peers
-
-
 def _gateway(reader: Reader, networks: Iterable[NetworkName]) -> "GatewayConfig | None":
     reader.know(GATEWAY_KEYS)
     if not reader.tables("gateway"):
@@ -316,7 +305,6 @@ def _pzp_keep(reader: Reader) -> str:
     return keep
 
 
-_PEER = re.compile(r"wss?://[!-~]{1,2000}")
 _GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
 """What groupadd(8) takes, and capitals."""
 _KEEP = re.compile(r"all|none|set|dict|newest-[1-9][0-9]{0,9}")

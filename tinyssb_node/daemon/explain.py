@@ -6,11 +6,14 @@ from tinyssb_node import errors
 from tinyssb_node.certainty import TipUncertainError
 from tinyssb_node.daemon.problems import EXITS, Exit, ProblemError
 from tinyssb_node.faces.errors import (
+    CertificateError,
     EtherOpenError,
     EtherRefusedError,
     EtherUnreachableError,
     FaceOpenError,
     FaceSpecError,
+    SecretExposedError,
+    SecretUnusableError,
 )
 from tinyssb_node.store import errors as key_errors
 
@@ -47,6 +50,9 @@ _EXITS: dict[type[errors.LocalError], Exit] = {
     key_errors.WordsChecksumError: Exit.DATA,
     FaceSpecError: Exit.CONFIG,
     FaceOpenError: Exit.UNAVAILABLE,
+    CertificateError: Exit.CONFIG,
+    SecretExposedError: Exit.PERMISSION,
+    SecretUnusableError: Exit.CONFIG,
     EtherOpenError: Exit.UNAVAILABLE,
     EtherUnreachableError: Exit.UNAVAILABLE,
     EtherRefusedError: Exit.DATA,

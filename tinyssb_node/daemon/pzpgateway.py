@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack, closing, suppress
 from typing import Final
 
+from websockets.asyncio.server import Server
+
 from tinyssb_node.content.pzp.goals import NONE, Goal, parse_goal
 from tinyssb_node.content.pzp.message import metadata_of
 from tinyssb_node.daemon.config import Config
@@ -100,16 +102,17 @@ class Gateway:
     async def _serve(self) -> None:
         config = self._config
         msgs = Wanting(self._database, keep=parse_goal(config.pzp_keep), budget_bytes=config.pzp_budget_bytes)
-        listener = PzpListener(msgs, self._roots, self._told, peers=limits.GATEWAY_PEERS_MAX)
-        callers = {url: PzpCaller(url, msgs, self._roots, self._told) for url in config.pzp_peers}
-        server = None
-        if config.pzp_listen is not None:
-            try:
-                server = await listener.open(*config.pzp_listen)
-            except OSError as error:
-                raise GatewayAddressError(*config.pzp_listen, error) from error
-        where = None if config.pzp_listen is None else "{}:{}".format(*config.pzp_listen)
-        self._logger.info("the gateway of PZP is ready", listen=where, peers=list(config.pzp_peers))
+        access = config.pzp_access
+        listener = PzpListener(
+            msgs, self._roots, self._told, peers=limits.GATEWAY_PEERS_MAX, guard=access.guard
+        )
+        callers = {
+            peer.url: PzpCaller(peer.url, msgs, self._roots, self._told, peer.credentials)
+            for peer in access.peers
+        }
+        servers = [] if access.listen is None else await self._listen(listener, *access.listen)
+        where = None if access.listen is None else "{}:{}".format(*access.listen)
+        self._logger.info("the gateway of PZP is ready", listen=where, peers=list(callers))
         calling = [asyncio.create_task(caller.run()) for caller in callers.values()]
         try:
             await self._go_on(listener, callers)
@@ -117,9 +120,20 @@ class Gateway:
             for task in calling:
                 task.cancel()
             await asyncio.gather(*calling, return_exceptions=True)
-            if server is not None:
+            for server in servers:
                 server.close()
                 await server.wait_closed()
+
+    async def _listen(self, listener: PzpListener, host: str, port: int) -> list[Server]:
+        if self._config.pzp_access.guard.warning(host) is not None:
+            self._logger.warning(
+                "everybody who reaches this machine may read all PZP messages here",
+                advice="pzp.token_file with a certificate keeps others out; pzp.open = true says it is meant",
+            )
+        try:
+            return await listener.open(host, port)
+        except OSError as error:
+            raise GatewayAddressError(host, port, error) from error
 
     async def _go_on(self, listener: PzpListener, callers: Mapping[str, PzpCaller]) -> None:
         """Look for what is new, and pass it on, until told to stop."""

@@ -4,6 +4,8 @@ import asyncio
 import logging
 import random
 import secrets
+import socket
+import ssl
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final, TypeAlias
@@ -16,7 +18,9 @@ from websockets.typing import Subprotocol
 
 from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.access import EVERYBODY, PLAIN, Credentials, Guard
 from tinyssb_node.faces.backoff import Backoff
+from tinyssb_node.faces.wsdoor import Door, show
 from tinyssb_node.pzp import limits as pzp_limits
 from tinyssb_node.pzpsync import limits as sync_limits
 from tinyssb_node.pzpsync.port import Msgs
@@ -120,23 +124,39 @@ def _now_us() -> int:
 class PzpListener:
     """Listens, and syncs with whoever connects."""
 
-    def __init__(self, msgs: Msgs, roots: Roots, told: Callable[[Event], None], *, peers: int) -> None:
-        """Sync *msgs*, and of them *roots* unasked, with at most some *peers* at a time."""
+    def __init__(
+        self,
+        msgs: Msgs,
+        roots: Roots,
+        told: Callable[[Event], None],
+        *,
+        peers: int,
+        guard: Guard = EVERYBODY,
+    ) -> None:
+        """Sync *msgs*, and of them *roots* unasked, with at most some *peers* at a time whom *guard* lets in."""
         self._msgs = msgs
         self._roots = roots
         self._told = told
-        self._peers = peers
+        self._door = Door(guard, peers)
         self.links: set[PzpLink] = set()
         """Connections that are open."""
         self.problem: str | None = None
         """Why the last one ended that did."""
 
-    async def open(self, host: str, port: int) -> Server:
-        """Accept connections, until the server is closed. Raises OSError if the address cannot be listened on."""
+    async def open(self, host: str, port: int) -> list[Server]:
+        """Accept connections, until the servers are closed, one for each address of *host*.
+
+        Raises OSError if it cannot be listened on; CertificateError, SecretExposedError, SecretUnusableError.
+        """
+        tls = self._door.unlock()
+        return [await self._serve_at(sock, tls) for sock in await self._door.listen(host, port)]
+
+    async def _serve_at(self, sock: socket.socket, tls: ssl.SSLContext | None) -> Server:
         return await serve(
             self._serve,
-            host,
-            port,
+            sock=sock,
+            ssl=tls, ssl_handshake_timeout=None if tls is None else limits.WS_OPEN_S,
+            process_request=self._door.refuse,
             subprotocols=[SUBPROTOCOL],
             server_header=None, compression=None,
             open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
@@ -145,9 +165,7 @@ class PzpListener:
         )  # fmt: skip
 
     async def _serve(self, connection: ServerConnection) -> None:
-        if len(self.links) >= self._peers:
-            await connection.close(1013, "this node has all the peers it can serve")
-            return
+        self._door.welcome(connection)
         link = PzpLink(connection, self._msgs, self._told)
         self.links.add(link)
         try:
@@ -156,11 +174,28 @@ class PzpListener:
             self.links.discard(link)
 
 
+class _Connect(connect):
+    """A client that follows no redirects: what is shown to one server is not for another."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        """Take a redirect for the failure it is to us."""
+        return exc
+
+
 class PzpCaller:
     """Keeps one connection to a listener up."""
 
-    def __init__(self, url: str, msgs: Msgs, roots: Roots, told: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        url: str,
+        msgs: Msgs,
+        roots: Roots,
+        told: Callable[[Event], None],
+        credentials: Credentials = PLAIN,
+    ) -> None:
+        """Call *url* with *credentials*. Raises CertificateError, SecretExposedError, SecretUnusableError."""
         self._url = url
+        self._tls, self._headers = show(credentials)
         self._msgs = msgs
         self._roots = roots
         self._told = told
@@ -181,8 +216,10 @@ class PzpCaller:
 
     async def _once(self) -> str:
         try:
-            connection = await connect(
+            connection = await _Connect(
                 self._url,
+                ssl=self._tls,
+                additional_headers=self._headers,
                 subprotocols=[SUBPROTOCOL],
                 proxy=None, user_agent_header=None, compression=None,
                 open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
