@@ -84,7 +84,7 @@ SAVED = Saved(
 
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    told = Told(connected=True, problem="none", acked_us=5, refused=[(1, 0)], log_bytes=9)
+    told = Told(connected=True, problem="none", acked_us=5, refused=[(1, 0)])
     write_saved(path, NODE, SAVED, told)
     assert read_saved(path, NODE) == (SAVED, told)
     assert list(tmp_path.iterdir()) == [path]

@@ -121,9 +121,6 @@ class Told(msgspec.Struct, kw_only=True):
     """When the collector last acknowledged something (wall clock); 0 for never."""
     refused: list[tuple[int, int]] = []
     """Segments that the collector has other bytes of."""
-    log_bytes: int = 0
-    wire_bytes: int = 0
-    rewinds: int = 0
 
 
 class _File(msgspec.Struct, kw_only=True):

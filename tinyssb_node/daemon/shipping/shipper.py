@@ -295,11 +295,9 @@ class Shipper:
         """Keep the state. A full disk is no reason to stop: what is not kept is asked for."""
         self._saved_s = time.monotonic()
         for log in self._logs:
-            counts, told = log.shipping.counts, log.told
+            told = log.told
             told.problem = self._problem or ""
             told.refused = [(*segment,) for segment in sorted(log.shipping.refused)]
-            told.log_bytes, told.wire_bytes = counts.log_bytes, counts.wire_bytes
-            told.rewinds = counts.rewinds
             try:
                 write_saved(log.state, self._node, log.shipping.saved(), told)
             except OSError as error:
