@@ -64,6 +64,8 @@ async def test_what_is_new_comes_to_those_who_follow_its_feed(broker: Mosquitto)
         last = shelf.fill("ben", [b"hello"])
         ana.append()
         await other.until(lambda: bool(other.frames))
+        ours = ana.face()._topics.client  # type: ignore[attr-defined]
+    assert f"Sending PUBLISH to {ours}" not in broker.log.read_text()
     assert taker.packets[: len(packets)] == packets
     assert other.packets == last
 
@@ -118,6 +120,20 @@ async def test_whoever_is_first_says_it_for_all(broker: Mosquitto) -> None:
             own = slow.fill("ben", [b"by ourselves"])
             second.append()
             assert (await next_of(watcher))[1] == own[0]
+
+
+async def test_what_was_said_only_to_those_who_are_here_is_said_for_the_others_too(broker: Mosquitto) -> None:
+    shelf = Shelf()
+    (packet,) = shelf.fill("ana", [b"asked for"], face="lora")
+    async with (
+        stranger(broker, topic_of(shelf, "ana")) as watcher,
+        running(endpoint(broker, entropy=0.2), [shelf]) as ana,
+    ):
+        await ana.until(lambda: bool(ana.ups))
+        await watcher.publish(topic_of(shelf, "ana", "0" * 16), packet, 0)
+        await ana.until(lambda: bool(ana.frames))
+        client = ana.face()._topics.client  # type: ignore[attr-defined]
+        assert [(await next_of(watcher))[0].rpartition("/")[2] for _ in range(2)] == ["0" * 16, client]
 
 
 async def test_without_gossip_only_feeds_go_either_way(broker: Mosquitto) -> None:

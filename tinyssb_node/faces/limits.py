@@ -46,7 +46,8 @@ may add."""
 MQTT_QUEUE: Final = 4_096
 """Messages read ahead of the node, 2 MB in memory: what a broker kept for us comes all at once."""
 MQTT_TAKE_PER_S: Final = 1_000
-"""Messages a second given to the node: a flood takes a tenth of a core of a Raspberry Pi 4, and backlogs are quick."""
+"""Messages a second given to the node: backlogs are quick, and 2,500 a second, most of them dropped, were seen to
+take a third of a core of a PC."""
 MQTT_PUBLISH_PER_S: Final = 100
 """Entries and chunks a second that we publish when many wait: a broker has other clients; 12 kB/s of packets."""
 MQTT_BATCH: Final = 16

@@ -129,15 +129,13 @@ class _Visit:
         """Go on until the broker is gone. Raises BrokerError."""
         tasks = [asyncio.ensure_future(work) for work in (self._read(), self._publish(), self._look())]
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
                 task.cancel()
             results = await asyncio.gather(*tasks, return_exceptions=True)
-        # Why it ended is what the reader heard from the connection, if anything.
-        failures = [result for result in results if isinstance(result, Exception)]
-        assert done, "none of the tasks ends by itself"
-        raise failures[0]
+        # None of them ends by itself. The reader, which is first, knows best why the connection did.
+        raise next(result for result in results if isinstance(result, Exception))
 
     async def end(self) -> None:
         """Say that we go, if the broker is there to hear it."""
@@ -183,7 +181,9 @@ class _Visit:
         if said.kind is Kind.FEED and not isinstance(packet, Junk):
             if len(packet) < node_limits.PACKET_SIZE:
                 return Junk.TOO_SHORT
-            self._heard.add(packet, self._now_us())
+            if message.qos:
+                # Said for those who are away, too. What only those heard who are here is ours to say.
+                self._heard.add(packet, self._now_us())
         return packet
 
     def _takes(self, said: Said) -> bool:
@@ -240,7 +240,9 @@ class _Visit:
                 await self._follow(network)
             strange, self._strange = self._strange, {}
             for topic in strange:
-                await self._broker.unsubscribe([topic.rpartition("/")[0] + "/+"])
+                said = self._topics.parse(topic)
+                if said is None or not self._takes(said):
+                    await self._broker.unsubscribe([topic.rpartition("/")[0] + "/+"])
 
     async def _follow(self, network: _Network) -> None:
         new, old = network.follow()
