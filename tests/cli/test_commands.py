@@ -10,6 +10,7 @@ import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, make_home, tinyssb
 from tinyssb_node import limits
+from tinyssb_node.cli.commands.node import _short
 from tinyssb_node.daemon.problems import Exit
 
 
@@ -248,3 +249,15 @@ def test_verify_finds_damage(tmp_path: Path) -> None:
     with daemon(tmp_path / "a") as running:
         refused = tinyssb(running.home, "publish", "another two")
         assert refused.returncode != 0, "what it wrote as entry 2 may be known to others"
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ("udp:239.5.5.8:1558?interface=wlan0", "udp:239.5.5.8:1558?interface=wlan0"),
+        ("ws:connect:hut:443?tls=on&token=/" + "t" * 60, "ws:connect:hut:443?…"),
+        ("ws:connect:hut:443?tls=on&token=/" + "t" * 60 + "&name=hut", "ws:connect:hut:443?…&name=hut"),
+    ],
+)
+def test_a_spec_of_many_options_does_not_widen_the_table(spec: str, shown: str) -> None:
+    assert _short(spec) == shown

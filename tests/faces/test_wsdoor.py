@@ -179,6 +179,23 @@ async def test_a_token_is_not_shown_to_another_than_the_pinned_one(
     assert heard == b""
 
 
+async def test_a_caller_says_what_to_look_at(hut: Pair, token: Path) -> None:
+    async with server(Guard(certificate=hut.certificate, key=hut.key, token=token)) as (pub, _):
+        pin = fingerprint(hut.certificate)
+        for credentials, said in (
+            (Credentials(tls=True, pin=pin), "it asks for a token (401), and was not shown the right one"),
+            (
+                Credentials(tls=True),
+                "its certificate is not trusted (unable to get local issuer certificate)",
+            ),
+            (PLAIN, "did not receive a valid HTTP response"),
+        ):
+            endpoint = caller(pub.port, credentials)
+            async with running(endpoint):
+                await until(lambda: endpoint.problem is not None)  # noqa: B023 - called within the round
+            assert said in str(endpoint.problem)
+
+
 async def test_tokens_are_in_no_log_and_no_message(
     token: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

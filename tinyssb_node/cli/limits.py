@@ -26,6 +26,8 @@ MESSAGE_LINES_MAX: Final = 40
 """Lines of one message: nobody else's may be scrolled away by one; `tinyssb show` has all of it."""
 NOTE_LINES_MAX: Final = 3
 """Lines of what stands behind a message: who has it, what it waits for."""
+SPEC_SHOWN: Final = 60
+"""Characters of a face's spec in `status`: one with files and fingerprints would leave no room for what is wrong."""
 SCREEN_CELLS: Final = 80
 """Width of a terminal that does not say it."""
 SCREEN_CELLS_MIN: Final = 20

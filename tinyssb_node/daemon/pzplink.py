@@ -20,7 +20,7 @@ from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.access import EVERYBODY, PLAIN, Credentials, Guard
 from tinyssb_node.faces.backoff import Backoff
-from tinyssb_node.faces.wsdoor import Door, show
+from tinyssb_node.faces.wsdoor import Door, show, why_not
 from tinyssb_node.pzp import limits as pzp_limits
 from tinyssb_node.pzpsync import limits as sync_limits
 from tinyssb_node.pzpsync.port import Msgs
@@ -227,7 +227,7 @@ class PzpCaller:
                 write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
             )  # fmt: skip
         except (OSError, WebSocketException) as error:
-            return f"no connection to {self._url}: {str(error) or 'no answer in time'}"
+            return f"no connection to {self._url}: {why_not(error)}"
         self.link = PzpLink(connection, self._msgs, self._told)
         try:
             if connection.subprotocol != SUBPROTOCOL:

@@ -23,7 +23,7 @@ from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.framing import Junk, parse_bare
 from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
-from tinyssb_node.faces.wsdoor import Door, show
+from tinyssb_node.faces.wsdoor import Door, show, why_not
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
@@ -256,5 +256,5 @@ class WsClientEndpoint:
                 logger=_QUIET,
             )
         except (OSError, WebSocketException) as error:
-            self.problem = f"no connection to {self._connect.url}: {str(error) or 'no answer in time'}"
+            self.problem = f"no connection to {self._connect.url}: {why_not(error)}"
             return None

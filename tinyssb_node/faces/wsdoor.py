@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import InvalidStatus
 from websockets.http11 import Request, Response
 
 from tinyssb_node import limits
@@ -183,3 +184,12 @@ def show(credentials: Credentials) -> tuple[ssl.SSLContext | None, dict[str, str
         key=credentials.key,
     )
     return context, headers
+
+
+def why_not(error: Exception) -> str:
+    """Why a call failed, in words that say what to look at."""
+    if isinstance(error, InvalidStatus) and error.response.status_code == HTTPStatus.UNAUTHORIZED:
+        return "it asks for a token (401), and was not shown the right one"
+    if isinstance(error, ssl.SSLCertVerificationError) and (found := getattr(error, "verify_message", "")):
+        return f"its certificate is not trusted ({found}); a pin or an authority of your own says which is"
+    return str(error) or "no answer in time"

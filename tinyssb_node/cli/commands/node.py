@@ -7,6 +7,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from tinyssb_node.cli import limits
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def status(arguments: argparse.Namespace) -> int:
                 ("forked feeds", f"{row['forked']} (see `tinyssb forks`)" if row["forked"] else 0),
                 *([("not served", _refusals(row["turned_away"]))] if row.get("turned_away") else []),
                 ("faces up", row["faces"]),
-                *((f"face {end['spec']}", _endpoint(end)) for end in row["endpoints"]),
+                *((f"face {_short(end['spec'])}", _endpoint(end)) for end in row["endpoints"]),
                 *((f"network {one['name']}", _holdings(one)) for one in row["networks"][1:]),
             ]
         )
@@ -115,6 +116,15 @@ def status(arguments: argparse.Namespace) -> int:
 
 def _refusals(count: int) -> str:
     return f"{count:,} callers at the control socket; the log says who"
+
+
+def _short(spec: str) -> str:
+    """*spec*, without most options if they are so many that the table could not be read."""
+    address, _, options = spec.partition("?")
+    if len(spec) <= limits.SPEC_SHOWN:
+        return spec
+    named = [option for option in options.split("&") if option.startswith("name=")]
+    return "&".join([f"{address}?…", *named])
 
 
 def _endpoint(end: EndpointRow) -> str:
