@@ -6,7 +6,7 @@ import pytest
 from tests.daemon.processes import tinyssb
 from tests.daemon.shipping.rig import Node
 from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.shipping.files import Told, claim_shipping, state_path, write_saved
+from tinyssb_node.daemon.shipping.files import Told, claim_shipping, serialize_saved, state_path, write_saved
 from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.logship.shipping import Place, Saved
 from tinyssb_node.logship.wire import SegmentId
@@ -23,7 +23,8 @@ def node(tmp_path: Path) -> Node:
 def keep(node: Node, acked: Place, **told: object) -> None:
     home = Home(node.root)
     claim_shipping(home).release()
-    write_saved(state_path(home, DEFAULT_NETWORK), node.name, Saved(acked), Told(**told))  # type: ignore[arg-type]
+    state = serialize_saved(node.name, Saved(acked), Told(**told))  # type: ignore[arg-type]
+    write_saved(state_path(home, DEFAULT_NETWORK), state)
 
 
 def table(node: Node) -> str:

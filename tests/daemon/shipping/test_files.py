@@ -13,6 +13,7 @@ from tinyssb_node.daemon.shipping.files import (
     Told,
     claim_shipping,
     read_saved,
+    serialize_saved,
     state_path,
     write_saved,
 )
@@ -85,7 +86,7 @@ SAVED = Saved(
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     told = Told(connected=True, problem="none", acked_us=5, refused=[(1, 0)])
-    write_saved(path, NODE, SAVED, told)
+    write_saved(path, serialize_saved(NODE, SAVED, told))
     assert read_saved(path, NODE) == (SAVED, told)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -100,13 +101,13 @@ def test_what_cannot_be_read_is_nothing(tmp_path: Path, raw: bytes) -> None:
 def test_that_of_another_node_is_nothing(tmp_path: Path) -> None:
     """Its boots have the same numbers."""
     path = tmp_path / "state.json"
-    write_saved(path, NODE, SAVED, Told())
+    write_saved(path, serialize_saved(NODE, SAVED, Told()))
     assert read_saved(path, "0123456789abcdef") == (Saved(), Told())
 
 
 def test_a_newer_state_is_nothing(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    write_saved(path, NODE, SAVED, Told())
+    write_saved(path, serialize_saved(NODE, SAVED, Told()))
     path.write_bytes(path.read_bytes().replace(b'"v":1', b'"v":2'))
     assert read_saved(path, NODE) == (Saved(), Told())
 

@@ -147,11 +147,8 @@ def read_saved(path: Path, node: str) -> tuple[Saved, Told]:
     return Saved(Place(SegmentId(boot, first), byte), under_way, found.life), found.told
 
 
-def write_saved(path: Path, node: str, saved: Saved, told: Told) -> None:
-    """Put what is to be kept in the place of what was, in one step. Raises OSError.
-
-    It is not synced: what a power cut takes is asked for.
-    """
+def serialize_saved(node: str, saved: Saved, told: Told) -> bytes:
+    """What is kept of *node*, as ``read_saved`` takes it."""
     record = _File(
         v=SHIP_VERSION,
         node=node,
@@ -160,11 +157,19 @@ def write_saved(path: Path, node: str, saved: Saved, told: Told) -> None:
         life=saved.life,
         told=told,
     )
+    return msgspec.json.encode(record) + b"\n"
+
+
+def write_saved(path: Path, state: bytes) -> None:
+    """Put what is to be kept in the place of what was, in one step. Raises OSError.
+
+    It is not synced: what a power cut takes is asked for.
+    """
     descriptor, name = tempfile.mkstemp(prefix=".ship-", dir=path.parent)
     part = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(record) + b"\n")
+            file.write(state)
         part.replace(path)
     except OSError:
         part.unlink(missing_ok=True)

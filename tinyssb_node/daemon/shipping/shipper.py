@@ -31,6 +31,7 @@ from tinyssb_node.daemon.shipping.files import (
     Told,
     claim_shipping,
     read_saved,
+    serialize_saved,
     state_path,
     write_saved,
 )
@@ -70,6 +71,8 @@ class _Log:
     shipping: Shipping
     state: Path
     told: Told
+    written: bytes = b""
+    """What was kept last."""
 
 
 class Shipper:
@@ -298,8 +301,12 @@ class Shipper:
             told = log.told
             told.problem = self._problem or ""
             told.refused = [(*segment,) for segment in sorted(log.shipping.refused)]
+            state = serialize_saved(self._node, log.shipping.saved(), told)
+            if state == log.written:
+                continue
             try:
-                write_saved(log.state, self._node, log.shipping.saved(), told)
+                write_saved(log.state, state)
+                log.written = state
             except OSError as error:
                 self._logger.warning("the state of shipping was not kept", error=error.strerror)
 
