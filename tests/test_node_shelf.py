@@ -7,6 +7,7 @@ import pytest
 from tests.nodes import FACE, OTHER, Bench, key_of, packets_of, radio_profile, written
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Feeds, serialize_claim, serialize_feeds
+from tinyssb_node.content.blocklist import blocked_short
 from tinyssb_node.errors import NodeReadOnlyError
 from tinyssb_node.events import EntryAppended, ForkFound
 from tinyssb_node.ids import FeedId, Origin, PacketKind
@@ -168,6 +169,16 @@ def test_what_our_user_does_not_want_is_not_taken() -> None:
     bench.follow(ANA)
     bench.perform(bench.node.unfollow(ANA, bench.now_us))
     assert bench.bring(ANA, FEED).refused == (0, "not wanted")
+
+
+def test_what_our_user_blocks_is_not_taken() -> None:
+    bench = ShelfBench()
+    bench.bring(ANA, FEED[:2])
+    bench.perform(bench.node.block([blocked_short(ANA)], bench.now_us))
+    bench.follow(ANA)
+    bench.pass_time(1_000_000)
+    assert bench.bring(ANA, FEED).refused == (0, "not wanted")
+    assert bench.held(ANA) == []
 
 
 def test_on_a_full_disk_nothing_is_taken_and_what_is_on_the_shelf_stays() -> None:

@@ -177,7 +177,7 @@ class News:
             if shelf is not None:
                 return shelf.bring(feed, packets)
             return Brought(shelved=False, refused=(0, "no shelf"))
-        if feed in replica.goset and not replica.record(feed).wanted:
+        if feed in replica.blocked or (feed in replica.goset and not replica.record(feed).wanted):
             return Brought(shelved=False, refused=(0, "not wanted"))
         while self._shelf.moves(feed):
             for packet in self._shelf.take(set_limits.SHELF_PIECE, feed):

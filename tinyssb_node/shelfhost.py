@@ -39,7 +39,8 @@ class ShelfHost:
     def entered(self, feed: FeedId) -> None:
         """*feed* is in the set: what the shelf has of it comes along."""
         shelf = self.find(make=False)
-        if shelf is not None and feed in shelf and feed in self._replica.goset:
+        replica = self._replica
+        if shelf is not None and feed in shelf and feed in replica.goset and feed not in replica.blocked:
             self._moving[feed] = shelf.packets(feed)
 
     @property

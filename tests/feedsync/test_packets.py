@@ -93,7 +93,9 @@ def test_what_is_written_is_read(packet: Packet) -> None:
 @given(st.binary(max_size=60) | packets.map(serialize_packet).map(lambda data: data[:-1]))
 def test_any_bytes_have_an_answer_and_one_way_to_be_written(data: bytes) -> None:
     with suppress(FeedSyncPacketError):
-        assert serialize_packet(parse_packet(data)) == data
+        packet = parse_packet(data)
+        later = isinstance(packet, Hello) and packet.version != limits.VERSION
+        assert later or serialize_packet(packet) == data
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ SUBPROTOCOL: Final = Subprotocol("tinyssb-feeds-1")
 """What both sides have to speak."""
 PATH: Final = "/feeds"
 """Where it is spoken."""
-KINDLY: Final = frozenset({"Forked", "full", "no shelf", "not wanted", "not in the set", "read_only"})
+KINDLY: Final = frozenset({"Forked", "full", "no shelf", "not wanted", "not in the set"})
 """Reasons why the daemon refuses what may well be true; all others mean that the peer lies."""
 
 _QUIET = logging.getLogger(f"{__name__}.library")
