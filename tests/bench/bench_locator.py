@@ -19,7 +19,7 @@ from tinyssb_node.locator.packets import Message, Ping, Post, Query, Report, ser
 from tinyssb_node.locator.values import Advert, ResourceParameters
 
 MESSAGES = 10_000
-ROUNDS = 5
+ROUNDS = 3
 FRIENDS, LABELS = 60, 500
 PER_S, IDLE_MB = 2_000, 10
 RESOURCES = 10

@@ -52,7 +52,7 @@ SECRET_SIZE: Final = 32
 # --- peers (PARAMETERs) --------------------------------------------------------------------------------------------
 
 HISTORIC_PROBABILITY: Final = 0.05
-"""p of the historic list: it then has 65 peers after a month and 110 after a year, so all ages are there."""
+"""p of the historic list: it then has 72 peers after a month and 119 after a year, and all ages are there."""
 HISTORIC_THRESHOLD: Final = 32
 """r: so many peers are kept before any goes."""
 HISTORIC_MAX: Final = 256
@@ -72,7 +72,7 @@ PING_FIRST_US: Final = 500_000
 """Shortest time between pings: of who just started."""
 PING_YOUTH: Final = 12
 """A node that began t ago pings every t/12, until that is longer than PING_PERIOD_US: 12 pings while its age grows by
-e, 90 in the first half hour."""
+e, 80 in the first half hour."""
 PING_LONELY_US: Final = 60_000_000
 """Longest time between pings of who has no confirmed peer: 2 kB an hour, and a minute until it is there again."""
 CONFIRMED_AGE_US: Final = 5_400_000_000
@@ -140,7 +140,7 @@ AMPLIFICATION: Final = 3
 PROVED_MAX: Final = 1_024
 """Addresses remembered that answered a cookie lately; the one that did so longest ago goes."""
 PROVED_US: Final = 21_600_000_000
-"""How long that counts: as long as confirmed peers live in a network of thousands."""
+"""How long that counts: a little longer than confirmed peers live in a network of thousands."""
 LOCATIONS_MAX: Final = 16_384
 """Locations in the map, of all labels: 14 MB; in a network of a thousand with ten feeds each there are 400. The text
 wants no limit, and strangers would fill memory."""
@@ -151,7 +151,7 @@ RESOURCES_MAX: Final = 4_096
 RELAYS_MAX: Final = 256
 """Lookups of nodes that cannot be reached whose answers we pass on, at a time."""
 FORWARD_BYTES: Final = 4_096
-"""Bytes of reports passed on to one address that never answered, in FORWARD_WINDOW_US: some twenty reports."""
+"""Bytes of reports passed on to one address that never answered, in FORWARD_WINDOW_US: some fifty reports."""
 FORWARD_WINDOW_US: Final = 60_000_000
 """In which they are counted."""
 FORWARD_PLACES_MAX: Final = 1_024
