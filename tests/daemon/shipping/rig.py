@@ -59,8 +59,11 @@ class Node:
 
 @contextmanager
 def collector(broker: str, logs: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """One that has subscribed, or was refused."""
     command = [*SINK, "collect", broker, str(logs), "--keep-free-mb", "1", *options]
     with _process(command) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline(), "it says what it does"
         yield process
 
 

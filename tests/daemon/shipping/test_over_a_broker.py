@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import signal
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from spark_sink.collect_wire import SegmentId
 from spark_sink.folders import Folders
 from tests.daemon.processes import daemon, tinyssb
-from tests.daemon.shipping.rig import Node, address, collector, end, landed, until
+from tests.daemon.shipping.rig import SINK, Node, address, collector, end, landed, until
 from tests.docs import pages
 from tests.mosquitto import running_mosquitto
 from tests.spark_sink.shipped import batch
@@ -50,8 +51,8 @@ def test_whoever_is_killed_the_files_are_equal_in_the_end(tmp_path: Path) -> Non
 
         for boot in range(1, 5):
             node.grow(boot, 0, 300_000)
-        shipper = stack.enter_context(node.shipper())
         collecting = stack.enter_context(collector(where, logs))
+        shipper = stack.enter_context(node.shipper())
         until(equal, "the first of it")
 
         # The collector is killed, then the shipper, while there is work.
@@ -168,10 +169,10 @@ async def _attack(port: int, authority: Path, user: str, node: str) -> None:
 def test_a_broker_that_refuses_is_told_of(tmp_path: Path) -> None:
     with running_mosquitto(tmp_path, users={"collector": "all"}) as broker:
         node = Node(tmp_path / "home", address(broker))
-        with collector(address(broker), tmp_path / "logs", "--user", "nobody") as collecting:
-            said, _ = collecting.communicate(timeout=20)
-            assert collecting.returncode == 77
-            assert "refused the collector" in said.decode()
+        command = [*SINK, "collect", address(broker), str(tmp_path / "logs"), "--user", "nobody"]
+        collecting = subprocess.run(command, capture_output=True, check=False)
+        assert collecting.returncode == 77
+        assert b"refused the collector" in collecting.stderr
         with node.shipper():
             until(lambda: "ot authorized" in str(status(node)["problem"]), "that the broker refused")
             again = subprocess_ship(node)
