@@ -127,6 +127,29 @@ radios = plans | st.builds(
     power_dbm=powers,
     antenna=antennas,
 )
+files = st.none() | st.from_regex(r"/[a-zA-Z0-9 ä&?=%+.-]{1,12}", fullmatch=True).map(Path).filter(
+    lambda file: file.name != ""
+)
+guards = st.builds(
+    Guard,
+    certificate=files,
+    key=files,
+    clients=files,
+    token=files,
+    open=st.booleans(),
+    each=st.none() | st.integers(1, 64),
+    rate=st.none() | st.integers(10, 10_000),
+    idle_s=st.none() | st.integers(60, 86_400),
+)
+credentials = st.builds(
+    Credentials,
+    tls=st.booleans(),
+    authorities=files,
+    pin=st.none() | st.binary(min_size=32, max_size=32),
+    certificate=files,
+    key=files,
+    token=files,
+)
 specs: st.SearchStrategy[FaceSpec] = st.one_of(
     st.builds(
         UdpSpec,
@@ -142,16 +165,17 @@ specs: st.SearchStrategy[FaceSpec] = st.one_of(
         host=hosts,
         port=st.integers(0, 65_535),
         peers=st.integers(1, 64),
+        guard=guards,
         name=st.none() | names,
-    ),
+    ).filter(lambda spec: spec.guard.flaw(spec.host) is None),
     st.builds(
         WsConnectSpec,
         host=hosts,
         port=ports,
         path=st.from_regex(r"/[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{0,50}", fullmatch=True),
-        credentials=st.builds(Credentials, tls=st.booleans()),
+        credentials=credentials,
         name=st.none() | names,
-    ),
+    ).filter(lambda spec: spec.credentials.flaw(spec.host) is None),
     st.builds(EtherSpec, host=hosts, port=ports, name=names, radio=st.none() | radios),
 )
 
