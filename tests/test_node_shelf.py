@@ -1,6 +1,8 @@
 """What a gateway brings to a node: into the feeds of its set, or onto the shelf, and from there into the set."""
 
 import random
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +10,7 @@ from tests.nodes import FACE, OTHER, Bench, key_of, packets_of, radio_profile, w
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Feeds, serialize_claim, serialize_feeds
 from tinyssb_node.content.blocklist import blocked_short
-from tinyssb_node.errors import NodeReadOnlyError
+from tinyssb_node.errors import NodeReadOnlyError, StoreDamagedError
 from tinyssb_node.events import EntryAppended, ForkFound
 from tinyssb_node.ids import FeedId, Origin, PacketKind
 from tinyssb_node.node import Node
@@ -17,6 +19,7 @@ from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.scheduling.link import stream_profile
 from tinyssb_node.shelf import Brought, Shelf
 from tinyssb_node.store.memory_shelf import MemoryShelf
+from tinyssb_node.store.port import StoredEntry
 
 ANA = key_of("ana").feed_id
 CONTENTS = [b"1", b"two " * 100, b"3", b"four" * 60]
@@ -191,6 +194,44 @@ def test_on_a_full_disk_nothing_is_taken_and_what_is_on_the_shelf_stays() -> Non
         bench.bring(ANA, FEED)
     bench.pass_time(1_000_000)
     assert [record.feed for record in bench.shelf_store.feeds()] == [ANA]
+
+
+class BrokenStore(MemoryShelf):
+    """Its file is damaged somewhere."""
+
+    broken = False
+
+    def entry(self, feed: FeedId, seq: int) -> StoredEntry | None:
+        self.check()
+        return super().entry(feed, seq)
+
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[StoredEntry]:
+        self.check()
+        return super().entries(feed, first, limit)
+
+    def commit(self, wall_us: int) -> None:
+        self.check()
+        super().commit(wall_us)
+
+    def check(self) -> None:
+        if self.broken:
+            raise StoreDamagedError(Path("shelf"), "torn")
+
+
+def test_a_shelf_that_breaks_is_lost_and_nothing_else() -> None:
+    for when in ("bring", "take"):
+        bench = ShelfBench()
+        bench.shelf_store = store = BrokenStore()
+        bench.bring(ANA, FEED[:2])
+        store.broken = when == "bring"
+        if store.broken:
+            assert bench.bring(ANA, FEED[2:]).refused == (0, "no shelf")
+        bench.follow(ANA)
+        store.broken = True
+        bench.pass_time(1_000_000)
+        assert bench.held(ANA) == []
+        assert bench.bring(ANA, FEED).entries == 4
+        assert bench.bring(key_of("bob").feed_id, FEED).refused == (0, "no shelf")
 
 
 def test_without_a_shelf_only_the_set_is_taken() -> None:

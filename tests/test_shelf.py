@@ -11,7 +11,7 @@ from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.ids import Dialect
-from tinyssb_node.shelf import FORKED, FULL, UNKNOWN, Shelf, ShelfStore
+from tinyssb_node.shelf import FORKED, FULL, GONE, UNKNOWN, Shelf, ShelfStore
 from tinyssb_node.store.memory_shelf import MemoryShelf
 from tinyssb_node.store.sqlite_shelf import SqliteShelf
 
@@ -66,9 +66,11 @@ def test_the_other_dialect_is_kept_as_well(store: ShelfStore) -> None:
 def test_what_is_none_of_the_feed_is_refused_and_nothing_behind_it_is_looked_at(store: ShelfStore) -> None:
     shelf = shelf_on(store)
     wrong = FEED[0][:-1] + bytes([FEED[0][-1] ^ 1])
-    for packets in ([wrong], [bytes(120)], FEED[1:], [FEED[0], bytes(120), FEED[1]]):
-        assert shelf.bring(ANA, packets).refused == (len(packets) > 1 and packets[0] == FEED[0], UNKNOWN)
-    assert shelf.bring(key_of("bob").feed_id, FEED).refused == (0, UNKNOWN)
+    for packets in ([wrong], [bytes(120)], FEED[1:]):
+        assert shelf.bring(ANA, packets).refused == (0, GONE)
+    assert shelf.bring(key_of("bob").feed_id, FEED).refused == (0, GONE)
+    assert shelf.bring(ANA, [FEED[0], bytes(120), FEED[1]]).refused == (1, UNKNOWN)
+    assert shelf.bring(ANA, [FEED[4]]).refused == (0, UNKNOWN)
     assert shelf.feeds == [ANA]
     assert list(shelf.packets(ANA)) == FEED[:1]
 

@@ -77,6 +77,7 @@ class News:
             self._grew(feed, events, line, now_us, effects)
         if not welcome:
             line.heard_in_vain()
+            self._sets.refused(line.name, now_us)
         return welcome
 
     def _refusal(self, feed: FeedId, line: Line, now_us: int) -> str | None:
@@ -173,10 +174,7 @@ class News:
         if replica.read_only:
             raise NodeReadOnlyError
         if feed not in replica.goset and feed not in replica.retired:
-            shelf = self._shelf.find(make=True)
-            if shelf is not None:
-                return shelf.bring(feed, packets)
-            return Brought(shelved=False, refused=(0, "no shelf"))
+            return self._shelf.bring(feed, packets) or Brought(shelved=False, refused=(0, "no shelf"))
         if feed in replica.blocked or (feed in replica.goset and not replica.record(feed).wanted):
             return Brought(shelved=False, refused=(0, "not wanted"))
         while self._shelf.moves(feed):

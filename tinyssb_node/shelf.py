@@ -24,6 +24,8 @@ FULL: Final = "full"
 """Why a packet is refused that there is no room for."""
 FORKED: Final = "Forked"
 """Why one is refused that is of a forked feed."""
+GONE: Final = "not on the shelf"
+"""Why one is refused that is no entry 1, while nothing of its feed is here: it may have been, until of late."""
 UNKNOWN: Final = "nothing the node holds leads to it"
 """Why one is refused that is no packet of the feed, or comes too early."""
 
@@ -234,7 +236,9 @@ class Shelf:
                     here.record = replace(record, forked_at=seq)
                     self._store.put_feed(here.record)
                 return FORKED
-        return UNKNOWN if here.record.forked_at is None else FORKED
+        if here.record.forked_at is not None:
+            return FORKED
+        return UNKNOWN if here.packets else GONE
 
     def _held(self, here: _Feed, seq: int) -> Held:
         feed = here.tip.feed

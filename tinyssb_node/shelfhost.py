@@ -6,11 +6,12 @@ Most nodes are no gateways, and what the shelf needs is not to be in the memory 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.replica import Replica
 
 if TYPE_CHECKING:
-    from tinyssb_node.shelf import Shelf
+    from tinyssb_node.shelf import Brought, Shelf
 
 OpenShelf = Callable[[bool], "Shelf | None"]
 """Opens the shelf, made if need be (its argument); None: there is none."""
@@ -27,18 +28,34 @@ class ShelfHost:
         self._moving: dict[FeedId, Iterator[bytes]] = {}
         self._moved: list[FeedId] = []
         """Feeds that are to be deleted from the shelf once what was taken from it is on the disk."""
-        for feed in () if (shelf := self.find(make=False)) is None else shelf.feeds:
+        for feed in () if (shelf := self._find(make=False)) is None else shelf.feeds:
             self.entered(feed)  # Where a crash came in between.
 
-    def find(self, *, make: bool) -> "Shelf | None":
+    def _find(self, *, make: bool) -> "Shelf | None":
         """The shelf, made if there is none and it is to be; None: there is none."""
         if self._shelf is None and self._open is not None:
             self._shelf = self._open(make)
         return self._shelf
 
+    def _lose(self) -> None:
+        """The shelf's file is broken. What is there can be fetched again: nothing to end for."""
+        self._open = self._shelf = None
+        self._moving.clear()
+        self._moved.clear()
+
+    def bring(self, feed: FeedId, packets: Sequence[bytes]) -> "Brought | None":
+        """Put packets of *feed*, of which the set has none, onto the shelf; None: there is none. Raises
+        StoreFullError."""
+        try:
+            shelf = self._find(make=True)
+            return None if shelf is None else shelf.bring(feed, packets)
+        except StoreFailedError:
+            self._lose()
+            return None
+
     def entered(self, feed: FeedId) -> None:
         """*feed* is in the set: what the shelf has of it comes along."""
-        shelf = self.find(make=False)
+        shelf = self._find(make=False)
         replica = self._replica
         if shelf is not None and feed in shelf and feed in replica.goset and feed not in replica.blocked:
             self._moving[feed] = shelf.packets(feed)
@@ -49,7 +66,15 @@ class ShelfHost:
         return bool(self._moving or self._moved) and not self._replica.read_only
 
     def take(self, count: int, feed: FeedId | None = None) -> Sequence[bytes]:
-        """The next packets that go from the shelf into the set, *count* at most; of *feed* alone if it is given."""
+        """The next packets that go from the shelf into the set, *count* at most; of *feed* alone if it is given. Raises
+        StoreFullError."""
+        try:
+            return self._take(count, feed)
+        except StoreFailedError:
+            self._lose()
+            return ()
+
+    def _take(self, count: int, feed: FeedId | None) -> Sequence[bytes]:
         if self._moved:
             assert self._shelf is not None
             moved, self._moved = self._moved, []

@@ -88,7 +88,7 @@ class Gateway:
                     self.duplicates += finding.verdict is Verdict.DUPLICATE
                     if finding.verdict not in {Verdict.NEW, Verdict.DUPLICATE} and finding.reason != "Forked":
                         self.refused.append(str(finding.reason))
-                        self.sync.refused(event.feed, str(finding.reason), lie=True)
+                        self.sync.refused(event.feed, str(finding.reason))
                 self.sync.changed([event.feed])
         return broken + [event for event in self.sync.events() if isinstance(event, Broken)]
 

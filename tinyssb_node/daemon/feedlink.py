@@ -36,7 +36,7 @@ SUBPROTOCOL: Final = Subprotocol("tinyssb-feeds-1")
 """What both sides have to speak."""
 PATH: Final = "/feeds"
 """Where it is spoken."""
-KINDLY: Final = frozenset({"Forked", "full", "no shelf", "not wanted", "not in the set"})
+KINDLY: Final = frozenset({"Forked", "full", "no shelf", "not wanted", "not in the set", "not on the shelf"})
 """Reasons why the daemon refuses what may well be true; all others mean that the peer lies."""
 
 _QUIET = logging.getLogger(f"{__name__}.library")
@@ -75,6 +75,8 @@ class FeedLink:
         """Host and port of the other side."""
         self._sync: FeedSync | None = None
         self._work = asyncio.Event()
+        self._left: set[FeedId] = set()
+        """Feeds that there is no room for, or no use: they are wanted no more over this connection."""
         self.side: Side | None = None
         """Which network it is of, once that is known."""
         self.got: Counter[FeedId] = Counter()
@@ -90,14 +92,16 @@ class FeedLink:
     def refresh(self) -> None:
         """What is wanted and offered may be other feeds now."""
         if self._sync is not None and self.side is not None:
-            self._sync.want(self.side.wanted())
+            self._sync.want(feed for feed in self.side.wanted() if feed not in self._left)
             self._sync.offer(self.side.offered())
             self._work.set()
 
     def leave(self, feeds: Iterable[FeedId]) -> None:
-        """These feeds are wanted no more."""
+        """These feeds are wanted no more over this connection."""
+        left = [*feeds]
+        self._left.update(left)
         if self._sync is not None:
-            self._sync.leave(feeds)
+            self._sync.leave(left)
             self._work.set()
 
     def changed(self, feeds: Iterable[FeedId]) -> None:
@@ -165,10 +169,12 @@ class FeedLink:
         brought = await self.side.bring(given.feed, given.packets)
         self.got[given.feed] += brought["entries"] + brought["chunks"]
         if (refused := brought["refused"]) is not None:
-            reason = refused["reason"]
-            sync.refused(given.feed, reason, lie=reason not in KINDLY)
+            if refused["reason"] in KINDLY:
+                self.leave([given.feed])
+            else:
+                sync.refused(given.feed, refused["reason"])
         # What had to make room is not to come again at once: each would drive out the other.
-        sync.leave(FeedId.from_hex(feed) for feed in brought["dropped"])
+        self.leave(FeedId.from_hex(feed) for feed in brought["dropped"])
         sync.changed([given.feed])
         self._work.set()
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.errors import StoreDamagedError, StoreFullError, StoreLockedError, StoreTooNewError
+from tinyssb_node.errors import StoreFailedError, StoreFullError, StoreLockedError, StoreTooNewError
 from tinyssb_node.replication import limits
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class ShelfFile:
     def open(self, make: bool) -> "Shelf | None":
         """The shelf, made if there is none and *make* says so. None: there is none, or it cannot be read.
 
-        Raises StoreFullError, StoreFailedError.
+        Raises StoreFullError.
         """
         if not self._packets_max or self._refused or not (make or self._path.exists()):
             return None
@@ -39,7 +39,7 @@ class ShelfFile:
             try:
                 self._path.parent.mkdir(mode=0o700, exist_ok=True)
                 self._store = SqliteShelf.open(self._path)
-            except (StoreDamagedError, StoreTooNewError, StoreLockedError) as error:
+            except (StoreFailedError, StoreTooNewError, StoreLockedError) as error:
                 self._refused = True  # What is on it can be fetched again: no reason to end.
                 self._logger.warning(
                     "the shelf cannot be used; move it away", path=self._path, error=str(error)

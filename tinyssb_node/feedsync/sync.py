@@ -107,13 +107,10 @@ class FeedSync:
             self._giving.changed(feed)
             self._asking.changed(feed)
 
-    def refused(self, feed: FeedId, why: str, *, lie: bool) -> None:
-        """What was given of *feed* was not taken: a *lie* is something that nobody holds who checks what he takes; else
-        there is no room for it, and it is wanted no more."""
-        if lie:
-            self._break(f"it gives what is none of the feed {feed.hex()}: {why}")
-        else:
-            self._asking.leave(feed)
+    def refused(self, feed: FeedId, why: str) -> None:
+        """What was given of *feed* is none of it: nobody holds that who checks what he takes. For what there is no room
+        for, or no use, ``leave`` is to be called."""
+        self._break(f"it gives what is none of the feed {feed.hex()}: {why}")
 
     # --- packets
 

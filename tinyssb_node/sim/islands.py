@@ -174,7 +174,7 @@ class InternetLink:
             if isinstance(event, Given):
                 brought = end.gateway.bring(event.feed, event.packets)
                 if brought.refused is not None:
-                    end.sync.refused(event.feed, brought.refused[1], lie=False)
+                    end.sync.leave([event.feed])
                 end.sync.changed([event.feed])
             else:
                 self.broken.append(event)
