@@ -6,6 +6,7 @@ from secrets import token_bytes
 from typing import Final, NamedTuple, Protocol
 
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.gateway import limits
 from tinyssb_node.daemon.gateway.config import GatewayConfig
 from tinyssb_node.daemon.gateway.peersfile import KnownPeers
 from tinyssb_node.daemon.gateway.policy import adverts, sought
@@ -74,13 +75,15 @@ class Island:
         self._config = config
         self._send = send
         self._locator: Locator | None = None
-        self._me = NOWHERE
+        self._me, self._begun_us = NOWHERE, 0
         self._known: dict[FeedId, Holding] = {}
         """What was held at the last look."""
         self._offered: dict[FeedId, ResourceParameters] = {}
         self._feeds: dict[Label, FeedId] = {}
         """Feeds that are sought or watched, by label."""
         self._watches: dict[FeedId, list[Watch]] = {}
+        self.learnt = False
+        """Something was learnt of places since this was set to False."""
         self.newer: int = 0
         """How often somebody told us that we are behind."""
         self.lookups: int = 0
@@ -93,7 +96,7 @@ class Island:
         if self._locator is not None:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
-        self._me = me
+        self._me, self._begun_us = me, now_us
         self._locator = Locator(
             Settings(group=group_of_network(self.network)),
             me,
@@ -240,8 +243,10 @@ class Island:
         locations = effect.locations if isinstance(effect, Found) else ()
         if isinstance(effect, Found):
             self.seeking.found(feed, locations, now_us)
+            self.learnt = True
         elif isinstance(effect, NotFound):
-            self.seeking.denied(feed)
+            if now_us - self._begun_us >= limits.YOUNG_US:
+                self.seeking.denied(feed)
         else:
             self.seeking.ended(feed, now_us)
         for watch in tuple(self._watches.get(feed, ())):
@@ -250,6 +255,7 @@ class Island:
     def _told_newer(self, effect: Newer, now_us: int) -> None:
         """We are behind, somebody says."""
         self.newer += 1
+        self.learnt = True
         for feed in self.seeking.feeds:
             if label_of_feed(feed) == effect.label:
                 self.seeking.found(feed, effect.locations, now_us)

@@ -25,6 +25,8 @@ LOOKUPS_MAX: Final = 8
 """Lookups at a time: the feeds of a full set, found at once, take seconds, and those that nobody has an hour."""
 LOOKUP_DENIALS_MAX: Final = 3
 """Reports that nobody has a feed after which its lookup ends: with 20 % of nodes dead one of three would know."""
+YOUNG_US: Final = 30_000_000
+"""How long after a start such reports are not counted: the locator knows too few for that."""
 LOOKUP_SETTLE_US: Final = 5_000_000
 """How long a lookup goes on for further places once it found one: those behind other paths answer within seconds."""
 LOOKUP_RETRY_US: Final = 2_000_000

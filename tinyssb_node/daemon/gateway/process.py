@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from typing import Final
 
@@ -68,7 +68,9 @@ class Gateway:
         self._settings: GatewayConfig = config.gateway
         self.own: Final = own
         self._logger = logger
-        self._stop = asyncio.Event()
+        self._stopping = False
+        self._hurry = asyncio.Event()
+        """Look at once."""
         self.islands: Mapping[NetworkName, Island] = {}
         self._problems: dict[str, tuple[str, int]] = {}
         """What went wrong last, by where, and when."""
@@ -124,14 +126,18 @@ class Gateway:
     def _watch_for_the_end(self, *, supervised: bool) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop.set)
+            loop.add_signal_handler(number, self._end)
         if supervised:
             loop.add_reader(sys.stdin.fileno(), self._read_input)
 
     def _read_input(self) -> None:
         if not os.read(sys.stdin.fileno(), 4_096):
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-            self._stop.set()
+            self._end()
+
+    def _end(self) -> None:
+        self._stopping = True
+        self._hurry.set()
 
     # --- open, work, close
 
@@ -171,16 +177,18 @@ class Gateway:
     async def _go_on(self, control: asyncio.Task[None]) -> None:
         """Look for what is new, tell others, find what is wanted, until told to stop."""
         written_us = self.now_us()
-        stop = asyncio.create_task(self._stop.wait())
-        while not self._stop.is_set():
+        control.add_done_callback(lambda _: self._hurry.set())
+        while not self._stopping:
             self._find_way()
             self._look()
             if self.now_us() - written_us >= limits.PEERS_KEEP_US:
                 self._write_peers()
                 written_us = self.now_us()
-            await asyncio.wait([stop, control], timeout=limits.LOOK_S, return_when=asyncio.FIRST_COMPLETED)
             if control.done():
                 control.result()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), limits.LOOK_S)
+            self._hurry.clear()
 
     def _find_way(self) -> None:
         """Begin, or begin anew, when it has turned out who we are to others, or whom to ask first."""
@@ -225,6 +233,9 @@ class Gateway:
                 break
         if first is not None:
             first.receive(datagram, source, self.now_us())
+            if first.learnt:
+                first.learnt = False
+                self._hurry.set()
             self._arm()
 
     def _send(self, to: Peer, datagram: bytes) -> None:
