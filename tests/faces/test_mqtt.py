@@ -169,6 +169,18 @@ async def test_each_network_has_topics_of_its_own(broker: Mosquitto) -> None:
     assert villager.packets == [CLAIM]
 
 
+async def test_entries_cross_between_two_sets_of_one_network_and_gossip_does_not(broker: Mosquitto) -> None:
+    old, fresh = Shelf(), following("ana", network=Network(set_key=b"after the junk"))
+    async with running(endpoint(broker), [fresh]) as taker, running(endpoint(broker), [old]) as ana:
+        await taker.until(lambda: bool(taker.ups))
+        await ana.until(lambda: bool(ana.ups))
+        await ana.face().send([CLAIM])
+        packets = old.fill("ana", [b"hello"])
+        ana.append()
+        await taker.until(lambda: bool(taker.frames))
+    assert taker.packets == packets
+
+
 async def test_feeds_that_come_into_the_set_are_taken_from_then_on(
     broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,7 +311,7 @@ async def test_a_wrong_password_is_told_with_what_was_kept_and_what_to_do(tmp_pa
             assert problem == (
                 f"no MQTT broker at 127.0.0.1:{broker.port}: it refuses user 'ana' with the password in {file}; "
                 "1 packet waits for it. "
-                "Look at user= and password= of this face, and at the broker's passwords."
+                "Look at user= and password=, and at the broker's passwords."
             )
             file.write_text("open sesame\n")
             await ana.until(lambda: bool(ana.ups))
@@ -370,7 +382,7 @@ async def test_a_broker_that_lets_us_take_nothing_is_told(version_5: bool) -> No
             ]
 
     with pytest.raises(BrokerError, match="it does not let this node take two") as caught:
-        await Broker(Refusing(), version_5=version_5).subscribe(["one", "two"], 1)  # type: ignore[arg-type]
+        await Broker(Refusing(), version_5=version_5, timeout_s=1).subscribe(["one", "two"], 1)  # type: ignore[arg-type]
     assert caught.value.remedy == "Look at the broker's access list."
 
 

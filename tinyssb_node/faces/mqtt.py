@@ -9,7 +9,6 @@ import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.framing import Junk, parse_bare
 from tinyssb_node.faces.library import Library
 from tinyssb_node.faces.mqtt_backlog import Backlog
-from tinyssb_node.faces.mqtt_secrets import read_password
+from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
 from tinyssb_node.faces.mqtt_spec import MqttSpec
 from tinyssb_node.faces.mqtt_topics import Kind, Said, Topics, feed_prefix
 from tinyssb_node.ids import FaceName, FeedId
@@ -29,8 +28,6 @@ from tinyssb_node.scheduling.link import WIRED, LinkProfile, broker_profile
 from tinyssb_node.scheduling.suppression import Recent
 
 if TYPE_CHECKING:
-    import ssl
-
     import aiomqtt
 
     from tinyssb_node.faces.mqtt_broker import Broker
@@ -252,16 +249,6 @@ class _Visit:
             await self._broker.unsubscribe([self._topics.from_feed(tag, prefix) for prefix in old])
 
 
-def _make_tls(spec: MqttSpec) -> "ssl.SSLContext | None":
-    """How to speak TLS with the broker; None for not at all. Raises the errors of ``client_context``."""
-    if not spec.tls:
-        return None
-    from tinyssb_node.faces.tls import client_context  # noqa: PLC0415 - for those who were told to use TLS
-
-    ca, cert, key = (path and Path(path) for path in (spec.ca, spec.cert, spec.key))
-    return client_context(authorities=ca or None, certificate=cert or None, key=key or None)
-
-
 class MqttEndpoint:
     """Keeps a connection to a broker up, as face ``mqtt:HOST:PORT``."""
 
@@ -324,17 +311,25 @@ class MqttEndpoint:
 
     async def _visit(self, topics: Topics, sink: FaceSink) -> None:
         """Be there for as long as the broker is. Raises BrokerError when it is not, or no more."""
-        from tinyssb_node.faces.mqtt_broker import connected  # noqa: PLC0415 - see ``run``
+        from tinyssb_node.faces.mqtt_broker import Caller, connected  # noqa: PLC0415 - see ``run``
 
         spec = self.broker_spec
-        password, tls = read_password(spec, self._environ), _make_tls(spec)
+        password, tls = read_password(spec, self._environ), make_tls(spec)
         visit: _Visit | None = None
 
         def overflow(length: int) -> None:
             if visit is not None:
                 sink.junk(visit.face.name, "too many at once", length)
 
-        async with connected(spec, topics, password, tls, overflow) as broker:
+        caller = Caller(
+            client=topics.client,
+            status=topics.status,
+            message_max=limits.MQTT_MESSAGE_MAX,
+            queue=limits.MQTT_QUEUE,
+            session_s=limits.MQTT_SESSION_S,
+            timeout_s=limits.MQTT_TIMEOUT_S,
+        )
+        async with connected(spec, caller, password, tls, overflow) as broker:
             beginning = _Visit(self, broker, topics, self._networks, sink)
             await beginning.begin()
             visit, self._failure = beginning, None

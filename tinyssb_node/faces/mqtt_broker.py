@@ -1,10 +1,12 @@
-"""A connection to an MQTT broker, by aiomqtt: an optional extra, so nothing but an MQTT face imports this module."""
+"""A connection to an MQTT broker, by aiomqtt: an optional extra, so nothing imports this module but who was told of a
+broker: an MQTT face, and the shipper of event logs."""
 
 import asyncio
 import logging
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from traceback import clear_frames
 from typing import Final
 
@@ -18,7 +20,6 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 from tinyssb_node.faces import limits
 from tinyssb_node.faces.errors import BrokerError
 from tinyssb_node.faces.mqtt_spec import MqttSpec
-from tinyssb_node.faces.mqtt_topics import Topics
 
 ONLINE: Final = b"online"
 OFFLINE: Final = b"offline"
@@ -35,20 +36,39 @@ _QUIET = logging.getLogger("tinyssb_node.faces.mqtt")
 _QUIET.setLevel(logging.CRITICAL)
 
 
-class Broker:
-    """A broker that took us in. Everything raises BrokerError when it is gone, or silent for MQTT_TIMEOUT_S."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls a broker."""
 
-    def __init__(self, client: aiomqtt.Client, *, version_5: bool) -> None:
+    client: str
+    """By which it finds our session again."""
+    status: str
+    """The topic in which it says that we are gone."""
+    message_max: int
+    """Bytes of a message that it may send us."""
+    queue: int
+    """Messages read ahead."""
+    session_s: int
+    """How long it keeps our session while we are away."""
+    timeout_s: float
+    """Longest wait for an answer of it."""
+
+
+class Broker:
+    """A broker that took us in. Everything raises BrokerError when it is gone, or silent for too long."""
+
+    def __init__(self, client: aiomqtt.Client, *, version_5: bool, timeout_s: float) -> None:
         """Use ``connected``."""
         self._client = client
         self._version_5 = version_5
+        self._timeout_s = timeout_s
 
     async def publish(self, topic: str, payload: bytes, qos: int, *, retain: bool = False) -> None:
         """Say *payload*; at QoS 0 return when it has left, at QoS 1 when the broker has it."""
         try:
             await self._client.publish(topic, payload, qos, retain)
         except aiomqtt.MqttError as error:
-            raise _lost(error) from error
+            raise _lost(error, self._timeout_s) from error
 
     async def subscribe(self, topics: Sequence[str], qos: int) -> None:
         """Take what comes in *topics*, but for what we said, and for what is retained, as far as the broker can tell.
@@ -64,7 +84,7 @@ class Broker:
                 else:
                     answers = await self._client.subscribe([(topic, qos) for topic in some])
             except aiomqtt.MqttError as error:
-                raise _lost(error) from error
+                raise _lost(error, self._timeout_s) from error
             codes = [_number(answer) for answer in answers]
             for topic, code in zip(some, codes, strict=False):
                 if code >= _REFUSED_MIN:
@@ -77,7 +97,7 @@ class Broker:
         try:
             await self._client.unsubscribe([*topics])
         except aiomqtt.MqttError as error:
-            raise _lost(error) from error
+            raise _lost(error, self._timeout_s) from error
 
     async def messages(self) -> AsyncIterator[aiomqtt.Message]:
         """What comes, also what was kept for us while we were away."""
@@ -85,7 +105,7 @@ class Broker:
             async for message in self._client.messages:
                 yield message
         except aiomqtt.MqttError as error:
-            raise _lost(error) from error
+            raise _lost(error, self._timeout_s) from error
 
     def hurry(self) -> None:
         """From now on wait for answers no longer than at the end."""
@@ -95,7 +115,7 @@ class Broker:
 @asynccontextmanager
 async def connected(
     spec: MqttSpec,
-    topics: Topics,
+    caller: Caller,
     password: str | None,
     tls: ssl.SSLContext | None,
     overflow: Callable[[int], None],
@@ -105,7 +125,7 @@ async def connected(
 
     Raises BrokerError.
     """
-    client = _make_client(spec, topics, password, tls, overflow)
+    client = _make_client(spec, caller, password, tls, overflow)
     entering = asyncio.ensure_future(client.__aenter__())
     try:
         # A thread connects, which cannot be stopped half-way: it would leave a connection that is nobody's.
@@ -121,7 +141,7 @@ async def connected(
             # paho-mqtt leaves a socket open in which no TLS came about. It goes with the variables that hold it.
             clear_frames(error.__context__.__traceback__)
         raise _refused(error, spec) from error
-    broker = Broker(client, version_5=spec.version == "5")
+    broker = Broker(client, version_5=spec.version == "5", timeout_s=caller.timeout_s)
     try:
         yield broker
     finally:
@@ -140,7 +160,7 @@ async def _leave(client: aiomqtt.Client) -> None:
 
 def _make_client(
     spec: MqttSpec,
-    topics: Topics,
+    caller: Caller,
     password: str | None,
     tls: ssl.SSLContext | None,
     overflow: Callable[[int], None],
@@ -155,13 +175,13 @@ def _make_client(
                 super().put_nowait(item)
 
     properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho-mqtt has no types there
-    properties.SessionExpiryInterval = limits.MQTT_SESSION_S
-    properties.MaximumPacketSize = limits.MQTT_MESSAGE_MAX
+    properties.SessionExpiryInterval = caller.session_s
+    properties.MaximumPacketSize = caller.message_max
     version_5 = spec.version == "5"
     client = aiomqtt.Client(
         spec.host,
         spec.port,
-        identifier=topics.client,
+        identifier=caller.client,
         username=spec.user,
         password=password,
         tls_context=tls,
@@ -169,19 +189,19 @@ def _make_client(
         clean_start=False if version_5 else MQTT_CLEAN_START_FIRST_ONLY,
         clean_session=None if version_5 else False,
         properties=properties if version_5 else None,
-        will=aiomqtt.Will(topics.status, OFFLINE, qos=1, retain=True),
+        will=aiomqtt.Will(caller.status, OFFLINE, qos=1, retain=True),
         keepalive=limits.MQTT_KEEPALIVE_S,
-        timeout=limits.MQTT_TIMEOUT_S,
+        timeout=caller.timeout_s,
         queue_type=Bounded,
-        max_queued_incoming_messages=limits.MQTT_QUEUE,
+        max_queued_incoming_messages=caller.queue,
         logger=_QUIET,
     )
     client.pending_calls_threshold = 2 * limits.MQTT_BATCH
     return client
 
 
-def _lost(error: aiomqtt.MqttError) -> BrokerError:
-    """Why a connection ended."""
+def _lost(error: aiomqtt.MqttError, timeout_s: float) -> BrokerError:
+    """Why a connection ended that waits so long for answers."""
     cause = error.__cause__
     code = error if isinstance(error, aiomqtt.MqttCodeError) else cause
     if (
@@ -191,7 +211,7 @@ def _lost(error: aiomqtt.MqttError) -> BrokerError:
     ):
         return BrokerError(f"the connection ended ({str(code.rc).lower()})")
     if "timed out" in str(error):
-        return BrokerError(f"it did not answer within {limits.MQTT_TIMEOUT_S:.0f} s")
+        return BrokerError(f"it did not answer within {timeout_s:.0f} s")
     return BrokerError("the connection broke")
 
 
@@ -202,10 +222,10 @@ def _refused(error: aiomqtt.MqttError, spec: MqttSpec) -> BrokerError:
         secret = spec.password or spec.credential
         given = f"user '{spec.user}' with the password in {secret}" if spec.user else "those who give no user"
         return BrokerError(
-            f"it refuses {given}", "Look at user= and password= of this face, and at the broker's passwords."
+            f"it refuses {given}", "Look at user= and password=, and at the broker's passwords."
         )
     if code in _WRONG_VERSION:
-        return BrokerError(f"it does not speak MQTT {spec.version}", "Put version=3.1.1 behind this face.")
+        return BrokerError(f"it does not speak MQTT {spec.version}", "Put version=3.1.1 behind it.")
     if code is not None:
         return BrokerError(f"it refuses this node ({error})")
     text = str(error)
@@ -213,7 +233,7 @@ def _refused(error: aiomqtt.MqttError, spec: MqttSpec) -> BrokerError:
         reason = text.rpartition("failed: ")[2].partition(" (_ssl")[0]
         return BrokerError(
             f"its certificate is not to be trusted ({reason})",
-            "Look at ca= of this face, and whether the host is named as in the certificate.",
+            "Look at ca=, and whether the host is named as in the certificate.",
         )
     if "timed out" in text:
         return BrokerError(

@@ -1,13 +1,17 @@
-"""The password for a broker: from a file that is its owner's alone, or from systemd. Never from a spec string."""
+"""What proves who we are, and who a broker is: the password, from a file that is its owner's alone or from systemd and
+never from a spec string; and certificates."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.faces import limits
 from tinyssb_node.faces.errors import SecretUnusableError
 from tinyssb_node.faces.mqtt_spec import MqttSpec
 from tinyssb_node.faces.secretfiles import read_secret
+
+if TYPE_CHECKING:
+    import ssl
 
 _CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
 
@@ -28,6 +32,16 @@ def read_password(spec: MqttSpec, environ: Mapping[str, str]) -> str | None:
     else:
         return None
     return _password_of(file, raw)
+
+
+def make_tls(spec: MqttSpec) -> "ssl.SSLContext | None":
+    """How to speak TLS with the broker; None for not at all. Raises the errors of ``client_context``."""
+    if not spec.tls:
+        return None
+    from tinyssb_node.faces.tls import client_context  # noqa: PLC0415 - for those who were told to use TLS
+
+    ca, cert, key = (path and Path(path) for path in (spec.ca, spec.cert, spec.key))
+    return client_context(authorities=ca or None, certificate=cert or None, key=key or None)
 
 
 def _handed_in(name: str, environ: Mapping[str, str]) -> tuple[Path, bytes]:
