@@ -320,6 +320,24 @@ async def test_who_says_nothing_of_use_is_hung_up_on() -> None:
             await peer.recv()
 
 
+async def test_one_port_of_a_peer_may_have_connections_to_several_addresses_of_ours() -> None:
+    async with server(host="0.0.0.0") as (pub, heard):
+        with socket.socket() as one, socket.socket() as other:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            one.bind(("127.0.0.9", 0))
+            other.bind(one.getsockname())
+            one.connect(("127.0.0.1", pub.port))
+            other.connect(("127.0.0.2", pub.port))
+            async with (
+                connect(f"ws://127.0.0.1:{pub.port}/", sock=one, proxy=None),
+                connect(f"ws://127.0.0.2:{pub.port}/", sock=other, proxy=None),
+            ):
+                await heard.until(lambda: len(heard.faces) == 2)
+            await heard.until(lambda: not heard.faces)
+        assert pub.turned_away == 0
+
+
 async def test_a_host_with_several_addresses_is_listened_to_at_all_of_them() -> None:
     async with server(host="localhost") as (pub, heard), connect(f"ws://127.0.0.1:{pub.port}/", proxy=None):
         await heard.until(lambda: bool(heard.ups))

@@ -23,8 +23,8 @@ from tinyssb_node.faces.access import Credentials, Guard, Quotas
 from tinyssb_node.faces.errors import SecretUnusableError
 from tinyssb_node.faces.secretfiles import read_token
 
-_Peer: TypeAlias = tuple[Any, ...]
-"""Address and port of the other end, as the system tells them: what no two open connections have in common."""
+_Ends: TypeAlias = tuple[Any, Any]
+"""Address and port of the other end and of ours, as the system tells them: no two open connections share both."""
 
 
 class Door:
@@ -35,8 +35,8 @@ class Door:
         self._guard = guard
         self._places = places
         self._quotas = Quotas(guard)
-        self._open: dict[_Peer, _Accepted] = {}
-        self._welcomed: set[_Peer] = set()
+        self._open: dict[_Ends, _Accepted] = {}
+        self._welcomed: set[_Ends] = set()
         self._token: str | None = None
         self.turned_away = 0
         """Connections that ended before they were welcomed."""
@@ -62,6 +62,9 @@ class Door:
         sockets: list[socket.socket] = []
         try:
             for family, kind, protocol, _, address in dict.fromkeys(found):
+                if sockets:
+                    # Any free port is meant to be one.
+                    address = (address[0], sockets[0].getsockname()[1], *address[2:])  # noqa: PLW2901
                 listening = _Listening(family, kind, protocol)
                 sockets.append(listening)
                 listening.admit = self._admit
@@ -92,8 +95,8 @@ class Door:
 
     def welcome(self, connection: ServerConnection) -> None:
         """*connection* has come in."""
-        if (peer := connection.remote_address) in self._open:
-            self._welcomed.add(peer)
+        if (ends := (connection.remote_address, connection.local_address)) in self._open:
+            self._welcomed.add(ends)
 
     def wait_s(self, connection: ServerConnection, size: int) -> float:
         """Seconds to wait before more is read from *connection*, which brought *size* bytes."""
@@ -105,20 +108,20 @@ class Door:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
 
-    def _admit(self, sock: "_Accepted", peer: _Peer) -> bool:
-        """Count a new connection. False: there are too many."""
-        address = str(peer[0])
+    def _admit(self, sock: "_Accepted", peer: tuple[Any, ...]) -> bool:
+        """Count a new connection from *peer*. False: there are too many."""
+        address, ends = str(peer[0]), (peer, sock.getsockname())
         if len(self._open) >= self._places + limits.WS_HANDSHAKES_MAX or not self._quotas.enter(address):
             self.turned_away += 1
             return False
 
         def closed() -> None:
-            del self._open[peer]
+            del self._open[ends]
             self._quotas.leave(address)
-            self.turned_away += peer not in self._welcomed
-            self._welcomed.discard(peer)
+            self.turned_away += ends not in self._welcomed
+            self._welcomed.discard(ends)
 
-        self._open[peer] = sock
+        self._open[ends] = sock
         sock.closed = closed
         return True
 
@@ -138,9 +141,9 @@ class _Accepted(socket.socket):
 class _Listening(socket.socket):
     """A listening socket that gives its server only what is admitted."""
 
-    admit: Callable[[_Accepted, _Peer], bool]
+    admit: Callable[[_Accepted, tuple[Any, ...]], bool]
 
-    def accept(self) -> tuple[socket.socket, _Peer]:
+    def accept(self) -> tuple[socket.socket, tuple[Any, ...]]:
         for _ in range(face_limits.ACCEPTS_IN_A_ROW):
             sock, peer = super().accept()
             accepted = _Accepted(fileno=sock.detach())
