@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 PYTHON=${PYTHON:-python3}
 ARCH=${DEB_ARCH:-$(dpkg --print-architecture)}
 TARGET=${DEB_PYTHON:-$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}
-EXTRAS=ble,pzp,serial,web
+EXTRAS=ble,mqtt,pzp,serial,web
 HERE=hw/deb
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
