@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.locator.villages import address, peer, place
@@ -65,6 +65,7 @@ steps = st.lists(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(steps)
 def test_the_map_is_what_the_text_says(steps: list[tuple[Label, int, int, bool, bool, int]]) -> None:
     tried, plain, now_us = made(), Plain(), 0
@@ -87,6 +88,7 @@ def test_the_map_is_what_the_text_says(steps: list[tuple[Label, int, int, bool, 
         )
 
 
+@settings(deadline=None)
 @given(steps, st.integers(1, 4))
 def test_within_bounds_a_newer_location_means_that_older_ones_are_flagged(
     steps: list[tuple[Label, int, int, bool, bool, int]], set_limit: int

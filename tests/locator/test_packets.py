@@ -3,7 +3,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyssb_node.codec.dmx import Network
@@ -127,6 +127,7 @@ def test_the_examples_of_the_page_are_frozen_ones_of_every_type() -> None:
     assert {bytes.fromhex(digits)[-10] for digits in shown} == {*MessageType}
 
 
+@settings(deadline=None)
 @given(messages, groups)
 def test_what_is_written_is_read(message: Message, group: bytes) -> None:
     datagram = serialize(message, group)
@@ -137,6 +138,7 @@ def test_what_is_written_is_read(message: Message, group: bytes) -> None:
             parse(datagram, group)
 
 
+@settings(deadline=None)
 @given(messages, st.binary(max_size=9))
 def test_further_options_are_ignored(message: Message, more: bytes) -> None:
     datagram = serialize(message, GROUP)
@@ -150,6 +152,7 @@ def test_further_options_are_ignored(message: Message, more: bytes) -> None:
         assert parse(body + more + tail, GROUP) == message
 
 
+@settings(deadline=None)
 @given(messages, st.data())
 def test_what_is_cut_off_is_refused(message: Message, data: st.DataObject) -> None:
     body, tail = serialize(message, GROUP)[:-10], serialize(message, GROUP)[-10:]
@@ -162,6 +165,7 @@ def test_what_is_cut_off_is_refused(message: Message, data: st.DataObject) -> No
             parse(cut + tail, GROUP)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=1_300), st.integers(0, 255))
 def test_any_bytes_have_an_outcome(data: bytes, type_: int) -> None:
     for datagram in (data, data + GROUP + b"\x08", data + bytes((type_,)) + GROUP + b"\x08"):
@@ -170,6 +174,7 @@ def test_any_bytes_have_an_outcome(data: bytes, type_: int) -> None:
             assert parse(serialize(message, GROUP), GROUP) == message
 
 
+@settings(deadline=None)
 @given(peers, st.none() | cookies, labels, st.lists(locations, max_size=4).map(tuple), st.booleans())
 def test_a_report_that_is_passed_on_is_the_direct_one(
     to: Peer, cookie: bytes | None, label: Label, found: tuple[Location, ...], exact: bool

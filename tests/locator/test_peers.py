@@ -5,7 +5,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.locator.villages import PORT, TCP, address, peer, place
@@ -87,6 +87,7 @@ def test_the_historic_list_never_shrinks_and_has_a_bound() -> None:
 # --- unconfirmed
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(ones, st.booleans()), max_size=80), st.integers(1, 5), st.integers(0, 99))
 def test_unconfirmed_peers_are_where_they_belong(
     steps: list[tuple[int, bool]], limit: int, seed: int
@@ -152,6 +153,7 @@ def confirmed(*positions: int, each: int = 1, seed: int = 1, limit: int = 16) ->
     return sets
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(ones, st.integers(0, 1_000)), max_size=60), st.integers(1, 5), st.integers(0, 1_000)
 )

@@ -1,7 +1,7 @@
 """Timers, tables that forget, buffers, resources: each beside something plain."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.locator.villages import GROUP, place
@@ -21,6 +21,7 @@ def label(number: int) -> Label:
     return Label(number.to_bytes(20, "big"))
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from("abcd"), st.none() | st.integers(0, 20), st.integers(0, 5)), max_size=80
@@ -58,6 +59,7 @@ def test_what_is_set_while_others_are_due_comes_next_time_and_the_heap_stays_sma
     assert len(timers._heap) < 40
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), max_size=60), st.integers(1, 5))
 def test_a_table_forgets_by_age_and_its_oldest(steps: list[tuple[int, int]], most: int) -> None:
     table: Ageing[int, int] = Ageing(most=most, age_us=10)
@@ -89,6 +91,7 @@ def advert(number: int, *, wide: bool = False, timestamp: int = 1) -> Advert:
     return Advert(label(number), Location(where, ResourceParameters(timestamp)))
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.booleans(), st.integers(0, 3)), max_size=120),
     st.integers(1, 40),

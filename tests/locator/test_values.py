@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.locator.test_packets import VECTORS
@@ -46,11 +46,13 @@ def test_frozen_values() -> None:
         assert made.hex() == row["cookie"]
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=2, max_size=2))
 def test_a_short_float_is_written_as_it_was_read(data: bytes) -> None:
     assert serialize_usf(parse_usf(data)) == data
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2 * limits.USF_MAX))
 def test_a_short_float_loses_less_than_one_in_256(number: int) -> None:
     said = parse_usf(serialize_usf(number))
@@ -60,6 +62,7 @@ def test_a_short_float_loses_less_than_one_in_256(number: int) -> None:
         serialize_usf(-1)
 
 
+@settings(deadline=None)
 @given(labels, labels)
 def test_the_first_bit_that_differs(mine: Label, other: Label) -> None:
     bits = [f"{int.from_bytes(label, 'big'):0160b}" for label in (mine, other)]
@@ -114,6 +117,7 @@ def test_addresses_as_people_write_them() -> None:
             parse_hostport(wrong)
 
 
+@settings(deadline=None)
 @given(
     st.binary(min_size=32, max_size=32), st.binary(max_size=30), st.integers(0, 2**60), st.integers(0, 10**8)
 )
