@@ -134,13 +134,18 @@ async def test_what_is_wanted_later_comes_later() -> None:
     wanted: list[FeedId] = []
     here, there = Bench(wanted), Bench()
     there.gateway.write("bob", b"1")
-    async with linked(here, there) as (link, _listener, _running, _ended):
+    async with linked(here, there) as (link, listener, _running, _ended):
         await here.until(lambda: link.side is not None)
         here.gateway.replica.add_feed(BOB, None)
         wanted.append(BOB)
         link.refresh()
         await here.until(lambda: len(here.gateway.packets(BOB)) == 1)
         link.leave([BOB])
+        there.gateway.write("bob", b"2")
+        link.refresh()
+        for each in listener.links:
+            each.changed([BOB])
+        await here.until(lambda: len(here.gateway.packets(BOB)) == 2)
 
 
 @pytest.mark.parametrize(("reason", "lied"), [("full", False), ("WrongSignature", True)])

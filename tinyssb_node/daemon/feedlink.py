@@ -97,11 +97,9 @@ class FeedLink:
             self._work.set()
 
     def leave(self, feeds: Iterable[FeedId]) -> None:
-        """These feeds are wanted no more over this connection."""
-        left = [*feeds]
-        self._left.update(left)
+        """These feeds are wanted no more, until ``refresh`` finds them wanted again."""
         if self._sync is not None:
-            self._sync.leave(left)
+            self._sync.leave(feeds)
             self._work.set()
 
     def changed(self, feeds: Iterable[FeedId]) -> None:
@@ -170,11 +168,12 @@ class FeedLink:
         self.got[given.feed] += brought["entries"] + brought["chunks"]
         if (refused := brought["refused"]) is not None:
             if refused["reason"] in KINDLY:
-                self.leave([given.feed])
+                self._left.add(given.feed)
             else:
                 sync.refused(given.feed, refused["reason"])
         # What had to make room is not to come again at once: each would drive out the other.
-        self.leave(FeedId.from_hex(feed) for feed in brought["dropped"])
+        self._left.update(FeedId.from_hex(feed) for feed in brought["dropped"])
+        self.leave(self._left)
         sync.changed([given.feed])
         self._work.set()
 
@@ -243,13 +242,17 @@ class CallFailedError(LocalError):
     """Nobody who speaks feed sync was reached."""
 
 
-async def call(url: str, side: Side, context: ssl.SSLContext | None = None) -> FeedLink:
+async def call(
+    url: str, side: Side, context: ssl.SSLContext | None = None, *, local: str | None = None
+) -> FeedLink:
     """Call the gateway at *url*, ``ws://host:port/feeds`` or ``wss:``, for which *context* says whom to trust; the link
-    is then to be ``run``. Raises CallFailedError."""
+    is then to be ``run``. *local* is the address of ours to call from; None: what the system thinks. Raises
+    CallFailedError."""
     try:
         connection = await connect(
             url,
             ssl=context,
+            local_addr=None if local is None else (local, 0),
             subprotocols=[SUBPROTOCOL],
             proxy=None, user_agent_header=None, compression=None,
             open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
