@@ -14,7 +14,7 @@ from tinyssb_node.logship.wire import SegmentId
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
-    node = Node(tmp_path / "home", "mqtt://localhost")
+    node = Node(tmp_path / "home", "mqtt:localhost:1883")
     node.grow(1, 0, 5_000_000)
     node.grow(2, 0, 1_000_000)
     return node

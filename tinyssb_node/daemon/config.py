@@ -31,12 +31,7 @@ GATEWAY_KEYS = tuple(
     f"gateway.{key}" for key in ("enabled", "listen", "public", "peers", "networks", "offer", "seek")
 )
 """What may be said of the gateway; what is said is read by ``gateway.config``."""
-SHIP_KEYS = tuple(
-    f"ship.{key}"
-    for key in (
-        "enabled", "broker", "user", "password_file", "ca_file", "cert_file", "key_file", "every_s", "bytes_per_s"
-    )
-)  # fmt: skip
+SHIP_KEYS = ("ship.enabled", "ship.broker", "ship.every_s", "ship.bytes_per_s")
 """What may be said of shipping the event log, likewise; it is read by ``shipping.config``."""
 _DAY_S = 86_400
 _HOUR_S = 3_600
@@ -162,7 +157,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         pzp_keep=_pzp_keep(reader),
         pzp_budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
         gateway=_gateway(reader, networks),
-        ship=_ship(reader, home),
+        ship=_ship(reader),
         set_admit=reader.choice("set.admit", Admit.OPEN),
         set_ids_per_hour=reader.number("set.ids_per_hour", set_limits.SET_IDS_PER_HOUR, 1, 100_000),
         set_admit_across=reader.choice("set.admit_across", Admit.OPEN),
@@ -288,13 +283,13 @@ def _gateway(reader: Reader, networks: Iterable[NetworkName]) -> "GatewayConfig 
     return read_gateway(reader, networks)
 
 
-def _ship(reader: Reader, home: Home) -> "ShipConfig | None":
+def _ship(reader: Reader) -> "ShipConfig | None":
     reader.know(SHIP_KEYS)
     if not reader.tables("ship"):
         return None
     from tinyssb_node.daemon.shipping.config import read_ship  # noqa: PLC0415 - most nodes do without
 
-    return read_ship(reader, home.root)
+    return read_ship(reader)
 
 
 def _pzp_keep(reader: Reader) -> str:

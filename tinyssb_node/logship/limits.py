@@ -50,19 +50,13 @@ SESSION_S: Final = 30 * 86_400
 """How long the broker keeps what waits for us: as long as the node keeps its log."""
 PUBLISH_S: Final = 150.0
 """Longest wait for the broker to take a batch: 130 kB at 9,600 bit/s."""
-END_S: Final = 2.0
-"""Longest wait for the broker when the shipper ends: less than the daemon waits for it."""
 AGAIN_MAX_S: Final = 60.0
 """Longest wait before a broker that is away is tried again: some kB each hour where a byte costs."""
 INCOMING_MAX: Final = 200
 """Answers that wait in memory: a collector gives three for each batch under way at most; what is lost is asked for."""
 ANSWER_MAX: Final = 65_536
 """Bytes of a message that the broker is told to let through: answers have 21 kB at most."""
-PASSWORD_MAX: Final = 1_024
-"""Bytes of a password's file that are read: a longer one is some other file."""
 EVERY_S: Final = 10
 """How often what is no full batch is sent unless told otherwise: so late is what the analytics show."""
 PORT: Final = 1_883
 """Registered with IANA for MQTT."""
-TLS_PORT: Final = 8_883
-"""Registered with IANA for MQTT over TLS."""

@@ -84,8 +84,14 @@ def end(process: subprocess.Popen[bytes]) -> tuple[int, str]:
     return process.returncode, said.decode()
 
 
+def spec(broker: Mosquitto) -> str:
+    """As the node takes it."""
+    return f"mqtt:{broker.host}:{broker.port}"
+
+
 def address(broker: Mosquitto) -> str:
-    return f"{'mqtt' if broker.authority is None else 'mqtts'}://{broker.host}:{broker.port}"
+    """As the collector takes it."""
+    return f"mqtt://{broker.host}:{broker.port}"
 
 
 def landed(logs: Path, node: Node) -> dict[str, bytes]:

@@ -24,7 +24,7 @@ def copy(events: Path, logs: Path) -> None:
 
 
 def test_copies_are_equal_go_on_where_they_were_and_count_for_a_collector(tmp_path: Path) -> None:
-    node, logs = Node(tmp_path / "home", "mqtt://localhost"), tmp_path / "logs"
+    node, logs = Node(tmp_path / "home", "mqtt:localhost:1883"), tmp_path / "logs"
     logs.mkdir()
     for turn in range(1, 4):
         node.grow(turn, 0, 50_000)

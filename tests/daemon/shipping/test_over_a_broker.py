@@ -15,7 +15,7 @@ import pytest
 from spark_sink.collect_wire import SegmentId
 from spark_sink.folders import Folders
 from tests.daemon.processes import daemon, tinyssb
-from tests.daemon.shipping.rig import SINK, Node, address, collector, end, landed, until
+from tests.daemon.shipping.rig import SINK, Node, address, collector, end, landed, spec, until
 from tests.docs import pages
 from tests.mosquitto import running_mosquitto
 from tests.spark_sink.shipped import batch
@@ -44,7 +44,7 @@ def test_whoever_is_killed_the_files_are_equal_in_the_end(tmp_path: Path) -> Non
     folder.mkdir()
     with running_mosquitto(folder) as broker, ExitStack() as stack:
         where = address(broker)
-        node = Node(tmp_path / "home", where)
+        node = Node(tmp_path / "home", spec(broker))
 
         def equal() -> bool:
             return landed(logs, node) == node.log()
@@ -125,7 +125,7 @@ def _under_way(node: Node) -> int:
 def test_nobody_ships_anothers_log(tmp_path: Path) -> None:
     """With TLS, passwords and the access list that the page gives."""
     logs, secret = tmp_path / "logs", tmp_path / "home" / "ship.password"
-    node = Node(tmp_path / "home", "mqtt://replaced")
+    node = Node(tmp_path / "home", "mqtt:localhost:1883")
     mallory = "0123456789abcdef"
     secret.write_text("open sesame\n")
     secret.chmod(0o600)
@@ -134,18 +134,13 @@ def test_nobody_ships_anothers_log(tmp_path: Path) -> None:
         assert broker.authority is not None
         where = f"mqtts://localhost:{broker.port}"
         authority = broker.authority.certificate
-        node.say(f'broker = "{where}"\nca_file = "{authority}"\npassword_file = "ship.password"\nevery_s = 1')
+        options = f"tls=on&ca={authority}&user={node.name}&password={secret}"
+        node.say(f'broker = "mqtt:localhost:{broker.port}?{options}"\nevery_s = 1')
         (tmp_path / "password").write_text("all\n")
-        options = (
-            "--user",
-            "collector",
-            "--password-file",
-            str(tmp_path / "password"),
-            "--ca",
-            str(authority),
-        )
+        password = str(tmp_path / "password")
+        own = ("--user", "collector", "--password-file", password, "--ca", str(authority))
         node.grow(1, 0, 5_000)
-        with collector(where, logs, *options) as collecting, node.shipper():
+        with collector(where, logs, *own) as collecting, node.shipper():
             until(lambda: landed(logs, node) == node.log(), "its log")
             asyncio.run(_attack(broker.port, authority, mallory, node.name))
             until((logs / mallory).is_dir, "what the other may write")
@@ -168,13 +163,16 @@ async def _attack(port: int, authority: Path, user: str, node: str) -> None:
 
 def test_a_broker_that_refuses_is_told_of(tmp_path: Path) -> None:
     with running_mosquitto(tmp_path, users={"collector": "all"}) as broker:
-        node = Node(tmp_path / "home", address(broker))
+        node = Node(tmp_path / "home", spec(broker))
         command = [*SINK, "collect", address(broker), str(tmp_path / "logs"), "--user", "nobody"]
         collecting = subprocess.run(command, capture_output=True, check=False)
         assert collecting.returncode == 77
         assert b"refused the collector" in collecting.stderr
         with node.shipper():
-            until(lambda: "ot authorized" in str(status(node)["problem"]), "that the broker refused")
+            until(
+                lambda: "it refuses those who give no user" in str(status(node)["problem"]),
+                "that the broker refused",
+            )
             again = subprocess_ship(node)
             assert (again[0], "is shipped by process" in again[1]) == (75, True)
         assert "not running" in tinyssb(node.root, "ship").stdout.decode()
@@ -191,9 +189,9 @@ def test_a_daemon_ships_what_it_logs(tmp_path: Path) -> None:
     folder, logs = tmp_path / "broker", tmp_path / "logs"
     folder.mkdir()
     with running_mosquitto(folder) as broker:
-        node = Node(tmp_path / "home", "mqtt://replaced")
+        node = Node(tmp_path / "home", "mqtt:localhost:1883")
         node.say(
-            f'enabled = true\nbroker = "{address(broker)}"\nevery_s = 1\n[networks.village]\nkey = "5d0c6e7a"'
+            f'enabled = true\nbroker = "{spec(broker)}"\nevery_s = 1\n[networks.village]\nkey = "5d0c6e7a"'
         )
         with collector(address(broker), logs) as collecting, daemon(node.root) as running:
             assert tinyssb(node.root, "publish", "hello").returncode == 0
@@ -210,7 +208,7 @@ def test_a_daemon_ships_what_it_logs(tmp_path: Path) -> None:
 
 
 def test_without_the_table_it_says_where_to_look(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    node = Node(tmp_path / "home", "mqtt://localhost")
+    node = Node(tmp_path / "home", "mqtt:localhost:1883")
     (node.root / "config.toml").write_text("")
     assert main(["--home", str(node.root), "ship"]) == 78
     assert "ship-logs.md" in capsys.readouterr().err

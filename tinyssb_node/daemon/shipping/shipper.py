@@ -8,23 +8,15 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final
-
-import aiomqtt
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
-from paho.mqtt.reasoncodes import ReasonCode
 
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.daemon.setup import node_name, read_own
 from tinyssb_node.daemon.shipping.files import (
     LogFolder,
@@ -36,7 +28,9 @@ from tinyssb_node.daemon.shipping.files import (
     write_saved,
 )
 from tinyssb_node.faces.backoff import Backoff
-from tinyssb_node.faces.secretfiles import read_secret
+from tinyssb_node.faces.errors import BrokerError
+from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, Caller, connected
+from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.logship import limits
 from tinyssb_node.logship.shipping import Shipping
@@ -47,12 +41,6 @@ from tinyssb_node.logship.wire import (
     topic_status,
     topic_up,
 )
-
-
-class ShippingError(ProblemError):
-    """The shipper cannot work as it was told to."""
-
-    exit_code = Exit.CONFIG
 
 
 def network_topic(network: Network) -> str:
@@ -115,13 +103,12 @@ class Shipper:
     async def run(self, *, supervised: bool) -> None:
         """Work until a signal, or if it is *supervised* until standard input ends.
 
-        Raises ShippingBusyError, ShippingError, LocalError, OSError.
+        Raises ShippingBusyError, LocalError.
         """
         self._watch_for_the_end(supervised=supervised)
         with ExitStack() as stack:
             stack.callback(claim_shipping(self._home).release)
-            connect = self._connection()
-            working = asyncio.create_task(self._work(connect))
+            working = asyncio.create_task(self._work())
             stopping = asyncio.create_task(self._stop.wait())
             try:
                 await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -145,96 +132,66 @@ class Shipper:
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
             self._stop.set()
 
-    def _connection(self) -> "partial[aiomqtt.Client]":
-        """What makes a connection, checked as far as that goes without making one. Raises LocalError."""
-        config, context = self._config, None
-        if config.broker.tls:
-            from tinyssb_node.faces.tls import client_context  # noqa: PLC0415 - ssl takes 1.5 MB
-
-            context = client_context(
-                authorities=config.ca_file, certificate=config.cert_file, key=config.key_file
-            )
-        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
-        properties.SessionExpiryInterval = limits.SESSION_S
-        properties.MaximumPacketSize = limits.ANSWER_MAX
-        return partial(
-            aiomqtt.Client,
-            config.broker.host,
-            config.broker.port,
-            identifier=f"tinyssb-ship-{self._node}",
-            protocol=aiomqtt.ProtocolVersion.V5,
-            username=config.user or self._node,
-            password=self._password(),
-            will=aiomqtt.Will(self._status, b"offline", qos=1, retain=True),
-            clean_start=False,
-            properties=properties,
-            max_queued_incoming_messages=limits.INCOMING_MAX,
-            tls_context=context,
-        )
-
     @property
     def _status(self) -> str:
         network = next(iter(self._networks.values()))
         return topic_status(network_topic(network), self._node)
 
-    def _password(self) -> str | None:
-        file = self._config.password_file
-        if file is None:
-            return None
-        try:
-            text = read_secret(file, limits.PASSWORD_MAX).decode().partition("\n")[0].rstrip("\r")
-        except FileNotFoundError:
-            raise ShippingError(f"There is no file {file}.", "`ship.password_file` names it.") from None
-        except UnicodeDecodeError:
-            raise ShippingError(f"{file} is no text.", "Its first line is the password.") from None
-        return text
-
     # --- the work
 
-    async def _work(self, connect: "partial[aiomqtt.Client]") -> None:
-        """Connect, ship, and connect again."""
-        backoff = Backoff(random.random, max_s=limits.AGAIN_MAX_S)
+    async def _work(self) -> None:
+        """Connect, ship, and connect again. Raises LocalError for what only our user can put right."""
+        spec, backoff = self._config.broker, Backoff(random.random, max_s=limits.AGAIN_MAX_S)
         while True:
+            password, tls = read_password(spec, os.environ), make_tls(spec)
             began_s = time.monotonic()
             try:
-                async with self._connected(connect) as client, asyncio.TaskGroup() as group:
-                    group.create_task(self._listen(client))
-                    group.create_task(self._pump(client))
-            except* aiomqtt.MqttError as errors:
-                self._tell(f"the broker: {_first(errors)}")
+                async with connected(spec, self._caller(), password, tls, lambda _size: None) as broker:
+                    await self._visit(broker)
+            except* BrokerError as errors:
+                error = _first(errors)
+                assert isinstance(error, BrokerError)
+                self._tell(f"no MQTT broker at {spec.place}: {error.what}", error.remedy)
             except* OSError as errors:
                 self._tell(f"the event log cannot be read: {_first(errors)}")
             backoff.held(time.monotonic() - began_s)
             self._save()
             await asyncio.sleep(backoff.next_s())
 
-    @asynccontextmanager
-    async def _connected(self, connect: "partial[aiomqtt.Client]") -> AsyncIterator[aiomqtt.Client]:
-        async with connect() as client:
-            for log in self._logs:
-                granted = await client.subscribe(log.down, qos=1)
-                if any(isinstance(code, ReasonCode) and code.is_failure for code in granted):
-                    raise aiomqtt.MqttError(
-                        f"it does not let {self._config.user or self._node} read {log.down}"
-                    )
-            await client.publish(self._status, b"online", qos=1, retain=True)
-            self._tell("")
-            for log in self._logs:
-                log.shipping.connected()
-                log.told.connected = True
-            try:
-                yield client
-            finally:
-                for log in self._logs:
-                    log.shipping.lost()
-                    log.told.connected = False
-                # The broker tells our will only if the connection breaks.
-                with suppress(aiomqtt.MqttError):
-                    await client.publish(self._status, b"offline", qos=1, retain=True, timeout=limits.END_S)
+    def _caller(self) -> Caller:
+        return Caller(
+            client=f"tinyssb-ship-{self._node}",
+            status=self._status,
+            message_max=limits.ANSWER_MAX,
+            queue=limits.INCOMING_MAX,
+            session_s=limits.SESSION_S,
+            timeout_s=limits.PUBLISH_S,
+        )
 
-    async def _listen(self, client: aiomqtt.Client) -> None:
+    async def _visit(self, broker: Broker) -> None:
+        """Ship for as long as the broker is there."""
+        await broker.subscribe([log.down for log in self._logs], 1)
+        await broker.publish(self._status, ONLINE, 1, retain=True)
+        self._tell("")
+        for log in self._logs:
+            log.shipping.connected()
+            log.told.connected = True
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._listen(broker))
+                group.create_task(self._pump(broker))
+        finally:
+            for log in self._logs:
+                log.shipping.lost()
+                log.told.connected = False
+            # The broker tells our will only if the connection breaks.
+            broker.hurry()
+            with suppress(BrokerError):
+                await broker.publish(self._status, OFFLINE, 1, retain=True)
+
+    async def _listen(self, broker: Broker) -> None:
         logs = {log.down: log for log in self._logs}
-        async for message in client.messages:
+        async for message in broker.messages():
             log = logs.get(message.topic.value)
             if log is None or not isinstance(message.payload, bytes):
                 continue
@@ -244,11 +201,11 @@ class Shipper:
                 log.told.acked_us = time.time_ns() // 1_000
             self._heard.set()
 
-    async def _pump(self, client: aiomqtt.Client) -> None:
+    async def _pump(self, broker: Broker) -> None:
         while True:
             self._heard.clear()
             for log in self._logs:
-                await self._ship(client, log)
+                await self._ship(broker, log)
             self._tell(self._troubles())
             if time.monotonic() - self._saved_s >= limits.SAVE_S:
                 self._save()
@@ -257,13 +214,13 @@ class Shipper:
                 wait_s = min(limits.LOOK_S, paced_us / 1e6) if paced_us > 0 else limits.LOOK_S
                 await asyncio.wait_for(self._heard.wait(), wait_s)
 
-    async def _ship(self, client: aiomqtt.Client, log: _Log) -> None:
-        """Send of *log* what can be sent now. Raises MqttError, OSError."""
+    async def _ship(self, broker: Broker, log: _Log) -> None:
+        """Send of *log* what can be sent now. Raises BrokerError, OSError."""
         shipping = log.shipping
         shipping.look(log.folder.sizes(_now_us()))
         while True:
             if (question := shipping.ask(_now_us())) is not None:
-                await client.publish(log.up, question, qos=1, timeout=limits.PUBLISH_S)
+                await broker.publish(log.up, question, 1)
             if (piece := shipping.next(_now_us())) is None:
                 return
             found = log.folder.read(piece)
@@ -271,7 +228,7 @@ class Shipper:
                 return  # retention took it: the next look will tell
             content, before = found
             batch = serialize_batch(shipping.run, piece, before, content)
-            await client.publish(log.up, batch, qos=1, timeout=limits.PUBLISH_S)
+            await broker.publish(log.up, batch, 1)
             shipping.handed(piece, len(batch), _now_us())
 
     def _troubles(self) -> str:
@@ -283,15 +240,15 @@ class Shipper:
             return "the collector does not answer"
         return ""
 
-    def _tell(self, problem: str) -> None:
-        """Log *problem*, unless that was the last one logged; empty: all is well."""
+    def _tell(self, problem: str, remedy: str = "") -> None:
+        """Log *problem* and what can be done, unless that was the last one logged; empty: all is well."""
         if problem == self._problem:
             return
         self._problem = problem
         if problem:
-            self._logger.warning("the event log is not shipped", problem=problem)
+            self._logger.warning("the event log is not shipped", problem=f"{problem}. {remedy}".rstrip())
         else:
-            self._logger.info("shipping the event log", broker=self._config.broker.host, node=self._node)
+            self._logger.info("shipping the event log", broker=self._config.broker.place, node=self._node)
         self._save()
 
     def _save(self) -> None:
