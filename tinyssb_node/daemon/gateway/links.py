@@ -72,6 +72,8 @@ class Links:
         """Of them, those that are given time because they called us."""
         self._since_us: dict[FeedLink, int] = {}
         """Callers, and since when they are here."""
+        self._local: str | None = None
+        """The address that calls come from: the one that is listened on, so that others know us by it."""
         self.port = 0
         """The one that is listened on."""
 
@@ -83,7 +85,8 @@ class Links:
         for each in ["0.0.0.0", "::"] if host == "::" else [host]:  # noqa: S104 - as the settings say
             server = await self._listener.open(each, self.port or port)
             self._servers.append(server)
-            self.port = self.port or int(next(iter(server.sockets)).getsockname()[1])
+            bound, self.port = next(iter(server.sockets)).getsockname()[:2]
+            self._local = bound if any(node_of(bound)) else None
 
     async def close(self) -> None:
         """Hang up on everybody."""
@@ -149,7 +152,7 @@ class Links:
         island, place = called.island, called.why.place
         where = text_of(place.node, place.connection)
         try:
-            called.link = await call(f"ws://{where}{PATH}", self._sides[island.name])
+            called.link = await call(f"ws://{where}{PATH}", self._sides[island.name], local=self._from(place))
             called.progress_us = self._now_us()
             reason = await called.link.run()
             self._tell(where, reason)
@@ -163,6 +166,11 @@ class Links:
         finally:
             del self._called[island.name, place]
             self._rest[island.name, place] = self._now_us() + limits.CALL_AGAIN_US
+
+    def _from(self, place: Place) -> str | None:
+        """The address of ours to call *place* from, if it is of the same kind."""
+        local = self._local
+        return local if local is not None and len(node_of(local)) == len(place.node) else None
 
     def _check(self, called: _Called, now_us: int) -> None:
         """Hang up if a promise was not kept, or if there are two connections to the same gateway."""
