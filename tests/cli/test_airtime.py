@@ -2,13 +2,14 @@
 
 import asyncio
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
-from tests.sim.test_ether_server import QUICK, an_ether
+from tests.sim.test_ether_server import PATIENCE_S, QUICK, an_ether
 from tinyssb_node.cli.commands.air import airtime_table, next_packet
 from tinyssb_node.daemon.rows import AirtimeRow
 
@@ -54,7 +55,9 @@ def look(home: Path) -> AirtimeRow:
     with daemon(home) as running:
         assert tinyssb(home, "publish", "hello").returncode == 0
         rows: list[AirtimeRow] = []
+        end_s = time.monotonic() + PATIENCE_S
         while not rows or not rows[0]["used_us"]:
+            assert time.monotonic() < end_s, "nothing was sent"
             rows = [json.loads(line) for line in tinyssb(home, "airtime", "--json").stdout.splitlines()]
         assert running.stop()[0] == 0
     return rows[0]

@@ -245,7 +245,7 @@ class DhtWorld:
         datagram, to = send.datagram, send.to
         kind = _kind(datagram)
         self._sent[kind] += 1
-        self._sent_bytes[kind] += len(datagram)
+        self._sent_bytes[kind] += len(datagram) + limits.DHT_HEADERS_SIZE
         if one.hidden:
             one.open_us[to] = self.now_us
         if self._watching:

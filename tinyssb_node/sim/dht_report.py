@@ -27,7 +27,7 @@ class DhtReport:
     lookup_messages: float
     """Queries and reports for each lookup, of all nodes together."""
     lookup_bytes: float
-    """Their bytes, without the headers of UDP and below."""
+    """Their bytes, with the headers of UDP and IPv4."""
     idle_bytes_per_node_h: float
     """Sent by a node in an hour in which nothing was sought, likewise."""
     idle_messages_per_node_h: Mapping[str, float]
