@@ -126,6 +126,7 @@ async def connected(
     Raises BrokerError.
     """
     client = _make_client(spec, caller, password, tls, overflow)
+    _see_its_end(client)
     entering = asyncio.ensure_future(client.__aenter__())
     try:
         # A thread connects, which cannot be stopped half-way: it would leave a connection that is nobody's.
@@ -141,6 +142,7 @@ async def connected(
             # paho-mqtt leaves a socket open in which no TLS came about. It goes with the variables that hold it.
             clear_frames(error.__context__.__traceback__)
         raise _refused(error, spec) from error
+    _see_its_end(client)  # another one, if the first came before its beginning
     broker = Broker(client, version_5=spec.version == "5", timeout_s=caller.timeout_s)
     try:
         yield broker
@@ -153,9 +155,16 @@ async def _leave(client: aiomqtt.Client) -> None:
     client.timeout = limits.MQTT_GOODBYE_S
     with suppress(aiomqtt.MqttError):
         await client.__aexit__(None, None, None)
-    lost = client._disconnected  # noqa: SLF001 - nobody else can see why it was lost, and asyncio logs what nobody saw
-    if lost.done() and not lost.cancelled():
-        lost.exception()
+
+
+def _see_its_end(client: aiomqtt.Client) -> None:
+    """Look at why the connection ends, whenever it does: asyncio logs what nobody has looked at."""
+
+    def look(ended: asyncio.Future[None]) -> None:
+        if not ended.cancelled():
+            ended.exception()
+
+    client._disconnected.add_done_callback(look)  # noqa: SLF001 - the library shows it in some cases only
 
 
 def _make_client(
