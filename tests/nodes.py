@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tinyssb_node import limits
+from tinyssb_node.authors import Author
 from tinyssb_node.certainty import Certainty
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, chunk_hash
@@ -81,6 +82,7 @@ class Bench:
         seed: int = 1,
         acknowledge_permille: int = 0,
         certainty: Certainty | None = None,
+        authors: Sequence[Author] = (),
     ) -> None:
         self.now_us = 0
         self.store = store or MemoryStore()
@@ -94,6 +96,8 @@ class Bench:
             acknowledge_permille=acknowledge_permille,
             certainty=certainty,
         )
+        for author in authors:
+            self.node.adopt(author)
         self.store.commit(0)
         self.events: list[Event] = []
         self.outgoing: list[Send] = []

@@ -11,7 +11,6 @@ from tests.replication.replicas import offer, replica_of
 from tests.scheduling.chances import Chance
 from tests.words import ANA, NETWORK, holding, want
 from tinyssb_node import limits
-from tinyssb_node.certainty import Certainty
 from tinyssb_node.codec.dmx import want_dmx
 from tinyssb_node.codec.packets import Chnk, Want, parse_want, serialize_want
 from tinyssb_node.feeds.author import Composed
@@ -208,7 +207,7 @@ class Station:
         for packet in packets:
             offer(self.replica, packet)
         self.line = Line(FACE, AIR, "bench", Chance(0.5), 0)
-        receipts = Receipts(self.replica, self.store, None, Certainty(watch=False))
+        receipts = Receipts(self.replica, self.store, None, {})
         self.gossip = Gossip(self.replica, self.store, NETWORK, Chance(0.5), receipts)
         self.gossip.face_up(self.line)
 

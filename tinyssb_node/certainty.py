@@ -88,12 +88,14 @@ _REASONS: Final = {
 class TipUncertainError(LocalError):
     """Our feed is not written, since it may go on elsewhere."""
 
-    def __init__(self, waiting: Waiting) -> None:
+    def __init__(self, waiting: Waiting, identity: str | None = None) -> None:
+        """*identity* is what a further one of ours is called."""
         self.waiting = waiting
+        command = "tinyssb identity sure" if identity is None else f"tinyssb identity sure {identity}"
         super().__init__(
             f"Nothing was written: {waiting.reason}, so this feed may go on elsewhere, and two entries for one place "
             f"would freeze it for everybody. The node is {waiting.awaited}; all else goes on. Try again later. "
-            "`tinyssb identity sure` overrides it, for who knows that nothing is missing and nobody else uses the key."
+            f"`{command}` overrides it, for who knows that nothing is missing and nobody else uses the key."
         )
 
 

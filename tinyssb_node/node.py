@@ -42,6 +42,7 @@ from tinyssb_node.taken import Taken
 from tinyssb_node.vectors import Vectors
 
 if TYPE_CHECKING:
+    from tinyssb_node.authors import Author
     from tinyssb_node.grouping import Grouping
     from tinyssb_node.groupwriter import Pen
     from tinyssb_node.shelf import Brought
@@ -80,8 +81,7 @@ class Node:
         peers name come into the set; None: all, while there is room. *shelf* opens what is brought to us and is of no
         feed of the set; None: that is not taken.
 
-        May write to the store (our own feed, the first time): commit before anything else. Raises SetFullError if there
-        is no room for our own feed.
+        May write to the store (our own feed, at first): commit before anything else. Raises SetFullError, without room.
         """
         self._store = store
         self._key = key
@@ -92,7 +92,8 @@ class Node:
             self._replica.own_feed(key.feed_id, dialect)
         own = None if key is None else key.feed_id
         self._certainty = certainty or Certainty(watch=False)
-        self._receipts = Receipts(self._replica, store, own, self._certainty)
+        self._certainties = {} if own is None else {own: self._certainty}
+        self._receipts = Receipts(self._replica, store, own, self._certainties)
         self._gossip = Gossip(self._replica, store, network, entropy, self._receipts)
         self._sets = SetGossip(self._replica, network, entropy, own)
         self._lines: dict[FaceName, Line] = {}
@@ -123,6 +124,12 @@ class Node:
         self._vectors = Vectors(network, self._replica, self._gossip, self._sets, self._leaving, self._news)
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
+    def adopt(self, author: "Author") -> None:
+        """Write for a further identity of ours, too. Before any face is up; as above, commit before anything else."""
+        self._certainties[author.feed] = author.certainty
+        if not self.read_only:
+            author.enter(self._replica)
+
     # --- faces
 
     def face_up(self, face: FaceName, profile: LinkProfile, spec: str, now_us: int) -> list[Effect]:
@@ -139,7 +146,8 @@ class Node:
         self._sets.face_up(self._lines[face])
         self._taken.face_up(face, now_us)
         self._acknowledging.begin(now_us)
-        self._certainty.face_up(face, profile, now_us)
+        for certainty in self._certainties.values():
+            certainty.face_up(face, profile, now_us)
         self._leaving.begin(now_us)
         return [came_up(face, spec, profile)]
 
@@ -154,7 +162,8 @@ class Node:
         if self._admission is not None:
             self._admission.face_down(face)
         self._taken.face_down(face)
-        self._certainty.face_down(face)
+        for certainty in self._certainties.values():
+            certainty.face_down(face)
         effects: list[Effect] = [*self._refusals.due(now_us), FaceDown(face=face, reason=reason)]
         self._refusals.forget(face)
         return effects
@@ -226,7 +235,7 @@ class Node:
             line.wake(now_us)
         may_write = self.waiting(now_us) is None
         if may_write and (acknowledgement := self._acknowledging.take(now_us)) is not None:
-            self._publish(acknowledgement, ACK_TYPE, now_us, effects)
+            self._publish(self._key, acknowledgement, ACK_TYPE, now_us, effects)
         self._news.leave(self._leaving.take(now_us), now_us, effects)
         self._news.unshelve(now_us, effects)
         if may_write:
@@ -342,39 +351,35 @@ class Node:
         TipUncertainError.
         """
         effects: list[Effect] = []
-        first = self._publish(content, None, now_us, effects)
+        first = self._publish(self._key, content, None, now_us, effects)
         self._pump_all(now_us, effects)
         return first, effects
 
     def publish_as(
         self, key: SigningKey, content: bytes, now_us: int, effects: list[Effect], type_: int | None = None
     ) -> EntryAppended:
-        """Append *content* to the feed of *key*, a child of ours from then on, and say so on every face. With a *type_*
-        of its own content has at most 48 bytes.
+        """Append *content* to the feed of *key*, a further one of ours from then on, and say so on every face. With a
+        *type_* of its own content has at most 48 bytes.
 
         Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, SetFullError, NodeReadOnlyError,
         TipUncertainError.
         """
-        self._require_certain(now_us)
-        first = self._news.publish(key, content, type_, now_us, effects)
+        first = self._publish(key, content, type_, now_us, effects)
         self._pump_all(now_us, effects)
         return first
 
     def _publish(
-        self, content: bytes, type_: int | None, now_us: int, effects: list[Effect]
+        self, key: SigningKey | None, content: bytes, type_: int | None, now_us: int, effects: list[Effect]
     ) -> EntryAppended:
-        if self._key is None:
+        if key is None:
             raise NodeReadOnlyError
-        self._require_certain(now_us)
-        return self._news.publish(self._key, content, type_, now_us, effects)
-
-    def _require_certain(self, now_us: int) -> None:
-        if (waiting := self.waiting(now_us)) is not None:
+        if (waiting := self.waiting(now_us, key.feed_id)) is not None:
             raise TipUncertainError(waiting)
+        return self._news.publish(key, content, type_, now_us, effects)
 
-    def be_sure(self) -> None:
-        """Our user says that nothing of our feed is missing."""
-        self._certainty.be_sure()
+    def be_sure(self, feed: FeedId | None = None) -> None:
+        """Our user says that nothing is missing of *feed*, that of an identity of ours; None: the main one."""
+        (self._certainty if feed is None else self._certainties[feed]).be_sure()
 
     def follow(self, feed: FeedId, now_us: int) -> list[Effect]:
         """Take *feed* into the set, if it is not there, and want it. Raises SetFullError, NodeReadOnlyError."""
@@ -441,21 +446,22 @@ class Node:
         """Our private groups; None if we take part in none."""
         return self._groups.open()
 
-    def waiting(self, now_us: int) -> Waiting | None:
-        """What is waited for before our feed is written; None: nothing, or the feed is frozen anyway."""
-        if self._certainty.doubt is None:
+    def waiting(self, now_us: int, feed: FeedId | None = None) -> Waiting | None:
+        """What is waited for before *feed*, one of ours, is written, None: the main one; None: nothing, or it is frozen
+        anyway. Feeds of groups wait with the main one."""
+        identity = feed if feed in self._certainties else None
+        certainty = self._certainty if identity is None else self._certainties[identity]
+        own = None if certainty.doubt is None else self.own(identity)
+        if certainty.doubt is None or (own is not None and own.forked_at is not None):
             return None
-        own = self.own()
-        if own is not None and own.forked_at is not None:
-            return None
-        return self._certainty.waiting(0 if own is None else own.seq, now_us)
+        return certainty.waiting(0 if own is None else own.seq, now_us)
 
-    def own(self) -> FeedRecord | None:
-        """Our feed; None if we have none, or could not keep that we have."""
+    def own(self, feed: FeedId | None = None) -> FeedRecord | None:
+        """Our *feed*, None: the main one; None if we have none, or could not keep that we have."""
         if self._key is None:
             return None
         try:
-            return self._replica.record(self._key.feed_id)
+            return self._replica.record(feed or self._key.feed_id)
         except KeyError:
             return None  # The disk was full when this node first started.
 

@@ -8,7 +8,7 @@ held by ourselves.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from tinyssb_node import limits
@@ -36,10 +36,13 @@ _Who: TypeAlias = "FeedId | tuple[FaceName, bytes]"
 class Receipts:
     """What is known of who holds what, kept up to date as packets come in."""
 
-    def __init__(self, replica: Replica, store: Store, own: FeedId | None, certainty: Certainty) -> None:
-        """Load what *store* holds; *own* is our own feed, None if we have none, *certainty* what is known of it."""
+    def __init__(
+        self, replica: Replica, store: Store, own: FeedId | None, certainties: Mapping[FeedId, Certainty]
+    ) -> None:
+        """Load what *store* holds; *own* is our own feed, None if we have none, *certainties* what is known of it
+        and of those of further identities of ours."""
         self._replica = replica
-        self._certainty = certainty
+        self._certainties = certainties
         self._store = store
         self._own = own
         self._number = 0
@@ -61,19 +64,19 @@ class Receipts:
 
     def heard_want(self, face: FaceName, want: Want, now_us: int, *, on_air: bool) -> None:
         """Somebody on *face* with our very set said what it wants next. Off the air names mean nothing."""
-        own = self._own
-        if own is None or own not in self._replica.goset:
-            return
         goset = self._replica.goset
-        place = (goset.index(own) - want.offset) % len(goset)
-        if place >= len(want.seqs):
-            return
-        # Who says that it holds more of our feed than we do is no witness for the rest either.
-        seq, frontier = want.seqs[place] - 1, self._replica.frontier(own)
-        self._certainty.heard(seq, frontier, now_us)
-        who = (face, want.speaker if on_air else b"")
-        if self._held(own, who) < seq <= frontier:
-            self._put(own, seq, who)
+        for feed, certainty in self._certainties.items():
+            if feed not in goset:
+                continue
+            place = (goset.index(feed) - want.offset) % len(goset)
+            if place >= len(want.seqs):
+                continue
+            # Who says that it holds more of our feed than we do is no witness for the rest either.
+            seq, frontier = want.seqs[place] - 1, self._replica.frontier(feed)
+            certainty.heard(seq, frontier, now_us)
+            who = (face, want.speaker if on_air else b"")
+            if feed == self._own and self._held(feed, who) < seq <= frontier:
+                self._put(feed, seq, who)
 
     # --- what others sign
 
@@ -81,8 +84,8 @@ class Receipts:
         """Entries or chunks of others were appended; the first of them is *packet*, if it is given."""
         for event in events:
             if isinstance(event, EntryAppended):
-                if event.feed == self._own:
-                    self._certainty.took(now_us)
+                if (certainty := self._certainties.get(event.feed)) is not None:
+                    certainty.took(now_us)
                 if event.type == ACK_TYPE:
                     self._read_acks(event.feed, event.seq)
                 elif event.type == VARIABLE_TYPE and not event.chunks and may_confirm(event.size, packet):

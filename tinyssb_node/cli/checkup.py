@@ -12,6 +12,8 @@ from tinyssb_node.cli.client import Client, DaemonUnreachableError
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.identities import names_of
+from tinyssb_node.daemon.rows import IdentityRow
 from tinyssb_node.daemon.setup import read_own
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
@@ -71,8 +73,19 @@ def _check_home(home: Home) -> Finding:
 
 
 def _check_identity(home: Home) -> Finding:
-    kept = read_own(home)
-    return Finding("identity", ok=True, found=f"feed {kept.feed.hex()}, dialect {kept.dialect.value}")
+    kept, names = read_own(home), names_of(home)
+    for name in names:
+        try:
+            read_own(home.of_identity(name))
+        except LocalError as error:
+            told = explain(error)
+            return Finding(
+                "identity", ok=False, found=f"the identity '{name}': {told.message}", advice=told.hint
+            )
+    further = f"; further ones: {', '.join(names)}" if names else ""
+    return Finding(
+        "identity", ok=True, found=f"feed {kept.feed.hex()}, dialect {kept.dialect.value}{further}"
+    )
 
 
 def _check_config(home: Home) -> Finding:
@@ -142,6 +155,25 @@ def _check_clock(home: Home) -> Finding:
     return Finding("clock", ok=True, found=found)
 
 
+def _check_written(one: IdentityRow) -> Finding | None:
+    """What keeps a further identity from writing, None for nothing."""
+    waiting, name = one["waiting"], one["name"]
+    if one["problem"] is not None:
+        found, advice = (
+            f"it does not use the identity '{name}': {one['problem']}",
+            "Start it anew when that is mended.",
+        )
+    elif one["frozen_at"] is not None:
+        found = f"the feed of '{name}' is forked at entry {one['frozen_at']}, and is written no more"
+        advice = "See `tinyssb forks`, and docs/reference/forks.md for what to do."
+    elif waiting is not None:
+        found = f"it does not write the feed of '{name}' yet: {waiting['reason']}; {waiting['awaited']}"
+        advice = "Wait until others with the feed are in reach; docs/reference/keys.md tells more."
+    else:
+        return None
+    return Finding("daemon", ok=False, found=found, advice=advice)
+
+
 def _check_daemon(home: Home) -> Finding:
     config: Config = read_config(home)
     try:
@@ -168,6 +200,9 @@ def _check_daemon(home: Home) -> Finding:
             found=f"it does not write its feed yet: {waiting['reason']}; {waiting['awaited']}",
             advice="Wait until others with the feed are in reach; docs/reference/keys.md tells more.",
         )
+    for one in status.get("identities", []):
+        if (finding := _check_written(one)) is not None:
+            return finding
     if broken:
         return Finding(
             "daemon",

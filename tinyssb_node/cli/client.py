@@ -144,21 +144,24 @@ class Client:
         """How the node is."""
         return cast("StatusRow", self._ask("status"))
 
-    def publish(self, content: bytes) -> PublishedRow:
-        """Append an entry with *content* to the node's own feed; return when it is on the disk.
+    def publish(self, content: bytes, identity: str | None = None) -> PublishedRow:
+        """Append an entry with *content* to the node's own feed, or to that of a further *identity*; return when it is
+        on the disk.
 
-        Raises ContentTooLongError, DaemonError (``feed_forked``, ``read_only``).
+        Raises ContentTooLongError, DaemonError (``feed_forked``, ``read_only``, ``uncertain``, ``unknown_identity``).
         """
         if len(content) > limits.CONTENT_PUBLISH_MAX:
             from tinyssb_node.feeds.layout import chunks_for
 
             # Refused here as the daemon would: a request line could not hold much more.
             raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, 1 + chunks_for(len(content)))
-        return cast("PublishedRow", self._ask("publish", content=content.hex(), **self._scope))
+        given = {"content": content.hex(), **_author(identity), **self._scope}
+        return cast("PublishedRow", self._ask("publish", **given))
 
-    def sure(self) -> SureRow:
-        """Let the node write its feed though it may go on elsewhere (docs/reference/keys.md)."""
-        return cast("SureRow", self._ask("sure", **self._scope))
+    def sure(self, identity: str | None = None) -> SureRow:
+        """Let the node write its feed, or that of a further *identity*, though it may go on elsewhere
+        (docs/reference/keys.md)."""
+        return cast("SureRow", self._ask("sure", **_author(identity), **self._scope))
 
     def rekey(self, set_key: bytes, left: Iterable[str]) -> RekeyedRow:
         """Let the set be one of *set_key* (empty: the network's own key), without the feeds *left* (64 digits)."""
@@ -344,6 +347,11 @@ class Client:
             f"The node's daemon does not answer at {self._path} ({error.strerror or error}).",
             "See its log; `tinyssb doctor` may tell more.",
         )
+
+
+def _author(identity: str | None) -> dict[str, object]:
+    """The argument that names who writes; none for the main identity."""
+    return {} if identity is None else {"as": identity}
 
 
 def _is_only_service(home: Home) -> bool:

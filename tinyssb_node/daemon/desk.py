@@ -13,12 +13,19 @@ from tinyssb_node.daemon.arguments import Arguments
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.config import find_network
 from tinyssb_node.daemon.control import Client
+from tinyssb_node.daemon.feedrows import feed_rows
 from tinyssb_node.daemon.forkdesk import send_forks
 from tinyssb_node.daemon.grouprows import GROUP_COMMANDS
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
+from tinyssb_node.daemon.home import MAIN_IDENTITY
 from tinyssb_node.daemon.naming import find_feed
 from tinyssb_node.daemon.places import Place
-from tinyssb_node.daemon.problems import BadRequestError, UnknownCommandError, UnknownEntryError
+from tinyssb_node.daemon.problems import (
+    BadRequestError,
+    UnknownCommandError,
+    UnknownEntryError,
+    UnknownIdentityError,
+)
 from tinyssb_node.daemon.protocol import Request
 from tinyssb_node.daemon.rekey import rekey
 from tinyssb_node.daemon.rows import (
@@ -28,7 +35,6 @@ from tinyssb_node.daemon.rows import (
     EndpointRow,
     EntryRow,
     FaceRow,
-    FeedRow,
     FollowedRow,
     GosetRow,
     ImportedRow,
@@ -38,9 +44,9 @@ from tinyssb_node.daemon.rows import (
     ShownRow,
     StatusRow,
     SureRow,
-    WaitingRow,
 )
 from tinyssb_node.daemon.runtime import Runtime
+from tinyssb_node.daemon.tipkeeper import waiting_row
 from tinyssb_node.daemon.verify import check_entry
 from tinyssb_node.effects import Effect
 from tinyssb_node.events import ChunkAppended, EntryAppended
@@ -52,6 +58,7 @@ from tinyssb_node.node import Node
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
 if TYPE_CHECKING:
+    from tinyssb_node.daemon.authorship import Authorship, Writer
     from tinyssb_node.daemon.groupdesk import GroupDesk
 
 
@@ -85,14 +92,16 @@ class Desk:
         clock: Clock,
         endpoints: Callable[[], list[EndpointRow]],
         turned_away: Callable[[], int],
+        authorship: "Authorship | None" = None,
     ) -> None:
-        """*places*: that of the default network first."""
+        """*places*: that of the default network first. *authorship* None: there are no further identities."""
         self._about = about
         self._runtime = runtime
         self._places = {place.name: place for place in places}
         self._clock = clock
         self._endpoints = endpoints
         self._turned_away = turned_away
+        self._authorship = authorship
         self._groups: GroupDesk | None = None
         self.commands: Mapping[str, Answer] = {
             "status": self._status,
@@ -146,6 +155,7 @@ class Desk:
             "forked": first["forked"],
             "waiting": first["waiting"],
             "frozen_at": first["frozen_at"],
+            "identities": first["identities"],
             "faces": len(self._runtime.networks.faces()),
             "endpoints": self._endpoints(),
             "turned_away": self._turned_away(),
@@ -153,7 +163,7 @@ class Desk:
         }
 
     def _network_row(self, place: Place) -> NetworkRow:
-        node = self._node(place)
+        node, now_us = self._node(place), self._clock.now_us()
         feeds, own = node.feeds(), node.own()
         return {
             "name": place.name,
@@ -162,29 +172,17 @@ class Desk:
             "entries": sum(record.seq for record in feeds),
             "arrivals": place.store.last_arrival(),
             "forked": sum(record.forked_at is not None for record in feeds),
-            "waiting": self._waiting_row(place),
+            "waiting": waiting_row(node.waiting(now_us)),
             "frozen_at": None if own is None else own.forked_at,
-        }
-
-    def _waiting_row(self, place: Place) -> WaitingRow | None:
-        waiting = self._node(place).waiting(self._clock.now_us())
-        if waiting is None:
-            return None
-        return {
-            "doubt": waiting.doubt.value,
-            "reason": waiting.reason,
-            "awaited": waiting.awaited,
-            "held": waiting.held,
-            "expected": waiting.expected,
-            "heard": waiting.heard,
-            "left_us": waiting.left_us,
+            "identities": [] if self._authorship is None else [*self._authorship.rows(node, now_us)],
         }
 
     async def _sure(self, arguments: Arguments, _client: Client) -> SureRow:
-        place = self._place(arguments)
+        place, writer = self._place(arguments), self._writer(arguments)
         arguments.end()
-        changed = self._node(place).waiting(self._clock.now_us()) is not None
-        self._node(place).be_sure()
+        feed = None if writer is None else writer.feed
+        changed = self._node(place).waiting(self._clock.now_us(), feed) is not None
+        self._node(place).be_sure(feed)
         return {"changed": changed}
 
     async def _rekey(self, arguments: Arguments, _client: Client) -> RekeyedRow:
@@ -202,9 +200,14 @@ class Desk:
         return {"kept": kept, "left": len(left)}
 
     async def _publish(self, arguments: Arguments, _client: Client) -> PublishedRow:
-        place, content = self._place(arguments), arguments.octets("content")
+        place, writer = self._place(arguments), self._writer(arguments)
+        content = arguments.octets("content")
         arguments.end()
-        event = self._runtime.do(lambda node, now_us: node.publish(content, now_us), place.name)
+
+        def publish(node: Node, now_us: int) -> tuple[EntryAppended, list[Effect]]:
+            return node.publish(content, now_us) if writer is None else writer.publish(node, content, now_us)
+
+        event = self._runtime.do(publish, place.name)
         return {
             "feed": event.feed.hex(),
             "seq": event.seq,
@@ -217,22 +220,13 @@ class Desk:
     async def _feeds(self, arguments: Arguments, client: Client) -> CountRow:
         place = self._place(arguments)
         arguments.end()
-        records = self._node(place).feeds()
-        for record in records:
-            row: FeedRow = {
-                "feed": record.feed.hex(),
-                "dialect": None if record.dialect is None else record.dialect.value,
-                "seq": record.seq,
-                "tip": None if record.tip is None else record.tip.hex(),
-                "own": record.own,
-                "wanted": record.wanted,
-                "blocked": self._node(place).is_blocked(record.feed),
-                "forked_at": record.forked_at,
-                "child": record.child,
-                "retired": record.retired,
-            }
+        names = {self._about.feed: MAIN_IDENTITY}
+        if self._authorship is not None:
+            names |= self._authorship.names()
+        rows = [*feed_rows(self._node(place), names, self._clock.now_us())]
+        for row in rows:
             await client.send(row)
-        return {"count": len(records)}
+        return {"count": len(rows)}
 
     async def _forks(self, arguments: Arguments, client: Client) -> CountRow:
         place = self._place(arguments)
@@ -410,6 +404,16 @@ class Desk:
             return self._places[DEFAULT_NETWORK]
         networks = {name: place.network for name, place in self._places.items()}
         return self._places[find_network(networks, arguments.text("network"))[0]]
+
+    def _writer(self, arguments: Arguments) -> "Writer | None":
+        """The further identity that *arguments* name, None: the main one. Raises BadRequestError, UnknownIdentityError,
+        IdentityUnusableError."""
+        name = arguments.text("as") if arguments.has("as") else MAIN_IDENTITY
+        if name == MAIN_IDENTITY:
+            return None
+        if self._authorship is None:
+            raise UnknownIdentityError(name)
+        return self._authorship.find(name)
 
     def _node(self, place: Place) -> Node:
         return self._runtime.networks.node(place.name)

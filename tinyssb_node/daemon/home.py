@@ -10,6 +10,8 @@ from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 
 CONTROL_SOCKET: Final = "control.sock"
 """The control socket's name in the home, unless the settings say another one."""
+MAIN_IDENTITY: Final = "main"
+"""What the node's own identity is called where there are others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Home:
         return self.root / "tip.json"
 
     @property
+    def identities(self) -> Path:
+        """Folder of further identities, if there are any."""
+        return self.root / "identities"
+
+    @property
     def store(self) -> Path:
         """Feeds and everything else that must survive, of the default network."""
         return self.root / "store.sqlite"
@@ -61,6 +68,10 @@ class Home:
     def of(self, network: NetworkName) -> "Home":
         """Where the store and the event logs of *network* are."""
         return self if network == DEFAULT_NETWORK else Home(self.root / "networks" / network)
+
+    def of_identity(self, name: str) -> "Home":
+        """Where the key and the mark of the further identity *name* are."""
+        return Home(self.identities / name)
 
     def require(self) -> None:
         """Raise HomeMissingError unless a node was made here, HomeRefusedError if we may not look."""

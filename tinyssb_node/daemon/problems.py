@@ -3,8 +3,10 @@
 Light on purpose: the command line imports it before it knows what it will be asked.
 """
 
+from collections.abc import Iterable
 from enum import IntEnum
 
+from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
 
 
@@ -67,6 +69,7 @@ EXITS = {
     "unknown_entry": Exit.MISSING,
     "unknown_network": Exit.MISSING,
     "unknown_group": Exit.MISSING,
+    "unknown_identity": Exit.MISSING,
     "ambiguous_group": Exit.USAGE,
     "group_refused": Exit.DATA,
     "too_long": Exit.DATA,
@@ -131,6 +134,19 @@ class UnknownNetworkError(ProblemError):
     """The node takes part in no network of this name."""
 
     code = "unknown_network"
+
+
+class UnknownIdentityError(ProblemError):
+    """The node has no further identity of this name."""
+
+    code = "unknown_identity"
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        there = ", ".join(known)
+        super().__init__(
+            f"There is no identity called '{name[: limits.NAME_MAX]}' here.",
+            f"There are {there}." if there else "`tinyssb identity new` makes one.",
+        )
 
 
 class UnknownGroupError(ProblemError):

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from secrets import token_bytes
+from typing import TYPE_CHECKING
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.admission import Admission, Admit
@@ -56,6 +57,9 @@ from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.unlocking import Ask
 
+if TYPE_CHECKING:
+    from tinyssb_node.daemon.authorship import Authorship, Opened
+
 
 def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int:
     """Run the node in *home* until it is told to stop. *ask* asks for a passphrase if nothing else tells it; *sure*:
@@ -75,9 +79,10 @@ def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int
             "others have rights to the folder of the secret key", mode=f"{mode:04o}", advice=advice
         )
     calm_collector()
+    opened = _open_further(home, key, ask, logger)
     try:
         groups = groups_of(identity.seed, token_bytes)
-        asyncio.run(Daemon(home, config, key, dialect, logger, groups, sure=sure).run())
+        asyncio.run(Daemon(home, config, key, dialect, logger, groups, sure=sure, opened=opened).run())
     except Exception as error:
         first = _first(error)
         if isinstance(first, LocalError):
@@ -85,6 +90,15 @@ def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int
         logger.critical("stopping for a fault of this program; please report it", exc_info=first)
         raise SystemExit(Exit.SOFTWARE) from error
     return Exit.OK
+
+
+def _open_further(home: Home, key: SigningKey, ask: Ask | None, logger: Logger) -> "Opened | None":
+    """The further identities of *home*, None if there never was any. Raises HomeRefusedError."""
+    if not home.identities.exists():
+        return None
+    from tinyssb_node.daemon.authorship import open_identities  # noqa: PLC0415 - most nodes do without
+
+    return open_identities(home, key.feed_id, os.environ, ask, logger)
 
 
 def calm_collector() -> None:
@@ -124,9 +138,11 @@ class Daemon:
         groups: MakeGroups,
         *,
         sure: bool,
+        opened: "Opened | None",
     ) -> None:
         self._home = home
         self._sure = sure
+        self._opened = opened
         self._config = config
         self._key = key
         self._dialect = dialect
@@ -155,15 +171,19 @@ class Daemon:
                 sure=self._sure,
             )
 
+            authorship = self._authorship(places)
+
             def each_second(now_us: int) -> None:
                 # From where the nodes do their turns: a loop that runs while they do not is no life.
                 self._notifier.alive(now_us)
                 keeper.tick(runtime.networks, now_us)
+                if authorship is not None:
+                    authorship.tick(runtime.networks, now_us)
                 blocks.tick(runtime)
 
             blocks = BlockKeeper(self._home.root, places, self._logger)
             runtime = Runtime(
-                make_networks=self._networks_maker(stack, places, keeper, blocks),
+                make_networks=self._networks_maker(stack, places, keeper, authorship, blocks),
                 places=places,
                 clock=self._clock,
                 logger=self._logger,
@@ -172,12 +192,20 @@ class Daemon:
             )
             for place in places:
                 runtime.begin(place.name, self._started(place))
-            await self._work(runtime, places, stop)
+            await self._work(runtime, places, authorship, stop)
             runtime.note(DaemonStopped(reason=self._stop_reason))
             keeper.close(runtime.networks, self._clock.now_us())
+            if authorship is not None:
+                authorship.close(runtime.networks, self._clock.now_us())
         self._logger.info("stopped", reason=self._stop_reason)
 
-    async def _work(self, runtime: Runtime, places: Sequence[Place], stop: asyncio.Event) -> None:
+    async def _work(
+        self,
+        runtime: Runtime,
+        places: Sequence[Place],
+        authorship: "Authorship | None",
+        stop: asyncio.Event,
+    ) -> None:
         links = Links(self._config.faces, runtime, self._logger)
         about = About(
             name=self._config.name,
@@ -195,6 +223,7 @@ class Daemon:
             clock=self._clock,
             endpoints=links.rows,
             turned_away=lambda: door.turned_away,
+            authorship=authorship,
         )
         listening = asyncio.Event()
         async with asyncio.TaskGroup() as group:
@@ -237,7 +266,12 @@ class Daemon:
         stop.set()
 
     def _networks_maker(
-        self, stack: ExitStack, places: Sequence[Place], keeper: TipKeeper, blocks: BlockKeeper
+        self,
+        stack: ExitStack,
+        places: Sequence[Place],
+        keeper: TipKeeper,
+        authorship: "Authorship | None",
+        blocks: BlockKeeper,
     ) -> Callable[[bool], Networks]:
         entropy, boot = random.SystemRandom(), find_boot(self._clock)
         shelves = {place.name: self._shelf(stack, place) for place in places}
@@ -270,10 +304,21 @@ class Daemon:
                 board_name=self._key.feed_id.hex()[: limits.BOARD_NAME_DIGITS],
             )
             for place in places:
-                networks.node(place.name).block(blocks.blocked(place.name), 0)
+                node = networks.node(place.name)
+                for author in () if authorship is None else authorship.authors(place.name):
+                    node.adopt(author)
+                node.block(blocks.blocked(place.name), 0)
             return networks
 
         return make_networks
+
+    def _authorship(self, places: Sequence[Place]) -> "Authorship | None":
+        """What is known of further identities, None if there are none."""
+        if self._opened is None:
+            return None
+        from tinyssb_node.daemon.authorship import Authorship  # noqa: PLC0415 - most nodes do without
+
+        return Authorship(self._home, self._opened, places, clock=self._clock, logger=self._logger)
 
     def _admission(self) -> Admission:
         """A door to a set, as config.toml wants it. Raises ContactsError."""

@@ -36,6 +36,17 @@ class RekeyedRow(TypedDict):
     left: int
 
 
+class IdentityRow(TypedDict):
+    """A further identity of the node, in one network."""
+
+    name: str
+    feed: str | None
+    dialect: str | None
+    problem: str | None
+    frozen_at: int | None
+    waiting: WaitingRow | None
+
+
 class NetworkRow(TypedDict):
     """One network of a node."""
 
@@ -47,6 +58,7 @@ class NetworkRow(TypedDict):
     forked: int
     waiting: NotRequired[WaitingRow | None]
     frozen_at: NotRequired[int | None]
+    identities: NotRequired[list[IdentityRow]]
 
 
 class StatusRow(TypedDict):
@@ -67,6 +79,7 @@ class StatusRow(TypedDict):
     forked: int
     waiting: NotRequired[WaitingRow | None]
     frozen_at: NotRequired[int | None]
+    identities: NotRequired[list[IdentityRow]]
     faces: int
     endpoints: list[EndpointRow]
     turned_away: NotRequired[int]
@@ -96,6 +109,8 @@ class FeedRow(TypedDict):
     blocked: NotRequired[bool]
     forked_at: int | None
     child: bool
+    identity: NotRequired[str | None]
+    writable: NotRequired[bool | None]
     retired: bool
 
 

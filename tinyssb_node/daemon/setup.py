@@ -44,15 +44,20 @@ def restore_home(home: Home, name: str, identity: Identity, faces: tuple[str, ..
     Raises as ``create_home`` does, but for HomeExistsError.
     """
     _fill_home(home, name, identity, faces, keep_settings=os.path.lexists(home.config))
-    restored = Mark(feed=identity.feed, machine=this_machine(), tips={}, doubt=Doubt.RESTORED)
+    _mark(home, restored_mark(home, identity.feed))
+
+
+def restored_mark(home: Home, feed: FeedId) -> Mark:
+    """The mark of *feed* in *home* when its key came from a backup: what is known to be written is not forgotten."""
+    restored = Mark(feed=feed, machine=this_machine(), tips={}, doubt=Doubt.RESTORED)
     try:
         known = read_mark(home.mark)
     except OSError:
         known = None
-    if known is not None and known.feed == identity.feed:
+    if known is not None and known.feed == feed:
         tips = {network: replace(tip, doubt=Doubt.RESTORED) for network, tip in known.tips.items()}
         restored = replace(restored, tips=tips)
-    _mark(home, restored)
+    return restored
 
 
 def _fill_home(
@@ -73,14 +78,14 @@ def _fill_home(
         with closing(SqliteStore.open(home.store)):
             pass  # So that what reads stores finds one.
     except OSError as error:
-        raise _refused(home, error) from error
+        raise refused(home, error) from error
 
 
 def _mark(home: Home, mark: Mark) -> None:
     try:
         write_mark(home.mark, mark, time.time_ns() // 1_000)
     except OSError as error:
-        raise _refused(home, error) from error
+        raise refused(home, error) from error
 
 
 def read_own(home: Home) -> Kept:
@@ -88,15 +93,18 @@ def read_own(home: Home) -> Kept:
     try:
         return read_identity(home.identity)
     except OSError as error:
-        raise _refused(home, error) from error
+        raise refused(home, error) from error
 
 
-def unlock_identity(home: Home, environ: Mapping[str, str], ask: Ask | None) -> Identity:
-    """The node's secret. Raises the errors of ``open_identity``, HomeRefusedError."""
+def unlock_identity(
+    home: Home, environ: Mapping[str, str], ask: Ask | None, name: str | None = None
+) -> Identity:
+    """The node's secret, or in its folder *home* that of the further identity *name*. Raises the errors of
+    ``open_identity``, HomeRefusedError."""
     try:
-        return open_identity(home.identity, environ, ask)
+        return open_identity(home.identity, environ, ask, name)
     except OSError as error:
-        raise _refused(home, error) from error
+        raise refused(home, error) from error
 
 
 def node_name(feed: FeedId) -> str:
@@ -116,7 +124,8 @@ def _create(path: Path, text: str) -> None:
         config.write(text)
 
 
-def _refused(home: Home, error: OSError) -> HomeRefusedError:
+def refused(home: Home, error: OSError) -> HomeRefusedError:
+    """What to tell when the system does not let us use what is in *home*."""
     return HomeRefusedError(
         f"{error.filename or home.root} cannot be used: {error.strerror}.",
         "Check who owns the folder and whether its disk has room, or name another with --home.",

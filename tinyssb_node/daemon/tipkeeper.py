@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from tinyssb_node.certainty import Certainty, Doubt
+from tinyssb_node.certainty import Certainty, Doubt, Waiting
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.mark import Mark, MarkedTip, judge, read_mark, this_machine, write_mark
 from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.rows import WaitingRow
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.networks import Networks
 from tinyssb_node.store import limits
@@ -18,7 +19,7 @@ _LASTING = frozenset(Doubt) - {Doubt.CLAIMED}
 
 
 class TipKeeper:
-    """What a daemon knows of its tips."""
+    """What a daemon knows of the tips of one feed of its own."""
 
     def __init__(
         self,
@@ -30,8 +31,10 @@ class TipKeeper:
         logger: Logger,
         sure: bool = False,
     ) -> None:
-        """Read the mark at *path* and compare it with the stores; *sure*: our user says that nothing is missing."""
+        """Read the mark of *feed* at *path* and compare it with the stores; *sure*: our user says that nothing is
+        missing."""
         self._path = path
+        self._feed = feed
         self._clock = clock
         self._logger = logger
         self._written_us: int | None = None
@@ -79,7 +82,7 @@ class TipKeeper:
         tips = dict(self._mark.tips)
         for name in self._certainties:
             node = networks.node(name)
-            waiting = node.waiting(now_us)
+            waiting = node.waiting(now_us, self._feed)
             doubt = None if waiting is None else waiting.doubt
             if doubt != self._told[name]:
                 self._told[name] = doubt
@@ -92,7 +95,7 @@ class TipKeeper:
                         reason=waiting.reason,
                         state=waiting.awaited,
                     )
-            record = node.own()
+            record = node.own(self._feed)
             if doubt is not None:
                 # What was written once is not forgotten before it is back.
                 tips[name] = replace(self._mark.tip(name), doubt=doubt if doubt in _LASTING else None)
@@ -111,3 +114,18 @@ class TipKeeper:
             self._logger.debug("the mark of what was written cannot be kept", error=error.strerror)
             return
         self._mark = mark
+
+
+def waiting_row(waiting: Waiting | None) -> WaitingRow | None:
+    """What is told of *waiting* over the control socket."""
+    if waiting is None:
+        return None
+    return {
+        "doubt": waiting.doubt.value,
+        "reason": waiting.reason,
+        "awaited": waiting.awaited,
+        "held": waiting.held,
+        "expected": waiting.expected,
+        "heard": waiting.heard,
+        "left_us": waiting.left_us,
+    }

@@ -25,6 +25,11 @@ PASSPHRASE_MAX: Final = 1_024
 CREDENTIAL_MAX: Final = 65_536
 """Bytes read of a credential: as many as of an identity file."""
 
+# --- Further identities of a home (docs/formats/identity.md, decision 0053) -------------------------------------------
+
+IDENTITIES_MAX: Final = 8
+"""Most of them: each takes one of 255 places in the set of everybody, in every network."""
+
 # --- Backups in words (BIP-39) ---------------------------------------------------------------------------------------
 
 WORDS: Final = 24

@@ -34,32 +34,41 @@ Ask = Callable[[], str]
 """Asks a person for the passphrase."""
 
 
-def open_identity(path: Path, environ: Mapping[str, str], ask: Ask | None = None) -> Identity:
+def open_identity(
+    path: Path, environ: Mapping[str, str], ask: Ask | None = None, name: str | None = None
+) -> Identity:
     """The identity that the file at *path* holds or speaks of. *ask* is the last resort; None: there is nobody to ask.
+    *name* is what a further identity of the node is called; its credentials are named after it.
 
     Raises the errors of ``read_identity``; IdentitySealedError, PassphraseWrongError, SealMemoryError,
     PassphraseUnusableError, PassphraseExposedError; IdentityElsewhereError, IdentityOtherError; OSError.
     """
     kept = read_identity(path)
-    handed = kept if kept.secret is not None else _handed_in(path, environ)
+    handed = kept if kept.secret is not None else _handed_in(path, environ, name)
     if isinstance(handed.secret, Sealed):
-        seed = unseal(handed.secret, find_passphrase(path, environ, ask), path)
+        seed = unseal(handed.secret, find_passphrase(path, environ, ask, name), path)
     elif handed.secret is not None:
         seed = handed.secret
     else:
-        raise IdentityDamagedError(path, f"nor is the secret in the credential {IDENTITY_CREDENTIAL}")
+        credential = credential_name(IDENTITY_CREDENTIAL, name)
+        raise IdentityDamagedError(path, f"nor is the secret in the credential {credential}")
     identity = Identity(seed=seed, dialect=kept.dialect, note=kept.note)
     if identity.feed != kept.feed:
         raise IdentityOtherError(path)
     return identity
 
 
-def find_passphrase(path: Path, environ: Mapping[str, str], ask: Ask | None) -> Passphrase:
-    """The passphrase of the identity file at *path*: systemd's credential, else a file, else what somebody types.
+def find_passphrase(
+    path: Path, environ: Mapping[str, str], ask: Ask | None, name: str | None = None
+) -> Passphrase:
+    """The passphrase of the identity file at *path*: systemd's credential, else a file, else what somebody types. For a
+    further identity, called *name*, its own credential comes first; without it the node's opens it, too.
 
     Raises IdentitySealedError, PassphraseUnusableError, PassphraseExposedError, OSError.
     """
-    raw = _credential(environ, PASSPHRASE_CREDENTIAL)
+    raw = None if name is None else _credential(environ, credential_name(PASSPHRASE_CREDENTIAL, name))
+    if raw is None:
+        raw = _credential(environ, PASSPHRASE_CREDENTIAL)
     if raw is None and (name := environ.get(PASSPHRASE_FILE)):
         raw = _read_private(Path(name))
     if raw is not None:
@@ -73,11 +82,17 @@ def find_passphrase(path: Path, environ: Mapping[str, str], ask: Ask | None) -> 
     return Passphrase.of(ask())
 
 
-def _handed_in(path: Path, environ: Mapping[str, str]) -> Kept:
-    raw = _credential(environ, IDENTITY_CREDENTIAL)
+def credential_name(credential: str, name: str | None) -> str:
+    """What *credential* is called for the further identity *name*; None: the node's own."""
+    return credential if name is None else f"{credential}.{name}"
+
+
+def _handed_in(path: Path, environ: Mapping[str, str], name: str | None) -> Kept:
+    credential = credential_name(IDENTITY_CREDENTIAL, name)
+    raw = _credential(environ, credential)
     if raw is None:
-        raise IdentityElsewhereError(path, IDENTITY_CREDENTIAL)
-    return parse_identity(raw, Path(environ[_CREDENTIALS]) / IDENTITY_CREDENTIAL)
+        raise IdentityElsewhereError(path, credential)
+    return parse_identity(raw, Path(environ[_CREDENTIALS]) / credential)
 
 
 def _credential(environ: Mapping[str, str], name: str) -> bytes | None:

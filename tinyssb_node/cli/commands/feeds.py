@@ -185,8 +185,11 @@ def _feed_state(row: FeedRow) -> str:
         words.append("not followed")
     if row.get("blocked"):
         words.append("blocked")
+    identity = row.get("identity")
     if row["child"]:
-        words.append("own, further")
+        words.append("own, further" if identity is None else f"own: {identity}")
+    if row.get("writable") is False and row["forked_at"] is None:
+        words.append("not written for now")
     if row["retired"]:
         words.append("not in the set")
     return ", ".join(words)

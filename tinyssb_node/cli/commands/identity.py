@@ -21,18 +21,39 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         subparsers, common, "identity", show, "show how the node's key is kept, back it up, restore it"
     )
     add_json(parser)
+    parser.set_defaults(identity=None)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", prog=parser.prog)
+    add_json(add_command(actions, common, "list", show_all, "list the node's identities"))
+    action = add_command(
+        actions,
+        common,
+        "new",
+        new,
+        "make a further identity, with a key and a feed of its own",
+        more="The node has it once it is started anew.",
+    )
+    action.add_argument("identity", metavar="NAME", help="what you call it: small letters, digits, hyphens")
+    action.add_argument(
+        "--dialect", choices=("spec", "deployed"), help="how its feed is written (default: as the node's)"
+    )
     action = add_command(
         actions, common, "backup", backup, "show the key as 24 words to write on paper, and as a QR code"
     )
+    _add_name(action)
     action.add_argument("--no-qr", action="store_true", help="show the words only")
     action = add_command(
         actions,
         common,
         "restore",
         restore,
-        "make a node from the 24 words of a backup",
+        "make a node, or a further identity of a node, from the 24 words of a backup",
         more="Its feed comes back from peers; it is not written before the node is certain to have all of it.",
+    )
+    action.add_argument(
+        "identity",
+        metavar="NAME",
+        nargs="?",
+        help="what to call a further identity of the node (default: none)",
     )
     action.add_argument("--dialect", choices=("spec", "deployed"), default="spec", help="as the backup says")
     action.add_argument("--name", help="its name, for your eyes (default: this machine's name)")
@@ -42,11 +63,14 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         help="a link to open; may be repeated (default: UDP multicast)",
     )
-    add_command(actions, common, "seal", seal, "seal the key with a passphrase, or with another one")
-    add_command(actions, common, "unseal", unseal, "keep the key without a passphrase again")
+    _add_name(
+        add_command(actions, common, "seal", seal, "seal the key with a passphrase, or with another one")
+    )
+    _add_name(add_command(actions, common, "unseal", unseal, "keep the key without a passphrase again"))
     action = add_command(
         actions, common, "detach", detach, "take the key out of the file: systemd hands it in from now on"
     )
+    _add_name(action)
     action.add_argument("--yes", "-y", action="store_true", help="do not ask whether it is kept elsewhere")
     action = add_command(
         actions,
@@ -55,7 +79,14 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         sure,
         "write the feed, though it may go on elsewhere: you know that it does not",
     )
+    _add_name(action)
     add_network(action)
+
+
+def _add_name(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "identity", metavar="NAME", nargs="?", help="which of the node's identities (default: main)"
+    )
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -64,7 +95,7 @@ def show(arguments: argparse.Namespace) -> int:
     from tinyssb_node.store.secrets import folder_reach
 
     home, kept = _kept(arguments)
-    how, told = _how(kept)
+    how, told = _how(kept, None)
     mode = folder_reach(home.identity)
     if arguments.json:
         row = {
@@ -91,12 +122,78 @@ def show(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _how(kept: Kept) -> tuple[str, str]:
-    """How the key is kept, for programs and for people."""
+def show_all(arguments: argparse.Namespace) -> int:
+    """List all identities; no secret is read."""
+    from tinyssb_node.cli.render import table
+    from tinyssb_node.daemon.home import MAIN_IDENTITY, Home
+    from tinyssb_node.daemon.identities import names_of
+
+    home = Home.find(arguments.home, os.environ)
+    home.require()
+    rows = [_listed(home, None), *(_listed(home, name) for name in names_of(home))]
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(row))
+        return 0
+    cells = [
+        (row["name"], row["feed"] or "?", row["dialect"] or "?", row["problem"] or row["kept"])
+        for row in rows
+    ]
+    print(table(("NAME", "FEED", "DIALECT", "KEY"), cells))
+    if len(rows) == 1:
+        print(f"\n`{MAIN_IDENTITY}` is the node's own. Make a further one: `tinyssb identity new NAME`.")
+    return 0
+
+
+def _listed(home: Home, name: str | None) -> dict[str, str | None]:
+    """What `list` tells of an identity."""
+    from tinyssb_node.daemon.explain import explain
+    from tinyssb_node.daemon.home import MAIN_IDENTITY
+    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.errors import LocalError
+
+    place = home if name is None else home.of_identity(name)
+    row: dict[str, str | None] = dict.fromkeys(("name", "feed", "dialect", "kept", "path", "note", "problem"))
+    row["name"], row["path"] = name or MAIN_IDENTITY, str(place.identity)
+    try:
+        kept = read_own(place)
+    except LocalError as error:
+        row["problem"] = explain(error).message
+        return row
+    row["feed"], row["dialect"], row["note"] = kept.feed.hex(), kept.dialect.value, kept.note
+    row["kept"], _ = _how(kept, name)
+    return row
+
+
+def new(arguments: argparse.Namespace) -> int:
+    """Make a further identity."""
+    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.daemon.identities import new_identity, require_room
+    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.ids import Dialect
+
+    home, name = Home.find(arguments.home, os.environ), arguments.identity
+    require_room(home, name)
+    dialect = read_own(home).dialect if arguments.dialect is None else Dialect(arguments.dialect)
+    feed = new_identity(home, name, dialect)
+    print(f"Made the identity '{name}' in {home.of_identity(name).root}.\nIts feed is {feed.hex()}.")
+    print(
+        f"The node has it once it is started anew; then `tinyssb publish --as {name}` writes it.\n"
+        f"Write its key on paper: `tinyssb identity backup {name}`."
+    )
+    return 0
+
+
+def _how(kept: Kept, name: str | None) -> tuple[str, str]:
+    """How the key is kept, for programs and for people; *name* is that of a further identity."""
     from tinyssb_node.store.sealing import Sealed
+    from tinyssb_node.store.unlocking import IDENTITY_CREDENTIAL, credential_name
 
     if kept.secret is None:
-        return "credential", "handed in by systemd, as the credential tinyssb.identity"
+        return (
+            "credential",
+            f"handed in by systemd, as the credential {credential_name(IDENTITY_CREDENTIAL, name)}",
+        )
     if isinstance(kept.secret, Sealed):
         return "sealed", "sealed with a passphrase"
     return "plain", "in the file as it is: whoever can read it can write this feed"
@@ -110,9 +207,11 @@ def backup(arguments: argparse.Namespace) -> int:
     from tinyssb_node.store.words import serialize_words
 
     home, _ = _kept(arguments)
-    identity = unlock_identity(home, os.environ, asker())
+    name = _name(arguments)
+    identity = unlock_identity(home, os.environ, asker(), name)
     words = serialize_words(identity.seed)
-    print(f"The key of feed {identity.feed.hex()}, dialect {identity.dialect.value}:\n")
+    whose = "" if name is None else f" ('{name}')"
+    print(f"The key of feed {identity.feed.hex()}{whose}, dialect {identity.dialect.value}:\n")
     columns = 4
     rows = len(words) // columns
     for row in range(rows):
@@ -126,7 +225,7 @@ def backup(arguments: argparse.Namespace) -> int:
     print(
         "\nWrite the words on paper, in this order, with the feed and the dialect. Whoever has them can write this\n"
         "feed, and read what was sealed for it. To bring it back, on one node only:\n"
-        f"  tinyssb identity restore --dialect {identity.dialect.value}"
+        f"  tinyssb identity restore {'' if name is None else name + ' '}--dialect {identity.dialect.value}"
     )
     return 0
 
@@ -144,6 +243,8 @@ def restore(arguments: argparse.Namespace) -> int:
     from tinyssb_node.store.words import parse_words
 
     home = Home.find(arguments.home, os.environ)
+    if arguments.identity is not None:
+        return _restore_further(home, arguments)
     if home.identity.exists():
         raise IdentityExistsError(home.identity)
     identity = Identity(seed=parse_words(_words()), dialect=Dialect(arguments.dialect))
@@ -153,6 +254,33 @@ def restore(arguments: argparse.Namespace) -> int:
     print("If that is not the feed you expected, the words are those of another backup.")
     print(
         "Start it with `tinyssb run`. It writes nothing before its feed is back; `tinyssb status` tells more."
+    )
+    return 0
+
+
+def _restore_further(home: Home, arguments: argparse.Namespace) -> int:
+    from tinyssb_node.daemon.identities import require_room, restore_identity
+    from tinyssb_node.daemon.problems import BadRequestError
+    from tinyssb_node.ids import Dialect
+    from tinyssb_node.store.secrets import Identity
+    from tinyssb_node.store.words import parse_words
+
+    name = arguments.identity
+    if arguments.name is not None or arguments.face:
+        raise BadRequestError(
+            "--name and --face are for a new node, and this is a further identity of one. Nothing was changed.",
+            f"`tinyssb identity restore {name}` alone brings it back.",
+        )
+    require_room(home, name)
+    identity = Identity(seed=parse_words(_words()), dialect=Dialect(arguments.dialect))
+    restore_identity(home, name, identity)
+    print(
+        f"Restored the identity '{name}' in {home.of_identity(name).root}.\nIts feed is {identity.feed.hex()}."
+    )
+    print("If that is not the feed you expected, the words are those of another backup.")
+    print(
+        "The node has it once it is started anew, and writes nothing of it before its feed is back; "
+        "`tinyssb status` tells more."
     )
     return 0
 
@@ -185,8 +313,9 @@ def seal(arguments: argparse.Namespace) -> int:
     from tinyssb_node.store.unlocking import find_passphrase
 
     home, kept = _kept(arguments)
-    identity = unlock_identity(home, os.environ, asker())
-    passphrase = ask_new() if somebody_there() else find_passphrase(home.identity, os.environ, None)
+    name = _name(arguments)
+    identity = unlock_identity(home, os.environ, asker(), name)
+    passphrase = ask_new() if somebody_there() else find_passphrase(home.identity, os.environ, None, name)
     replace_identity(home.identity, kept_sealed(identity, passphrase))
     was_plain = isinstance(kept.secret, bytes)
     print(f"Sealed {home.identity}. Without the passphrase only a backup brings the key back.")
@@ -202,7 +331,7 @@ def unseal(arguments: argparse.Namespace) -> int:
     from tinyssb_node.store.secrets import kept_plain, replace_identity
 
     home, _ = _kept(arguments)
-    identity = unlock_identity(home, os.environ, asker())
+    identity = unlock_identity(home, os.environ, asker(), _name(arguments))
     replace_identity(home.identity, kept_plain(identity))
     print(f"{home.identity} holds the key as it is again: whoever can read it can write this feed.")
     return 0
@@ -240,16 +369,28 @@ def sure(arguments: argparse.Namespace) -> int:
     from tinyssb_node.cli.client import Client
 
     with Client.at_home(arguments.home, arguments.network) as node:
-        changed = node.sure()["changed"]
+        changed = node.sure(_name(arguments))["changed"]
     print("It writes its feed from now on." if changed else "It was certain already.")
     return 0
 
 
+def _name(arguments: argparse.Namespace) -> str | None:
+    """The further identity that *arguments* name, None: the main one."""
+    from tinyssb_node.daemon.home import MAIN_IDENTITY
+
+    name: str | None = arguments.identity
+    return None if name == MAIN_IDENTITY else name
+
+
 def _kept(arguments: argparse.Namespace) -> tuple[Home, Kept]:
-    """The home that *arguments* name, and what its identity file says."""
+    """The folder of the identity that *arguments* name, and what its identity file says."""
     from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.setup import read_own
 
     home = Home.find(arguments.home, os.environ)
     home.require()
+    if (name := _name(arguments)) is not None:
+        from tinyssb_node.daemon.identities import find_identity
+
+        home = find_identity(home, name)
     return home, read_own(home)

@@ -11,7 +11,7 @@ from tinyssb_node.cli import limits
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.rows import EndpointRow, NetworkRow, StatusRow
+    from tinyssb_node.daemon.rows import EndpointRow, IdentityRow, NetworkRow, StatusRow
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -102,6 +102,10 @@ def status(arguments: argparse.Namespace) -> int:
                 ("home", row["home"]),
                 ("running", f"{duration(row['uptime_us'])} (start {row['boot']}, process {row['pid']})"),
                 ("writing", row["read_only"] or _writing(row)),
+                *(
+                    (f"identity {one['name']}", _identity(one, row["read_only"]))
+                    for one in row.get("identities", [])
+                ),
                 ("feeds", f"{row['feeds']} with {row['entries']:,} entries"),
                 ("forked feeds", f"{row['forked']} (see `tinyssb forks`)" if row["forked"] else 0),
                 *([("not served", _refusals(row["turned_away"]))] if row.get("turned_away") else []),
@@ -135,11 +139,21 @@ def _endpoint(end: EndpointRow) -> str:
 def _holdings(network: NetworkRow) -> str:
     forked = f", {network['forked']} forked" if network["forked"] else ""
     writing = "" if (told := _writing(network)) == "yes" else f", writing {told}"
+    for one in network.get("identities", []):
+        if one["problem"] is None and (told := _writing(one)) != "yes":
+            writing += f", identity {one['name']} writing {told}"
     return f"{network['feeds']} feeds with {network['entries']:,} entries{forked}{writing}"
 
 
-def _writing(row: StatusRow | NetworkRow) -> str:
-    """Whether the node's own feed is written."""
+def _identity(one: IdentityRow, read_only: str | None) -> str:
+    """A further identity and whether it writes."""
+    if one["problem"] is not None:
+        return f"not used: {one['problem']}"
+    return f"feed {one['feed']}, writing: {read_only or _writing(one)}"
+
+
+def _writing(row: StatusRow | NetworkRow | IdentityRow) -> str:
+    """Whether a feed of the node's own is written."""
     if (frozen_at := row.get("frozen_at")) is not None:
         return f"no, and never again: your feed is forked at entry {frozen_at} (see `tinyssb forks`)"
     waiting = row.get("waiting")

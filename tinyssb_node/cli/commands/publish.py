@@ -26,7 +26,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         common,
         "publish",
         publish,
-        "append an entry to the node's own feed",
+        "append an entry to the node's own feed, or to that of a further identity",
         more="Returns when the entry is on the disk.",
     )
     what = parser.add_mutually_exclusive_group(required=True)
@@ -35,6 +35,12 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--bipf", metavar="JSON", help="a JSON value, published as that BIPF value")
     what.add_argument("--file", metavar="FILE", help="the bytes of a file as they are")
+    parser.add_argument(
+        "--as",
+        dest="identity",
+        metavar="NAME",
+        help="which of the node's identities writes it (default: main)",
+    )
     add_network(parser)
     add_json(parser)
 
@@ -45,7 +51,7 @@ def publish(arguments: argparse.Namespace) -> int:
 
     content = read_content(arguments)
     with Client.at_home(arguments.home, arguments.network) as node:
-        row = node.publish(content)
+        row = node.publish(content, arguments.identity)
     if arguments.json:
         print(json.dumps(row))
         return 0
