@@ -74,8 +74,8 @@ class World:
     def look(self) -> None:
         self.shipping.look({segment: len(content) for segment, content in sorted(self.files.items())})
 
-    def ship(self, most: int = 100) -> None:
-        """What the shipper's process does when it has its turn."""
+    def ship(self, most: int = 100, *, hasty: bool = False) -> None:
+        """What the shipper's process does when it has its turn. *hasty*: the collector is quicker than the broker."""
         self.look()
         for _ in range(most):
             if (question := self.shipping.ask(self.now_us)) is not None:
@@ -85,9 +85,13 @@ class World:
             content = self.files[piece.segment]
             near = min(piece.at, limits.PRINT_BYTES)
             before = fingerprint(content[:near], content[piece.at - near : piece.at])
-            batch = serialize_batch(self.shipping.run, piece, before, content[piece.at : piece.end])
+            run = self.shipping.run
+            batch = serialize_batch(run, piece, before, content[piece.at : piece.end])
             self.up.append(batch)
-            self.shipping.handed(piece, len(batch), self.now_us)
+            if hasty:
+                self.collect()
+                self.hear()
+            self.shipping.handed(piece, run, len(batch), self.now_us)
             self.sent += piece.size
 
     def hear(self) -> None:
@@ -182,7 +186,11 @@ def _grow(world: World, number: int) -> None:
     world.grow(1 + number)
 
 
-USUAL = (_grow, World.ship, World.collect, _hear)
+def _ship_to_a_quick_one(world: World, number: int) -> None:
+    world.ship(number, hasty=True)
+
+
+USUAL = (_grow, World.ship, _ship_to_a_quick_one, World.collect, _hear)
 LOSSES = (World.lose_up, World.lose_one, World.lose_down, World.repeat, World.swap, World.keep, _forget)
 DEATHS = (World.collector_dies, World.collector_loses_disk, World.shipper_dies, World.reconnect)
 STEPS = st.lists(
@@ -275,6 +283,17 @@ def test_what_was_under_way_when_the_shipper_ended_is_not_sent_again() -> None:
     assert world.sent == sum(map(len, world.files.values()))
 
 
+def test_a_collector_that_answers_before_the_broker_leaves_nothing_under_way() -> None:
+    world = World(13)
+    world.grow(300)
+    world.ship()
+    world.collect()
+    world.hear()
+    world.ship(hasty=True)
+    assert world.shipping.saved().under_way == ()
+    assert world.shipping.lacking_bytes() == 0
+
+
 def test_a_gap_is_closed_at_once() -> None:
     world = World(12)
     world.grow(100)
@@ -287,6 +306,24 @@ def test_a_gap_is_closed_at_once() -> None:
     world.check()
     assert world.shipping.counts.rewinds == 1
     assert world.shipping.counts.asks == asks
+
+
+def test_a_collector_that_comes_is_asked_at_once() -> None:
+    world = World(14)
+    for _ in range(20):
+        world.grow(90)
+    for _ in range(100):
+        world.now_us += limits.ASK_WAIT_US
+        world.ship()
+    world.up.clear()
+    world.shipping.called()
+    assert world.settle() < 100
+    world.check()
+    assert world.shipping.counts.rewinds == 1
+    # Somebody who is not connected has nobody to ask.
+    world.shipping.lost()
+    world.shipping.called()
+    assert world.shipping.ask(world.now_us) is None
 
 
 def test_a_disk_that_is_lost_is_filled_again() -> None:

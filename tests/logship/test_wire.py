@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tinyssb_node.logship import limits
 from tinyssb_node.logship.wire import (
+    TOPIC_COLLECTOR,
     BadAnswerError,
     Flag,
     Have,
@@ -64,6 +65,7 @@ def test_what_is_no_answer_is_told_by_its_rule(rule: str, message: str) -> None:
 
 
 def test_topics_are_the_frozen_ones() -> None:
+    assert FROZEN["topics"]["collector"] == TOPIC_COLLECTOR
     for network, node, topic in FROZEN["topics"]["up"]:
         assert topic_up(network, node) == topic
     for network, node, topic in FROZEN["topics"]["down"]:

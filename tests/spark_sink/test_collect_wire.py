@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from spark_sink import limits
 from spark_sink.collect_wire import (
+    STATUS,
     Ask,
     Bad,
     Batch,
@@ -68,6 +69,7 @@ def test_other_versions_are_known_as_such(message: str, run: int) -> None:
 
 
 def test_topics_say_whose_log_it_is() -> None:
+    assert FROZEN["topics"]["collector"] == STATUS
     for network, node, topic in FROZEN["topics"]["up"]:
         assert parse_topic(topic) == Log(network, node)
     for network, node, topic in FROZEN["topics"]["down"]:

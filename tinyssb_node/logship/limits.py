@@ -29,8 +29,8 @@ UNDER_WAY_SMALL: Final = 8
 """From so many on only full batches are sent: while the collector is away, the places are not for crumbs."""
 ASK_AGAIN_US: Final = 30_000_000
 """Wait for an acknowledgement before the collector is asked: longer than what a batch takes on a line of 4 kbit/s."""
-ASK_AGAIN_MAX_US: Final = 600_000_000
-"""Longest such wait: some 60 bytes each time where a byte costs, and the delay after a broker has lost its disk."""
+ASK_AGAIN_MAX_US: Final = 21_600_000_000
+"""Longest such wait, 6 hours: questions wait at the broker beside the batches, and a collector that comes says so."""
 ASK_WAIT_US: Final = 5_000_000
 """Wait for the answer after connecting, before going on from what is known: a collector that is there needs less."""
 FULL_WAIT_US: Final = 600_000_000

@@ -183,6 +183,11 @@ class Shipping:
         self._asked.open = self._asked.rest = False
         self._ask = self._known()
 
+    def called(self) -> None:
+        """The collector says that it is there: what was under way may be lost."""
+        if self._connected:
+            self._ask = self._known()
+
     def lost(self) -> None:
         """It cannot any more."""
         self._connected = False
@@ -195,7 +200,8 @@ class Shipping:
         if waits.full_us is not None and now_us >= waits.full_us:
             waits.full_us = None
             self._ask = self._ask or self._known()
-        if self._ask is None and self._under_way and now_us >= waits.quiet_us + waits.patience_us:
+        waiting = self._under_way or self._asked.open
+        if self._ask is None and waiting and now_us >= waits.quiet_us + waits.patience_us:
             self._ask = self._known()
             waits.patience_us = min(2 * waits.patience_us, limits.ASK_AGAIN_MAX_US)
         if self._ask is None:
@@ -234,14 +240,16 @@ class Shipping:
             waits.flush_us = now_us + self._every_us
         return None
 
-    def handed(self, piece: Piece, wire_bytes: int, now_us: int) -> None:
-        """The broker has *piece*, which took *wire_bytes*."""
+    def handed(self, piece: Piece, run: int, wire_bytes: int, now_us: int) -> None:
+        """The broker has *piece*, which was marked with *run* and took *wire_bytes*. The collector may have answered
+        before the broker did."""
         waits = self._waits
-        if not self._under_way:
-            waits.quiet_us = now_us
-        self._under_way[self._number] = piece
+        if run == self._run and piece.end > self._have.get(piece.segment, 0):
+            if not self._under_way:
+                waits.quiet_us = now_us
+            self._under_way[self._number] = piece
+            self._sent[piece.segment] = piece.end
         self._number += 1
-        self._sent[piece.segment] = piece.end
         self.counts.batches += 1
         self.counts.log_bytes += piece.size
         self.counts.wire_bytes += wire_bytes

@@ -14,6 +14,8 @@ from tinyssb_node.logship import limits
 OPEN: Final = "open"
 """What a topic calls the network without a key."""
 _ROOT: Final = "tinyssb-log"
+TOPIC_COLLECTOR: Final = "tinyssb-log/collector/status"
+"""Where the collector says whether it is there."""
 _KIND_BATCH: Final = 1
 _KIND_ASK: Final = 2
 _KIND_HAVE: Final = 3

@@ -119,7 +119,22 @@ async def _said(port: int, node: Node) -> object:
 
 
 def _under_way(node: Node) -> int:
-    return len(json.loads((node.root / "ship" / "default.json").read_text())["under_way"])
+    state = node.root / "ship" / "default.json"
+    return len(json.loads(state.read_text())["under_way"]) if state.exists() else 0
+
+
+def test_what_a_broker_throws_away_comes_when_the_collector_does(tmp_path: Path) -> None:
+    """While the collector is away it keeps two of twenty batches."""
+    logs = tmp_path / "logs"
+    with running_mosquitto(tmp_path, settings=["max_queued_messages 2"]) as broker:
+        node = Node(tmp_path / "home", spec(broker))
+        with collector(address(broker), logs) as collecting:
+            assert end(collecting)[0] == 0
+        node.grow(1, 0, 20 * 131_072)
+        with node.shipper():
+            until(lambda: _under_way(node) >= 20, "what the broker took")
+            with collector(address(broker), logs):
+                until(lambda: landed(logs, node) == node.log(), "what the broker threw away")
 
 
 def test_nobody_ships_anothers_log(tmp_path: Path) -> None:

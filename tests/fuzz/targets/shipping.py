@@ -44,7 +44,7 @@ def run(data: bytes) -> None:
             shipping.heard(answer.message, now_us)
         if shipping.ask(now_us) is None and (piece := shipping.next(now_us)) is not None:
             assert piece.end <= len(_CONTENT)
-            shipping.handed(piece, piece.size, now_us)
+            shipping.handed(piece, shipping.run, piece.size, now_us)
         assert 0 <= shipping.lacking_bytes() <= len(_CONTENT) + 10
     assert sum(map(len, landing.files.values())) == collector.counts["bytes"]
 

@@ -36,6 +36,7 @@ from tinyssb_node.logship import limits
 from tinyssb_node.logship.shipping import Shipping
 from tinyssb_node.logship.wire import (
     OPEN,
+    TOPIC_COLLECTOR,
     serialize_batch,
     topic_down,
     topic_status,
@@ -170,7 +171,7 @@ class Shipper:
 
     async def _visit(self, broker: Broker) -> None:
         """Ship for as long as the broker is there."""
-        await broker.subscribe([log.down for log in self._logs], 1)
+        await broker.subscribe([TOPIC_COLLECTOR, *(log.down for log in self._logs)], 1)
         await broker.publish(self._status, ONLINE, 1, retain=True)
         self._tell("")
         for log in self._logs:
@@ -194,12 +195,19 @@ class Shipper:
         async for message in broker.messages():
             log = logs.get(message.topic.value)
             if log is None or not isinstance(message.payload, bytes):
+                if (message.topic.value, message.payload) == (TOPIC_COLLECTOR, ONLINE):
+                    self._called()
                 continue
             before = log.shipping.saved().acked
             log.shipping.heard(message.payload, _now_us())
             if log.shipping.saved().acked != before:
                 log.told.acked_us = time.time_ns() // 1_000
             self._heard.set()
+
+    def _called(self) -> None:
+        for log in self._logs:
+            log.shipping.called()
+        self._heard.set()
 
     async def _pump(self, broker: Broker) -> None:
         while True:
@@ -227,9 +235,10 @@ class Shipper:
             if found is None:
                 return  # retention took it: the next look will tell
             content, before = found
-            batch = serialize_batch(shipping.run, piece, before, content)
+            run = shipping.run
+            batch = serialize_batch(run, piece, before, content)
             await broker.publish(log.up, batch, 1)
-            shipping.handed(piece, len(batch), _now_us())
+            shipping.handed(piece, run, len(batch), _now_us())
 
     def _troubles(self) -> str:
         if any(log.shipping.old_collector for log in self._logs):
