@@ -177,9 +177,11 @@ class Island:
                 self._seek(feed, now_us)
         return changes
 
-    def calls(self, linked: Collection[Place], room: int, now_us: int) -> Sequence[Call]:
-        """Up to *room* places to connect to."""
-        return self.seeking.calls(now_us, linked, room)
+    def calls(
+        self, linked: Collection[Place], room: int, now_us: int, *, resting: Collection[Place] = ()
+    ) -> Sequence[Call]:
+        """Up to *room* places to connect to, none of those *resting*."""
+        return self.seeking.calls(now_us, linked, room, resting=resting)
 
     def failed(self, place: Place, now_us: int) -> None:
         """A connection to *place* failed, or it did not have what was promised."""

@@ -56,6 +56,8 @@ CALLS_LIVE_MAX: Final = 4
 """Of them, those that are kept up to hear of news at once, though nothing is known to be newer there."""
 CALLERS_MAX: Final = 16
 """Others that are connected here at a time."""
+SETTLED_US: Final = 10_000_000
+"""A connection that ends sooner was none: whoever hangs up at once is not called again for an hour."""
 PROMISE_US: Final = 20_000_000
 """How long a place that promised newer entries may give none before it is held to have lied."""
 CALL_AGAIN_US: Final = 30_000_000

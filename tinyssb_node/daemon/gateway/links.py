@@ -19,10 +19,8 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.locator.addresses import Place, node_of, text_of
 
-_NO_WAY: Final = frozenset(
-    {errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL, errno.EMFILE, errno.ENFILE}
-)
-"""What the system says when it is not the other side's fault that there is no connection."""
+_OURS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""What the system says when it is our fault that there is no connection."""
 
 
 @dataclass(slots=True)
@@ -67,9 +65,9 @@ class Links:
         self._servers: list[Server] = []
         self._called: dict[tuple[NetworkName, Place], _Called] = {}
         self._rest: dict[tuple[NetworkName, Place], int] = {}
-        """Places not to be called until then."""
-        self._waited: set[tuple[NetworkName, Place]] = set()
-        """Of them, those that are given time because they called us."""
+        """Places not to be called again until then."""
+        self._waited: dict[tuple[NetworkName, Place], int] = {}
+        """Until when those are waited for that called us, as long as they are here."""
         self._since_us: dict[FeedLink, int] = {}
         """Callers, and since when they are here."""
         self._local: str | None = None
@@ -113,14 +111,22 @@ class Links:
     def look(self, now_us: int) -> None:
         """See whether promises are kept, call whom it is worth to call, and hang up on whom it is not."""
         self._rest = {place: until for place, until in self._rest.items() if until > now_us}
-        self._waited &= {(name, place) for name, place in self._rest} | set(self._called)
+        self._waited = {
+            (name, place): until
+            for (name, place), until in self._waited.items()
+            if self._callers(name, place.node)
+        }
         for link in self._listener.links:
             self._since_us.setdefault(link, now_us)
         for called in tuple(self._called.values()):
             self._check(called, now_us)
         for name, island in self._islands.items():
-            silent = self.linked(name) | {place for each, place in self._rest if each == name}
-            for why in island.calls(silent, self.room, now_us):
+            linked = self.linked(name)
+            linked |= {
+                place for (each, place), until in self._waited.items() if each == name and until > now_us
+            }
+            resting = {place for each, place in self._rest if each == name}
+            for why in island.calls(linked, self.room, now_us, resting=resting):
                 if not self._is_here(name, why, now_us):
                     self._call(island, why, now_us)
 
@@ -131,8 +137,7 @@ class Links:
         key = (name, why.place)
         if why.newer and key in self._waited:
             return False
-        self._waited.add(key)
-        self._rest[key] = now_us + limits.PROMISE_US
+        self._waited[key] = now_us + limits.PROMISE_US
         return True
 
     def _callers(self, name: NetworkName, node: bytes) -> bool:
@@ -156,12 +161,14 @@ class Links:
             called.progress_us = self._now_us()
             reason = await called.link.run()
             self._tell(where, reason)
-            if called.link.lied or (self._owes(called) and not self._is_excused(called)):
-                island.failed(place, self._now_us())
+            now_us = self._now_us()
+            vain = self._owes(called) or now_us - called.since_us < limits.SETTLED_US
+            if called.link.lied or (vain and not self._is_excused(called)):
+                island.failed(place, now_us)
         except CallFailedError as error:
             self._tell(where, str(error))
             cause = error.__cause__
-            if not (isinstance(cause, OSError) and cause.errno in _NO_WAY):
+            if not (isinstance(cause, OSError) and cause.errno in _OURS):
                 island.failed(place, self._now_us())
         finally:
             del self._called[island.name, place]
@@ -180,13 +187,14 @@ class Links:
         name, place = called.island.name, called.why.place
         if link.got[called.why.feed] > called.got:
             called.got, called.progress_us = link.got[called.why.feed], now_us
-        if self._owes(called) and now_us - called.progress_us > limits.PROMISE_US:
-            self._tell(text_of(place.node, place.connection), "it gives nothing of what it promised")
-            called.island.failed(place, now_us)
-            task.cancel()
+        if self._owes(called):
+            if now_us - called.progress_us > limits.PROMISE_US:
+                self._tell(text_of(place.node, place.connection), "it gives nothing of what it promised")
+                called.island.failed(place, now_us)
+                task.cancel()
         elif called.island.address > place.node and self._callers(name, place.node):
             # Both called at once. One of the connections is enough, and both sides know which.
-            self._waited.add((name, place))
+            self._waited[name, place] = now_us + limits.PROMISE_US
             task.cancel()
 
     def _excusing(self, side: Side) -> Callable[[FeedId, Sequence[bytes]], Awaitable[BroughtRow]]:

@@ -153,15 +153,18 @@ class Seeking:
             if sought.places.pop(place, None) is not None and not sought.places:
                 sought.due_us = min(sought.due_us, now_us + sought.wait_us)
 
-    def calls(self, now_us: int, linked: Collection[Place], room: int) -> Sequence[Call]:
-        """Up to *room* places to connect to, given those that are connected: what is newest, and most, first."""
+    def calls(
+        self, now_us: int, linked: Collection[Place], room: int, *, resting: Collection[Place] = ()
+    ) -> Sequence[Call]:
+        """Up to *room* places to connect to, given those that are connected: what is newest, and most, first. Not to
+        those *resting*."""
         best: dict[Place, tuple[tuple[bool, int, int, float], Call]] = {}
         for feed, sought in self._sought.items():
             self._forget_old(sought, now_us)
             if self._live(sought, linked):
                 continue
             for place, (told, _) in sought.places.items():
-                if place in linked or not told.timestamp:
+                if place in linked or place in resting or not told.timestamp:
                     continue
                 newer = self._newer(sought, told)
                 gain = max(0, told.timestamp - sought.seq)
