@@ -13,7 +13,13 @@ import structlog
 
 from tinyssb_node import limits
 from tinyssb_node.cli.main import build_parser
-from tinyssb_node.daemon.companion import Companion, gateway_command, islands_command, page_command
+from tinyssb_node.daemon.companion import (
+    Companion,
+    gateway_command,
+    islands_command,
+    page_command,
+    ship_command,
+)
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import Exit
 
@@ -134,7 +140,7 @@ async def test_a_program_that_is_not_there_stops_nothing(tmp_path: Path) -> None
         assert not task.done()
 
 
-@pytest.mark.parametrize("command", [page_command, gateway_command, islands_command])
+@pytest.mark.parametrize("command", [page_command, gateway_command, islands_command, ship_command])
 def test_the_command_is_one_there_is(command: Callable[[Home], list[str]]) -> None:
     words = command(Home(Path("/home/ana/.tinyssb")))[3:]
     assert build_parser().parse_args(words).supervised
