@@ -221,7 +221,11 @@ def test_what_is_handed_up_are_places_of_others_that_did_not_fail() -> None:
     ]
     assert tell(locator, reported(LABEL, query.cookie, *told[:3]), SOURCE) == []
     assert locator.counts().drops == {"useless": 1}
-    assert tell(locator, reported(LABEL, query.cookie), SOURCE, 5_000) == [NotFound(LABEL, 5_000)]
+    # That we have it is no news to us.
+    for nobody in ((), told[:1]):
+        assert tell(locator, reported(LABEL, query.cookie, *nobody), SOURCE, 5_000) == [
+            NotFound(LABEL, 5_000)
+        ]
 
 
 def test_news_of_what_we_have_are_handed_up_if_they_are_some_and_not_too_often() -> None:

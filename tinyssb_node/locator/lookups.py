@@ -214,7 +214,7 @@ class Lookups:
             desk.drop("cookie")
             return
         others = tuple(one for one in usable if one.place.peer != desk.me.peer)
-        if report.locations and not others:
+        if not others and any(one.place.peer != desk.me.peer for one in report.locations):
             desk.drop("useless")
         elif not self._seeks.reported(report.label, others, elapsed_us, exact=report.exact):
             desk.drop("unsought")
