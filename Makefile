@@ -47,7 +47,7 @@ bench-sink:  ## analytics beside plain reading, event to pixel, kills; an hour (
 	@$(SETUP) dev java chromium
 	@$(PYTHON) -m tests.bench --only sink $(ARGS)
 
-torture:  ## 1,000 kills, 10,000 faults and power cuts; under an hour (ARGS="faults --count 100" for some)
+torture:  ## 1,000 kills, 10,000 faults and power cuts; twenty minutes (ARGS="faults --count 100" for some)
 	@$(SETUP) dev gcc
 	@$(PYTHON) -m tests.torture $(ARGS)
 
