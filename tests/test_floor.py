@@ -307,6 +307,13 @@ def test_it_goes_on_with_the_feed_that_chance_says() -> None:
     assert next_feed() != first
 
 
+def test_a_feed_that_was_never_given_has_its_chance_beside_those_that_were() -> None:
+    station = Station(luck=0.4)
+    station.hear(b"ab", 1, 1)
+    places = [station.floor.next_place(station.now_us) for _ in range(2)]
+    assert {place[0] for place in places if place is not None} == {ANA.feed_id, BEN.feed_id}
+
+
 # --- how patiently it gives
 
 

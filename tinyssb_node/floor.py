@@ -197,7 +197,8 @@ class Floor:
                 for place in neighbour.lacks(frontier, heard_us):
                     if place in asked:
                         asked[place] += limits.STALE_SHARE
-        place = max(asked, key=lambda each: (asked[each], self._order.get(each[0], 0.0)))
+        # A feed of which nothing was given yet has an even chance: with none, on a busy channel, its turn never comes.
+        place = max(asked, key=lambda each: (asked[each], self._order.get(each[0], 0.5)))
         return asked[place], place
 
 
