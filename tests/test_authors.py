@@ -7,6 +7,8 @@ from tinyssb_node import limits
 from tinyssb_node.authors import Author
 from tinyssb_node.certainty import Certainty, Doubt, TipUncertainError
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import Network, want_dmx
+from tinyssb_node.codec.packets import Want, serialize_want
 from tinyssb_node.errors import FeedForkedError, SetFullError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store.memory import MemoryStore
@@ -141,6 +143,24 @@ def test_a_neighbour_who_has_more_of_one_warns_that_one() -> None:
     assert ana.node.waiting(ana.now_us, CLUB.feed_id) is not None
     assert ana.node.waiting(ana.now_us, BOT.feed_id) is None
     assert ana.node.waiting(ana.now_us) is None
+
+
+def test_of_each_what_others_want_is_heard() -> None:
+    """Before any entry comes: of one somebody has as much as we do, of another one more."""
+    ana = node_of(author(CLUB), author(BOT))
+    for key in (CLUB, BOT):
+        say(ana, key, b"one")
+    again = node_of(author(CLUB, Doubt.MOVED, 1), author(BOT, None, 1), store=ana.store)
+    goset = sorted([ANA.feed_id, CLUB.feed_id, BOT.feed_id])
+    wanted = {ANA.feed_id: 1, CLUB.feed_id: 2, BOT.feed_id: 3}
+    said = Want(offset=0, seqs=tuple(wanted[feed] for feed in goset))
+    again.hear(serialize_want(want_dmx(Network(), again.node.set_state), said))
+    of_club, of_bot = (again.node.waiting(again.now_us, key.feed_id) for key in (CLUB, BOT))
+    assert of_club is not None
+    assert of_bot is not None
+    assert (of_club.heard, of_club.expected) == (True, 1)
+    assert (of_bot.doubt, of_bot.expected) == (Doubt.CLAIMED, 2)
+    assert again.node.waiting(again.now_us) is None
 
 
 def test_a_forked_one_is_told_as_such_and_stops_nobody() -> None:
