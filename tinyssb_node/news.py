@@ -77,6 +77,7 @@ class News:
             self._grew(feed, events, line, now_us, effects)
         if not welcome:
             line.heard_in_vain()
+            self._sets.refused(line.name, now_us)
         return welcome
 
     def _refusal(self, feed: FeedId, line: Line, now_us: int) -> str | None:

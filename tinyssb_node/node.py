@@ -206,6 +206,7 @@ class Node:
             return []
         effects: list[Effect] = []
         for sent in line.sent(count, now_us):
+            self._sets.sent(face, sent.kind, sent.airtime_us, now_us)
             if sent.said is not None:
                 effects.append(sent.said)
             effects.append(

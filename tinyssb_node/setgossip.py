@@ -30,6 +30,7 @@ from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.salted import SaltedSets
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Medium
+from tinyssb_node.scheduling.share import AirShare
 from tinyssb_node.scheduling.trickle import Entropy
 
 _NOBODY = FeedId(bytes(limits.FEED_ID_SIZE))
@@ -48,6 +49,10 @@ class SetGossip:
         self._sets = SaltedSets(replica.goset)
         self._exchanges: dict[FaceName, Exchange] = {}
         self._asked: dict[FaceName, int] = {}
+        self._claimed: dict[FaceName, AirShare] = {}
+        """What claims take of the airtime of faces where that has a limit."""
+        self._refused_us: dict[FaceName, int] = {}
+        """When an id was last refused that a face named."""
         self._names_again_us: dict[FaceName, int] = {}
         """After which time all ids are named again to a peer that goes on showing a smaller set."""
 
@@ -56,12 +61,38 @@ class SetGossip:
         if line.profile.medium is Medium.AIR:
             self._exchanges[line.name] = Exchange(self._sets, self._own)
             self._asked[line.name] = 0
+            if line.profile.allowance is not None:
+                self._claimed[line.name] = AirShare(line.profile.allowance)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         self._exchanges.pop(face, None)
         self._asked.pop(face, None)
+        self._claimed.pop(face, None)
+        self._refused_us.pop(face, None)
         self._names_again_us.pop(face, None)
+
+    def sent(self, face: FaceName, kind: PacketKind, airtime_us: int, now_us: int) -> None:
+        """A packet has left. On the air claims are answers to claims."""
+        if kind is PacketKind.CLAIM and (claimed := self._claimed.get(face)) is not None:
+            claimed.spent(airtime_us, now_us)
+
+    def refused(self, face: FaceName, now_us: int) -> None:
+        """An id that *face* named was not let in."""
+        self._refused_us[face] = now_us
+
+    def _may_claim(self, line: Line, now_us: int) -> bool:
+        """True if airtime is left for answers to claims: half of it, so that lies about sets leave room for all else.
+        Where somebody makes ids up, an eighth: neighbours answer each other's answers then, and agree by sketches."""
+        claimed, refused_us = self._claimed.get(line.name), self._refused_us.get(line.name)
+        if claimed is None:
+            return True
+        flooded = refused_us is not None and now_us - refused_us < replication_limits.FLOODED_US
+        permille = (
+            replication_limits.CLAIMS_FLOODED_PERMILLE if flooded else replication_limits.CLAIMS_PERMILLE
+        )
+        waiting_us = len(line.outbox) * line.profile.airtime_us[limits.PACKET_SIZE]
+        return claimed.has(permille, now_us, waiting_us)
 
     def grew(self, feed: FeedId) -> None:
         """*feed* was added to our set."""
@@ -234,6 +265,10 @@ class SetGossip:
         return before == line.larger_set
 
     def _answer_classic(self, line: Line, said: Claim | Novelty, now_us: int) -> list[Effect]:
+        if not self._may_claim(line, now_us):
+            # Nor does it keep us from speaking of other things.
+            line.heard_in_vain()
+            return []
         answer = answer_classic(self._replica.goset, said, can_learn=self._can_learn)
         return self._claim_once(line, answer, now_us)
 

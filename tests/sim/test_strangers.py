@@ -1,7 +1,7 @@
 """Somebody who names ids that nobody has the key of, as fast as he can: what it costs the others."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tinyssb_node import limits
@@ -79,6 +79,19 @@ class Stranger:
         return FeedId(self._chance.randbytes(limits.FEED_ID_SIZE))
 
 
+class Liar(Stranger):
+    """Says of regions of everybody's set that something else is in them."""
+
+    def __init__(self, every_us: int, feeds: Sequence[FeedId]) -> None:
+        super().__init__(every_us)
+        self._feeds = feeds
+
+    def _packet(self) -> tuple[bytes, PacketKind]:
+        low, high = sorted(self._chance.sample(self._feeds, 2))
+        claim = Claim(low, high, self._id(), self._chance.randrange(2, 9))
+        return serialize_claim(Network().goset_dmx, claim), PacketKind.CLAIM
+
+
 def settle_here(world: World, stranger: Stranger) -> None:
     """A stranger comes, on no face yet."""
     mallory = world.add("mallory", on_air=False)
@@ -104,7 +117,9 @@ def spread_us(world: World, names: Sequence[str]) -> int:
     return world.now_us - start_us
 
 
-def on_air(seed: int, stranger: Stranger | None) -> tuple[World, int]:
+def on_air(
+    seed: int, stranger: Stranger | Callable[[Sequence[FeedId]], Stranger] | None
+) -> tuple[World, int]:
     world = World(
         seed,
         lambda chance: Medium(MediumOptions(), chance),
@@ -116,7 +131,8 @@ def on_air(seed: int, stranger: Stranger | None) -> tuple[World, int]:
     for name in HONEST:
         world.add(name)
     if stranger is not None:
-        settle_here(world, stranger)
+        here = [world.inhabitants[name].feed for name in HONEST]
+        settle_here(world, stranger if isinstance(stranger, Stranger) else stranger(here))
         world.switch_on_air("mallory")
     world.run_for(600 * SECOND_US)
     return world, spread_us(world, HONEST)
@@ -143,6 +159,17 @@ def test_a_stranger_on_the_air_slows_nobody_to_half() -> None:
         attacked_us += took_us
         check_bounded(world)
     assert attacked_us <= 2 * alone_us
+
+
+def test_a_stranger_on_half_of_the_channel_makes_nobody_spend_the_airtime_of_all() -> None:
+    # Before answers to claims had a share of their own, both of these spent their hour's airtime on them in minutes.
+    alone_us = named_us = lied_us = 0
+    for seed in (2, 4):
+        alone_us += on_air(seed, None)[1]
+        named_us += on_air(seed, Stranger(SECOND_US // 4))[1]
+        lied_us += on_air(seed, lambda feeds: Liar(SECOND_US // 4, feeds))[1]
+    assert named_us <= 2 * alone_us
+    assert lied_us <= 2 * alone_us
 
 
 def test_a_stranger_on_a_wire_is_hardly_noticed() -> None:

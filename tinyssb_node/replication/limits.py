@@ -80,3 +80,13 @@ SHELF_SHARE: Final = 4
 """One feed of the shelf takes no more than the budget by this: nobody's feed drives out all others."""
 SHELF_PIECE: Final = 64
 """Packets that go from the shelf into the set at a time, while other packets wait: their signatures take some 10 ms."""
+
+# --- Claims on the air (setgossip) ------------------------------------------------------------------------------------
+
+CLAIMS_PERMILLE: Final = 500
+"""Share of the airtime that the law allows which answers to claims take at most: half. Boards that know nothing but
+claims, and a set of 80 that is half different, take as much."""
+CLAIMS_FLOODED_PERMILLE: Final = 125
+"""The same while ids are refused: an eighth. What differs among neighbours is told by sketches, which take less."""
+FLOODED_US: Final = 600_000_000
+"""How long after a refused id that is so: ten minutes, in which whoever makes ids up names one again."""
