@@ -28,8 +28,11 @@ WEB_LISTEN = f"127.0.0.1:{limits.WEB_PORT}"
 """Where the web page is unless said otherwise: this machine alone."""
 WEB_TOKEN = "web.token"  # noqa: S105 - a file's name
 GATEWAY_KEYS = tuple(
-    f"gateway.{key}" for key in ("enabled", "listen", "public", "peers", "networks", "offer", "seek")
-)
+    f"gateway.{key}"
+    for key in (
+        "enabled", "listen", "public", "peers", "networks", "offer", "seek", "cert_file", "key_file", "ca_file"
+    )
+)  # fmt: skip
 """What may be said of the gateway; what is said is read by ``gateway.config``."""
 SHIP_KEYS = ("ship.enabled", "ship.broker", "ship.every_s", "ship.bytes_per_s")
 """What may be said of shipping the event log, likewise; it is read by ``shipping.config``."""
@@ -156,7 +159,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         pzp_access=read_pzp_access(reader, home.root),
         pzp_keep=_pzp_keep(reader),
         pzp_budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
-        gateway=_gateway(reader, networks),
+        gateway=_gateway(reader, home, networks),
         ship=_ship(reader),
         set_admit=reader.choice("set.admit", Admit.OPEN),
         set_ids_per_hour=reader.number("set.ids_per_hour", set_limits.SET_IDS_PER_HOUR, 1, 100_000),
@@ -274,13 +277,13 @@ def _web_listen(reader: Reader) -> tuple[str, int]:
     return found
 
 
-def _gateway(reader: Reader, networks: Iterable[NetworkName]) -> "GatewayConfig | None":
+def _gateway(reader: Reader, home: Home, networks: Iterable[NetworkName]) -> "GatewayConfig | None":
     reader.know(GATEWAY_KEYS)
     if not reader.tables("gateway"):
         return None
     from tinyssb_node.daemon.gateway.config import read_gateway  # noqa: PLC0415 - most nodes do without
 
-    return read_gateway(reader, networks)
+    return read_gateway(reader, home.root, networks)
 
 
 def _ship(reader: Reader) -> "ShipConfig | None":

@@ -31,6 +31,9 @@ def test_what_is_not_said_has_a_default() -> None:
         networks=(DEFAULT_NETWORK,),
         offer=Which.SET,
         seek=Which.SET,
+        cert_file=None,
+        key_file=None,
+        ca_file=None,
     )
 
 
@@ -45,6 +48,9 @@ def test_every_key_is_read() -> None:
         networks = ["village", "default"]
         offer = "own"
         seek = "none"
+        cert_file = "gate.pem"
+        key_file = "/etc/gate.key"
+        ca_file = "circle.pem"
     """)
     assert found == GatewayConfig(
         enabled=True,
@@ -54,6 +60,9 @@ def test_every_key_is_read() -> None:
         networks=(NetworkName("village"), DEFAULT_NETWORK),
         offer=Which.OWN,
         seek=Which.NONE,
+        cert_file=Path("/home/ana/.tinyssb/gate.pem"),
+        key_file=Path("/etc/gate.key"),
+        ca_file=Path("/home/ana/.tinyssb/circle.pem"),
     )
 
 
@@ -75,6 +84,7 @@ def test_the_keys_known_are_those_that_are_read() -> None:
         ('gateway.networks = ["default", "default"]', "gateway.networks", "each once: default"),
         ('gateway.networks = ["village"]', "gateway.networks", "each once: default"),
         ('gateway.offer = "all"', "gateway.offer", '"set", "own", "none"'),
+        ('gateway = {cert_file = "a", ca_file = "b"}', "gateway.key_file", "all three"),
         ("gateway.port = 1", "gateway.port", "no such key"),
         ("gateway.enabled = 1", "gateway.enabled", "true or false"),
     ],

@@ -5,9 +5,11 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from tests.certificates import Authority
 from tests.daemon.gateway.wires import S, Shelf, holding, settings
 from tests.daemon.processes import PATIENCE_S
 from tests.daemon.test_feedlink import Bench
@@ -15,7 +17,7 @@ from tests.nodes import key_of
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.gateway import limits
 from tinyssb_node.daemon.gateway.island import Changes, Island
-from tinyssb_node.daemon.gateway.links import Links
+from tinyssb_node.daemon.gateway.links import Circle, Links, make_circle
 from tinyssb_node.daemon.gateway.peersfile import KnownPeers
 from tinyssb_node.daemon.rows import BroughtRow
 from tinyssb_node.errors import LocalError
@@ -38,7 +40,9 @@ class Clock:
 class Post:
     """A gateway at 127.0.2.N, without a socket for datagrams."""
 
-    def __init__(self, number: int, clock: Clock, wanted: Sequence[FeedId]) -> None:
+    def __init__(
+        self, number: int, clock: Clock, wanted: Sequence[FeedId], circle: Circle | None = None
+    ) -> None:
         self.host = f"127.0.2.{number}"
         self.clock = clock
         self.bench = Bench(wanted)
@@ -50,7 +54,7 @@ class Post:
             DEFAULT_NETWORK, Network(), settings(), self.shelf, lambda *_: None, chance=random.Random(number)
         )
         self.links = Links(
-            {DEFAULT_NETWORK: self.island}, {DEFAULT_NETWORK: self.bench.side}, self.tell, clock
+            {DEFAULT_NETWORK: self.island}, {DEFAULT_NETWORK: self.bench.side}, self.tell, clock, circle
         )
 
     def tell(self, where: str, what: str) -> None:
@@ -94,11 +98,16 @@ class Post:
 
 
 @asynccontextmanager
-async def posts(*wanted: Sequence[FeedId]) -> AsyncIterator[list[Post]]:
-    """Gateways, each with what it wants."""
+async def posts(
+    *wanted: Sequence[FeedId], circles: Sequence[Circle | None] = (None,) * 9
+) -> AsyncIterator[list[Post]]:
+    """Gateways, each with what it wants, and who vouches for it."""
     clock = Clock()
     async with AsyncExitStack() as stack:
-        made = [Post(number, clock, feeds) for number, feeds in enumerate(wanted, 1)]
+        made = [
+            Post(number, clock, feeds, circle)
+            for number, (feeds, circle) in enumerate(zip(wanted, circles, strict=False), 1)
+        ]
         for post in made:
             await post.open()
             stack.push_async_callback(post.links.close)
@@ -239,3 +248,28 @@ async def test_both_kinds_of_addresses_are_listened_on(host: str, other: str) ->
     writer.close()
     await writer.wait_closed()
     await post.links.close()
+
+
+def circle(authority: Authority, name: str) -> Circle:
+    pair = authority.issue(name, "192.0.2.1")
+    made = make_circle(settings(cert_file=pair.certificate, key_file=pair.key, ca_file=authority.certificate))
+    assert made is not None
+    return made
+
+
+async def test_over_tls_only_the_circle_connects(tmp_path: Path) -> None:
+    for folder in ("ours", "others"):
+        (tmp_path / folder).mkdir()
+    ours, others = Authority(tmp_path / "ours"), Authority(tmp_path / "others")
+    circles = [circle(ours, "here"), circle(ours, "there"), circle(others, "stranger"), None]
+    async with posts([BOB], [], [BOB], [BOB], circles=circles) as (here, there, stranger, plain):
+        there.bench.gateway.write("bob", b"1")
+        for post in (here, stranger, plain):
+            post.learns(BOB, there.place, 1)
+        await here.until(lambda: len(here.bench.gateway.packets(BOB)) == 1)
+        for post in (stranger, plain):
+            await post.until(lambda post=post: bool(post.told))  # type: ignore[misc]
+            assert post.bench.gateway.packets(BOB) == []
+            assert post.island.seeking.places(BOB) == {}
+        assert here.told == []
+        assert make_circle(settings()) is None

@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
+from tests.daemon.gateway.wires import settings
 from tinyssb_node.daemon.gateway import limits
-from tinyssb_node.daemon.gateway.config import GatewayConfig, Which
 from tinyssb_node.daemon.gateway.way import NOWHERE, Way
-from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.locator.addresses import Peer, Place, node_of, peer_of, port_of
 
 HERE, THERE = node_of("192.168.1.5"), ("198.51.100.1", 8_789)
@@ -30,15 +29,8 @@ class System:
 
 
 def way(system: System, listen: str = "0.0.0.0", **changes: object) -> Way:
-    settings = GatewayConfig(
-        enabled=True,
-        listen=(listen, 8_789),
-        networks=(DEFAULT_NETWORK,),
-        offer=Which.SET,
-        seek=Which.SET,
-        **{"public": None, "peers": (THERE,), **changes},  # type: ignore[arg-type]
-    )
-    return Way(settings, 7_777, towards=system.towards, resolve=system.resolve)
+    said = settings(**{"listen": (listen, 8_789), "peers": (THERE,), **changes})
+    return Way(said, 7_777, towards=system.towards, resolve=system.resolve)
 
 
 def place(host: str, port: int = 7_777) -> Place:

@@ -25,6 +25,9 @@ def settings(**changes: object) -> GatewayConfig:
         "networks": (DEFAULT_NETWORK,),
         "offer": Which.SET,
         "seek": Which.SET,
+        "cert_file": None,
+        "key_file": None,
+        "ca_file": None,
     }
     return GatewayConfig(**(plain | changes))  # type: ignore[arg-type]
 

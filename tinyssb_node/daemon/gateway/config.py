@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from tinyssb_node.daemon.configreader import Reader, split_address
@@ -42,12 +43,19 @@ class GatewayConfig:
     """Which feeds others are told of, and given."""
     seek: Which
     """Which feeds are sought and taken."""
+    cert_file: Path | None
+    """This gateway's certificate, for connections over TLS; None, as the next two: they are plain."""
+    key_file: Path | None
+    """Its key."""
+    ca_file: Path | None
+    """Certificates of who vouches for all gateways that there are connections with."""
 
 
-def read_gateway(reader: Reader, networks: Iterable[NetworkName]) -> GatewayConfig:
-    """Read the table; *networks* are those of the node. Raises ConfigError."""
+def read_gateway(reader: Reader, root: Path, networks: Iterable[NetworkName]) -> GatewayConfig:
+    """Read the table; *networks* are those of the node, whose folder is *root*. Raises ConfigError."""
     listen = reader.address("gateway.listen", f"0.0.0.0:{limits.PORT}", limits.PORT)
     assert listen is not None, "there is a default"
+    cert_file, key_file, ca_file = _files(reader, root)
     return GatewayConfig(
         enabled=reader.flag("gateway.enabled", default=False),
         listen=listen,
@@ -56,7 +64,21 @@ def read_gateway(reader: Reader, networks: Iterable[NetworkName]) -> GatewayConf
         networks=_networks(reader, networks),
         offer=reader.choice("gateway.offer", Which.SET),
         seek=reader.choice("gateway.seek", Which.SET),
+        cert_file=cert_file,
+        key_file=key_file,
+        ca_file=ca_file,
     )
+
+
+def _files(reader: Reader, root: Path) -> tuple[Path | None, Path | None, Path | None]:
+    """The files for TLS: all three, or none."""
+    keys = ("gateway.cert_file", "gateway.key_file", "gateway.ca_file")
+    texts = [reader.text(key, "", "it takes a path") for key in keys]
+    if any(texts) and not all(texts):
+        key = keys[texts.index("")]
+        raise reader.refuse(key, "", "it takes a path, since TLS takes all three of " + ", ".join(keys))
+    cert_file, key_file, ca_file = (root / Path(text).expanduser() if text else None for text in texts)
+    return cert_file, key_file, ca_file
 
 
 def _peers(reader: Reader) -> tuple[tuple[str, int], ...]:

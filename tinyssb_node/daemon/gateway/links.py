@@ -2,15 +2,17 @@
 
 import asyncio
 import errno
+import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from websockets.asyncio.server import Server
 
 from tinyssb_node.daemon.feedlink import PATH, CallFailedError, FeedLink, FeedListener, Side, call
 from tinyssb_node.daemon.gateway import limits
+from tinyssb_node.daemon.gateway.config import GatewayConfig
 from tinyssb_node.daemon.gateway.island import Changes, Island
 from tinyssb_node.daemon.gateway.rows import LinkRow
 from tinyssb_node.daemon.gateway.seeking import Call
@@ -21,6 +23,28 @@ from tinyssb_node.locator.addresses import Place, node_of, text_of
 
 _OURS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """What the system says when it is our fault that there is no connection."""
+
+
+class Circle(NamedTuple):
+    """Gateways that somebody vouches for, to each other."""
+
+    listening: ssl.SSLContext
+    calling: ssl.SSLContext
+
+
+def make_circle(settings: GatewayConfig) -> Circle | None:
+    """What the settings say of TLS; None for nothing. Raises CertificateError and its kin."""
+    if settings.cert_file is None or settings.key_file is None or settings.ca_file is None:
+        return None
+    from tinyssb_node.faces.tls import client_context, server_context  # noqa: PLC0415 - most gateways do without
+
+    listening = server_context(settings.cert_file, settings.key_file, clients=settings.ca_file)
+    calling = client_context(
+        authorities=settings.ca_file, certificate=settings.cert_file, key=settings.key_file
+    )
+    # Places have addresses that change, and no names: it is enough that somebody vouches for who is there.
+    calling.check_hostname = False
+    return Circle(listening, calling)
 
 
 @dataclass(slots=True)
@@ -50,13 +74,15 @@ class Links:
         sides: Mapping[NetworkName, Side],
         tell: Callable[[str, str], None],
         now_us: Callable[[], int],
+        circle: Circle | None = None,
     ) -> None:
         """Let *islands* have connections, on which each is what *sides* says. *tell* is told what ended or failed, and
-        where."""
+        where. *circle*: they are over TLS."""
         self._islands = islands
         self._sides = {name: replace(side, bring=self._excusing(side)) for name, side in sides.items()}
         self._excused_us: int | None = None
         """When something went wrong here last, which is nobody else's fault."""
+        self._circle = circle
         self._tell = tell
         self._now_us = now_us
         self._listener = FeedListener(
@@ -81,7 +107,8 @@ class Links:
         """Let others call. Raises OSError."""
         # A socket of IPv6 for all addresses takes none of IPv4: asyncio says so to the system.
         for each in ["0.0.0.0", "::"] if host == "::" else [host]:  # noqa: S104 - as the settings say
-            server = await self._listener.open(each, self.port or port)
+            context = None if self._circle is None else self._circle.listening
+            server = await self._listener.open(each, self.port or port, context)
             self._servers.append(server)
             bound, self.port = next(iter(server.sockets)).getsockname()[:2]
             self._local = bound if any(node_of(bound)) else None
@@ -157,7 +184,9 @@ class Links:
         island, place = called.island, called.why.place
         where = text_of(place.node, place.connection)
         try:
-            called.link = await call(f"ws://{where}{PATH}", self._sides[island.name], local=self._from(place))
+            scheme, context = ("ws", None) if self._circle is None else ("wss", self._circle.calling)
+            url, side = f"{scheme}://{where}{PATH}", self._sides[island.name]
+            called.link = await call(url, side, context, local=self._from(place))
             called.progress_us = self._now_us()
             reason = await called.link.run()
             self._tell(where, reason)

@@ -22,7 +22,7 @@ from tinyssb_node.daemon.gateway.config import GATEWAY_SOCKET, GatewayConfig, Wh
 from tinyssb_node.daemon.gateway.datagrams import Datagrams
 from tinyssb_node.daemon.gateway.desk import GatewayDesk
 from tinyssb_node.daemon.gateway.island import Island
-from tinyssb_node.daemon.gateway.links import Links
+from tinyssb_node.daemon.gateway.links import Links, make_circle
 from tinyssb_node.daemon.gateway.peersfile import PEERS_FILE, KnownPeers, read_peers, write_peers
 from tinyssb_node.daemon.gateway.rows import GatewayRow, LocatorRow, ProblemRow
 from tinyssb_node.daemon.gateway.way import Way
@@ -146,7 +146,7 @@ class Gateway:
     ) -> None:
         """Open what others reach, work, and close it."""
         host, port = self._settings.listen
-        self._links = Links(self.islands, sides, self._told, self.now_us)
+        self._links = Links(self.islands, sides, self._told, self.now_us, make_circle(self._settings))
         try:
             await self._links.open(host, port)
             self._datagrams = await Datagrams.open(host, self._links.port, self._received)
