@@ -138,3 +138,9 @@ def test_what_a_conversation_is_called() -> None:
     mine = dataclasses.replace(public, name="00", members=(ME,))
     assert lines.conversation_title(mine, names) == "notes to myself"
     assert lines.conversation_title(dataclasses.replace(mine, members=(ANA, ME)), names) == "Ana"
+
+
+def test_a_feed_of_a_further_identity_is_told_as_ours() -> None:
+    row = feed_row(ANA, 3) | {"own": False, "identity": "club", "writable": False}
+    line = lines.feed(row, Names([]), 130).plain
+    assert line.rstrip().endswith("own: club, ! not written for now")

@@ -202,6 +202,10 @@ def feed(row: FeedRow, names: Names, width: int) -> Content:
     marks = []
     if row["own"]:
         marks.append("own")
+    elif (identity := row.get("identity")) is not None:
+        marks.append(f"own: {identity}")
+    if row.get("writable") is False and row["forked_at"] is None:
+        marks.append("! not written for now")
     if row["forked_at"] is not None:
         marks.append(f"! forked at {row['forked_at']}")
     if not row["wanted"]:
