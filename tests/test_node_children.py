@@ -15,7 +15,7 @@ from tinyssb_node.events import EntryAppended, PacketReceived, SetChanged
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
-from tinyssb_node.node import NodePen
+from tinyssb_node.nodepen import NodePen
 from tinyssb_node.scheduling.link import stream_profile
 from tinyssb_node.store.port import FeedRecord
 
