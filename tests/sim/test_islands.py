@@ -1,8 +1,9 @@
 """Islands of radio with a gateway each: what crosses the internet between them, and what that costs their air."""
 
+from tests.nodes import key_of
 from tests.sim.busy_shelf import ISLAND, play
 from tinyssb_node import limits
-from tinyssb_node.admission import Admission
+from tinyssb_node.admission import Admission, Admit
 from tinyssb_node.ids import FeedId
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim.checkers import Duty, Feeds, Law
@@ -118,3 +119,34 @@ def test_what_a_gateway_fetches_besides_costs_the_island_no_airtime() -> None:
     assert beside.airtime_us <= 1.15 * alone.airtime_us
     assert (alone.complete, beside.complete) == (True, True)
     assert beside.arrived >= 0.8 * beside.wanted * len(ISLAND)
+
+
+def island_beside_a_hub(across: Admit) -> World:
+    """Four nodes on the air, one of them on a wire to somebody with 40 feeds; after a quarter of an hour."""
+    world = World(
+        1,
+        lambda chance: Medium(MediumOptions(), chance),
+        allowance=DUTY,
+        admission=lambda: Admission(across=across),
+        keep_events=False,
+    )
+    for name in (*EAST, "gate"):
+        world.add(name)
+    world.add("hub", on_air=False)
+    for number in range(40):
+        world.follow("hub", key_of(f"far {number}").feed_id)
+    world.connect("gate", "hub")
+    world.run_for(HOUR_US // 4)
+    return world
+
+
+def test_what_is_named_on_a_wire_takes_no_airtime_where_the_gateway_says_so() -> None:
+    shut, ajar = island_beside_a_hub(Admit.INVITE), island_beside_a_hub(Admit.OPEN)
+    assert [len(shut.inhabitants[name].node.feeds()) for name in (*EAST, "gate")] == [4] * 4
+    assert [len(ajar.inhabitants[name].node.feeds()) for name in (*EAST, "gate")] == [45] * 4
+    assert shut.airtime_us < ajar.airtime_us / 2
+    wanted = key_of("far 7").feed_id
+    shut.follow("e1", wanted)
+    assert shut.run(
+        lambda: wanted in {record.feed for record in shut.inhabitants["gate"].node.feeds()}, HOUR_US
+    )
