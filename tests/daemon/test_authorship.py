@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
+from tests.daemon.fakes import KEY
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tinyssb_node.cli.client import Client, DaemonError
+from tinyssb_node.daemon.authorship import open_identities
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.identities import new_identity
 from tinyssb_node.daemon.mark import read_mark, write_mark
@@ -158,6 +161,24 @@ def expose(place: Home) -> None:
 def copy_another(place: Home) -> None:
     place.identity.unlink()
     shutil.copy2(place.root.parent.parent / "identity", place.identity)
+
+
+def test_what_somebody_else_made_there_stops_nothing(written: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root made an identity in the home of a service. Root is stopped by no mode, so it is played."""
+
+    def refuse(path: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    lines: list[structlog.typing.EventDict] = []
+
+    def keep(_logger: object, _method: str, line: structlog.typing.EventDict) -> str:
+        lines.append(line)
+        raise structlog.DropEvent
+
+    opened = open_identities(written, KEY.feed_id, {}, None, structlog.wrap_logger(None, processors=[keep]))
+    assert (opened.writers, opened.problems) == ([], {})
+    assert [line["event"] for line in lines] == ["no further identity is used"]
 
 
 @pytest.mark.parametrize(

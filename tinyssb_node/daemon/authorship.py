@@ -12,7 +12,7 @@ from tinyssb_node.daemon.home import MAIN_IDENTITY, Home
 from tinyssb_node.daemon.identities import IdentityTwiceError, names_of
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.places import Place
-from tinyssb_node.daemon.problems import ProblemError, UnknownIdentityError
+from tinyssb_node.daemon.problems import HomeRefusedError, ProblemError, UnknownIdentityError
 from tinyssb_node.daemon.rows import IdentityRow
 from tinyssb_node.daemon.setup import unlock_identity
 from tinyssb_node.daemon.tipkeeper import TipKeeper, waiting_row
@@ -75,12 +75,14 @@ class Opened:
 def open_identities(
     home: Home, main: FeedId, environ: Mapping[str, str], ask: Ask | None, logger: Logger
 ) -> Opened:
-    """Open the further identities of *home*, whose main one is *main*. What cannot be opened is told and left out.
-
-    Raises HomeRefusedError.
-    """
+    """Open the further identities of *home*, whose main one is *main*. What cannot be opened is told and left out."""
     names, writers, problems = {main: MAIN_IDENTITY}, [], {}
-    for name in names_of(home):
+    try:
+        found = names_of(home)
+    except HomeRefusedError as error:
+        found = []
+        logger.warning("no further identity is used", problem=error.message)
+    for name in found:
         place = home.of_identity(name)
         logger.info("opening a further identity", identity=name)
         try:

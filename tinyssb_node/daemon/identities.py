@@ -12,7 +12,7 @@ from typing import Final
 from tinyssb_node.daemon.home import MAIN_IDENTITY, Home
 from tinyssb_node.daemon.mark import Mark, this_machine, write_mark
 from tinyssb_node.daemon.problems import Exit, ProblemError, UnknownIdentityError
-from tinyssb_node.daemon.setup import refused, restored_mark
+from tinyssb_node.daemon.setup import read_own, refused, restored_mark
 from tinyssb_node.errors import IdentityExistsError, LocalError
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.limits import NAME_MAX
@@ -67,13 +67,21 @@ def names_of(home: Home) -> list[str]:
         found = [
             folder.name
             for folder in home.identities.iterdir()
-            if _NAME.fullmatch(folder.name) and home.of_identity(folder.name).identity.exists()
+            if _NAME.fullmatch(folder.name) and _is_there(home.of_identity(folder.name).identity)
         ]
     except FileNotFoundError:
         return []
     except OSError as error:
         raise refused(home, error) from error
     return sorted(found)[: limits.IDENTITIES_MAX]
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is a file, as far as we may look: where we may not, who opens it is told why."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return True
 
 
 def find_identity(home: Home, name: str | None) -> Home:
@@ -89,7 +97,8 @@ def find_identity(home: Home, name: str | None) -> Home:
 def new_identity(home: Home, name: str, dialect: Dialect) -> FeedId:
     """Make a further identity in *home* with a fresh key. Returns its feed id.
 
-    Raises IdentityNameError, IdentitiesFullError, IdentityExistsError, HomeRefusedError.
+    Raises IdentityNameError, IdentitiesFullError, IdentityExistsError, HomeMissingError, HomeRefusedError, and for the
+    node's own file the errors of ``read_identity``.
     """
     identity = generate_identity(dialect)
     # Nothing was ever written with this key, so it is certain of that from the beginning.
@@ -120,6 +129,8 @@ def _feeds(home: Home) -> Iterator[tuple[str, FeedId]]:
 def require_room(home: Home, name: str) -> None:
     """Raise what ``new_identity`` would, before anything is done."""
     home.require()
+    # Whose the home is: what root makes there the node's user cannot read.
+    read_own(home)
     if not _NAME.fullmatch(name) or name == MAIN_IDENTITY:
         raise IdentityNameError(name)
     place = home.of_identity(name)

@@ -93,7 +93,7 @@ def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int
 
 
 def _open_further(home: Home, key: SigningKey, ask: Ask | None, logger: Logger) -> "Opened | None":
-    """The further identities of *home*, None if there never was any. Raises HomeRefusedError."""
+    """The further identities of *home*, None if there never was any."""
     if not home.identities.exists():
         return None
     from tinyssb_node.daemon.authorship import open_identities  # noqa: PLC0415 - most nodes do without
