@@ -30,7 +30,8 @@ WEB_TOKEN = "web.token"  # noqa: S105 - a file's name
 GATEWAY_KEYS = tuple(
     f"gateway.{key}"
     for key in (
-        "enabled", "listen", "public", "peers", "networks", "offer", "seek", "cert_file", "key_file", "ca_file"
+        "enabled", "listen", "public", "peers", "networks", "offer", "seek", "carry", "cert_file", "key_file",
+        "ca_file",
     )
 )  # fmt: skip
 """What may be said of the gateway; what is said is read by ``gateway.config``."""

@@ -46,6 +46,8 @@ class Holdings:
         """Side chains were counted up to this arrival number."""
         self._begun: dict[int, int] = {}
         """Side chains of which something is held, by the feed's number in the file."""
+        self._numbers: set[int] = set()
+        """The numbers there were at the last look."""
         self.feeds: Sequence[Holding] = []
         """What was found at the last look, sorted by feed id."""
 
@@ -78,6 +80,15 @@ class Holdings:
 
     def _read(self) -> Sequence[Holding]:
         select = self._connection.execute
+        # One that was forgotten has left its number behind.
+        rows = select(
+            "SELECT number, feed, seq, own OR child, wanted, NOT retired, forked_at IS NOT NULL FROM feeds "
+            "WHERE own OR child OR seq OR NOT retired ORDER BY feed"
+        ).fetchall()
+        before, self._numbers = self._numbers, {row[0] for row in rows}
+        if not before <= self._numbers:
+            # Something was deleted, as it may be from a shelf, and others may get its number.
+            self._begun, self._arrival = {}, 0
         (arrival,) = select("SELECT coalesce(max(arrival), 0) FROM chunks").fetchone()
         for feed, count in select(
             "SELECT feed, count(*) FROM chunks WHERE arrival > ? AND chunk = 0 GROUP BY feed",
@@ -91,11 +102,6 @@ class Holdings:
                 "SELECT feed, count(*), sum(held = 0) FROM side_chains GROUP BY feed"
             )
         }
-        # One that was forgotten has left its number behind.
-        rows = select(
-            "SELECT number, feed, seq, own OR child, wanted, NOT retired, forked_at IS NOT NULL FROM feeds "
-            "WHERE own OR child OR seq OR NOT retired ORDER BY feed"
-        ).fetchall()
         return [
             Holding(
                 FeedId(feed),

@@ -10,7 +10,7 @@ from tinyssb_node.daemon.config import GATEWAY_KEYS, parse_config
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.gateway.config import GatewayConfig, Which
 from tinyssb_node.daemon.home import Home
-from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 
 
 def parse(text: str) -> GatewayConfig | None:
@@ -31,6 +31,7 @@ def test_what_is_not_said_has_a_default() -> None:
         networks=(DEFAULT_NETWORK,),
         offer=Which.SET,
         seek=Which.SET,
+        carry=frozenset(),
         cert_file=None,
         key_file=None,
         ca_file=None,
@@ -48,6 +49,7 @@ def test_every_key_is_read() -> None:
         networks = ["village", "default"]
         offer = "own"
         seek = "none"
+        carry = ["0aB10aB10aB10aB10aB10aB10aB10aB10aB10aB10aB10aB10aB10aB10aB10aB1"]
         cert_file = "gate.pem"
         key_file = "/etc/gate.key"
         ca_file = "circle.pem"
@@ -60,6 +62,7 @@ def test_every_key_is_read() -> None:
         networks=(NetworkName("village"), DEFAULT_NETWORK),
         offer=Which.OWN,
         seek=Which.NONE,
+        carry=frozenset([FeedId.from_hex("0ab1" * 16)]),
         cert_file=Path("/home/ana/.tinyssb/gate.pem"),
         key_file=Path("/etc/gate.key"),
         ca_file=Path("/home/ana/.tinyssb/circle.pem"),
@@ -85,6 +88,9 @@ def test_the_keys_known_are_those_that_are_read() -> None:
         ('gateway.networks = ["village"]', "gateway.networks", "each once: default"),
         ('gateway.offer = "all"', "gateway.offer", '"set", "own", "none"'),
         ('gateway = {cert_file = "a", ca_file = "b"}', "gateway.key_file", "all three"),
+        ('gateway.carry = ["0ab1"]', "gateway.carry", "64 hexadecimal digits"),
+        (f'gateway.carry = ["{"0" * 64}"]', "gateway.carry", "64 hexadecimal digits"),
+        (f'gateway.carry = ["{"a" * 64}", "{"A" * 64}"]', "gateway.carry", "each once"),
         ("gateway.port = 1", "gateway.port", "no such key"),
         ("gateway.enabled = 1", "gateway.enabled", "true or false"),
     ],

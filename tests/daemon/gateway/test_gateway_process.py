@@ -51,12 +51,14 @@ class Islands:
     def address(self, number: int) -> str:
         return f"127.0.1.{number}:{self._port}"
 
-    def make(self, number: int, *, key: str = "", first: int = 1) -> None:
-        """A node of the network *key* that asks the gateway *first*."""
+    def make(self, number: int, *, key: str = "", first: int = 1, carry: int | None = None) -> None:
+        """A node of the network *key* that asks the gateway *first*, and carries the feed of another."""
         self.feeds[number] = make_home(self.home(number))
         peers = [] if number == first else [self.address(first)]
         with (self.home(number) / "config.toml").open("a") as config:
             config.write(f'network_key = "{key}"\n[gateway]\nenabled = true\n')
+            if carry is not None:
+                config.write(f'carry = ["{self.feeds[carry].hex()}"]\n')
             config.write(f'listen = "{self.address(number)}"\npeers = {json.dumps(peers)}\n')
 
     @contextmanager
@@ -142,8 +144,9 @@ class Trap:
 
 
 def test_islands_find_each_other_and_a_liar_costs_one_connection(islands: Islands) -> None:
-    for number in (1, 2, 3):
+    for number in (2, 3):
         islands.make(number)
+    islands.make(1, carry=2)
     islands.make(4, key="0badcafe")
     trap = Trap()
     with islands.running(1, 2, 4) as running:
@@ -167,6 +170,11 @@ def test_islands_find_each_other_and_a_liar_costs_one_connection(islands: Island
             assert (link["network"], link["got"], link["given"]) == ("default", 2, 1)
             shown = tinyssb(islands.home(3), "gateway").stdout.decode()
             assert f"address:    {islands.address(3)}" in shown
+        # What is carried for others waits beside the set.
+        assert tinyssb(islands.home(1), "feeds", "--json").stdout.count(b"\n") == 1
+        until(lambda: sum(link["got"] for link in islands.how(1)["links"]) == 2)
+        islands.follows(1, 2)
+        islands.crosses(1, 2, ["before", "and live"])
         assert trap.calls["127.0.1.3"] == 1
         assert max(trap.calls.values()) == 1
         nobody = tinyssb(islands.home(4), "locate", islands.feeds[2].hex(), "--seconds", "1")

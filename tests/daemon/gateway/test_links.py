@@ -218,6 +218,23 @@ async def test_while_one_rests_another_is_called() -> None:
         assert here.links.linked(DEFAULT_NETWORK) == {third.place}
 
 
+@pytest.mark.parametrize("dropped", [False, True])
+async def test_what_the_daemon_has_no_room_for_is_left_alone_for_a_while(dropped: bool) -> None:
+    async with posts([BOB], []) as (here, there):
+        there.bench.gateway.write("bob", b"1")
+        if dropped:
+            here.bench.dropped = [BOB.hex()]
+        else:
+            here.bench.reason = "full"
+        here.learns(BOB, there.place, 1)
+        await here.until(lambda: BOB not in here.island.seeking.feeds)
+        assert here.connected == 1
+        assert here.told == []
+        here.clock.now_us += limits.REFRAIN_US
+        here.look()
+        assert BOB in here.island.seeking.feeds
+
+
 async def test_what_goes_wrong_here_is_not_held_against_others() -> None:
     async with posts([BOB], []) as (here, there):
 

@@ -37,15 +37,22 @@ def test_what_may_still_grow_is_sought(which: Which, expected: list[Holding]) ->
     assert sought(ALL, which) == {one.feed: (one.seq, one.whole) for one in expected}
 
 
+@pytest.mark.parametrize("which", [Which.SET, Which.OWN])
+def test_what_is_carried_is_sought_though_it_is_in_no_set(which: Which) -> None:
+    assert set(sought([LEFT, NEW], which, [LEFT.feed])) - {NEW.feed} == {LEFT.feed}
+    assert sought([LEFT], Which.NONE, [LEFT.feed]) == {}
+    assert sought([FORKED], which, [FORKED.feed]) == {}
+
+
 def test_who_follows_a_feed_is_told_of_it() -> None:
-    told = adverts(ALL, Which.SET, Which.SET)
+    told = adverts(ALL, Which.SET, [PLAIN.feed, NEW.feed])
     assert told[NEW.feed] == ResourceParameters(0, 0)
     assert told[PLAIN.feed] == ResourceParameters(3, 200)
-    assert NEW.feed not in adverts(ALL, Which.SET, Which.NONE)
-    assert set(adverts(ALL, Which.OWN, Which.SET)) == {OURS.feed}
+    assert NEW.feed not in adverts(ALL, Which.SET, [])
+    assert set(adverts(ALL, Which.OWN, [NEW.feed])) == {OURS.feed}
 
 
 def test_there_are_only_so_many_offers() -> None:
     many = [PLAIN._replace(feed=feed_of(number)) for number in range(10, limits.OFFERS_MAX + 10)]
-    assert len(adverts([*many, OURS, NEW], Which.SET, Which.SET)) == limits.OFFERS_MAX
+    assert len(adverts([*many, OURS, NEW], Which.SET, [NEW.feed])) == limits.OFFERS_MAX
     assert OURS in offered([*many, OURS], Which.SET)

@@ -25,6 +25,7 @@ def settings(**changes: object) -> GatewayConfig:
         "networks": (DEFAULT_NETWORK,),
         "offer": Which.SET,
         "seek": Which.SET,
+        "carry": frozenset(),
         "cert_file": None,
         "key_file": None,
         "ca_file": None,

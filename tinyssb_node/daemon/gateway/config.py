@@ -1,14 +1,16 @@
 """What config.toml says of the gateway, in its table ``[gateway]``: loaded only where it says anything."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from tinyssb_node import limits as node_limits
 from tinyssb_node.daemon.configreader import Reader, split_address
 from tinyssb_node.daemon.gateway import limits
-from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 
 GATEWAY_SOCKET: Final = "gateway.sock"
 """The name of the socket where the gateway is asked, beside the daemon's own."""
@@ -43,6 +45,8 @@ class GatewayConfig:
     """Which feeds others are told of, and given."""
     seek: Which
     """Which feeds are sought and taken."""
+    carry: frozenset[FeedId]
+    """Feeds that are sought though they are in no set: they wait on the shelf."""
     cert_file: Path | None
     """This gateway's certificate, for connections over TLS; None, as the next two: they are plain."""
     key_file: Path | None
@@ -64,10 +68,24 @@ def read_gateway(reader: Reader, root: Path, networks: Iterable[NetworkName]) ->
         networks=_networks(reader, networks),
         offer=reader.choice("gateway.offer", Which.SET),
         seek=reader.choice("gateway.seek", Which.SET),
+        carry=_carry(reader),
         cert_file=cert_file,
         key_file=key_file,
         ca_file=ca_file,
     )
+
+
+def _carry(reader: Reader) -> frozenset[FeedId]:
+    digits = 2 * node_limits.FEED_ID_SIZE
+    allowed = (
+        f"it takes a list of up to {limits.CARRY_MAX} feed ids of {digits} hexadecimal digits, each once"
+    )
+    texts = reader.texts("gateway.carry", (), allowed)
+    right = all(re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", text) and text.strip("0") for text in texts)
+    feeds = frozenset(FeedId.from_hex(text) for text in texts) if right else frozenset()
+    if len(feeds) < len(texts) or len(feeds) > limits.CARRY_MAX:
+        raise reader.refuse("gateway.carry", list(texts[:1]), allowed)
+    return feeds
 
 
 def _files(reader: Reader, root: Path) -> tuple[Path | None, Path | None, Path | None]:

@@ -78,6 +78,10 @@ class Island:
         self._me, self._begun_us = NOWHERE, 0
         self._known: dict[FeedId, Holding] = {}
         """What was held at the last look."""
+        self._refrained: dict[FeedId, int] = {}
+        """Feeds that are not to be had for a while, and until when."""
+        self._stale = False
+        """What is to be had has changed, though nothing that is held."""
         self._offered: dict[FeedId, ResourceParameters] = {}
         self._feeds: dict[Label, FeedId] = {}
         """Feeds that are sought or watched, by label."""
@@ -159,10 +163,17 @@ class Island:
         Raises StoreDamagedError, StoreFailedError.
         """
         changes = None
-        if self.holdings.look():
+        back = [feed for feed, until_us in self._refrained.items() if until_us <= now_us]
+        for feed in back:
+            del self._refrained[feed]
+        if self.holdings.look() or back or self._stale:
+            self._stale = False
             before, wanted = self._known, set(self.seeking.feeds)
             self._known = {one.feed: one for one in self.holdings.feeds}
-            for feed in self.seeking.want(sought(self.holdings.feeds, self._config.seek)):
+            held = sought(self.holdings.feeds, self._config.seek, self._config.carry)
+            for feed in self.seeking.want(
+                {feed: held[feed] for feed in held.keys() - self._refrained.keys()}
+            ):
                 self._stop(feed)
             self._advertise(now_us)
             changes = Changes(
@@ -189,6 +200,11 @@ class Island:
         if self._locator is not None:
             self._locator.failed(place, now_us)
 
+    def refrain(self, feed: FeedId, now_us: int) -> None:
+        """The daemon does not take *feed*, or had to let go of it: do without it for a while."""
+        self._refrained[feed] = now_us + limits.REFRAIN_US
+        self._stale = True
+
     # --- somebody watches
 
     def watch(self, feed: FeedId, watch: Watch, now_us: int) -> None:
@@ -209,7 +225,7 @@ class Island:
     def _advertise(self, now_us: int) -> None:
         if self._locator is None:
             return
-        told = adverts(self.holdings.feeds, self._config.offer, self._config.seek)
+        told = adverts(self.holdings.feeds, self._config.offer, self.seeking.feeds)
         for feed in self._offered.keys() - told.keys():
             self._locator.withdraw(label_of_feed(feed))
             del self._offered[feed]

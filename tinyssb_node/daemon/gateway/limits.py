@@ -36,6 +36,10 @@ LOOKUP_RETRY_MAX_US: Final = 3_600_000_000
 """Longest: an hour. Who holds something of a feed is told of newer versions in between (old flags)."""
 LOOKUP_AGAIN_US: Final = 21_600_000_000
 """Wait before a feed that was found is looked for again: six hours, for places that came since."""
+CARRY_MAX: Final = 3_840
+"""Feeds that are carried though they are in no set: with a full set as many as one connection may be about."""
+REFRAIN_US: Final = 21_600_000_000
+"""How long a feed for which there is no room, or that the user does not want, is not fetched: six hours."""
 PLACES_MAX: Final = 16
 """Places remembered of one feed: as many as the locator keeps of a label."""
 PLACES_AGE_US: Final = 43_200_000_000

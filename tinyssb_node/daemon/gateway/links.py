@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from websockets.asyncio.server import Server
 
-from tinyssb_node.daemon.feedlink import PATH, CallFailedError, FeedLink, FeedListener, Side, call
+from tinyssb_node.daemon.feedlink import KINDLY, PATH, CallFailedError, FeedLink, FeedListener, Side, call
 from tinyssb_node.daemon.gateway import limits
 from tinyssb_node.daemon.gateway.config import GatewayConfig
 from tinyssb_node.daemon.gateway.island import Changes, Island
@@ -227,15 +227,20 @@ class Links:
             task.cancel()
 
     def _excusing(self, side: Side) -> Callable[[FeedId, Sequence[bytes]], Awaitable[BroughtRow]]:
-        """How *side* brings, with a note when that fails."""
+        """How *side* brings, with a note when that fails, and of what is not to be brought."""
 
         async def bring(feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
             try:
-                return await side.bring(feed, packets)
+                brought = await side.bring(feed, packets)
             except LocalError as error:
                 self._excused_us = self._now_us()
                 self._tell("daemon", str(error))
                 raise
+            if (refused := brought["refused"]) is not None and refused["reason"] in KINDLY:
+                self._islands[side.name].refrain(feed, self._now_us())
+            for gone in brought["dropped"]:
+                self._islands[side.name].refrain(FeedId.from_hex(gone), self._now_us())
+            return brought
 
         return bring
 

@@ -18,9 +18,10 @@ from tinyssb_node.daemon.door import Door
 from tinyssb_node.daemon.feedfile import FeedFiles
 from tinyssb_node.daemon.feedlink import Side
 from tinyssb_node.daemon.gateway import limits, policy
-from tinyssb_node.daemon.gateway.config import GATEWAY_SOCKET, GatewayConfig, Which
+from tinyssb_node.daemon.gateway.config import GATEWAY_SOCKET, GatewayConfig
 from tinyssb_node.daemon.gateway.datagrams import Datagrams
 from tinyssb_node.daemon.gateway.desk import GatewayDesk
+from tinyssb_node.daemon.gateway.holdings import AllHoldings
 from tinyssb_node.daemon.gateway.island import Island
 from tinyssb_node.daemon.gateway.links import Links, make_circle
 from tinyssb_node.daemon.gateway.peersfile import PEERS_FILE, KnownPeers, read_peers, write_peers
@@ -32,7 +33,6 @@ from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.locator.addresses import Peer, text_of
-from tinyssb_node.store.holdings import Holdings
 
 
 class GatewayOffError(ProblemError):
@@ -94,7 +94,9 @@ class Gateway:
             islands: dict[NetworkName, Island] = {}
             for name in self._settings.networks:
                 home = self._home.of(name)
-                holdings = stack.enter_context(closing(Holdings.open(home.store)))
+                holdings = stack.enter_context(
+                    closing(AllHoldings(home.store, home.shelf, self._settings.carry))
+                )
                 files = stack.enter_context(closing(FeedFiles(home.store, home.shelf)))
                 islands[name] = Island(
                     name, self._config.networks[name], self._settings, holdings, self._send
@@ -108,11 +110,9 @@ class Gateway:
 
     def _side(self, island: Island, files: FeedFiles, bringer: Bringer) -> Side:
         """What a link of *island* is about."""
-        offer = self._settings.offer
 
         def offered() -> list[FeedId]:
-            shelved = files.shelved() if offer is Which.SET else ()
-            return [*(one.feed for one in policy.offered(island.holdings.feeds, offer)), *shelved]
+            return [one.feed for one in policy.offered(island.holdings.feeds, self._settings.offer)]
 
         return Side(
             name=island.name,
