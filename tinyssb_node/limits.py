@@ -79,6 +79,8 @@ SET_MAX: Final = 255
 """Most feed ids in a set: a CLAIM counts in one byte (spec 3.6.1)."""
 IN_VAIN_PACKETS: Final = 4
 """Measure of packets with refused ids on the air, 2 for each, from which on we ask as soon as we would answer."""
+STRAY_PACKETS: Final = 16
+"""The same of packets that are of nobody we know, beyond the others: a batch of another network is soon over."""
 IN_VAIN_HASTE: Final = 0.25
 """How much shorter all waits for silence are then: between the packets of somebody who leaves little."""
 WANTS_READ: Final = 256

@@ -181,6 +181,8 @@ class Node:
         finding = self._find(line, packet, digest, reception, now_us, effects)
         if finding.kind is PacketKind.ENTRY or finding.kind is PacketKind.CHUNK:
             self._gossip.heard_content(line, packet, finding, now_us)
+        elif finding.kind is PacketKind.UNKNOWN:
+            line.heard_in_vain(stray=True)
         received = self._taken.record(line, len(packet), digest, finding, reception, now_us)
         if finding.events:
             effects += finding.events

@@ -92,6 +92,13 @@ class Liar(Stranger):
         return serialize_claim(Network().goset_dmx, claim), PacketKind.CLAIM
 
 
+class Junk(Stranger):
+    """Says whatever comes to its mind, in packets of full length."""
+
+    def _packet(self) -> tuple[bytes, PacketKind]:
+        return self._chance.randbytes(limits.PACKET_SIZE), PacketKind.UNKNOWN
+
+
 def settle_here(world: World, stranger: Stranger) -> None:
     """A stranger comes, on no face yet."""
     mallory = world.add("mallory", on_air=False)
@@ -162,14 +169,20 @@ def test_a_stranger_on_the_air_slows_nobody_to_half() -> None:
 
 
 def test_a_stranger_on_half_of_the_channel_makes_nobody_spend_the_airtime_of_all() -> None:
-    # Before answers to claims had a share of their own, both of these spent their hour's airtime on them in minutes.
+    # Before answers to claims had a share of their own, two of these spent their hour's airtime on them in minutes.
     alone_us = named_us = lied_us = 0
-    for seed in (2, 4):
+    for seed in (2, 4, 7):
         alone_us += on_air(seed, None)[1]
         named_us += on_air(seed, Stranger(SECOND_US // 4))[1]
         lied_us += on_air(seed, lambda feeds: Liar(SECOND_US // 4, feeds))[1]
     assert named_us <= 2 * alone_us
-    assert lied_us <= 2 * alone_us
+    assert lied_us <= 3 * alone_us
+
+
+def test_junk_on_most_of_the_channel_keeps_nobody_from_asking() -> None:
+    # Before one such packet a second was enough for that, since everybody gave way to it.
+    alone_us = sum(on_air(seed, None)[1] for seed in (1, 2))
+    assert sum(on_air(seed, Junk(SECOND_US // 4))[1] for seed in (1, 2)) <= 2 * alone_us
 
 
 def test_a_stranger_on_a_wire_is_hardly_noticed() -> None:

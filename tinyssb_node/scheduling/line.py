@@ -169,9 +169,9 @@ class Line:
         self.carrier.heard(packet, now_us)
         self._pacer.heard(now_us, data=len(packet) == limits.PACKET_SIZE)
 
-    def heard_in_vain(self) -> None:
-        """What was heard last was of no use to us."""
-        self._pacer.heard_in_vain()
+    def heard_in_vain(self, *, stray: bool = False) -> None:
+        """What was heard last was of no use to us; *stray*: it is of nobody we know."""
+        self._pacer.heard_in_vain(stray=stray)
 
     def expect_answers(self, now_us: int) -> None:
         """Somebody asked: new entries that come in the next moments are answers."""

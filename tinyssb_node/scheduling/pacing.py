@@ -65,8 +65,8 @@ class Pacer(Protocol):
         """A packet was heard; *data* if it was an entry or a chunk, and more of them may follow."""
         ...
 
-    def heard_in_vain(self) -> None:
-        """What was heard last was of no use to us."""
+    def heard_in_vain(self, *, stray: bool) -> None:
+        """What was heard last was of no use to us; *stray*: it is of nobody we know."""
         ...
 
     def wanted(self, now_us: int) -> None:
@@ -120,7 +120,7 @@ class SteadyPacer:
     def heard(self, now_us: int, *, data: bool) -> None:
         """See Pacer."""
 
-    def heard_in_vain(self) -> None:
+    def heard_in_vain(self, *, stray: bool) -> None:
         """See Pacer."""
 
     def wanted(self, now_us: int) -> None:
@@ -164,6 +164,7 @@ class Contention:
         self._batch_us = now_us
         self._crowd = 1.0
         self._in_vain = 0
+        self._strays = 0
         self.outstanding = 0
 
     def _draw(self, now_us: int, after: tuple[float, float, float]) -> None:
@@ -180,7 +181,7 @@ class Contention:
             return None
         if self._batch_left and urgency is Urgency.ANSWER:
             return self._batch_us
-        chatter = self._in_vain >= limits.IN_VAIN_PACKETS
+        chatter = self._in_vain >= limits.IN_VAIN_PACKETS or self._strays >= limits.STRAY_PACKETS
         if chatter and urgency is Urgency.ASK:
             # Or whoever chatters would keep us from ever asking.
             urgency, patience = Urgency.ANSWER, 1.0
@@ -218,11 +219,16 @@ class Contention:
     def heard(self, now_us: int, *, data: bool) -> None:
         """See Pacer. Behind a request no data is under way yet, so those who ask need not wait for it to end."""
         self._in_vain = max(0, self._in_vain - 1)
+        self._strays = max(0, self._strays - 1)
         self._draw(now_us, limits.AFTER_DATA_PACKETS if data else limits.AFTER_VECTOR_PACKETS)
 
-    def heard_in_vain(self) -> None:
-        """See Pacer. To such packets, if they are more than others, we give way a few times only."""
-        self._in_vain = min(self._in_vain + 2, 2 * limits.IN_VAIN_PACKETS)
+    def heard_in_vain(self, *, stray: bool) -> None:
+        """See Pacer. To such packets, if they are more than others, we give way a few times only. Strays may be of
+        another network, which has a right to the air: we give way more often, and not for ever."""
+        if stray:
+            self._strays = min(self._strays + 2, 2 * limits.STRAY_PACKETS)
+        else:
+            self._in_vain = min(self._in_vain + 2, 2 * limits.IN_VAIN_PACKETS)
 
     def wanted(self, now_us: int) -> None:
         """See Pacer. Others may have got the same idea at the same moment."""
