@@ -98,6 +98,14 @@ def test_once_it_is_not_blocked_any_more_all_of_it_comes() -> None:
     assert held(bench) == 4
 
 
+def test_what_a_gateway_brings_of_it_is_not_put_aside_either() -> None:
+    bench = Bench(key=ANA)
+    block(bench, EVE.feed_id)
+    brought, effects = bench.node.bring(EVE.feed_id, packets_of(FEED), bench.now_us)
+    bench.perform(effects)
+    assert (brought.shelved, brought.refused) == (False, (0, "not wanted"))
+
+
 def test_our_own_feed_is_never_blocked() -> None:
     bench = Bench(key=ANA)
     block(bench, ANA.feed_id)

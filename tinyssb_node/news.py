@@ -173,10 +173,10 @@ class News:
         replica = self._replica
         if replica.read_only:
             raise NodeReadOnlyError
+        if replica.is_blocked(feed) or (feed in replica.goset and not replica.record(feed).wanted):
+            return Brought(shelved=False, refused=(0, "not wanted"))
         if feed not in replica.goset and feed not in replica.retired:
             return self._shelf.bring(feed, packets) or Brought(shelved=False, refused=(0, "no shelf"))
-        if feed in replica.blocked or (feed in replica.goset and not replica.record(feed).wanted):
-            return Brought(shelved=False, refused=(0, "not wanted"))
         while self._shelf.moves(feed):
             for packet in self._shelf.take(set_limits.SHELF_PIECE, feed):
                 self.take(packet, now_us, effects)

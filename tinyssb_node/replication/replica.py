@@ -51,7 +51,6 @@ class Replica:
         """DMX of an entry 1 in the dialect that its feed is not written in: if it comes, that is a fork."""
         self._blocked_shorts: frozenset[bytes] = frozenset()
         self.blocked: set[FeedId] = set()
-        """Feeds of which nothing is taken."""
         self._chains_left_out = False
         self._growing: dict[FeedId, set[int]] = {}
         """Side chains that lack packets which somebody may have."""
@@ -163,7 +162,7 @@ class Replica:
             self._keep(
                 FeedRecord(feed=feed, dialect=None, seq=0, tip=None, own=False, wanted=True, forked_at=None)
             )
-            self.blocked |= {feed} if self._is_blocked(feed) else set()
+            self.blocked |= {feed} if self.is_blocked(feed) else set()
         self._expect_entries(feed)
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
 
@@ -193,21 +192,22 @@ class Replica:
         return events
 
     def set_wanted(self, feed: FeedId, *, wanted: bool) -> None:
-        """Want a feed of the set, or no longer. What is held stays."""
-        if self._records[feed].wanted == wanted:
-            return
-        self._keep(replace(self.record(feed), wanted=wanted))
-        self._expect_anew([feed])
+        """Want a feed, or no longer. What is held stays."""
+        if self._records[feed].wanted != wanted:
+            self._keep(replace(self.record(feed), wanted=wanted))
+            self._expect_anew([feed])
 
     def set_blocked(self, shorts: Collection[bytes]) -> bool:
         """Take nothing more of feeds whose ids begin so, known or not, but for ours. False: it was so before."""
         self._blocked_shorts = frozenset(shorts)
-        before, self.blocked = self.blocked, {feed for feed in self._records if self._is_blocked(feed)}
-        self._expect_anew(changed := [*(before ^ self.blocked)])
-        return bool(changed)
+        before, self.blocked = self.blocked, set(filter(self.is_blocked, self._records))
+        self._expect_anew([*(before ^ self.blocked)])
+        return before != self.blocked
 
-    def _is_blocked(self, feed: FeedId) -> bool:
-        return blocked_short(feed) in self._blocked_shorts and not self._records[feed].ours
+    def is_blocked(self, feed: FeedId) -> bool:
+        """True if nothing is taken of *feed*, known or not."""
+        ours = feed in self._records and self._records[feed].ours
+        return not ours and blocked_short(feed) in self._blocked_shorts
 
     def _expect_anew(self, feeds: Sequence[FeedId]) -> None:
         """Whether *feeds* are to be had is another matter now."""
