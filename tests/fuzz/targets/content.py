@@ -10,6 +10,7 @@ from tinyssb_node.catalog.boards import read_step
 from tinyssb_node.codec.bipf import BipfError
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import confirmed, parse_acks, serialize_acks
+from tinyssb_node.content.blocklist import fold_blocks, parse_block_step, serialize_block_step
 from tinyssb_node.content.board import fold
 from tinyssb_node.content.description import describe
 from tinyssb_node.content.files import parse_file, parse_head, serialize_file
@@ -42,6 +43,9 @@ def run(data: bytes) -> None:
     if (file := parse_file(data)) is not None:
         assert parse_file(serialize_file(file)) == file
     parse_head(data)
+    if (blocks := parse_block_step(data)) is not None:
+        assert parse_block_step(serialize_block_step(blocks)) == blocks
+        fold_blocks([blocks])
     confirmed(data)
     for parse in SHAPES:
         with suppress(PeerError):
@@ -64,5 +68,5 @@ def _entry(content: bytes) -> None:
 def seeds() -> Iterable[bytes]:
     return in_vectors(
         "messages/messages.json", "messages/private.json", "acks/acks.json", "content/files_v1.json",
-        "content/tangles_v1.json", "children/children_v1.json",
+        "content/tangles_v1.json", "content/blocklist_v1.json", "children/children_v1.json",
     )  # fmt: skip
