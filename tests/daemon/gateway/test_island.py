@@ -4,6 +4,7 @@ from tests.daemon.gateway.wires import S, Wires, holding, place
 from tests.nodes import feed_of
 from tinyssb_node.daemon.gateway.config import Which
 from tinyssb_node.daemon.gateway.peersfile import KnownPeers
+from tinyssb_node.daemon.gateway.way import NOWHERE
 from tinyssb_node.locator.values import Location, ResourceParameters
 
 ANA, BOB = feed_of(1), feed_of(2)
@@ -100,6 +101,20 @@ def test_what_is_connected_is_not_looked_for() -> None:
     wires.go_on(24 * 3_600)
     assert other.lookups == asked
     assert other.calls(wires.linked[2], 8, wires.now_us) == []
+
+
+def test_who_cannot_be_reached_finds_others_and_looks_more_often() -> None:
+    wires = three()
+    hidden = wires.islands[place(2).peer]
+    hidden.begin(NOWHERE, KnownPeers((place(3).peer,)), 0)
+    wires.shelves[1].feeds = [holding(ANA, 7, ours=True)]
+    wires.shelves[2].feeds = [holding(ANA, 3)]
+    wires.go_on(120)
+    assert [call.place for call in hidden.calls((), 8, wires.now_us)] == [place(1)]
+    asked = hidden.lookups
+    wires.go_on(2 * 3_600)
+    assert hidden.lookups > asked
+    assert place(2) not in wires.islands[place(3).peer].seeking.places(ANA)
 
 
 def test_nothing_is_told_or_sought_against_the_policy() -> None:

@@ -82,6 +82,20 @@ def test_a_lookup_that_found_goes_on_a_little_for_others(seeking: Seeking) -> No
     assert seeking.due(10 * S + limits.LOOKUP_AGAIN_US, ()) == [ANA]
 
 
+def test_what_was_connected_is_looked_for_soon_when_it_is_lost(seeking: Seeking) -> None:
+    begun(seeking, (ANA, 3), (BOB, 3))
+    for feed, number in ((ANA, 1), (BOB, 2)):
+        seeking.found(feed, [at(number, 3)], 0)
+        seeking.ended(feed, 0)
+    late_us = limits.PLACES_AGE_US + 1
+    # A place is not forgotten while it is connected.
+    seeking.calls(late_us, [place(1)], 8)
+    assert (list(seeking.places(ANA)), list(seeking.places(BOB))) == ([place(1)], [])
+    seeking.lost(place(1), late_us)
+    assert seeking.due(late_us, ()) == []
+    assert seeking.due(late_us + limits.CALL_AGAIN_US, ()) == [ANA]
+
+
 def test_the_newest_is_called_first_and_each_feed_once(seeking: Seeking) -> None:
     begun(seeking, (ANA, 3), (BOB, 0))
     seeking.found(ANA, [at(1, 4), at(2, 9), at(3, 3), at(4, 9, 100)], 0)

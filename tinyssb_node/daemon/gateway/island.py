@@ -101,6 +101,8 @@ class Island:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
         self._me, self._begun_us = me, now_us
+        # Who cannot be reached is not told of news either.
+        self.seeking.again_us = limits.LOOKUP_AGAIN_US if me.node else limits.LOOKUP_RETRY_MAX_US
         self._locator = Locator(
             Settings(group=group_of_network(self.network)),
             me,

@@ -27,15 +27,16 @@ LOOKUP_DENIALS_MAX: Final = 3
 """Reports that nobody has a feed after which its lookup ends: with 20 % of nodes dead one of three would know."""
 YOUNG_US: Final = 30_000_000
 """How long after a start such reports are not counted: the locator knows too few for that."""
-LOOKUP_SETTLE_US: Final = 5_000_000
-"""How long a lookup goes on for further places once it found one: those behind other paths answer within seconds."""
+LOOKUP_SETTLE_US: Final = 2_000_000
+"""How long a lookup goes on for further places once it found one: four queries, each by another way."""
 LOOKUP_RETRY_US: Final = 2_000_000
 """First wait before a feed that was not found is looked for again, since a locator that has just begun knows nobody;
 each is twice the one before."""
 LOOKUP_RETRY_MAX_US: Final = 3_600_000_000
 """Longest: an hour. Who holds something of a feed is told of newer versions in between (old flags)."""
-LOOKUP_AGAIN_US: Final = 21_600_000_000
-"""Wait before a feed that was found is looked for again: six hours, for places that came since."""
+LOOKUP_AGAIN_US: Final = 86_400_000_000
+"""Wait before a feed that was found, and is not connected, is looked for again: a day. With ten feeds it costs 1 kB an
+hour, half of what a locator may say while nothing happens; news are told by old flags in between."""
 CARRY_MAX: Final = 3_840
 """Feeds that are carried though they are in no set: with a full set as many as one connection may be about."""
 REFRAIN_US: Final = 21_600_000_000

@@ -192,6 +192,7 @@ class Links:
             self._tell(where, reason)
             now_us = self._now_us()
             vain = self._owes(called) or now_us - called.since_us < limits.SETTLED_US
+            island.seeking.lost(place, now_us)
             if called.link.lied or (vain and not self._is_excused(called)):
                 island.failed(place, now_us)
         except CallFailedError as error:

@@ -50,6 +50,8 @@ class Seeking:
         """*entropy* returns numbers from 0 up to 1: gateways that start together must not ask together for ever."""
         self._entropy = entropy
         self._sought: dict[FeedId, _Sought] = {}
+        self.again_us = limits.LOOKUP_AGAIN_US
+        """Wait before a feed that was found is looked for again."""
 
     @property
     def feeds(self) -> Collection[FeedId]:
@@ -123,7 +125,7 @@ class Seeking:
         if sought.settled_us is None:
             wait_us, sought.wait_us = sought.wait_us, min(2 * sought.wait_us, limits.LOOKUP_RETRY_MAX_US)
         else:
-            wait_us, sought.wait_us = limits.LOOKUP_AGAIN_US, limits.LOOKUP_RETRY_US
+            wait_us, sought.wait_us = self.again_us, limits.LOOKUP_RETRY_US
         sought.since_us = sought.settled_us = None
         sought.due_us = now_us + int(wait_us * (0.75 + 0.5 * self._entropy()))
 
@@ -153,6 +155,12 @@ class Seeking:
             if sought.places.pop(place, None) is not None and not sought.places:
                 sought.due_us = min(sought.due_us, now_us + sought.wait_us)
 
+    def lost(self, place: Place, now_us: int) -> None:
+        """The connection to *place* has ended: what it had is looked for soon, in case that it does not come back."""
+        for sought in self._sought.values():
+            if place in sought.places:
+                sought.due_us = min(sought.due_us, now_us + limits.CALL_AGAIN_US)
+
     def calls(
         self, now_us: int, linked: Collection[Place], room: int, *, resting: Collection[Place] = ()
     ) -> Sequence[Call]:
@@ -160,7 +168,7 @@ class Seeking:
         those *resting*."""
         best: dict[Place, tuple[tuple[bool, int, int, float], Call]] = {}
         for feed, sought in self._sought.items():
-            self._forget_old(sought, now_us)
+            self._forget_old(sought, now_us, linked)
             if self._live(sought, linked):
                 continue
             for place, (told, _) in sought.places.items():
@@ -196,7 +204,8 @@ class Seeking:
         return told.timestamp > sought.seq
 
     @staticmethod
-    def _forget_old(sought: _Sought, now_us: int) -> None:
-        old = [place for place, (_, since) in sought.places.items() if now_us - since > limits.PLACES_AGE_US]
-        for place in old:
+    def _forget_old(sought: _Sought, now_us: int, linked: Collection[Place]) -> None:
+        places = sought.places.items()
+        old = [place for place, (_, since) in places if now_us - since > limits.PLACES_AGE_US]
+        for place in set(old).difference(linked):
             del sought.places[place]
