@@ -44,15 +44,26 @@ def _network(row: LocatorRow) -> str:
         [
             ("network", row["network"]),
             ("peers", f"{row['confirmed']} that answer, {row['unconfirmed']} to try, {row['historic']} kept"),
-            ("knows", f"{row['locations']:,} places of {row['labels']:,} feeds, mostly others'"),
-            ("offers", f"{row['offers']} feeds"),
-            ("seeks", f"{row['sought']} feeds, {row['looking']} now, {row['lookups']:,} lookups so far"),
-            ("told behind", f"{row['newer']:,} times"),
+            (
+                "knows",
+                f"{_some(row['locations'], 'place')} of {_some(row['labels'], 'feed')}, mostly others'",
+            ),
+            ("offers", _some(row["offers"], "feed")),
+            (
+                "seeks",
+                f"{_some(row['sought'], 'feed')}, {row['looking']} now, "
+                f"{_some(row['lookups'], 'lookup')} so far",
+            ),
+            ("told behind", _some(row["newer"], "time")),
             ("received", _messages(row["received"], row["received_bytes"])),
             ("sent", _messages(row["sent"], row["sent_bytes"])),
             *([("dropped", _counts(row["drops"]))] if row["drops"] else []),
         ]
     )
+
+
+def _some(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def _messages(counts: Mapping[str, int], size: int) -> str:
@@ -98,9 +109,9 @@ def location_line(row: LocationRow) -> str:
 
 def located_text(row: LocatedRow) -> str:
     """What it comes to."""
-    reports = f"{row['reports']} answers" if row["reports"] != 1 else "1 answer"
+    reports = _some(row["reports"], "answer")
     if row["count"]:
-        return f"{row['count']} place{'' if row['count'] == 1 else 's'}, from {reports}."
+        return f"{_some(row['count'], 'place')}, from {reports}."
     if row["reports"]:
         return f"Nobody is known to have it: so {'says' if row['reports'] == 1 else 'say'} {reports}."
     return "Nobody answered."
