@@ -40,6 +40,7 @@ def _address(address: str | None, *, reached: bool) -> str:
 
 
 def _network(row: LocatorRow) -> str:
+    lookups = _some(row["lookups"], "lookup")
     return fields(
         [
             ("network", row["network"]),
@@ -49,11 +50,7 @@ def _network(row: LocatorRow) -> str:
                 f"{_some(row['locations'], 'place')} of {_some(row['labels'], 'feed')}, mostly others'",
             ),
             ("offers", _some(row["offers"], "feed")),
-            (
-                "seeks",
-                f"{_some(row['sought'], 'feed')}, {row['looking']} now, "
-                f"{_some(row['lookups'], 'lookup')} so far",
-            ),
+            ("seeks", f"{_some(row['sought'], 'feed')}, {row['looking']} now, {lookups} so far"),
             ("told behind", _some(row["newer"], "time")),
             ("received", _messages(row["received"], row["received_bytes"])),
             ("sent", _messages(row["sent"], row["sent_bytes"])),
