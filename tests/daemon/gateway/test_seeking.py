@@ -74,7 +74,9 @@ def test_what_is_not_found_is_looked_for_ever_more_seldom(seeking: Seeking) -> N
 
 def test_a_lookup_that_found_goes_on_a_little_for_others(seeking: Seeking) -> None:
     begun(seeking, (ANA, 3))
+    assert seeking.lacking() == [ANA]
     seeking.found(ANA, [at(1, 3)], S)
+    assert seeking.lacking() == []
     assert seeking.over(S, ()) == []
     assert seeking.over(S + limits.LOOKUP_SETTLE_US, ()) == [ANA]
     seeking.ended(ANA, 10 * S)

@@ -76,6 +76,8 @@ class Island:
         self._send = send
         self._locator: Locator | None = None
         self._me, self._begun_us = NOWHERE, 0
+        self._met = 0
+        """Peers that answered, at the last look."""
         self._known: dict[FeedId, Holding] = {}
         """What was held at the last look."""
         self._refrained: dict[FeedId, int] = {}
@@ -100,7 +102,7 @@ class Island:
         if self._locator is not None:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
-        self._me, self._begun_us = me, now_us
+        self._me, self._begun_us, self._met = me, now_us, 0
         # Who cannot be reached is not told of news either.
         self.seeking.again_us = limits.LOOKUP_AGAIN_US if me.node else limits.LOOKUP_RETRY_MAX_US
         self._locator = Locator(
@@ -147,8 +149,11 @@ class Island:
 
     def receive(self, datagram: bytes, source: Peer, now_us: int) -> None:
         """Somebody sent *datagram*."""
-        if self._locator is not None:
-            self._perform(self._locator.receive(datagram, source, now_us), now_us)
+        if self._locator is None:
+            return
+        self._perform(self._locator.receive(datagram, source, now_us), now_us)
+        if now_us - self._begun_us < limits.YOUNG_US:
+            self._ask_again(self._locator, now_us)
 
     def wake(self, now_us: int) -> None:
         """Do what is due."""
@@ -243,6 +248,15 @@ class Island:
         self._feeds[label] = feed
         self.lookups += 1
         self._perform(self._locator.seek(label, now_us), now_us)
+
+    def _ask_again(self, locator: Locator, now_us: int) -> None:
+        """While we know few, each new one may know what others did not: begin lookups anew that found nothing."""
+        confirmed = locator.counts().confirmed
+        if confirmed > self._met:
+            for feed in self.seeking.lacking():
+                locator.stop_seeking(label_of_feed(feed))
+                self._perform(locator.seek(label_of_feed(feed), now_us), now_us)
+        self._met = confirmed
 
     def _stop(self, feed: FeedId) -> None:
         """The lookup is over, unless somebody watches."""

@@ -71,6 +71,14 @@ class Seeking:
         """True if a lookup for *feed* is under way."""
         return feed in self._sought and self._sought[feed].since_us is not None
 
+    def lacking(self) -> list[FeedId]:
+        """Those that are being looked for and were not found so far."""
+        return [
+            feed
+            for feed, sought in self._sought.items()
+            if sought.since_us is not None and sought.settled_us is None
+        ]
+
     def want(self, held: Mapping[FeedId, tuple[int, int]]) -> list[FeedId]:
         """These are to be had, and no others; of each, so many entries, and side chains in 255ths, are held.
 
