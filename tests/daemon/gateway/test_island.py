@@ -143,6 +143,12 @@ def test_who_begins_anew_keeps_whom_it_knew_and_looks_at_once() -> None:
     assert other.lookups > asked
 
 
+def test_as_long_as_nobody_answers_those_who_did_are_remembered() -> None:
+    alone = Wires().add(1, 7, 8)
+    assert set(alone.known().recent) == {place(7).peer, place(8).peer}
+    assert set(alone.known().historic) == {place(7).peer, place(8).peer}
+
+
 def test_somebody_may_watch_a_lookup_of_any_feed() -> None:
     wires = three()
     third = wires.islands[place(3).peer]

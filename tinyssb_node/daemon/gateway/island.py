@@ -76,6 +76,8 @@ class Island:
         self._send = send
         self._locator: Locator | None = None
         self._me, self._begun_us = NOWHERE, 0
+        self._before: tuple[Peer, ...] = ()
+        """Who was known when that began."""
         self._met = 0
         """Peers that answered, at the last look."""
         self._known: dict[FeedId, Holding] = {}
@@ -103,6 +105,7 @@ class Island:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
         self._me, self._begun_us, self._met = me, now_us, 0
+        self._before = tuple(dict.fromkeys(known.recent))[: locator_limits.RECENT_MAX]
         # Who cannot be reached is not told of news either.
         self.seeking.again_us = limits.LOOKUP_AGAIN_US if me.node else limits.LOOKUP_RETRY_MAX_US
         self._locator = Locator(
@@ -112,7 +115,7 @@ class Island:
             token_bytes(locator_limits.SECRET_SIZE),
             now_us,
             historic=tuple(dict.fromkeys(known.historic)),
-            recent=tuple(dict.fromkeys(known.recent)),
+            recent=self._before,
         )
         self._offered.clear()
         self._advertise(now_us)
@@ -123,9 +126,11 @@ class Island:
             self._seek(feed, now_us)
 
     def known(self) -> KnownPeers:
-        """The peers, for stable storage."""
+        """The peers, for stable storage: as long as nobody answers, those that did before."""
         locator = self._locator
-        return KnownPeers() if locator is None else KnownPeers(locator.historic(), locator.recent())
+        if locator is None:
+            return KnownPeers()
+        return KnownPeers(locator.historic(), locator.recent() or self._before)
 
     def counts(self) -> Counts | None:
         """What the locator did and holds; None: it has not begun."""
