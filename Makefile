@@ -5,6 +5,8 @@ SETUP := bash .ci/setup.sh
 
 # Seconds the demo runs; empty: until Ctrl-C.
 DEMO_SECONDS ?=
+# Processes that run tests side by side; 0 runs them in one, as a debugger wants it.
+WORKERS ?= auto
 # More words for pytest, such as ARGS="-k goset -x".
 ARGS ?=
 
@@ -21,7 +23,7 @@ demo:  ## five nodes on a modelled LoRa channel, Spark and a live page (DEMO_SEC
 
 test:  ## every test, with branch coverage (ARGS="-k word" for some)
 	@$(SETUP) dev java chromium dbus postgres mosquitto gcc micropython
-	@$(PYTHON) -m pytest --cov --cov-branch --cov-report=term $(ARGS)
+	@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --cov --cov-branch --cov-report=term $(ARGS)
 
 lint:  ## ruff, the formatter, mypy --strict and the layers
 	@$(SETUP) dev
