@@ -3,8 +3,13 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import needs
+
+# How fast the machine is, and what else it does, is no matter of a property.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

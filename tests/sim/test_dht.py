@@ -1,6 +1,7 @@
 """Networks of locators in virtual time."""
 
 import json
+import re
 from dataclasses import replace
 from math import log2
 from pathlib import Path
@@ -11,7 +12,7 @@ from tinyssb_node.cli.dhtlines import as_json, as_text, sizes_table
 from tinyssb_node.cli.main import main
 from tinyssb_node.errors import OptionError
 from tinyssb_node.sim.dht import DhtWorld
-from tinyssb_node.sim.dht_options import DhtOptions, sizes_up_to
+from tinyssb_node.sim.dht_options import NAMES, DhtOptions, sizes_up_to
 
 SMALL = DhtOptions(nodes=40, lookups=80, warm_h=3.0, seed=5)
 
@@ -87,3 +88,11 @@ def test_sizes_are_drawn(tmp_path: Path) -> None:
     assert "<!-- hops -->" in text
     assert "<!-- 12 -->" in text
     assert main(["sim", "dht", "--nodes", "8", "--hours", "3", "--plot", str(tmp_path / "x.what")]) != 0
+
+
+def test_help_tells_the_defaults_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["sim", "dht", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    for name, field in NAMES.items():
+        assert re.search(rf"--{name} .*?\(default: {getattr(DhtOptions(), field):g}\)", told)
