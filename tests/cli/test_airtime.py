@@ -14,6 +14,8 @@ from tests.sim.test_ether_server import QUICK, an_ether
 from tinyssb_node.cli.commands.air import airtime_table, next_packet
 from tinyssb_node.daemon.rows import AirtimeRow
 
+pytestmark = pytest.mark.realtime
+
 ROW: AirtimeRow = {
     "band": "EU868 868.0-868.6",
     "faces": ["ether:ana", "radio"],

@@ -14,6 +14,8 @@ from tinyssb_node.cli import commands
 from tinyssb_node.cli.main import build_parser, main
 from tinyssb_node.daemon.problems import Exit
 
+pytestmark = pytest.mark.realtime
+
 HEAVY = ("asyncio", "nacl", "msgspec", "websockets", "structlog", "sqlite3", "socket", "shtab")
 """What `--help` has no use for."""
 

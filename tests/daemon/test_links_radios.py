@@ -28,6 +28,8 @@ from tests.faces.test_serial import Impostor
 from tinyssb_node.daemon.links import Links
 from tinyssb_node.faces import lora
 
+pytestmark = pytest.mark.realtime
+
 GOOD = "lora:meshadv-mini?region=EU868&plan=EU868.a&emulated=on&name=good"
 BAD_BOARD = "dragino-lora-gps-hat"
 GPS = b"$GPRMC,123519,A,4807.038,N,01131.000,E,022.4,084.4*6A\r\n"

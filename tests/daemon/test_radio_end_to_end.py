@@ -32,6 +32,8 @@ from tinyssb_node.networks import Networks
 from tinyssb_node.node import Node
 from tinyssb_node.store.memory import MemoryStore
 
+pytestmark = pytest.mark.realtime
+
 PATIENCE_S = 20.0
 """How long a test waits for what should come soon, before it fails."""
 LARGE = bytes(range(200)) * 2

@@ -19,6 +19,8 @@ from tests.faces.serial_rig import endpoint, plugged
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.store.memory import MemoryStore
 
+pytestmark = pytest.mark.realtime
+
 PLANNED = "region=US915&plan=US915.c"
 SHORT_TURBO_US = replace(SHORT_FAST_EU868, preset=8, region=1)
 WIDE_US = replace(NARROW_EU868, frequency_hz=904_600_000, bandwidth_hz=500_000)

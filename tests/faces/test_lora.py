@@ -26,6 +26,8 @@ from tinyssb_node.faces.spec import open_endpoint, parse_spec
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import Allowance, Medium, stream_profile
 
+pytestmark = pytest.mark.realtime
+
 SCALE = 10.0
 """How much quicker than real emulated time passes."""
 PACKET = bytes(range(120))

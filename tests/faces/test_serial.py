@@ -23,6 +23,8 @@ from tinyssb_node.faces.serial import UNPLUGGED, SerialEndpoint, SerialFace
 from tinyssb_node.faces.serial_port import UsbPort
 from tinyssb_node.scheduling.link import Reception
 
+pytestmark = pytest.mark.realtime
+
 PACKETS = [number.to_bytes(4) * 30 for number in range(40)]
 
 

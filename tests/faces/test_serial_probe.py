@@ -15,6 +15,8 @@ from tests.faces.test_serial import Impostor
 from tinyssb_node.faces.serial_port import UsbPort
 from tinyssb_node.faces.serial_probe import probe_port
 
+pytestmark = pytest.mark.realtime
+
 QUICK_S = 0.02
 SPEED = 115_200
 

@@ -33,6 +33,8 @@ from tinyssb_node.sim.ether import EtherConfig, ether_command, serve_ether
 from tinyssb_node.sim.links import Link
 from tinyssb_node.sim.medium import MediumOptions
 
+pytestmark = pytest.mark.realtime
+
 QUICK = EtherConfig(port=0, time_scale=200.0)
 """A packet of 0.2 s takes a millisecond."""
 PACKET = bytes(range(120))

@@ -24,6 +24,8 @@ from tinyssb_node.locator.labels import group_of_network, label_of_feed
 from tinyssb_node.locator.packets import Post, serialize
 from tinyssb_node.locator.values import Advert, Location, ResourceParameters
 
+pytestmark = pytest.mark.realtime
+
 CROSS_S = 5.0
 """How long a message may take once both islands are on line. On a machine with other work it took 2.1 s at most."""
 Answer = TypeVar("Answer")

@@ -13,6 +13,8 @@ from firmware_bridge.drivers.spi import SpiRadio
 from firmware_bridge.emulation.board import EmulatedBoard, EmulatedLines
 from tests.firmware_bridge.drivers.bench import SCALE, SX126X, SX127X, TINYSSB, Sink, WatchedEther, radio
 
+pytestmark = pytest.mark.realtime
+
 BOARDS = [SX127X, SX126X]
 LONG = Modem(frequency_hz=868_300_000, sync_word=0x58, preamble_symbols=400)
 """A preamble of 0.4 s, to be found in."""
