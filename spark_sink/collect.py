@@ -178,7 +178,7 @@ class Service:
         client.on_disconnect = self._disconnected
         client.on_subscribe = self._subscribed
         client.on_message = self._came
-        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho has no type
         properties.SessionExpiryInterval = limits.COLLECT_SESSION_S
         properties.ReceiveMaximum = limits.COLLECT_BATCHES
         properties.MaximumPacketSize = limits.BATCH_WIRE_MAX + 1_024

@@ -32,8 +32,8 @@ def node_of(*authors: Author, doubt: Doubt | None = None, store: MemoryStore | N
 def say(bench: Bench, key: SigningKey, content: bytes) -> int:
     """Publish as somebody; returns the number of the entry."""
     effects: list[object] = []
-    entry = bench.node.publish_as(key, content, bench.now_us, effects)  # type: ignore[arg-type]
-    bench.perform(effects)  # type: ignore[arg-type]
+    entry = bench.node.publish_as(key, content, bench.now_us, effects)  # type: ignore[arg-type]  # a test
+    bench.perform(effects)  # type: ignore[arg-type]  # a test makes it of parts
     return entry.seq
 
 

@@ -23,7 +23,7 @@ def node(tmp_path: Path) -> Node:
 def keep(node: Node, acked: Place, **told: object) -> None:
     home = Home(node.root)
     claim_shipping(home).release()
-    state = serialize_saved(node.name, Saved(acked), Told(**told))  # type: ignore[arg-type]
+    state = serialize_saved(node.name, Saved(acked), Told(**told))  # type: ignore[arg-type]  # a test makes it of parts
     write_saved(state_path(home, DEFAULT_NETWORK), state)
 
 

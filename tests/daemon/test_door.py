@@ -35,7 +35,7 @@ class Caller(socket.socket):
     uid, gid = STRANGER, STRANGER
     groups: tuple[int, ...] | None = ()
 
-    def getsockopt(self, _level: int, name: int, _size: int = 0) -> bytes:  # type: ignore[override]
+    def getsockopt(self, _level: int, name: int, _size: int = 0) -> bytes:  # type: ignore[override]  # as much as is used
         if name == socket.SO_PEERCRED:
             return struct.pack("iII", 1, self.uid, self.gid)
         if self.groups is None:

@@ -49,7 +49,7 @@ def filled(store: Store) -> Node:
 
 
 def left_by(store: Store, **choice: object) -> set[FeedId]:
-    return {record.feed for record in plan_rekey(store.feeds(), **choice).left}  # type: ignore[arg-type]
+    return {record.feed for record in plan_rekey(store.feeds(), **choice).left}  # type: ignore[arg-type]  # made of parts
 
 
 def test_feeds_that_said_something_are_kept_and_silent_ones_left() -> None:

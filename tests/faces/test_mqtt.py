@@ -64,7 +64,7 @@ async def test_what_is_new_comes_to_those_who_follow_its_feed(broker: Mosquitto)
         last = shelf.fill("ben", [b"hello"])
         ana.append()
         await other.until(lambda: bool(other.frames))
-        ours = ana.face()._topics.client  # type: ignore[attr-defined]
+        ours = ana.face()._topics.client  # type: ignore[attr-defined]  # what a test looks into
     assert f"Sending PUBLISH to {ours}" not in broker.log.read_text()
     assert taker.packets[: len(packets)] == packets
     assert other.packets == last
@@ -78,7 +78,7 @@ async def test_what_somebody_asked_for_is_said_again_in_its_feeds_topic(broker: 
         running(endpoint(broker), [shelf]) as ana,
     ):
         first = await next_of(watcher)
-        await until(lambda: not ana.face()._networks[0].backlog.size)  # type: ignore[attr-defined]
+        await until(lambda: not ana.face()._networks[0].backlog.size)  # type: ignore[attr-defined]  # looked into
         await ana.face().send([packet])
         again = await next_of(watcher)
     client = shelf.recall(f"mqtt:mqtt:127.0.0.1:{broker.port}:client")
@@ -97,7 +97,7 @@ async def test_what_waits_is_left_to_its_turn(broker: Mosquitto) -> None:
         assert await ana.face().send(packets) == 2
         ana.append()
         assert [await next_of(watcher) for _ in packets] == [
-            (topic_of(shelf, "ana", ana.face()._topics.client), packet)  # type: ignore[attr-defined]
+            (topic_of(shelf, "ana", ana.face()._topics.client), packet)  # type: ignore[attr-defined]  # looked into
             for packet in packets
         ]
         await ana.face().send([CLAIM])
@@ -132,7 +132,7 @@ async def test_what_was_said_only_to_those_who_are_here_is_said_for_the_others_t
         await ana.until(lambda: bool(ana.ups))
         await watcher.publish(topic_of(shelf, "ana", "0" * 16), packet, 0)
         await ana.until(lambda: bool(ana.frames))
-        client = ana.face()._topics.client  # type: ignore[attr-defined]
+        client = ana.face()._topics.client  # type: ignore[attr-defined]  # what a test looks into
         assert [(await next_of(watcher))[0].rpartition("/")[2] for _ in range(2)] == ["0" * 16, client]
 
 
@@ -235,7 +235,7 @@ async def test_a_restart_says_nothing_twice(broker: Mosquitto) -> None:
     async with stranger(broker, "tinyssb/1/+/feed/#") as watcher:
         async with running(endpoint(broker), [shelf]) as ana:
             assert (await next_of(watcher))[1] == first[0]
-            await until(lambda: not ana.face()._networks[0].backlog.size)  # type: ignore[attr-defined]
+            await until(lambda: not ana.face()._networks[0].backlog.size)  # type: ignore[attr-defined]  # looked into
         last = shelf.fill("ben", [b"between"])
         async with running(endpoint(broker), [shelf]):
             assert (await next_of(watcher))[1] == last[0]
@@ -249,7 +249,7 @@ async def test_the_broker_keeps_what_is_new_for_those_who_are_away(broker: Mosqu
         await ana.until(lambda: bool(ana.ups))
         packets = shelf.fill("ana", [b"one", b"two", b"three"])
         ana.append()
-        await until(lambda: not ana.face()._networks[0].backlog.size)  # type: ignore[attr-defined]
+        await until(lambda: not ana.face()._networks[0].backlog.size)  # type: ignore[attr-defined]  # looked into
         # Asked for by others meanwhile: not for those who are away.
         await ana.face().send([packets[0], CLAIM])
     broker.stop()
@@ -283,7 +283,7 @@ async def test_who_goes_says_so_and_who_vanishes_is_told_of(broker: Mosquitto) -
         async with running(endpoint(broker), [Shelf()]) as ana:
             assert (await next_of(watcher))[1] == b"online"
             await ana.until(lambda: bool(ana.ups))
-            socket = ana.face()._broker._client._client.socket()  # type: ignore[attr-defined]
+            socket = ana.face()._broker._client._client.socket()  # type: ignore[attr-defined]  # what a test looks into
             socket.shutdown(2)
             assert (await next_of(watcher))[1] == b"offline"
             assert (await next_of(watcher))[1] == b"online"
@@ -382,7 +382,7 @@ async def test_a_broker_that_lets_us_take_nothing_is_told(version_5: bool) -> No
             ]
 
     with pytest.raises(BrokerError, match="it does not let this node take two") as caught:
-        await Broker(Refusing(), version_5=version_5, timeout_s=1).subscribe(["one", "two"], 1)  # type: ignore[arg-type]
+        await Broker(Refusing(), version_5=version_5, timeout_s=1).subscribe(["one", "two"], 1)  # type: ignore[arg-type]  # made of parts
     assert caught.value.remedy == "Look at the broker's access list."
 
 

@@ -104,7 +104,7 @@ def test_after_a_day_apart_all_that_is_wanted_crosses_and_hardly_a_byte_more() -
         world.run_for(HOUR_US)
     assert {islands.seq(one, islands.feed(other)) for one, other in wanted} == {1}
     second = islands.link()
-    done = lambda: all(islands.seq(one, islands.feed(other)) == 25 for one, other in wanted)  # noqa: E731
+    done = lambda: all(islands.seq(one, islands.feed(other)) == 25 for one, other in wanted)  # noqa: E731 - asked twice
     assert world.run(done, 3 * HOUR_US)
     assert world.run(lambda: not islands.chains_open(), HOUR_US)
     assert second.given == 2 * 3 * (24 + 4 * 2), "each packet once"

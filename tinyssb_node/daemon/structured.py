@@ -18,7 +18,7 @@ def _hidden() -> Iterator[None]:
         yield
         return
     # What Python documents for this: None in the place of a module makes importing it fail.
-    sys.modules[_HIDDEN] = None  # type: ignore[assignment]
+    sys.modules[_HIDDEN] = None  # type: ignore[assignment]  # the documented way to hide it
     try:
         yield
     finally:

@@ -64,7 +64,7 @@ class Door:
             for family, kind, protocol, _, address in dict.fromkeys(found):
                 if sockets:
                     # Any free port is meant to be one.
-                    address = (address[0], sockets[0].getsockname()[1], *address[2:])  # noqa: PLW2901
+                    address = (address[0], sockets[0].getsockname()[1], *address[2:])  # noqa: PLW2901 - the port is known now
                 listening = _Listening(family, kind, protocol)
                 sockets.append(listening)
                 listening.admit = self._admit

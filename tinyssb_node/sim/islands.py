@@ -6,6 +6,7 @@ over a link that takes time and loses nothing.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tinyssb_node.admission import Admission
 from tinyssb_node.codec.crypto import verify_signed
@@ -164,7 +165,7 @@ class InternetLink:
     def _send(self, end: _End) -> None:
         other = self._ends[end is self._ends[0]]
         while self.up and (packet := end.sync.next_packet()) is not None:
-            self._world.later(limits.INTERNET_US, lambda data=packet: self._arrive(other, data))  # type: ignore[misc]
+            self._world.later(limits.INTERNET_US, partial(self._arrive, other, packet))
 
     def _arrive(self, end: _End, packet: bytes) -> None:
         if not self.up:

@@ -20,7 +20,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def holding(feed: object, seq: int, *, in_set: bool, whole: int = WHOLE) -> Holding:
-    return Holding(feed, seq, whole, ours=False, wanted=True, in_set=in_set, forked=False)  # type: ignore[arg-type]
+    return Holding(feed, seq, whole, ours=False, wanted=True, in_set=in_set, forked=False)  # type: ignore[arg-type]  # made of parts
 
 
 def test_of_each_feed_what_more_is_held_of(tmp_path: Path, store: SqliteStore) -> None:

@@ -285,7 +285,7 @@ async def test_over_tls_only_the_circle_connects(tmp_path: Path) -> None:
             post.learns(BOB, there.place, 1)
         await here.until(lambda: len(here.bench.gateway.packets(BOB)) == 1)
         for post in (stranger, plain):
-            await post.until(lambda post=post: bool(post.told))  # type: ignore[misc]
+            await post.until(lambda post=post: bool(post.told))  # type: ignore[misc]  # a default binds it
             assert post.bench.gateway.packets(BOB) == []
             assert post.island.seeking.places(BOB) == {}
         assert here.told == []

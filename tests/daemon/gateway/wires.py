@@ -30,7 +30,7 @@ def settings(**changes: object) -> GatewayConfig:
         "key_file": None,
         "ca_file": None,
     }
-    return GatewayConfig(**(plain | changes))  # type: ignore[arg-type]
+    return GatewayConfig(**(plain | changes))  # type: ignore[arg-type]  # a test makes it of parts
 
 
 def place(number: int) -> Place:
@@ -39,7 +39,7 @@ def place(number: int) -> Place:
 
 def holding(feed: FeedId, seq: int, **changes: object) -> Holding:
     plain = {"whole": 255, "ours": False, "wanted": True, "in_set": True, "forked": False}
-    return Holding(feed, seq, **(plain | changes))  # type: ignore[arg-type]
+    return Holding(feed, seq, **(plain | changes))  # type: ignore[arg-type]  # a test makes it of parts
 
 
 class Shelf:
