@@ -253,7 +253,7 @@ def gateway_of(
             return brought
 
         def offered() -> list[FeedId]:
-            with closing(FeedFile.open(Home(home).store)) as store:
+            with closing(FeedFile(Home(home).store)) as store:
                 return [*store.feeds(), *files.shelved()]
 
         yield Side(DEFAULT_NETWORK, Network(), files, lambda: wanted, offered, bring), bringer, files
@@ -328,7 +328,7 @@ def test_a_file_is_held_as_its_store_is(tmp_path: Path) -> None:
         for feed in (ANA, BOB):
             replica.add_feed(feed, None)
         store.commit(1)
-        with closing(FeedFile.open(tmp_path / "store.sqlite")) as file:
+        with closing(FeedFile(tmp_path / "store.sqlite")) as file:
             for packet in [*packets[:4], other]:
                 replica.offer(packet, chunk_hash(packet), Origin.IMPORT, None)
                 store.commit(1)

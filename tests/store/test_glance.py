@@ -20,7 +20,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def glance(store, tmp_path):
-    glance = Glance.open(tmp_path / "store.sqlite")
+    glance = Glance(tmp_path / "store.sqlite")
     yield glance
     glance.close()
 
@@ -73,10 +73,10 @@ def test_it_holds_no_state_of_the_file(store, glance):
 
 def test_what_is_no_store_is_refused(tmp_path):
     with pytest.raises(StoreFailedError):
-        Glance.open(tmp_path / "none.sqlite")
+        Glance(tmp_path / "none.sqlite")
     (tmp_path / "other.sqlite").write_bytes(b"other" * 300)
     with pytest.raises(StoreDamagedError):
-        Glance.open(tmp_path / "other.sqlite")
+        Glance(tmp_path / "other.sqlite")
 
 
 def test_forked_feeds_are_seen(store, glance):

@@ -17,7 +17,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def holdings(store, tmp_path):
-    holdings = Holdings.open(tmp_path / "store.sqlite")
+    holdings = Holdings(tmp_path / "store.sqlite")
     yield holdings
     holdings.close()
 
@@ -91,4 +91,4 @@ def test_one_that_was_forgotten_is_not_there(store, holdings):
 
 def test_what_is_no_store_is_refused(tmp_path):
     with pytest.raises(StoreFailedError):
-        Holdings.open(tmp_path / "nothing")
+        Holdings(tmp_path / "nothing")

@@ -81,7 +81,7 @@ class Catalog(Asking):
         store StoreFailedError, StoreDamagedError, StoreTooNewError.
         """
         with ExitStack() as undo:
-            glance = Glance.open(folder / STORE_FILE)
+            glance = Glance(folder / STORE_FILE)
             undo.callback(glance.close)
             catalog = cls(home, folder, glance)
             undo.pop_all()

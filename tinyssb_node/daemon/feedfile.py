@@ -1,10 +1,9 @@
 """The feeds of a store's file, as the sync of gateways asks for them: as they are at each question, whoever writes."""
 
-import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.errors import StoreFailedError
@@ -13,27 +12,11 @@ from tinyssb_node.feeds.layout import NO_CHUNK, layout_of
 from tinyssb_node.feedsync import limits
 from tinyssb_node.feedsync.port import Fork, Kept, State
 from tinyssb_node.ids import Dialect, FeedId, MessageId
-from tinyssb_node.store.sqlite_file import open_for_reading, store_faults
+from tinyssb_node.store.sqlite_file import StoreFile, store_faults
 
 
-class FeedFile:
+class FeedFile(StoreFile):
     """A ``Holding``. Every question raises StoreDamagedError and StoreFailedError."""
-
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        """Use ``open``."""
-        self._path = path
-        self._connection = connection
-
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open the store at *path*. Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
-        connection = open_for_reading(path)
-        connection.execute("ROLLBACK")
-        return cls(path, connection)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._connection.close()
 
     def feeds(self) -> Sequence[FeedId]:
         """All feeds of which something is held, sorted."""
@@ -95,7 +78,7 @@ class FeedFiles:
     def __init__(self, store: Path, shelf: Path) -> None:
         """Use the store at *store*, and the shelf at *shelf* once there is one. Raises StoreTooNewError,
         StoreDamagedError, StoreFailedError."""
-        self._store = FeedFile.open(store)
+        self._store = FeedFile(store)
         self._shelf_path = shelf
         self._shelf: FeedFile | None = None
 
@@ -127,7 +110,7 @@ class FeedFiles:
             with suppress(
                 StoreFailedError
             ):  # it is just being made, or cannot be read: as if it were not there
-                self._shelf = FeedFile.open(self._shelf_path)
+                self._shelf = FeedFile(self._shelf_path)
         return self._shelf
 
     def _of(self, feed: FeedId) -> FeedFile:

@@ -131,7 +131,7 @@ class Carried:
             arrival, packet, tried = self._connection.execute(
                 "SELECT arrival, packet, tried FROM state"
             ).fetchone()
-        with closing(Glance.open(self._store)) as glance:
+        with closing(Glance(self._store)) as glance:
             same = glance.last_arrival() == arrival and (not arrival or glance.packet(arrival) == packet)
         return same and bool(tried == _stand(database))
 

@@ -4,15 +4,13 @@ Light on purpose: whoever has been here a moment ago wants to know in a millisec
 ``SqliteStore`` only if something is.
 """
 
-import sqlite3
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from tinyssb_node import limits
 from tinyssb_node.feeds.children import EntryType
 from tinyssb_node.ids import FeedId
-from tinyssb_node.store.sqlite_file import open_for_reading, store_faults
+from tinyssb_node.store.sqlite_file import StoreFile, store_faults
 
 
 class Glimpse(NamedTuple):
@@ -25,24 +23,8 @@ class Glimpse(NamedTuple):
     wanted: bool
 
 
-class Glance:
-    """Reads the file as it is at each question, whoever writes to it; keeps nobody from writing."""
-
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        """Use ``open``."""
-        self._path = path
-        self._connection = connection
-
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open the store at *path*. Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
-        connection = open_for_reading(path)
-        connection.execute("ROLLBACK")
-        return cls(path, connection)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._connection.close()
+class Glance(StoreFile):
+    """Asks it."""
 
     def last_arrival(self) -> int:
         """The highest arrival number, 0 for none. Raises StoreDamagedError, StoreFailedError."""

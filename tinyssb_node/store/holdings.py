@@ -3,13 +3,12 @@
 A look costs a millisecond when nothing has changed, and what is new when something has.
 """
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from tinyssb_node.ids import FeedId
-from tinyssb_node.store.sqlite_file import open_for_reading, store_faults
+from tinyssb_node.store.sqlite_file import StoreFile, store_faults
 
 WHOLE = 255
 """``Holding.whole`` of a feed that lacks nothing of its side chains."""
@@ -33,13 +32,12 @@ class Holding(NamedTuple):
     """True if it is frozen."""
 
 
-class Holdings:
-    """Reads a store's file again and again, whoever writes to it; keeps nobody from writing."""
+class Holdings(StoreFile):
+    """Looks again and again."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        """Use ``open``."""
-        self._path = path
-        self._connection = connection
+    def __init__(self, path: Path) -> None:
+        """Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
+        super().__init__(path)
         self._version = -1
         """SQLite's number for the state of the file that was read last."""
         self._arrival = 0
@@ -50,17 +48,6 @@ class Holdings:
         """The numbers there were at the last look."""
         self.feeds: Sequence[Holding] = []
         """What was found at the last look, sorted by feed id."""
-
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open the store at *path*. Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
-        connection = open_for_reading(path)
-        connection.execute("ROLLBACK")
-        return cls(path, connection)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._connection.close()
 
     def look(self) -> bool:
         """Bring ``feeds`` up to date. False if the file is as it was. Raises StoreDamagedError, StoreFailedError."""

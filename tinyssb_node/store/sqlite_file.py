@@ -196,6 +196,21 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         return connection
 
 
+class StoreFile:
+    """A store's file in the hands of a reader who asks again and again: each question sees it as it is then, whoever
+    writes, and keeps nobody from writing."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
+        self._path = path
+        self._connection = open_for_reading(path)
+        self._connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+
 def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
     """The version of the file's schema; None if it has nothing at all."""
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()

@@ -15,7 +15,7 @@ class AllHoldings:
     def __init__(self, store: Path, shelf: Path, carried: Collection[FeedId] = ()) -> None:
         """The store at *store*, and the shelf at *shelf* once there is one. *carried*: feeds that are to be had though
         they are in no set. Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
-        self._set = Holdings.open(store)
+        self._set = Holdings(store)
         self._path = shelf
         self._shelf: Holdings | None = None
         self._carried = carried
@@ -34,7 +34,7 @@ class AllHoldings:
         if self._shelf is None and self._path.exists():
             # It is just being made, or cannot be read: as if it were not there.
             with suppress(LocalError):
-                self._shelf = Holdings.open(self._path)
+                self._shelf = Holdings(self._path)
         changed = self._set.look()
         changed |= self._shelf is not None and self._shelf.look()
         if self._looked and not changed:
