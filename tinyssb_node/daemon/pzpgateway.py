@@ -3,9 +3,6 @@
 """
 
 import asyncio
-import os
-import signal
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, closing, suppress
@@ -16,6 +13,7 @@ from websockets.asyncio.server import Server
 from tinyssb_node.content.pzp.goals import NONE, Goal, parse_goal
 from tinyssb_node.content.pzp.message import metadata_of
 from tinyssb_node.daemon.config import Config
+from tinyssb_node.daemon.ending import watch_for_the_end
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.problems import Exit, ProblemError
@@ -75,7 +73,7 @@ class Gateway:
 
         Raises StoreFailedError and its kin, GatewayAddressError.
         """
-        self._watch_for_the_end(supervised=supervised)
+        watch_for_the_end(self._stop.set, supervised=supervised)
         with ExitStack() as stack:
             rows = SqliteRows.open(self._home.root / PZP_FILE)
             self._database = stack.enter_context(closing(Database(rows)))
@@ -86,18 +84,6 @@ class Gateway:
             self._number = max((one.last_number for one in self._database.tangles()), default=0)
             self._look()
             await self._serve()
-
-    def _watch_for_the_end(self, *, supervised: bool) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop.set)
-        if supervised:
-            loop.add_reader(sys.stdin.fileno(), self._read_input)
-
-    def _read_input(self) -> None:
-        if not os.read(sys.stdin.fileno(), 4_096):
-            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-            self._stop.set()
 
     async def _serve(self) -> None:
         config = self._config

@@ -3,8 +3,6 @@
 
 import asyncio
 import os
-import signal
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, closing, suppress
@@ -15,6 +13,7 @@ from tinyssb_node.daemon.bringer import Bringer
 from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.control import ControlServer
 from tinyssb_node.daemon.door import Door
+from tinyssb_node.daemon.ending import watch_for_the_end
 from tinyssb_node.daemon.feedfile import FeedFiles
 from tinyssb_node.daemon.feedlink import Side
 from tinyssb_node.daemon.gateway import limits, policy
@@ -87,7 +86,7 @@ class Gateway:
 
         Raises StoreFailedError and its kin, GatewayAddressError, HomeRefusedError.
         """
-        self._watch_for_the_end(supervised=supervised)
+        watch_for_the_end(self._end, supervised=supervised)
         with ExitStack() as stack:
             kept, bringer = self._read_peers(), Bringer(self._config.control_socket)
             sides: dict[NetworkName, Side] = {}
@@ -122,18 +121,6 @@ class Gateway:
             offered=offered,
             bring=partial(bringer.bring, island.name),
         )
-
-    def _watch_for_the_end(self, *, supervised: bool) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._end)
-        if supervised:
-            loop.add_reader(sys.stdin.fileno(), self._read_input)
-
-    def _read_input(self) -> None:
-        if not os.read(sys.stdin.fileno(), 4_096):
-            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-            self._end()
 
     def _end(self) -> None:
         self._stopping = True

@@ -5,8 +5,6 @@ import asyncio
 import os
 import random
 import secrets
-import signal
-import sys
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from typing import Final
 
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.config import Config
+from tinyssb_node.daemon.ending import watch_for_the_end
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.setup import node_name, read_own
@@ -106,7 +105,7 @@ class Shipper:
 
         Raises ShippingBusyError, LocalError.
         """
-        self._watch_for_the_end(supervised=supervised)
+        watch_for_the_end(self._stop.set, supervised=supervised)
         with ExitStack() as stack:
             stack.callback(claim_shipping(self._home).release)
             working = asyncio.create_task(self._work())
@@ -120,18 +119,6 @@ class Shipper:
                 self._save()
             if not working.cancelled():
                 working.result()
-
-    def _watch_for_the_end(self, *, supervised: bool) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop.set)
-        if supervised:
-            loop.add_reader(sys.stdin.fileno(), self._read_input)
-
-    def _read_input(self) -> None:
-        if not os.read(sys.stdin.fileno(), 4_096):
-            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-            self._stop.set()
 
     @property
     def _status(self) -> str:
