@@ -1,6 +1,5 @@
-"""How a file arrives, and where it may be written."""
+"""How a file arrives, and by which name it may be written."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,15 +9,12 @@ from hypothesis import strategies as st
 
 from tinyssb_node.cli import limits
 from tinyssb_node.cli.heldfile import (
-    FileInPlaceError,
-    FileUnwritableError,
     HeldFile,
     NoFileError,
     Progress,
     clean_name,
     look_at,
     wait_for,
-    write_new,
 )
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
@@ -175,41 +171,3 @@ def test_any_name_stays_in_its_folder(name: str) -> None:
     assert clean not in {".", ".."}
     assert len(clean.encode()) <= 64
     assert all(char.isprintable() for char in clean)
-
-
-def test_a_file_is_written_whole_and_over_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    write_new(path, b"one")
-    with pytest.raises(FileInPlaceError, match="is there already"):
-        write_new(path, b"two")
-    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(FileInPlaceError):
-        write_new(tmp_path / "link", b"two")
-    assert path.read_bytes() == b"one"
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "link"]
-    with pytest.raises(FileUnwritableError, match="cannot be written"):
-        write_new(tmp_path / "missing" / "a", b"one")
-
-
-def test_who_comes_in_between_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a"
-    real = os.fsync
-
-    def fsync(number: int) -> None:
-        path.write_bytes(b"another")
-        real(number)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(FileInPlaceError):
-        write_new(path, b"one")
-    assert path.read_bytes() == b"another"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
-
-
-def test_a_card_without_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def hardlink_to(_self: Path, _target: Path) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(Path, "hardlink_to", hardlink_to)
-    write_new(tmp_path / "a", b"one")
-    assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("a", b"one")]

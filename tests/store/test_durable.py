@@ -1,10 +1,11 @@
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
 from tinyssb_node.store import durable
-from tinyssb_node.store.durable import write_anew
+from tinyssb_node.store.durable import in_the_place_of, write_anew
 
 
 def test_every_byte_is_written_over_itself_and_synced_behind_that(tmp_path, monkeypatch):
@@ -52,3 +53,44 @@ def test_a_full_disk_leaves_it_as_it_is_and_a_broken_one_says_so(tmp_path, monke
         else:
             write_anew(path)
     assert path.read_bytes() == b"kept"
+
+
+def test_what_takes_a_place_takes_it_whole_synced_and_for_us_alone(tmp_path, monkeypatch):
+    path = tmp_path / "tip.json"
+    path.write_bytes(b"before")
+    done = []
+    sync, replace = os.fsync, Path.replace
+
+    def keep_sync(file):
+        found = Path(f"/proc/self/fd/{file}").resolve()
+        done.append("folder" if found.is_dir() else found.read_bytes())
+        sync(file)
+
+    def keep_replace(part, target):
+        done.append("replace")
+        return replace(part, target)
+
+    monkeypatch.setattr(os, "fsync", keep_sync)
+    monkeypatch.setattr(Path, "replace", keep_replace)
+    with in_the_place_of(path) as file:
+        file.write(b"after")
+        assert path.read_bytes() == b"before"
+    assert done == [b"after", "replace", "folder"]
+    assert path.read_bytes() == b"after"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_who_fails_to_write_changes_nothing(tmp_path):
+    path = tmp_path / "tip.json"
+    path.write_bytes(b"before")
+
+    def fail():
+        with in_the_place_of(path) as file:
+            file.write(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space"):
+        fail()
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]

@@ -169,7 +169,7 @@ def leave(folder: Path, store: Store, cover: Cover, node: FeedId) -> Left | None
             yield piece
 
     make_folder(folder)
-    size = write_new_file(str(path), lambda file: write_export(counted(), file))
+    size = write_new_file(path, lambda file: write_export(counted(), file))
     sync_folder(folder)
     return Left(path, len(lacking), entries, size)
 

@@ -1,19 +1,14 @@
-"""A file that an entry carries: how much of it is here, how long the rest takes, and where it may be written."""
+"""A file that an entry carries: how much of it is here, how long the rest takes, and its name on our disk."""
 
 import bisect
-import os
-import secrets
 import unicodedata
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from tinyssb_node import limits as node_limits
 from tinyssb_node.cli import limits
 from tinyssb_node.cli.estimate import packets_in_words
 from tinyssb_node.cli.render import duration
-from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.files import FileHead, parse_head
@@ -22,18 +17,6 @@ from tinyssb_node.feeds.layout import NO_CHUNK, Form, layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store.port import Store, StoredEntry
-
-
-class FileInPlaceError(ProblemError):
-    """Something is where a file should be written."""
-
-    exit_code = Exit.CREATE
-
-
-class FileUnwritableError(ProblemError):
-    """A file cannot be written."""
-
-    exit_code = Exit.STORAGE
 
 
 class NoFileError(ProblemError):
@@ -163,45 +146,3 @@ def clean_name(name: str, otherwise: str) -> str:
     while len(plain.encode()) > content_limits.FILE_NAME_MAX:  # composing may lengthen a name
         plain = plain[:-1]
     return plain if plain.strip("_ .-") else otherwise
-
-
-def refuse_taken(path: Path) -> None:
-    """Raise FileInPlaceError if anything is at *path*, be it a link that leads nowhere."""
-    if os.path.lexists(path):
-        raise FileInPlaceError(
-            f"{one_line(str(path))} is there already. It was kept, and nothing was written.",
-            "Name another file with -o, or remove it first.",
-        )
-
-
-def write_new(path: Path, data: bytes) -> None:
-    """Write *data* to *path*, all of it or nothing, over nothing. Raises FileInPlaceError, FileUnwritableError."""
-    refuse_taken(path)
-    part = path.with_name(f".tinyssb-{secrets.token_hex(8)}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        _put_in_place(part, path)
-    except OSError as error:
-        raise FileUnwritableError(
-            f"{one_line(str(path))} cannot be written: {error.strerror}. Nothing was left behind.",
-            "Name a file in a folder that you can write to, with -o.",
-        ) from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
-
-
-def _put_in_place(part: Path, path: Path) -> None:
-    """Give *part* the name *path* if nothing has it."""
-    try:
-        path.hardlink_to(part)  # unlike a renaming, it never replaces what somebody put there meanwhile
-    except FileExistsError:
-        refuse_taken(path)
-        raise
-    except OSError:
-        # FAT, as on memory cards, has no links.
-        refuse_taken(path)
-        part.replace(path)

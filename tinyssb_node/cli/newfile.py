@@ -1,52 +1,71 @@
 """Files that a command makes: whole or not at all, and never in the place of another one."""
 
 import os
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.daemon.problems import Exit, ProblemError
 
 
 class FileUnwritableError(ProblemError):
     """A file that was named cannot be written."""
 
-    exit_code = Exit.MISSING
+    exit_code = Exit.STORAGE
 
 
-class FileExistsInPlaceError(ProblemError):
-    """A file would have been overwritten."""
+class FileInPlaceError(ProblemError):
+    """Something is where a file should be written."""
 
     exit_code = Exit.CREATE
 
 
-def write_new_file(name: str, write: Callable[[BinaryIO], object]) -> int:
-    """Make the file *name*, whole or not at all, with what *write* writes. Returns its size in bytes.
+def refuse_taken(path: Path) -> None:
+    """Raise FileInPlaceError if anything is at *path*, be it a link that leads nowhere."""
+    if os.path.lexists(path):
+        raise FileInPlaceError(
+            f"{one_line(str(path))} is there already. It was kept, and nothing was written.",
+            "Name another file, or remove it first.",
+        )
 
-    Raises FileExistsInPlaceError, FileUnwritableError.
+
+def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
+    """Make the file at *path*, whole or not at all, with what *write* writes; durable on return but for its name.
+    Returns its size in bytes.
+
+    Raises FileInPlaceError, FileUnwritableError, and what *write* raises.
     """
-    path = Path(name)
-    part = path.with_name(path.name + ".part")
+    refuse_taken(path)
+    part = path.with_name(f".tinyssb-{secrets.token_hex(8)}.part")
     try:
-        with _new_file(path, part) as file:
+        with part.open("xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+            size = file.tell()
+        _put_in_place(part, path)
     except OSError as error:
+        raise FileUnwritableError(
+            f"{one_line(str(path))} cannot be written: {error.strerror}. Nothing was left behind.",
+            "Name a file in a folder that you can write to, on a disk with room.",
+        ) from error
+    finally:
         with suppress(OSError):
             part.unlink()
-        raise FileUnwritableError(
-            f"{path} cannot be written: {error.strerror}.",
-            "Name a file in a folder that you can write to.",
-        ) from error
-    return path.stat().st_size
+    return size
 
 
-def _new_file(path: Path, part: Path) -> BinaryIO:
-    if path.exists():
-        raise FileExistsInPlaceError(
-            f"{path} is there already. It was kept.", "Name another file, or remove it first."
-        )
-    return part.open("xb")
+def _put_in_place(part: Path, path: Path) -> None:
+    """Give *part* the name *path* if nothing has it."""
+    try:
+        path.hardlink_to(part)  # unlike a renaming, it never replaces what somebody put there meanwhile
+    except FileExistsError:
+        refuse_taken(path)
+        raise
+    except OSError:
+        # FAT, as on memory cards, has no links.
+        refuse_taken(path)
+        part.replace(path)

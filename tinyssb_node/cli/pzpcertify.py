@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import cast
 
 from tinyssb_node.cli.newfile import write_new_file
@@ -22,7 +23,7 @@ def write_certificate(arguments: argparse.Namespace, pzp: Pzp) -> int:
         sys.stdout.buffer.write(lines)
         sys.stdout.buffer.flush()
         return 0
-    size = write_new_file(arguments.file, lambda file: file.write(lines))
+    size = write_new_file(Path(arguments.file), lambda file: file.write(lines))
     if arguments.json:
         print(json.dumps({"id": record.id, "file": arguments.file, "messages": len(texts), "bytes": size}))
     else:

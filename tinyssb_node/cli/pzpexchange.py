@@ -154,7 +154,7 @@ def export_file(arguments: argparse.Namespace, pzp: Pzp) -> int:
             file.write(text + b"\n")
             count += 1
 
-    size = write_new_file(arguments.file, write)
+    size = write_new_file(Path(arguments.file), write)
     if arguments.json:
         print(json.dumps({"file": arguments.file, "messages": count, "bytes": size}))
     else:

@@ -1,7 +1,6 @@
 """The mark: how far this node wrote its feed, kept beside the store. Format: ``docs/formats/tip.md``."""
 
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,7 +13,7 @@ from tinyssb_node import limits as sizes
 from tinyssb_node.certainty import Doubt
 from tinyssb_node.ids import FeedId, MessageId, NetworkName
 from tinyssb_node.store import limits
-from tinyssb_node.store.durable import sync_folder
+from tinyssb_node.store.durable import in_the_place_of
 from tinyssb_node.store.port import Store
 
 MARK_VERSION: Final = 1
@@ -99,25 +98,17 @@ def read_mark(path: Path) -> Mark | None:
 
 def write_mark(path: Path, mark: Mark, wall_us: int) -> None:
     """Put *mark* in the place of what is at *path*, in one step; durable on return. Raises OSError."""
-    descriptor, name = tempfile.mkstemp(prefix=".tip-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            record = _File(
-                v=MARK_VERSION,
-                feed=mark.feed.hex(),
-                machine=mark.machine,
-                inode=os.fstat(file.fileno()).st_ino,
-                written_us=wall_us,
-                doubt=mark.doubt,
-                tips={name: _Tip(tip.seq, tip.id.hex(), tip.doubt) for name, tip in mark.tips.items()},
-            )
-            file.write(msgspec.json.encode(record) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-    sync_folder(path.parent)
+    with in_the_place_of(path) as file:
+        record = _File(
+            v=MARK_VERSION,
+            feed=mark.feed.hex(),
+            machine=mark.machine,
+            inode=os.fstat(file.fileno()).st_ino,
+            written_us=wall_us,
+            doubt=mark.doubt,
+            tips={name: _Tip(tip.seq, tip.id.hex(), tip.doubt) for name, tip in mark.tips.items()},
+        )
+        file.write(msgspec.json.encode(record) + b"\n")
 
 
 def judge(mark: Mark | None, feed: FeedId, machine: str, network: NetworkName, store: Store) -> Doubt | None:

@@ -2,8 +2,11 @@
 
 import errno
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 _BLOCK: Final = 1 << 16
 """Bytes read and written at a time: few, for a small machine."""
@@ -17,6 +20,22 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def in_the_place_of(path: Path) -> Iterator[BinaryIO]:
+    """A file to write, which takes the place of what is at *path* in one step, and is durable at the end; after an
+    error all is as it was. Only we can read it. Raises OSError."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.stem.lstrip('.')}-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+    sync_folder(path.parent)
 
 
 def write_anew(path: Path) -> None:

@@ -180,7 +180,8 @@ def _somebody_there() -> bool:
 
 def fetch(arguments: argparse.Namespace) -> int:
     """Wait until a file is here, and write it."""
-    from tinyssb_node.cli.heldfile import clean_name, refuse_taken, write_new
+    from tinyssb_node.cli.heldfile import clean_name
+    from tinyssb_node.cli.newfile import refuse_taken, write_new_file
     from tinyssb_node.content.files import parse_file
     from tinyssb_node.daemon.home import Home
 
@@ -206,7 +207,7 @@ def fetch(arguments: argparse.Namespace) -> int:
         sys.stdout.buffer.write(file.data)
         return 0
     path = _target(arguments.output, clean_name(file.name, otherwise))
-    write_new(path, file.data)
+    write_new_file(path, lambda part: part.write(file.data))
     _say_written(arguments, entry, file, path)
     return 0
 

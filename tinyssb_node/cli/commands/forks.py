@@ -120,7 +120,7 @@ def export(arguments: argparse.Namespace) -> int:
     if arguments.file == "-":
         sys.stdout.write(row["proof"])
         return 0
-    size = write_new_file(arguments.file, lambda file: file.write(proof))
+    size = write_new_file(Path(arguments.file), lambda file: file.write(proof))
     if arguments.json:
         print(json.dumps({"feed": row["feed"], "seq": row["seq"], "file": arguments.file, "size": size}))
     else:

@@ -115,7 +115,7 @@ def export(arguments: argparse.Namespace) -> int:
         if arguments.file == "-":
             write_export(pieces, sys.stdout.buffer)
             return 0
-        size = write_new_file(arguments.file, lambda file: write_export(pieces, file))
+        size = write_new_file(Path(arguments.file), lambda file: write_export(pieces, file))
     print(f"Wrote {arguments.file}, {size:,} bytes.")
     return 0
 

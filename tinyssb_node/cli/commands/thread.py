@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node.cli import limits
@@ -157,7 +158,7 @@ def export(arguments: argparse.Namespace) -> int:
         return 0
     from tinyssb_node.cli.newfile import write_new_file
 
-    size = write_new_file(arguments.file, lambda file: file.write(text.encode()))
+    size = write_new_file(Path(arguments.file), lambda file: file.write(text.encode()))
     told = {"file": arguments.file, "messages": len(rows), "size": size}
     print(json.dumps(told) if arguments.json else f"Wrote {len(rows):,} messages to {arguments.file}.")
     return 0

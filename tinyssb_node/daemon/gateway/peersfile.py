@@ -1,7 +1,5 @@
 """The locator's peers, kept from one start to the next. Format: ``docs/formats/locator-peers.md``."""
 
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ import msgspec
 from tinyssb_node.daemon.gateway import limits
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.locator.addresses import Peer, parse_hostport, peer_of
-from tinyssb_node.store.durable import sync_folder
+from tinyssb_node.store.durable import in_the_place_of
 
 PEERS_FILE: Final = "locator.json"
 """Its name in the home."""
@@ -72,16 +70,8 @@ def write_peers(path: Path, known: Mapping[NetworkName, KnownPeers], wall_us: in
             for name, peers in known.items()
         },
     )
-    descriptor, name = tempfile.mkstemp(prefix=".locator-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(record) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-    sync_folder(path.parent)
+    with in_the_place_of(path) as file:
+        file.write(msgspec.json.encode(record) + b"\n")
 
 
 def _peers(texts: Iterable[str]) -> tuple[Peer, ...]:

@@ -1,0 +1,59 @@
+"""A file that a command makes is whole or not there, and takes nothing's place."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tinyssb_node.cli.newfile import FileInPlaceError, FileUnwritableError, write_new_file
+
+
+def write(path: Path, data: bytes) -> int:
+    return write_new_file(path, lambda file: file.write(data))
+
+
+def test_a_file_is_written_whole_and_over_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    assert write(path, b"one") == 3
+    with pytest.raises(FileInPlaceError, match="is there already"):
+        write(path, b"two")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileInPlaceError):
+        write(tmp_path / "link", b"two")
+    assert path.read_bytes() == b"one"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "link"]
+    with pytest.raises(FileUnwritableError, match="cannot be written"):
+        write(tmp_path / "missing" / "a", b"one")
+
+
+def test_who_comes_in_between_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    real = os.fsync
+
+    def fsync(number: int) -> None:
+        path.write_bytes(b"another")
+        real(number)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(FileInPlaceError):
+        write(path, b"one")
+    assert path.read_bytes() == b"another"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_card_without_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hardlink_to(_self: Path, _target: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", hardlink_to)
+    write(tmp_path / "a", b"one")
+    assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("a", b"one")]
+
+
+def test_what_fails_while_it_is_written_leaves_nothing(tmp_path: Path) -> None:
+    def stop(file: object) -> None:
+        raise KeyError("a store that breaks")
+
+    with pytest.raises(KeyError):
+        write_new_file(tmp_path / "a", stop)
+    assert list(tmp_path.iterdir()) == []
