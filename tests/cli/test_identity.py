@@ -49,6 +49,19 @@ def words_in(text: str) -> str:
     return " ".join(found[str(number)] for number in range(1, 25))
 
 
+def forms_of(seed: bytes) -> list[bytes]:
+    """How a *seed* may look where it was let out."""
+    return [
+        seed,
+        seed.hex().encode(),
+        seed.hex().upper().encode(),
+        base64.b64encode(seed)[:-1],
+        base64.urlsafe_b64encode(seed)[:-1],
+        repr(seed).encode()[2:-1],
+        " ".join(serialize_words(seed)[:3]).encode(),
+    ]
+
+
 def test_it_tells_how_the_key_is_kept_and_no_secret(home: Home) -> None:
     seed = open_identity(home.identity, {}).seed
     told = tinyssb(home.root, "identity")
@@ -134,17 +147,7 @@ def test_detached(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.usefixtures("cheap")
 def test_a_daemon_opens_a_sealed_key_and_tells_nobody(home: Home, passphrase_file: Path) -> None:
-    seed = open_identity(home.identity, {}).seed
-    secret_forms = [
-        seed,
-        seed.hex().encode(),
-        seed.hex().upper().encode(),
-        base64.b64encode(seed)[:-1],
-        base64.urlsafe_b64encode(seed)[:-1],
-        repr(seed).encode()[2:-1],
-        " ".join(serialize_words(seed)[:3]).encode(),
-        PASSPHRASE.encode(),
-    ]
+    hidden = [*forms_of(open_identity(home.identity, {}).seed), PASSPHRASE.encode()]
     home.config.write_text(home.config.read_text() + '[log]\nlevel = "debug"\n')
     assert tinyssb(home.root, "identity", "seal").returncode == 0
     with daemon(home.root) as running:
@@ -172,4 +175,4 @@ def test_a_daemon_opens_a_sealed_key_and_tells_nobody(home: Home, passphrase_fil
     assert refused.returncode == Exit.PERMISSION
     said += [logged.encode(), refused.stdout, refused.stderr]
     said += [path.read_bytes() for path in home.root.rglob("*") if path.is_file()]
-    assert [form for form in secret_forms if any(form in text for text in said)] == []
+    assert [form for form in hidden if any(form in text for text in said)] == []
