@@ -85,11 +85,11 @@ def test_the_way_to_somebody_tells_who_we_are() -> None:
 
 
 async def test_names_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await resolve("127.0.0.1", 7) == peer_of("127.0.0.1", 7)
-    assert await resolve("::1", 7) == peer_of("::1", 7)
+    assert await resolve("127.0.0.1", 7) == [peer_of("127.0.0.1", 7)]
+    assert await resolve("::1", 7) == [peer_of("::1", 7)]
 
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_AGAIN, "try again")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    assert await resolve("gate.example.org", 7) is None
+    assert await resolve("gate.example.org", 7) == ()

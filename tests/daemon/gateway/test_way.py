@@ -23,14 +23,22 @@ class System:
     def towards(self, _peer: Peer | None) -> bytes | None:
         return self.ours
 
-    async def resolve(self, host: str, port: int) -> Peer | None:
+    async def resolve(self, host: str, port: int) -> list[Peer]:
         self.asked.append(host)
-        return peer_of(self.names.get(host, host), port) if host in self.names else None
+        return [peer_of(address, port) for address in self.names.get(host, "").split()]
 
 
 def way(system: System, listen: str = "0.0.0.0", **changes: object) -> Way:
     said = settings(**{"listen": (listen, 8_789), "peers": (THERE,), **changes})
-    return Way(said, 7_777, towards=system.towards, resolve=system.resolve)
+    return Way(said, 7_777, ipv6=":" in listen, towards=system.towards, resolve=system.resolve)
+
+
+async def looked_up(looked: Way, now_us: int) -> bool:
+    """Look, let names be looked up, and look again."""
+    looked.look(now_us)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    return looked.look(now_us)
 
 
 def place(host: str, port: int = 7_777) -> Place:
@@ -99,3 +107,41 @@ async def test_names_are_looked_up_until_they_are_found() -> None:
     assert looked.look(limits.RESOLVE_US)
     assert looked.me == place("203.0.113.9", 9_000)
     await looked.close()
+
+
+async def test_a_line_that_gets_another_address_is_told_so_by_its_name() -> None:
+    system = System(HERE, {"home.example.org": "203.0.113.9"})
+    looked = way(system, public=("home.example.org", 9_000))
+    assert await looked_up(looked, 0)
+    system.names["home.example.org"] = "203.0.113.10"
+    assert not await looked_up(looked, limits.RESOLVE_AGAIN_US - 1)
+    assert await looked_up(looked, limits.RESOLVE_AGAIN_US)
+    assert looked.me == place("203.0.113.10", 9_000)
+    del system.names["home.example.org"]
+    assert not await looked_up(looked, 2 * limits.RESOLVE_AGAIN_US)
+    assert looked.me == place("203.0.113.10", 9_000), "no answer is no news"
+
+
+async def test_a_name_with_several_addresses_stays_with_one_whatever_their_order() -> None:
+    system = System(HERE, {"gate.example.org": "198.51.100.7 198.51.100.8"})
+    looked = way(system, peers=(("gate.example.org", 1),))
+    assert await looked_up(looked, 0)
+    system.names["gate.example.org"] = "198.51.100.8 198.51.100.7"
+    assert not await looked_up(looked, limits.RESOLVE_AGAIN_US)
+    assert looked.first == [peer_of("198.51.100.7", 1)]
+
+
+@pytest.mark.parametrize(("listen", "found"), [("0.0.0.0", "198.51.100.7"), ("::", "2001:db8::7")])
+async def test_only_addresses_are_taken_that_can_be_sent_to(listen: str, found: str) -> None:
+    system = System(HERE, {"gate.example.org": "2001:db8::7 198.51.100.7"})
+    looked = way(system, listen, peers=(("gate.example.org", 1),))
+    assert await looked_up(looked, 0)
+    assert looked.first == [peer_of(found, 1)]
+
+
+async def test_addresses_are_not_looked_up() -> None:
+    system = System(HERE)
+    looked = way(system, public=("203.0.113.9", 1))
+    for minute in range(20):
+        await looked_up(looked, minute * 60_000_000)
+    assert system.asked == []

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Final, Self, cast
 
@@ -22,7 +22,7 @@ class Datagrams(asyncio.DatagramProtocol):
         self._full = False
         """The system takes nothing more for now."""
         self._closed = asyncio.Event()
-        self._mapped = False
+        self.ipv6 = False
         """It is a socket of IPv6, to which IPv4 is a part of that."""
         self.port = 0
         """The one it listens on."""
@@ -51,9 +51,9 @@ class Datagrams(asyncio.DatagramProtocol):
             self.unsent += 1
             return
         host = host_of(to.node)
-        if self._mapped and len(to.node) == 4:
+        if self.ipv6 and len(to.node) == 4:
             host = f"::ffff:{host}"
-        elif not self._mapped and len(to.node) != 4:
+        elif not self.ipv6 and len(to.node) != 4:
             self.unsent += 1
             return
         transport.sendto(datagram, (host, int.from_bytes(to.message, "big")))
@@ -64,7 +64,7 @@ class Datagrams(asyncio.DatagramProtocol):
         """The socket is open."""
         self._transport = cast("asyncio.DatagramTransport", transport)
         sock = transport.get_extra_info("socket")
-        self._mapped = sock.family == socket.AF_INET6
+        self.ipv6 = sock.family == socket.AF_INET6
         self.port = int(sock.getsockname()[1])
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio names it
@@ -103,11 +103,11 @@ def address_towards(peer: Peer | None) -> bytes | None:
             return None
 
 
-async def resolve(host: str, port: int) -> Peer | None:
-    """The first address that *host*, a name or an address, has; None: none can be found now."""
+async def resolve(host: str, port: int) -> Sequence[Peer]:
+    """The addresses that *host*, a name or an address, has, the best one first; none if none can be found now."""
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     except OSError:
-        return None
-    return peer_of(*found[0][4][:2]) if found else None
+        return ()
+    return [peer_of(*address[:2]) for *_, address in found]

@@ -10,6 +10,8 @@ PEERS_FILE_MAX: Final = 262_144
 """Most bytes read of a file of the locator's peers: 8 networks with 320 peers each, all by IPv6, have 130,000."""
 RESOLVE_US: Final = 30_000_000
 """How often names are looked up that were not found: as often as a link that is down is tried."""
+RESOLVE_AGAIN_US: Final = 300_000_000
+"""How often names are looked up that were: services for lines whose address changes let it be kept for 1 to 5 min."""
 WAKE_SLACK_S: Final = 0.002
 """Timers that differ by less are the same: a datagram moves them by microseconds."""
 PROBLEMS_MAX: Final = 32

@@ -140,7 +140,7 @@ class Gateway:
         except OSError as error:
             await self._links.close()
             raise GatewayAddressError((host, port), error) from error
-        self._way = Way(self._settings, self._links.port)
+        self._way = Way(self._settings, self._links.port, ipv6=self._datagrams.ipv6)
         self._kept = dict(kept)
         control = asyncio.create_task(self._control().run(asyncio.Event()))
         try:

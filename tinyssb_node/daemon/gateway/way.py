@@ -12,6 +12,7 @@ from tinyssb_node.locator.addresses import Peer, Place, Scope, peer_of, port_of,
 
 NOWHERE: Final = Place(b"", port_of(0), port_of(0))
 """Who cannot be reached from outside."""
+_IPV4_SIZE: Final = 4
 _ANY: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
 
 
@@ -23,22 +24,27 @@ class Way:
         settings: GatewayConfig,
         port: int,
         *,
+        ipv6: bool,
         towards: Callable[[Peer | None], bytes | None] = address_towards,
-        resolve: Callable[[str, int], Awaitable[Peer | None]] = resolve,
+        resolve: Callable[[str, int], Awaitable[Sequence[Peer]]] = resolve,
     ) -> None:
-        """*port* is what is listened on. *towards* and *resolve* ask the system."""
+        """*port* is what is listened on, *ipv6* whether that reaches such addresses. *towards* and *resolve* ask the
+        system."""
         host = settings.listen[0]
         self._stated = settings.public or (None if host in _ANY else (host, port))
         self._peers = settings.peers
         self._port = port_of(port)
+        self._ipv6 = ipv6
         self._towards = towards
         self._resolve = resolve
-        self._names = dict.fromkeys(([self._stated] if self._stated else []) + list(settings.peers))
+        self._names = {*settings.peers, *((self._stated,) if self._stated else ())}
         self._found: dict[tuple[str, int], Peer] = {}
-        """Addresses of them. What is written as one needs no looking up."""
+        """Addresses of them."""
         for name in self._names:
             with suppress(ValueError):
                 self._found[name] = peer_of(*name)
+        self._literal = frozenset(self._found)
+        """Those of them that are addresses, and need no looking up."""
         self._asked_us: int | None = None
         self._asking: asyncio.Task[None] | None = None
         self._changed = False
@@ -87,19 +93,22 @@ class Way:
         return Place(ours, self._port, self._port)
 
     def _look_up(self, now_us: int) -> None:
-        """Look names up that were not found yet, now and again."""
-        if self._asking is not None or (
-            self._asked_us is not None
-            and (self._found.keys() >= self._names.keys() or now_us - self._asked_us < limits.RESOLVE_US)
-        ):
+        """Look names up now and again: soon if one was not found yet, else as the line of a home may get another
+        address."""
+        if self._asking is not None or self._names <= self._literal:
             return
-        self._asked_us = now_us
-        self._asking = asyncio.create_task(self._ask())
+        wait_us = limits.RESOLVE_AGAIN_US if self._found.keys() >= self._names else limits.RESOLVE_US
+        if self._asked_us is None or now_us - self._asked_us >= wait_us:
+            self._asked_us = now_us
+            self._asking = asyncio.create_task(self._ask())
 
     async def _ask(self) -> None:
-        for name in self._names:
-            found = await self._resolve(*name)
-            if found is not None and self._found.get(name) != found:
-                self._found[name] = found
+        for name in self._names - self._literal:
+            found = [
+                peer for peer in await self._resolve(*name) if self._ipv6 or len(peer.node) == _IPV4_SIZE
+            ]
+            # A name with several addresses tells them in another order each time.
+            if found and self._found.get(name) not in found:
+                self._found[name] = found[0]
                 self._changed = True
         self._asking = None
