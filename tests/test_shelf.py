@@ -145,6 +145,24 @@ def test_any_order_of_pieces_of_many_feeds_within_any_budget(store: ShelfStore) 
         assert sum(at) <= 44
 
 
+@pytest.mark.parametrize(
+    ("packets_max", "kept", "reason"),
+    [(31, "abc", FULL), (30, "ac", FULL), (20, "a", FULL), (11, "a", FULL), (10, "", GONE), (1, "", FULL)],
+)
+def test_on_a_shelf_that_is_smaller_by_now_what_is_too_much_goes_at_the_start(
+    store: ShelfStore, packets_max: int, kept: str, reason: str
+) -> None:
+    shelf = shelf_on(store)
+    for name in "abc":
+        shelf.bring(key_of(name).feed_id, feed_of_author(name, 10))
+    shelf.bring(key_of("a").feed_id, feed_of_author("a", 11)[10:])
+    small = shelf_on(store, packets_max)
+    assert small.feeds == sorted(key_of(name).feed_id for name in kept)
+    brought = small.bring(key_of("a").feed_id, feed_of_author("a", 12)[11:])
+    assert (brought.refused, brought.dropped) == ((0, reason), [])
+    assert shelf_on(store).feeds == small.feeds
+
+
 class FullStore(MemoryShelf):
     """Its disk is full at the next commit."""
 
@@ -167,3 +185,18 @@ def test_where_the_disk_is_full_nothing_of_it_is_kept() -> None:
     assert list(shelf.packets(ANA)) == FEED[:2]
     assert shelf.bring(ANA, FEED[2:]).refused is None
     assert list(shelf.packets(ANA)) == FEED
+
+
+def test_a_feed_that_is_more_than_the_whole_shelf_goes_even_if_more_comes_of_it() -> None:
+    store = FullStore()
+    for name in "ab":
+        shelf_on(store).bring(key_of(name).feed_id, feed_of_author(name, 10))
+    store.full = True
+    # What is too much cannot be deleted now.
+    shelf = shelf_on(store, packets_max=9)
+    assert len(shelf.feeds) == 2
+    store.full = False
+    brought = shelf.bring(key_of("a").feed_id, feed_of_author("a", 11)[10:])
+    assert (brought.entries, brought.refused) == (0, (0, FULL))
+    assert brought.dropped == [key_of("b").feed_id, key_of("a").feed_id]
+    assert shelf.feeds == shelf_on(store).feeds == []

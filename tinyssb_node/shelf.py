@@ -57,7 +57,8 @@ class Brought:
     refused: tuple[int, str] | None = None
     """The first that was not taken, by its number from 0, and why; nothing behind it was looked at."""
     dropped: list[FeedId] = field(default_factory=list)
-    """Feeds that had to leave the shelf for it, with all that was held of them."""
+    """Feeds that had to leave the shelf, with all that was held of them: for it; or it itself, if it is more than the
+    shelf may hold by now."""
 
 
 @dataclass(slots=True)
@@ -80,13 +81,25 @@ class Shelf:
     def __init__(
         self, store: ShelfStore, network: Network, *, packets_max: int, verify: Verify = verify_signed
     ) -> None:
-        """What *store* holds of *network*, which is to be *packets_max* entries and chunks at most."""
+        """What *store* holds of *network*, which is to be *packets_max* entries and chunks at most: what is more,
+        since it was allowed before, is deleted, feeds of which nothing came for longest first."""
         self._store = store
         self._network = network
         self._verify = verify
         self._most = packets_max
         self._feeds: dict[FeedId, _Feed] = {}
         self._load()
+        if self._packets > self._most:
+            self._trim()
+
+    def _trim(self) -> None:
+        """Delete what is too much. If the disk does not take that, the next ``bring`` tries again."""
+        try:
+            self._make_room(None)
+            self._store.commit(0)
+        except LocalError:
+            self._store.rollback()
+            self._load()
 
     def _load(self) -> None:
         counts = self._store.chunk_counts()
@@ -152,17 +165,17 @@ class Shelf:
         if here.packets:
             self._latest += 1
             here.latest = self._latest
-        self._make_room(feed, brought)
+        brought.dropped += self._make_room(feed)
 
-    def _make_room(self, feed: FeedId, brought: Brought) -> None:
-        """Delete feeds of which nothing came for longest, but not *feed*, until the budget is kept."""
+    def _make_room(self, feed: FeedId | None) -> list[FeedId]:
+        """Delete feeds of which nothing came for longest, *feed* last of all, until the budget is kept; which."""
+        dropped: list[FeedId] = []
         while self._packets > self._most:
-            oldest = min(
-                (each for each in self._feeds if each != feed), key=lambda each: self._feeds[each].latest
-            )
+            oldest = min(self._feeds, key=lambda each: (each == feed, self._feeds[each].latest))
             self._packets -= self._feeds.pop(oldest).packets
             self._store.delete_feed(oldest)
-            brought.dropped.append(oldest)
+            dropped.append(oldest)
+        return dropped
 
     def _take(self, here: _Feed, packet: bytes, brought: Brought) -> str | None:
         """Keep *packet* if it is of the feed and new. Returns why it is refused."""
