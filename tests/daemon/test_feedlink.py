@@ -295,8 +295,8 @@ async def test_between_two_daemons_it_goes_into_the_set_and_onto_the_shelf(tmp_p
             assert [row["content"] for row in node.log(feeds[0].hex())] == [b"here".hex()]
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        await bringer.close()
-        await other.close()
+        bringer.close()
+        other.close()
         server.close()
         await server.wait_closed()
 

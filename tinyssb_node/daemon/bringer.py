@@ -32,20 +32,24 @@ class Bringer:
         async with self._lock:
             self._requests += 1
             request = serialize_request(Request(self._requests, "bring", arguments))
+            line = b""
             try:
                 async with asyncio.timeout(limits.CLIENT_TIMEOUT_S):
                     line = await self._ask(request)
             except (OSError, TimeoutError) as error:
-                await self.close()
                 raise NotBroughtError(
                     f"The daemon does not answer at {self._socket}: {str(error) or 'too late'}"
                 ) from error
+            finally:
+                # Whoever waited may be gone: what comes later is not the answer to the next request.
+                if not line:
+                    self.close()
         reply = parse_reply(line)
         if (refusal := reply.get("error")) is not None:
             raise NotBroughtError(f"The daemon cannot take it: {refusal['message']}")
         return cast("BroughtRow", reply.get("result"))
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Hang up."""
         streams, self._streams = self._streams, None
         if streams is not None:

@@ -105,7 +105,7 @@ class Gateway:
             try:
                 await self._listen(kept, sides)
             finally:
-                await bringer.close()
+                bringer.close()
 
     def _side(self, island: Island, files: FeedFiles, bringer: Bringer) -> Side:
         """What a link of *island* is about."""
