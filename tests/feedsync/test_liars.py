@@ -1,9 +1,10 @@
 """Whoever breaks a rule is hung up on, and costs what it sent."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.feedsync.gateways import Gateway, connect
+from tests.feedsync.gateways import Gateway, carry, connect
 from tests.feedsync.test_packets import packets
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.feedsync import limits
@@ -99,6 +100,48 @@ def test_wants_and_answers_are_bounded() -> None:
     full = [Want(names)] * (limits.FEEDS_MAX // limits.NAMES_MAX)
     assert says(victim, *full) is None
     assert "too many feeds" in str(says(victim, Want(names[:1])))
+
+
+def chains_of(gateway: Gateway) -> int:
+    """How many side chains are remembered of what the peer lacks, counted one by one."""
+    assert gateway.sync is not None
+    return sum(len(asked.chains) for asked in gateway.sync._giving._asked)
+
+
+def test_side_chains_are_remembered_up_to_the_bound_however_they_are_spread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "CHAINS_TOTAL_MAX", 100)
+    many = tuple((seq, 0) for seq in range(1, limits.CHAINS_MAX + 1))
+    victim = met()
+    names = tuple(Name(number.to_bytes(6, "big"), From(99, b"abcd", many)) for number in range(64))
+    assert says(victim, Want(names)) is None
+    assert chains_of(victim) == 100
+    # What is wanted no more makes room, which is used once.
+    assert says(victim, More(0, From(0)), *[More(9, From(99, b"abcd", many))] * 3) is None
+    assert chains_of(victim) == 100
+    gone = [More(number, From(0)) for number in range(64)]
+    assert says(victim, *gone, *gone, *[More(number, names[0].lacking) for number in range(64)]) is None
+    assert chains_of(victim) == 100
+
+
+def test_side_chains_that_cannot_be_given_whole_are_remembered_up_to_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "CHAINS_TOTAL_MAX", 2)
+    entry_and_chunks = packets_of(written(key_of("ana"), [b"%d" % n * 900 for n in range(5)]))
+    whole = len(entry_and_chunks) // 5
+    victim, peer = Gateway(), Gateway()
+    victim.replica.add_feed(ANA, None)
+    victim.take(*(packet for n, packet in enumerate(entry_and_chunks) if n % whole < 2))
+    assert connect(victim, peer, [ANA], other_wants=[ANA]) == []
+    assert chains_of(victim) == 2
+    victim.take(*entry_and_chunks)
+    assert victim.sync is not None
+    victim.sync.changed([ANA])
+    assert carry(victim, peer) == []
+    assert chains_of(victim) == 0
+    assert len(peer.packets(ANA)) == 5 + 2 * (whole - 1) + 3
 
 
 def test_feeds_wanted_are_bounded_on_our_side_too() -> None:

@@ -53,6 +53,7 @@ class Giving:
         self._due: dict[int, None] = {}
         """Numbers of feeds of which there may be something to give, in order of their turns."""
         self._chains = 0
+        """Side chains remembered, of all feeds."""
         self._shows = 0
 
     # --- what we let the peer have
@@ -130,21 +131,18 @@ class Giving:
         asked.seq = lacking.seq
         asked.check = (lacking.seq - 1, lacking.check) if lacking.seq > 1 else None
         if not lacking.seq:
+            self._chains -= len(asked.chains)
             asked.chains.clear()
         self._take_chains(asked, lacking)
 
     def _take_chains(self, asked: _Asked, lacking: From) -> None:
+        """Remember them as far as there is room. The others are asked for again over the next connection."""
         for seq, chunk in lacking.chains:
-            asked.chains[seq] = max(chunk, asked.chains.get(seq, 0))
-        self._count_chains(asked)
-
-    def _count_chains(self, asked: _Asked) -> None:
-        """Forget side chains beyond what is remembered: they are asked for again over the next connection."""
-        if len(asked.chains) > limits.CHAINS_MAX:
-            self._chains = sum(len(each.chains) for each in self._asked)
-            while asked.chains and self._chains > limits.CHAINS_TOTAL_MAX:
-                del asked.chains[next(iter(asked.chains))]
-                self._chains -= 1
+            if seq in asked.chains:
+                asked.chains[seq] = max(chunk, asked.chains[seq])
+            elif self._chains < limits.CHAINS_TOTAL_MAX:
+                asked.chains[seq] = chunk
+                self._chains += 1
 
     # --- what there is to give
 
@@ -160,12 +158,20 @@ class Giving:
             if self._differs(asked, asked.feed, state):
                 asked.seq = 0
                 self._outbox.append(Differs(number))
-            elif runs := _Pick(self._holding, asked.feed, asked, _last(state)).runs():
-                self._count_chains(asked)
+            elif runs := self._pick(asked, asked.feed, _last(state)):
                 self._due[number] = None
                 return Give(number, tuple(runs))
             self._prove(asked, state)
         return None
+
+    def _pick(self, asked: _Asked, feed: FeedId, last: int) -> list[Run]:
+        before = len(asked.chains)
+        runs = _Pick(self._holding, feed, asked, last).runs()
+        self._chains += len(asked.chains) - before
+        while self._chains > limits.CHAINS_TOTAL_MAX:
+            asked.chains.popitem()
+            self._chains -= 1
+        return runs
 
     def _differs(self, asked: _Asked, feed: FeedId, state: State) -> bool:
         """Whether the peer's last entry is another one than ours. As long as we hold none there, nobody knows."""
