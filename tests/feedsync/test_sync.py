@@ -4,6 +4,7 @@ import pytest
 
 from tests.feedsync.gateways import Gateway, carry, connect
 from tests.nodes import key_of, packets_of, written
+from tinyssb_node.feedsync import limits
 from tinyssb_node.ids import Dialect
 
 
@@ -197,3 +198,45 @@ def test_what_there_is_no_room_for_is_wanted_no_more() -> None:
     one.write("ana", b"2", b"3")
     carry(one, other)
     assert sync.counts.got == before
+
+
+def test_what_is_offered_no_more_is_given_no_more_and_goes_on_where_it_was() -> None:
+    one, other = Gateway(), Gateway()
+    ana, bob = one.write("ana", b"1"), one.write("bob", b"1")
+    connect(one, other, [ana, bob])
+    assert one.sync is not None
+    one.sync.offer([bob])
+    one.write("ana", b"2")
+    one.write("bob", b"2")
+    assert carry(one, other) == []
+    assert (len(other.packets(ana)), len(other.packets(bob))) == (1, 2)
+    one.sync.offer([ana, bob])
+    assert carry(one, other) == []
+    assert len(other.packets(ana)) == 2
+    assert one.sync.counts.given == 4
+
+
+def test_what_is_offered_no_more_is_left_in_the_middle() -> None:
+    one, other = Gateway(), Gateway()
+    ana = one.write("ana", *[b"%d" % number for number in range(limits.GIVE_PACKETS_MAX + 1)])
+    one.begin([])
+    other.begin([ana])
+    assert carry(one, other, packets_max=2) == []
+    assert one.sync is not None
+    one.sync.offer([])
+    assert carry(one, other) == []
+    assert len(other.packets(ana)) == limits.GIVE_PACKETS_MAX
+
+
+def test_a_search_for_a_fork_ends_without_a_word_when_the_feed_is_offered_no_more() -> None:
+    one, other = Gateway(), Gateway()
+    ana = key_of("ana").feed_id
+    forked(one, "ana", [b"1", b"2", b"3", b"here"])
+    forked(other, "ana", [b"1", b"2", b"3", b"there"])
+    one.begin([])
+    other.begin([ana])
+    assert carry(one, other, packets_max=2) == []
+    assert one.sync is not None
+    one.sync.offer([])
+    assert carry(one, other) == []
+    assert other.replica.record(ana).forked_at is None

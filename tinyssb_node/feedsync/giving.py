@@ -1,7 +1,9 @@
 """What the peer wants, and what of it was given: one side's answers in the sync of two gateways."""
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from tinyssb_node.feedsync import limits
@@ -28,7 +30,7 @@ class _Asked:
     number: int
     short: bytes
     feed: FeedId | None
-    """None: nothing of that name is offered, so far."""
+    """None: nothing of that name is offered now."""
     seq: int = 0
     """The entry it wants next; 0: nothing."""
     check: tuple[int, bytes] | None = None
@@ -58,12 +60,16 @@ class Giving:
 
     # --- what we let the peer have
 
-    def offer(self, short: bytes, feed: FeedId) -> None:
-        """Let the peer have *feed*, which it names by *short*. Beyond what can be remembered, nothing is offered."""
-        if len(self._offered) < limits.OFFERS_MAX:
-            self._offered.setdefault(short, feed)
-            if (asked := self._unmatched.pop(short, None)) is not None:
-                self._match(asked)
+    def offer(self, offered: Mapping[bytes, FeedId]) -> None:
+        """Let the peer have these feeds and no others, each by the short name that it has for it. Beyond what can be
+        remembered, nothing is offered."""
+        self._offered = dict(islice(offered.items(), limits.OFFERS_MAX))
+        for feed in self._of_feed.keys() - set(self._offered.values()):
+            asked = self._of_feed.pop(feed)
+            asked.feed = None
+            self._unmatched[asked.short] = asked
+        for short in [short for short in self._unmatched if short in self._offered]:
+            self._match(self._unmatched.pop(short))
 
     def changed(self, feed: FeedId) -> None:
         """There may be more of *feed*."""
@@ -109,8 +115,9 @@ class Giving:
         self._shows += 1
         if self._shows > limits.SHOWS_MAX:
             raise FeedSyncPacketError("it has too much shown to it")
-        kept = self._holding.entries(asked.feed, show.seq, 1) if asked.feed is not None else ()
-        self._outbox.append(Shown(show.number, show.seq, tuple(one.packet for one in kept)))
+        if asked.feed is not None:  # Else it is offered no more: an empty answer would be held to be a lie.
+            kept = self._holding.entries(asked.feed, show.seq, 1)
+            self._outbox.append(Shown(show.number, show.seq, tuple(one.packet for one in kept)))
 
     def _numbered(self, number: int) -> _Asked:
         if number >= len(self._asked):

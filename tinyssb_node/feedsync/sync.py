@@ -97,9 +97,8 @@ class FeedSync:
             self._asking.leave(feed)
 
     def offer(self, feeds: Iterable[FeedId]) -> None:
-        """Let the peer have these feeds, if it wants them."""
-        for feed in feeds:
-            self._giving.offer(self._short(feed), feed)
+        """Let the peer have these feeds, if it wants them, and no others from now on."""
+        self._giving.offer({self._short(feed): feed for feed in feeds})
 
     def changed(self, feeds: Iterable[FeedId]) -> None:
         """These feeds have grown here, or turned out to be forked."""

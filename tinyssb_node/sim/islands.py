@@ -158,7 +158,7 @@ class InternetLink:
         changed = [feed for feed, seq in known.items() if end.known.get(feed) != seq]
         end.known = known
         end.sync.want(changed)
-        end.sync.offer(changed)
+        end.sync.offer(feeds)
         end.sync.changed(feeds)
         self._send(end)
 
