@@ -48,7 +48,8 @@ class Landing(Protocol):
         ...
 
     def write(self, log: Log, segment: SegmentId, at: int, content: bytes) -> bool:
-        """Put *content* at byte *at*, which is where what we have ends. False if there is no room for it."""
+        """Put *content* at byte *at*, which is where what we have ends. False if there is no room for it, or the file
+        was deleted this moment: then nothing of it is here."""
         ...
 
     def forget(self, log: Log, segment: SegmentId) -> None:
@@ -123,7 +124,9 @@ class Collector:
         if end <= have:
             return self._row("known", segment, have, FINE)
         if not self._landing.write(log, segment, have, batch.content[have - batch.at :]):
-            return self._row("full", segment, have, FULL)
+            here = self._landing.have(log, segment)
+            what, state = ("full", FULL) if here == have else ("gap", GAP)
+            return self._row(what, segment, here, state)
         self.counts["bytes"] += end - have
         return self._row("new", segment, end, FINE)
 

@@ -25,6 +25,7 @@ INDEX: Final = "collect.sqlite"
 OPEN: Final = "open"
 """What topics call the network without a key."""
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
+_WRITING: Final = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS logs (id INTEGER PRIMARY KEY, network TEXT NOT NULL, node TEXT NOT NULL,
     UNIQUE (node, network));
@@ -124,18 +125,22 @@ class Files:
                 os.close(file)
 
     def write(self, log: Log, segment: SegmentId, at: int, content: bytes) -> bool:
-        """Put *content* at byte *at*, which is where what we have ends. False if there is no room for it."""
+        """Put *content* at byte *at*, which is where what we have ends. False if there is no room for it, or the file
+        was deleted this moment: then nothing of it is here."""
         if not self._has_room(log, len(content)):
             return False
         number = self._number(log, make=True)
         if number is None:
             return False
-        if self._found(log, segment) is None and not self._begin(number, log, segment):
+        if self._found(log, segment) is None and not self._note(number, log, segment):
             return False
         path = self._path(log, segment)
         with _faults(path):
             try:
                 self._put(path, at, content)
+            except FileNotFoundError:
+                self.forget(log, segment)
+                return False
             except OSError as error:
                 if error.errno in _FULL:
                     return False
@@ -165,16 +170,35 @@ class Files:
         return self._folder(log) / segment_name(*segment)
 
     def _put(self, path: Path, at: int, content: bytes) -> None:
-        file = self._open.get(path)
+        """Raises FileNotFoundError if there is no file, and *at* is not its beginning."""
+        file = self._begin(path) if at == 0 else self._open.get(path)
         if file is None:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            file = self._open[path] = os.open(path, flags, 0o644)
+            file = self._open[path] = os.open(path, _WRITING)
         while content:
             written = os.pwrite(file, content, at)
             at, content = at + written, content[written:]
 
-    def _begin(self, number: int, log: Log, segment: SegmentId) -> bool:
-        """Note a new segment before its file is made: a file without a note was not made by us."""
+    def _begin(self, path: Path) -> int:
+        """Make the file, and what folders it lacks, whatever happened to an earlier one: each is in its folder for
+        good. Where it is there, a kill may have come before that was so."""
+        earlier = self._open.pop(path, None)
+        if earlier is not None:
+            os.close(earlier)  # somebody may have deleted it, and nothing in it counts
+        self._make(path.parent)
+        file = self._open[path] = os.open(path, _WRITING | os.O_CREAT, 0o644)
+        _sync_folder(path.parent)
+        return file
+
+    def _make(self, folder: Path) -> None:
+        """Make a folder below the root, for good."""
+        if folder != self._root:
+            self._make(folder.parent)
+            folder.mkdir(exist_ok=True)
+            _sync_folder(folder.parent)
+
+    def _note(self, number: int, log: Log, segment: SegmentId) -> bool:
+        """Note a new segment before its file is made: a file without a note was not made by us. False if a node may
+        have no more of them."""
         count = self._ask(
             "SELECT count(*) FROM landed JOIN logs ON logs.id = landed.log WHERE logs.node = ?", log.node
         )
@@ -183,17 +207,6 @@ class Files:
         with _faults(self._root):
             self._index.execute("INSERT INTO landed VALUES (?, ?, ?, 0)", (number, *segment))
         self.sync()
-        path = self._path(log, segment)
-        with _faults(path):
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._put(path, 0, b"")
-            except OSError as error:
-                if error.errno in _FULL:
-                    return False
-                raise
-            for folder in (path.parent, path.parent.parent):
-                _sync_folder(folder)
         return True
 
     # --- Room

@@ -1,12 +1,15 @@
 import errno
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,6 +166,111 @@ def test_a_disk_that_is_full_is_told_as_such(tmp_path: Path, monkeypatch: pytest
         assert row(files, batch(CONTENT, 0, 100)) == (0, FULL)
         monkeypatch.undo()
         assert row(files, batch(CONTENT, 0, 100)) == (100, FINE)
+
+
+@pytest.mark.parametrize("network", ["open", OTHER_NETWORK.network])
+@pytest.mark.parametrize("synced", [True, False])
+def test_a_node_whose_folder_was_deleted_sends_what_grows_from_its_beginning(
+    tmp_path: Path, network: str, *, synced: bool
+) -> None:
+    up, folder = UP.replace("open", network), tmp_path
+    if network != "open":
+        folder = tmp_path / "networks" / network
+    with opened(tmp_path) as files:
+        row(files, batch(CONTENT, 0, 900), up)
+        if synced:
+            files.sync()
+        shutil.rmtree(folder / NODE)
+        assert row(files, batch(CONTENT, 900, 100), up) == (0, GAP)
+        assert row(files, batch(CONTENT, 0, 1_000), up) == (1_000, FINE)
+        files.sync()
+        assert row(files, batch(CONTENT, 1_000, 100), up) == (1_100, FINE)
+    assert (folder / NODE / NAME).read_bytes() == CONTENT[:1_100]
+
+
+def test_a_file_that_is_deleted_while_its_batch_comes_gets_no_hole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as files:
+        row(files, batch(CONTENT, 0, 900))
+        files.sync()
+
+        def room(*_: object) -> bool:
+            (tmp_path / NODE / NAME).unlink()
+            return True
+
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "_has_room", room)
+            assert row(files, batch(CONTENT, 900, 100)) == (0, GAP)
+        assert files.rows(LOG, FIRST, 9) == ()
+        assert not (tmp_path / NODE / NAME).exists()
+        assert row(files, batch(CONTENT, 0, 1_000)) == (1_000, FINE)
+        files.sync()
+    assert (tmp_path / NODE / NAME).read_bytes() == CONTENT[:1_000]
+
+
+STEPS = ("mkdir", "open", "fsync", "pwrite")
+"""Calls by which a file comes to be: each may be the last one before a kill, or fail."""
+
+
+def entries(root: Path) -> set[Path]:
+    """All that is in folders below *root*, by its path there; the index aside."""
+    found = (path.relative_to(root) for path in root.rglob("*"))
+    return {path for path in found if not path.name.startswith(INDEX)}
+
+
+class Disk:
+    """Knows which entries of folders a power cut leaves, and stops at a step."""
+
+    def __init__(
+        self, patch: pytest.MonkeyPatch, root: Path, stop: tuple[str, int], fault: Exception
+    ) -> None:
+        self.kept: set[Path] = set()
+        self._root, self._stop, self._fault = root, stop, fault
+        self._steps = Counter[str]()
+        self._folders: dict[int, Path] = {}
+        for name in STEPS:
+            patch.setattr(os, name, self._watched(name, getattr(os, name)))
+
+    def _watched(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*arguments: Any, **more: Any) -> Any:
+            self._steps[name] += 1
+            if self._stop == (name, self._steps[name]):
+                raise self._fault
+            result = call(*arguments, **more)
+            if name == "open":
+                self._folders[result] = Path(arguments[0])
+            elif name == "fsync" and (folder := self._folders[arguments[0]]).is_dir():
+                self.kept |= {path.relative_to(self._root) for path in folder.iterdir()}
+            return result
+
+        return watched
+
+
+@pytest.mark.parametrize("fault", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
+@pytest.mark.parametrize("step", [(name, count) for name in STEPS for count in range(1, 6)])
+def test_however_the_making_of_a_file_ends_the_next_batch_makes_it_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: tuple[str, int], fault: Exception
+) -> None:
+    up = UP.replace("open", OTHER_NETWORK.network)
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt), opened(tmp_path) as files:
+        Disk(patch, tmp_path, step, fault)
+        assert row(files, batch(CONTENT, 0, 900), up) in ((0, FULL), (900, FINE))
+    with monkeypatch.context() as patch, opened(tmp_path) as files:
+        disk = Disk(patch, tmp_path, ("", 0), fault)
+        assert row(files, batch(CONTENT, 0, 900), up) == (900, FINE)
+        files.sync()
+        assert disk.kept >= entries(tmp_path)
+    assert (tmp_path / "networks" / OTHER_NETWORK.network / NODE / NAME).read_bytes() == CONTENT[:900]
+
+
+def test_a_root_that_was_deleted_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SPACE_LOOK_S", 0.0)
+    with opened(tmp_path / "logs") as files:
+        shutil.rmtree(tmp_path / "logs")
+        with pytest.raises(CollectFailedError):
+            row(files, batch(CONTENT, 0, 900))
+    assert not (tmp_path / "logs").exists()
 
 
 def test_two_collectors_do_not_write_one_folder(tmp_path: Path) -> None:
