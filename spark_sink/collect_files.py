@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
@@ -232,8 +232,9 @@ class Files:
         """Bytes of segments that lie here, whoever put them there."""
         total = 0
         with _faults(self._root):
-            for folder in (self._root / node, *self._root.glob(f"{NETWORKS}/*/{node}")):
-                total += sum(path.stat().st_size for path in folder.glob("*.jsonl"))
+            networks = [Path(entry) for entry in _entries(self._root / NETWORKS)]
+            for folder in (self._root, *networks):
+                total += sum(size for _, size in _segments(folder / node))
         return total
 
     # --- The index
@@ -272,20 +273,12 @@ class Files:
         """Segments that somebody put here, and their sizes."""
         copied: list[tuple[SegmentId, int]] = []
         with _faults(self._root):
-            try:
-                entries = list(os.scandir(self._folder(log)))
-            except FileNotFoundError:
-                return ()
-            for entry in entries:
-                named = SEGMENT.match(entry.name)
-                if named is None or not entry.is_file(follow_symlinks=False):
-                    continue
-                segment = SegmentId(int(named[1]), int(named[2]))
+            for segment, size in _segments(self._folder(log)):
                 known = number is not None and self._ask(
                     "SELECT 1 FROM landed WHERE log = ? AND boot = ? AND first = ?", number, *segment
                 )
                 if not known:
-                    copied.append((segment, entry.stat().st_size))
+                    copied.append((segment, size))
         return copied[: limits.SEGMENTS_PER_NODE_MAX]
 
     def _ask(self, query: str, *values: object) -> int | None:
@@ -293,6 +286,24 @@ class Files:
         with _faults(self._root):
             found = self._index.execute(query, values).fetchone()
         return None if found is None else int(found[0])
+
+
+def _entries(folder: Path) -> Sequence[os.DirEntry[str]]:
+    """What is in a folder; nothing if there is none. Raises OSError."""
+    try:
+        return list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+def _segments(folder: Path) -> Iterator[tuple[SegmentId, int]]:
+    """The segments in a folder and their sizes; what is deleted meanwhile (archived, say) is not there.
+    Raises OSError."""
+    for entry in _entries(folder):
+        named = SEGMENT.match(entry.name)
+        with suppress(FileNotFoundError):
+            if named is not None and entry.is_file(follow_symlinks=False):
+                yield SegmentId(int(named[1]), int(named[2])), entry.stat().st_size
 
 
 def _sync_folder(folder: Path) -> None:

@@ -264,6 +264,29 @@ def test_however_the_making_of_a_file_ends_the_next_batch_makes_it_for_good(
     assert (tmp_path / "networks" / OTHER_NETWORK.network / NODE / NAME).read_bytes() == CONTENT[:900]
 
 
+@pytest.mark.parametrize("network", ["open", OTHER_NETWORK.network])
+def test_a_segment_that_is_deleted_while_it_is_counted_does_not_count(tmp_path: Path, network: str) -> None:
+    """As `compact --delete` does; the copies were not noted before, so both looks at the folder meet it."""
+    up = UP.replace("open", network)
+    folder = (tmp_path if network == "open" else tmp_path / "networks" / network) / NODE
+    folder.mkdir(parents=True)
+    for boot in (5, 6):
+        (folder / f"{boot:08d}-000000000000.jsonl").write_bytes(bytes(900))
+    look = os.scandir
+    with pytest.MonkeyPatch.context() as patch, opened(tmp_path, quota=1_500) as files:
+
+        def scandir(path: Path) -> list[os.DirEntry[str]]:
+            found = sorted(look(path), key=lambda entry: entry.name)
+            if path == folder:
+                (folder / "00000005-000000000000.jsonl").unlink(missing_ok=True)
+            return found
+
+        patch.setattr(os, "scandir", scandir)
+        assert row(files, batch(CONTENT, 0, 600), up) == (600, FINE)
+        assert [found.segment.boot for found in files.rows(Log(network, NODE), SegmentId(0, 0), 9)] == [6, 7]
+        assert row(files, batch(CONTENT, 600, 100), up) == (600, FULL)
+
+
 def test_a_root_that_was_deleted_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SPACE_LOOK_S", 0.0)
     with opened(tmp_path / "logs") as files:
