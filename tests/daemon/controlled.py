@@ -49,12 +49,15 @@ Connect = Callable[[], "contextlib.AbstractAsyncContextManager[Line]"]
 
 @contextlib.asynccontextmanager
 async def serving(
-    folder: Path, networks: Mapping[NetworkName, Network] | None = None, group: str | None = ""
+    folder: Path,
+    networks: Mapping[NetworkName, Network] | None = None,
+    group: str | None = "",
+    home: Path = Path("/h"),
 ) -> AsyncIterator[tuple[Bench, Connect]]:
-    """A runtime with a control socket, for the members of *group* too."""
+    """A runtime with a control socket, for the members of *group* too. In *home* is what a user wrote, if anything."""
     bench = make_bench(folder, networks)
     door = Door(bench.logger, group=group, keepers_only=KEEPERS_ONLY)
-    about = About(name="test", feed=KEY.feed_id, dialect=Dialect.SPEC, home="/h", pid=1, boot=1)
+    about = About(name="test", feed=KEY.feed_id, dialect=Dialect.SPEC, home=str(home), pid=1, boot=1)
     desk = Desk(
         about=about,
         runtime=bench.runtime,

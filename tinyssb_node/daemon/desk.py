@@ -5,11 +5,13 @@ import bisect
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.arguments import Arguments
+from tinyssb_node.daemon.blockkeeper import BlockKeeper
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.config import find_network
 from tinyssb_node.daemon.control import Client
@@ -18,6 +20,7 @@ from tinyssb_node.daemon.forkdesk import send_forks
 from tinyssb_node.daemon.grouprows import GROUP_COMMANDS
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.daemon.home import MAIN_IDENTITY
+from tinyssb_node.daemon.importing import import_packets
 from tinyssb_node.daemon.naming import find_feed
 from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.problems import (
@@ -46,14 +49,15 @@ from tinyssb_node.daemon.rows import (
     SureRow,
 )
 from tinyssb_node.daemon.runtime import Runtime
+from tinyssb_node.daemon.structured import structlog
 from tinyssb_node.daemon.tipkeeper import waiting_row
 from tinyssb_node.daemon.verify import check_entry
 from tinyssb_node.effects import Effect
-from tinyssb_node.events import ChunkAppended, EntryAppended
+from tinyssb_node.events import EntryAppended
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.groups.waits import META as GROUPS_META
-from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId, Verdict
+from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId
 from tinyssb_node.node import Node
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
@@ -102,6 +106,8 @@ class Desk:
         self._endpoints = endpoints
         self._turned_away = turned_away
         self._authorship = authorship
+        # As of now: nodes are told a moment later, and of feeds that they know.
+        self._blocks = BlockKeeper(Path(about.home), places, structlog.get_logger())
         self._groups: GroupDesk | None = None
         self.commands: Mapping[str, Answer] = {
             "status": self._status,
@@ -365,7 +371,10 @@ class Desk:
         place = self._place(arguments)
         feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
         arguments.end()
-        return self._runtime.do(lambda node, now_us: import_packets(node, feed, packets, now_us), place.name)
+        blocked = self._blocks.blocked(place.name)
+        return self._runtime.do(
+            lambda node, now_us: import_packets(node, place, feed, packets, blocked, now_us), place.name
+        )
 
     async def _bring(self, arguments: Arguments, _client: Client) -> BroughtRow:
         place = self._place(arguments)
@@ -453,26 +462,6 @@ def _chunks_held(store: Store, entry: StoredEntry, chunks: int) -> int:
     return bisect.bisect_left(
         range(chunks), True, key=lambda chunk: store.chunk(entry.feed, entry.seq, chunk) is None
     )
-
-
-def import_packets(
-    node: Node, feed: FeedId, packets: list[bytes], now_us: int
-) -> tuple[ImportedRow, list[Effect]]:
-    """Offer packets of *feed* from a file to *node*, up to the first it does not take."""
-    effects = node.follow(feed, now_us)
-    row: ImportedRow = {"entries": 0, "chunks": 0, "held": 0, "refused": None}
-    for index, packet in enumerate(packets):
-        finding, more = node.import_packet(packet, now_us)
-        effects += more
-        if finding.verdict is Verdict.DUPLICATE:
-            row["held"] += 1
-        elif finding.verdict is not Verdict.NEW:
-            reason = finding.reason or "nothing the node holds leads to it"
-            row["refused"] = {"packet": index, "reason": reason}
-            break
-        row["entries"] += sum(isinstance(event, EntryAppended) for event in finding.events)
-        row["chunks"] += sum(isinstance(event, ChunkAppended) for event in finding.events)
-    return row, effects
 
 
 async def _first_of(*events: asyncio.Event) -> None:
