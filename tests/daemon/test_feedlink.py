@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from websockets.asyncio.client import connect
@@ -27,11 +29,13 @@ from tinyssb_node.daemon.feedlink import (
 )
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.rows import BroughtRow
+from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.faces.tls import client_context, server_context
 from tinyssb_node.feedsync import limits as sync_limits
 from tinyssb_node.feedsync.greeting import Greeting
 from tinyssb_node.feedsync.holding import StoreHolding
 from tinyssb_node.feedsync.packets import Give, Run, serialize_packet
+from tinyssb_node.feedsync.port import Holding
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName, Origin, Verdict
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.sqlite import SqliteStore
@@ -102,7 +106,7 @@ async def linked(
 ) -> AsyncIterator[tuple[FeedLink, FeedListener, asyncio.Task[str], list[str]]]:
     """*here* calls *there*."""
     listener = FeedListener(lambda: [there.side], peers=peers, ended=there.hung_up)
-    server = await listener.open("127.0.0.1", 0)
+    (server,) = await listener.open("127.0.0.1", 0)
     there.port = server.sockets[0].getsockname()[1]
     link = await call(f"ws://127.0.0.1:{there.port}{PATH}", here.side)
     running = asyncio.create_task(link.run())
@@ -190,16 +194,77 @@ async def test_who_speaks_something_else_gets_nowhere() -> None:
         port = there.port
         with pytest.raises(InvalidStatus):
             await connect(f"ws://127.0.0.1:{port}/elsewhere", subprotocols=[SUBPROTOCOL])
-        second = await call(f"ws://127.0.0.1:{port}{PATH}", Bench().side)
-        assert "all the peers" in await second.run()
+        with pytest.raises(CallFailedError, match="503"):
+            await call(f"ws://127.0.0.1:{port}{PATH}", Bench().side)
     with pytest.raises(CallFailedError, match="no connection"):
         await call(f"ws://127.0.0.1:{port}{PATH}", Bench().side)
+
+
+async def test_one_address_does_not_take_all_places() -> None:
+    there = Bench()
+    listener = FeedListener(lambda: [there.side], peers=3, each=2, ended=there.hung_up)
+    (server,) = await listener.open("127.0.0.1", 0)
+    url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}"
+    links = [await call(url, Bench().side) for _ in range(2)]
+    with pytest.raises(CallFailedError, match="no connection"):
+        await call(url, Bench().side)
+    links.append(await call(url, Bench().side, local="127.0.0.9"))
+    with pytest.raises(CallFailedError, match="503"):
+        await call(url, Bench().side, local="127.0.0.8")
+    running = [asyncio.create_task(link.run()) for link in links]
+    await there.until(lambda: len(listener.links) == 3)
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    server.close()
+    await server.wait_closed()
+
+
+@pytest.mark.parametrize(
+    "to", ["ws://127.0.0.2:{}/admin?reboot=1", "ws://[::1/x", "ws://" + "a" * 70 + ".b:{}/x"]
+)
+async def test_who_is_called_does_not_send_us_elsewhere(to: str) -> None:
+    asked: list[bytes] = []
+
+    async def at_home(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readline())
+        writer.close()
+
+    async def redirect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode())
+        writer.close()
+
+    home = await asyncio.start_server(at_home, "127.0.0.2", 0)
+    place = await asyncio.start_server(redirect, "127.0.0.1", 0)
+    location = to.format(home.sockets[0].getsockname()[1])
+    with pytest.raises(CallFailedError, match="302"):
+        await call(f"ws://127.0.0.1:{place.sockets[0].getsockname()[1]}{PATH}", Bench().side)
+    for server in (home, place):
+        server.close()
+        await server.wait_closed()
+    assert asked == []
+
+
+async def test_what_breaks_here_is_nobody_elses_fault() -> None:
+    class Broken:
+        """A disk that fails."""
+
+        def state(self, _feed: FeedId) -> None:
+            raise StoreFailedError("disk I/O error")
+
+    here, there = Bench([BOB]), Bench()
+    there.gateway.write("bob", b"1")
+    here.side = replace(here.side, holding=cast("Holding", Broken()))
+    async with linked(here, there) as (link, _listener, running, _ended):
+        assert await running == "disk I/O error"
+        assert (link.excused, link.lied) == (True, False)
 
 
 async def test_a_peer_that_breaks_the_protocol_has_lied() -> None:
     there = Bench([ANA])
     listener = FeedListener(lambda: [there.side], peers=2, ended=there.hung_up)
-    server = await listener.open("127.0.0.1", 0)
+    (server,) = await listener.open("127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with connect(f"ws://127.0.0.1:{port}{PATH}", subprotocols=[SUBPROTOCOL]) as liar:
         greeting = Greeting([Network()], caller=True, nonce=bytes(sync_limits.NONCE_SIZE))
@@ -223,7 +288,7 @@ async def test_over_tls(tmp_path: Path) -> None:
     here, there = Bench([BOB]), Bench()
     there.gateway.write("bob", b"1")
     listener = FeedListener(lambda: [there.side], peers=2)
-    server = await listener.open("127.0.0.1", 0, server_context(pair.certificate, pair.key))
+    (server,) = await listener.open("127.0.0.1", 0, server_context(pair.certificate, pair.key))
     url = f"wss://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}"
     with pytest.raises(CallFailedError, match="no connection"):
         await call(url, here.side, client_context())
@@ -273,7 +338,7 @@ async def test_between_two_daemons_it_goes_into_the_set_and_onto_the_shelf(tmp_p
         here, bringer, files = stack.enter_context(gateway_of(homes[0], [feeds[1]], came))
         there, other, far = stack.enter_context(gateway_of(homes[1], [feeds[0]], came))
         listener = FeedListener(lambda: [there], peers=2)
-        server = await listener.open("127.0.0.1", 0)
+        (server,) = await listener.open("127.0.0.1", 0)
         link = await call(f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}", here)
         running = asyncio.create_task(link.run())
         async with asyncio.timeout(PATIENCE_S):

@@ -5,6 +5,7 @@ Both sides are given ``Side``s: what is held of a network, what is wanted and of
 
 import asyncio
 import logging
+import socket
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
@@ -14,7 +15,6 @@ from http import HTTPStatus
 from secrets import token_bytes
 from typing import Final
 
-from websockets.asyncio.client import connect
 from websockets.asyncio.connection import Connection
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, WebSocketException
@@ -25,6 +25,8 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.rows import BroughtRow
 from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.access import Guard
+from tinyssb_node.faces.wsdoor import Door, StraightConnect
 from tinyssb_node.feedsync import limits as sync_limits
 from tinyssb_node.feedsync.greeting import Greeting
 from tinyssb_node.feedsync.packets import FeedSyncPacketError
@@ -83,6 +85,8 @@ class FeedLink:
         """Entries and chunks taken that were new, by feed."""
         self.lied: bool = False
         """The peer gave what nobody gives who checks what he takes, or broke the protocol."""
+        self.excused: bool = False
+        """It ended by a fault of ours: our daemon or our disk does not work."""
 
     @property
     def counts(self) -> Counts:
@@ -124,7 +128,7 @@ class FeedLink:
         except* TimeoutError:
             reason = "the other side does not greet"
         except* LocalError as ours:
-            reason = str(ours.exceptions[0])
+            self.excused, reason = True, str(ours.exceptions[0])
         finally:
             with suppress(AttributeError):  # as in faces.websocket: a transport may have forgotten its loop
                 self._connection.transport.abort()
@@ -193,24 +197,28 @@ class FeedListener:
         sides: Callable[[], Sequence[Side]],
         *,
         peers: int,
+        each: int | None = None,
         ended: Callable[[FeedLink, str], None] = lambda _link, _why: None,
     ) -> None:
-        """Sync what *sides* there are, with at most some *peers* at a time. *ended* is told why a link ended."""
+        """Sync what *sides* there are, with at most some *peers* at a time, of *each* address so many. *ended* is told
+        why a link ended."""
         self._sides = sides
-        self._peers = peers
+        self._door = Door(Guard(each=each), peers)
         self._ended = ended
         self.links: set[FeedLink] = set()
         """Connections that are open."""
 
-    async def open(self, host: str, port: int, context: ssl.SSLContext | None = None) -> Server:
-        """Accept connections, until the server is closed; over TLS with a *context*. Raises OSError if the address
-        cannot be listened on."""
+    async def open(self, host: str, port: int, context: ssl.SSLContext | None = None) -> list[Server]:
+        """Accept connections, until the servers are closed, one for each address of *host*; over TLS with a *context*.
+        Raises OSError if it cannot be listened on."""
+        return [await self._serve_at(sock, context) for sock in await self._door.listen(host, port)]
+
+    async def _serve_at(self, sock: socket.socket, context: ssl.SSLContext | None) -> Server:
         return await serve(
             self._serve,
-            host,
-            port,
-            ssl=context,
-            process_request=_right_path,
+            sock=sock,
+            ssl=context, ssl_handshake_timeout=None if context is None else limits.WS_OPEN_S,
+            process_request=self._refuse,
             subprotocols=[SUBPROTOCOL],
             server_header=None, compression=None,
             open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
@@ -218,10 +226,13 @@ class FeedListener:
             write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
         )  # fmt: skip
 
+    def _refuse(self, connection: ServerConnection, request: Request) -> Response | None:
+        if request.path != PATH:
+            return connection.respond(HTTPStatus.NOT_FOUND, "There is nothing here but /feeds.\n")
+        return self._door.refuse(connection, request)
+
     async def _serve(self, connection: ServerConnection) -> None:
-        if len(self.links) >= self._peers or connection.subprotocol != SUBPROTOCOL:
-            await connection.close(1013, "this gateway has all the peers it can serve")
-            return
+        self._door.welcome(connection)
         link = FeedLink(connection, self._sides(), caller=False)
         self.links.add(link)
         reason = "this side went away"
@@ -230,12 +241,6 @@ class FeedListener:
         finally:
             self.links.discard(link)
             self._ended(link, reason)
-
-
-def _right_path(connection: ServerConnection, request: Request) -> Response | None:
-    if request.path == PATH:
-        return None
-    return connection.respond(HTTPStatus.NOT_FOUND, "There is nothing here but /feeds.\n")
 
 
 class CallFailedError(LocalError):
@@ -249,7 +254,7 @@ async def call(
     is then to be ``run``. *local* is the address of ours to call from; None: what the system thinks. Raises
     CallFailedError."""
     try:
-        connection = await connect(
+        connection = await StraightConnect(
             url,
             ssl=context,
             local_addr=None if local is None else (local, 0),

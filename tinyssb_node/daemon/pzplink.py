@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from websockets.asyncio.client import connect
 from websockets.asyncio.connection import Connection
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, WebSocketException
@@ -20,7 +19,7 @@ from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.access import EVERYBODY, PLAIN, Credentials, Guard
 from tinyssb_node.faces.backoff import Backoff
-from tinyssb_node.faces.wsdoor import Door, show, why_not
+from tinyssb_node.faces.wsdoor import Door, StraightConnect, show, why_not
 from tinyssb_node.pzp import limits as pzp_limits
 from tinyssb_node.pzpsync import limits as sync_limits
 from tinyssb_node.pzpsync.port import Msgs
@@ -174,14 +173,6 @@ class PzpListener:
             self.links.discard(link)
 
 
-class _Connect(connect):
-    """A client that follows no redirects: what is shown to one server is not for another."""
-
-    def process_redirect(self, exc: Exception) -> Exception | str:
-        """Take a redirect for the failure it is to us."""
-        return exc
-
-
 class PzpCaller:
     """Keeps one connection to a listener up."""
 
@@ -216,7 +207,7 @@ class PzpCaller:
 
     async def _once(self) -> str:
         try:
-            connection = await _Connect(
+            connection = await StraightConnect(
                 self._url,
                 ssl=self._tls,
                 additional_headers=self._headers,

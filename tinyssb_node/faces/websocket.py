@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from itertools import count
 
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.protocol import State
@@ -23,7 +23,7 @@ from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.framing import Junk, parse_bare
 from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
-from tinyssb_node.faces.wsdoor import Door, show, why_not
+from tinyssb_node.faces.wsdoor import Door, StraightConnect, show, why_not
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
@@ -206,14 +206,6 @@ class WsServerEndpoint:
         )
 
 
-class _Connect(connect):
-    """A client that follows no redirects: a face connects where its user said, or not at all."""
-
-    def process_redirect(self, exc: Exception) -> Exception | str:
-        """Take a redirect for the failure it is to us."""
-        return exc
-
-
 class WsClientEndpoint:
     """Keeps one connection to a server up, as face ``ws:HOST:PORT``."""
 
@@ -240,7 +232,7 @@ class WsClientEndpoint:
     async def _open(self, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> ClientConnection | None:
         """One attempt. None if there is nobody, or nobody who speaks WebSocket."""
         try:
-            return await _Connect(
+            return await StraightConnect(
                 self._connect.url,
                 ssl=tls,
                 additional_headers=headers,

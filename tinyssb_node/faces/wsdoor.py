@@ -1,4 +1,4 @@
-"""The way in to a listening WebSocket: how many may come, from where, and what they have to show.
+"""The way in to a listening WebSocket: how many may come, from where, and what they have to show; and how one calls.
 
 Connections are counted from the moment the system has them, so that TLS handshakes that never end are, too.
 """
@@ -13,6 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import InvalidStatus
 from websockets.http11 import Request, Response
@@ -167,6 +168,15 @@ def shows(token: str, authorizations: list[str]) -> bool:
     if len(authorizations) != 1:
         return False
     return hmac.compare_digest(authorizations[0].encode("utf-8", "replace"), f"Bearer {token}".encode())
+
+
+class StraightConnect(connect):
+    """A caller that follows no redirects: it connects where it is told to by its user, and nowhere else. What is shown
+    to one server is not for another, and nobody outside sends us into our own network."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        """Take a redirect for the failure it is to us."""
+        return exc
 
 
 def show(credentials: Credentials) -> tuple[ssl.SSLContext | None, dict[str, str]]:

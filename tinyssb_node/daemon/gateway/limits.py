@@ -39,6 +39,9 @@ LOOKUP_RETRY_MAX_US: Final = 3_600_000_000
 LOOKUP_AGAIN_US: Final = 86_400_000_000
 """Wait before a feed that was found, and is not connected, is looked for again: a day. With ten feeds it costs 1 kB an
 hour, half of what a locator may say while nothing happens; news are told by old flags in between."""
+LOOKUP_NEWS_US: Final = 300_000_000
+"""Least time between a lookup and the next one that is due only because somebody said that there are news: anybody can
+say so. Who has news tells of them as often."""
 CARRY_MAX: Final = 3_840
 """Feeds that are carried though they are in no set: with a full set as many as one connection may be about."""
 REFRAIN_US: Final = 21_600_000_000
@@ -63,6 +66,8 @@ CALLS_LIVE_MAX: Final = 4
 """Of them, those that are kept up to hear of news at once, though nothing is known to be newer there."""
 CALLERS_MAX: Final = 16
 """Others that are connected here at a time."""
+CALLERS_EACH_MAX: Final = 4
+"""Callers from one address: a network each, or a few gateways behind one router. One alone does not take all places."""
 SETTLED_US: Final = 10_000_000
 """A connection that ends sooner was none: whoever hangs up at once is not called again for an hour."""
 PROMISE_US: Final = 20_000_000

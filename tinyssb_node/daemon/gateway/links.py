@@ -80,13 +80,14 @@ class Links:
         where. *circle*: they are over TLS."""
         self._islands = islands
         self._sides = {name: replace(side, bring=self._excusing(side)) for name, side in sides.items()}
-        self._excused_us: int | None = None
-        """When something went wrong here last, which is nobody else's fault."""
         self._circle = circle
         self._tell = tell
         self._now_us = now_us
         self._listener = FeedListener(
-            lambda: list(self._sides.values()), peers=limits.CALLERS_MAX, ended=self._caller_left
+            lambda: list(self._sides.values()),
+            peers=limits.CALLERS_MAX,
+            each=limits.CALLERS_EACH_MAX,
+            ended=self._caller_left,
         )
         self._servers: list[Server] = []
         self._called: dict[tuple[NetworkName, Place], _Called] = {}
@@ -108,9 +109,8 @@ class Links:
         # A socket of IPv6 for all addresses takes none of IPv4: asyncio says so to the system.
         for each in ["0.0.0.0", "::"] if host == "::" else [host]:  # noqa: S104 - as the settings say
             context = None if self._circle is None else self._circle.listening
-            server = await self._listener.open(each, self.port or port, context)
-            self._servers.append(server)
-            bound, self.port = next(iter(server.sockets)).getsockname()[:2]
+            self._servers += await self._listener.open(each, self.port or port, context)
+            bound, self.port = next(iter(self._servers[-1].sockets)).getsockname()[:2]
             self._local = bound if any(node_of(bound)) else None
 
     async def close(self) -> None:
@@ -193,13 +193,18 @@ class Links:
             now_us = self._now_us()
             vain = self._owes(called) or now_us - called.since_us < limits.SETTLED_US
             island.seeking.lost(place, now_us)
-            if called.link.lied or (vain and not self._is_excused(called)):
+            if called.link.lied or (vain and not called.link.excused):
                 island.failed(place, now_us)
         except CallFailedError as error:
             self._tell(where, str(error))
             cause = error.__cause__
             if not (isinstance(cause, OSError) and cause.errno in _OURS):
                 island.failed(place, self._now_us())
+        except Exception as error:
+            # A fault of this program, which that place may well bring about: it is not to do so every half minute.
+            self._tell(where, f"a fault of this program: {error!r}")
+            island.failed(place, self._now_us())
+            raise
         finally:
             del self._called[island.name, place]
             self._rest[island.name, place] = self._now_us() + limits.CALL_AGAIN_US
@@ -228,13 +233,12 @@ class Links:
             task.cancel()
 
     def _excusing(self, side: Side) -> Callable[[FeedId, Sequence[bytes]], Awaitable[BroughtRow]]:
-        """How *side* brings, with a note when that fails, and of what is not to be brought."""
+        """How *side* brings, and tells when that fails, and notes what is not to be brought."""
 
         async def bring(feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
             try:
                 brought = await side.bring(feed, packets)
             except LocalError as error:
-                self._excused_us = self._now_us()
                 self._tell("daemon", str(error))
                 raise
             if (refused := brought["refused"]) is not None and refused["reason"] in KINDLY:
@@ -244,9 +248,6 @@ class Links:
             return brought
 
         return bring
-
-    def _is_excused(self, called: _Called) -> bool:
-        return self._excused_us is not None and self._excused_us >= called.since_us
 
     @staticmethod
     def _owes(called: _Called) -> bool:
