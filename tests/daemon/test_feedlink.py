@@ -1,11 +1,12 @@
 """Feed sync over real sockets on this machine."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from websockets.asyncio.client import connect
@@ -408,3 +409,38 @@ def test_a_file_is_held_as_its_store_is(tmp_path: Path) -> None:
             assert state.fork is not None
             assert state.fork.seq == 2
             assert file.feeds() == [ANA]
+
+
+def test_a_state_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *more = packets_of(written(key_of("ana"), [b"1", b"two " * 100]))
+    with closing(SqliteStore.open(tmp_path / "store.sqlite")) as store:
+        replica = Replica(store, Network(), read_only=False)
+        replica.add_feed(ANA, None)
+        replica.offer(first, chunk_hash(first), Origin.IMPORT, None)
+        store.commit(1)
+        with closing(FeedFile(tmp_path / "store.sqlite")) as file:
+            expected = file.state(ANA)
+            select = FeedFile._select
+            asked: list[str] = []
+
+            def and_then_more_comes(file: FeedFile, sql: str, *values: int | bytes) -> list[tuple[Any, ...]]:
+                rows = select(file, sql, *values)
+                if not asked:
+                    replica.offer(more[0], chunk_hash(more[0]), Origin.IMPORT, None)
+                    store.commit(1)
+                asked.append(sql)
+                return rows
+
+            monkeypatch.setattr(FeedFile, "_select", and_then_more_comes)
+            assert file.state(ANA) == expected
+            assert file.state(ANA) == StoreHolding(store).state(ANA) != expected
+    assert len(asked) > 2
+
+
+def test_a_shelf_of_a_newer_version_is_as_if_there_were_none(tmp_path: Path) -> None:
+    for name in ("store.sqlite", "shelf.sqlite"):
+        SqliteStore.open(tmp_path / name).close()
+    with closing(sqlite3.connect(tmp_path / "shelf.sqlite")) as shelf:
+        shelf.execute("PRAGMA user_version = 99")
+    with closing(FeedFiles(tmp_path / "store.sqlite", tmp_path / "shelf.sqlite")) as files:
+        assert (files.state(ANA), files.shelved()) == (None, ())

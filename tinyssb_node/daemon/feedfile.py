@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyssb_node.codec.packets import parse_entry
-from tinyssb_node.errors import StoreFailedError
+from tinyssb_node.errors import LocalError
 from tinyssb_node.feeds.fork import parse_proof
 from tinyssb_node.feeds.layout import NO_CHUNK, layout_of
 from tinyssb_node.feedsync import limits
@@ -24,15 +24,16 @@ class FeedFile(StoreFile):
 
     def state(self, feed: FeedId) -> State | None:
         """How far *feed* is held; None: nothing is known of it."""
-        rows = self._select("SELECT number, seq, tip, forked_at FROM feeds WHERE feed = ?", bytes(feed))
-        if not rows:
-            return None
-        number, seq, tip, forked_at = rows[0]
-        chains = self._select(
-            "SELECT seq, held FROM side_chains WHERE feed = ? AND next_hash != ? ORDER BY seq LIMIT ?",
-            number, NO_CHUNK, limits.CHAINS_MAX + 1,
-        )  # fmt: skip
-        fork = None if forked_at is None else self._fork(feed)
+        with self.snapshot():
+            rows = self._select("SELECT number, seq, tip, forked_at FROM feeds WHERE feed = ?", bytes(feed))
+            if not rows:
+                return None
+            number, seq, tip, forked_at = rows[0]
+            chains = self._select(
+                "SELECT seq, held FROM side_chains WHERE feed = ? AND next_hash != ? ORDER BY seq LIMIT ?",
+                number, NO_CHUNK, limits.CHAINS_MAX + 1,
+            )  # fmt: skip
+            fork = None if forked_at is None else self._fork(feed)
         return State(seq, None if tip is None else MessageId(tip), tuple(chains), fork)
 
     def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[Kept]:
@@ -107,9 +108,8 @@ class FeedFiles:
 
     def _find_shelf(self) -> FeedFile | None:
         if self._shelf is None and self._shelf_path.exists():
-            with suppress(
-                StoreFailedError
-            ):  # it is just being made, or cannot be read: as if it were not there
+            # It is just being made, or cannot be read: as if it were not there.
+            with suppress(LocalError):
                 self._shelf = FeedFile(self._shelf_path)
         return self._shelf
 

@@ -53,13 +53,10 @@ class Holdings(StoreFile):
         """Bring ``feeds`` up to date. False if the file is as it was. Raises StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
-            if version == self._version:
-                return False
-            self._connection.execute("BEGIN")
-            try:
-                feeds = self._read()
-            finally:
-                self._connection.execute("ROLLBACK")
+        if version == self._version:
+            return False
+        with self.snapshot():
+            feeds = self._read()
         # A write between the question and the read is read twice, and none is missed.
         self._version = version
         changed, self.feeds = feeds != self.feeds, feeds

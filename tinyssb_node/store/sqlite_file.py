@@ -210,6 +210,16 @@ class StoreFile:
         """Let go of the file."""
         self._connection.close()
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is asked within is answered as of one moment. Raises StoreDamagedError, StoreFailedError."""
+        with store_faults(self._path, "reading"):
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.execute("ROLLBACK")
+
 
 def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
     """The version of the file's schema; None if it has nothing at all."""
