@@ -10,15 +10,16 @@ import secrets
 import ssl
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
 try:
     from paho.mqtt import client as mqtt
-    from paho.mqtt.enums import CallbackAPIVersion
+    from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
     from paho.mqtt.packettypes import PacketTypes
     from paho.mqtt.properties import Properties
     from paho.mqtt.reasoncodes import ReasonCode
@@ -31,7 +32,7 @@ from spark_sink import limits
 from spark_sink.collect_core import Answer, Collector
 from spark_sink.collect_files import Files
 from spark_sink.collect_wire import STATUS, TOPICS
-from spark_sink.errors import BrokerRefusedError, OptionError
+from spark_sink.errors import BrokerRefusedError, ConnectionEndedError, OptionError
 
 _BROKER: Final = re.compile(
     r"(mqtts?)://(\[[0-9A-Fa-f:.%]{2,64}\]|[A-Za-z0-9._-]{1,253})(?::([0-9]{1,5}))?/?"
@@ -70,17 +71,37 @@ class _Message(NamedTuple):
     """Counts connections: the acknowledgement of a message belongs to the one that it came by."""
 
 
+class _Client(mqtt.Client):
+    """One that says when its thread has ended, which paho keeps to itself."""
+
+    ended = ""
+    """Why, once it has."""
+
+    def loop_forever(self, timeout: float = 1.0, retry_first_connection: bool = False) -> MQTTErrorCode:
+        """What the thread does."""
+        try:
+            code = super().loop_forever(timeout, retry_first_connection)
+        except Exception as error:
+            self.ended = repr(error)
+            raise
+        self.ended = mqtt.error_string(code)
+        return code
+
+
 class Service:
     """One run of the collector."""
 
     def __init__(self, settings: CollectSettings, tell: Callable[[str], None]) -> None:
-        """Raises OptionError."""
+        """*tell* is called by whoever calls ``run``; an OSError from it stops nothing. Raises OptionError."""
         self._settings = settings
         self._tell = tell
         self._incoming: queue.Queue[_Message] = queue.Queue(2 * limits.COLLECT_BATCHES)
         self._connection = 0
         self._up = False
         self._refusal = ""
+        self._news: deque[str] = deque(maxlen=limits.COLLECT_NEWS)
+        """What is to be told of the connection."""
+        self._untold = 0
         self._overflow = 0
         self._stop = threading.Event()
         self._client = self._make_client()
@@ -90,7 +111,10 @@ class Service:
         self._stop.set()
 
     def run(self) -> None:
-        """Collect until told to stop. Raises BrokerRefusedError, CollectBusyError, CollectFailedError."""
+        """Collect until told to stop.
+
+        Raises BrokerRefusedError, ConnectionEndedError, CollectBusyError, CollectFailedError.
+        """
         settings = self._settings
         files = Files.open(
             settings.root,
@@ -103,7 +127,8 @@ class Service:
             self._collect(files, collector)
         finally:
             if self._up:
-                self._client.publish(STATUS, b"offline", qos=1, retain=True).wait_for_publish(1.0)
+                with suppress(RuntimeError, ValueError):  # the connection broke this moment: our will says it
+                    self._client.publish(STATUS, b"offline", qos=1, retain=True).wait_for_publish(1.0)
             self._client.disconnect()
             self._client.loop_stop()
             files.close()
@@ -113,6 +138,9 @@ class Service:
         while not self._stop.is_set():
             if self._refusal:
                 raise BrokerRefusedError(self._settings.broker, self._refusal)
+            if self._client.ended:
+                raise ConnectionEndedError(self._settings.broker, self._client.ended)
+            self._say_news()
             messages = self._take()
             answers = [collector.receive(message.topic, message.payload) for message in messages]
             if messages:
@@ -121,6 +149,7 @@ class Service:
             if time.monotonic() - told_s >= limits.COLLECT_TELL_S:
                 told = self._report(collector.counts, told)
                 told_s = time.monotonic()
+        self._say_news()
         self._report(collector.counts, told)
 
     def _take(self) -> list[_Message]:
@@ -146,21 +175,29 @@ class Service:
         """Tell what was done since *told*, if anything was."""
         now = Counter(counts)
         now["dropped: too many at once, or not by QoS 1"] = self._overflow
+        now["not told in time"] = self._untold
         since = now - told
         if since:
-            self._tell("Collected: " + ", ".join(f"{count} {what}" for what, count in sorted(since.items())))
+            self._say("Collected: " + ", ".join(f"{count} {what}" for what, count in sorted(since.items())))
         return now
 
-    # --- The broker; these are called by paho's thread
+    def _say_news(self) -> None:
+        while self._news:
+            self._say(self._news.popleft())
 
-    def _make_client(self) -> mqtt.Client:
+    def _say(self, line: str) -> None:
+        """Tell it, if that is possible: logs matter more than a full disk for what we say of them."""
+        try:
+            self._tell(line)
+        except OSError:
+            self._untold += 1
+
+    # --- The broker; these are called by paho's thread, which ends by whatever they raise
+
+    def _make_client(self) -> _Client:
         settings = self._settings
-        found = _BROKER.fullmatch(settings.broker)
-        tls = found is not None and found[1] == "mqtts"
-        port = int(found[3] or (limits.MQTT_TLS_PORT if tls else limits.MQTT_PORT)) if found else 0
-        if found is None or not 0 < port < 65_536:
-            raise OptionError("BROKER", settings.broker, "mqtt://host or mqtts://host, perhaps with :port")
-        client = mqtt.Client(
+        host, port, tls = _parse_broker(settings.broker)
+        client = _Client(
             CallbackAPIVersion.VERSION2,
             client_id=settings.name,
             protocol=mqtt.MQTTv5,
@@ -182,7 +219,7 @@ class Service:
         properties.SessionExpiryInterval = limits.COLLECT_SESSION_S
         properties.ReceiveMaximum = limits.COLLECT_BATCHES
         properties.MaximumPacketSize = limits.BATCH_WIRE_MAX + 1_024
-        client.connect_async(found[2].strip("[]"), port, clean_start=False, properties=properties)
+        client.connect_async(host, port, clean_start=False, properties=properties)
         return client
 
     def _connected(
@@ -203,7 +240,7 @@ class Service:
         if any(reason.is_failure for reason in reasons):
             self._refusal = f"it may not read {TOPICS} ({reasons[0]})"
         else:
-            self._tell(f"Collecting from {self._settings.broker} into {self._settings.root}")
+            self._news.append(f"Collecting from {self._settings.broker} into {self._settings.root}")
 
     def _failed(self, _client: mqtt.Client, _data: object) -> None:
         self._lost()
@@ -215,7 +252,7 @@ class Service:
 
     def _lost(self) -> None:
         if (self._up or not self._connection) and not self._stop.is_set():
-            self._tell(f"The broker {self._settings.broker} cannot be reached: trying again")
+            self._news.append(f"The broker {self._settings.broker} cannot be reached: trying again")
         self._up = False
 
     def _came(self, _client: mqtt.Client, _data: object, message: mqtt.MQTTMessage) -> None:
@@ -228,6 +265,19 @@ class Service:
             )
         except queue.Full:
             self._overflow += 1
+
+
+def _parse_broker(broker: str) -> tuple[str, int, bool]:
+    """Host and port, and whether it speaks TLS. Raises OptionError."""
+    found = _BROKER.fullmatch(broker)
+    if found is not None:
+        tls, host = found[1] == "mqtts", found[2].strip("[]")
+        port = int(found[3] or (limits.MQTT_TLS_PORT if tls else limits.MQTT_PORT))
+        with suppress(UnicodeError):
+            host.encode("idna")  # as the system will, who takes no `a..b`
+            if 0 < port < 65_536:
+                return host, port, tls
+    raise OptionError("BROKER", broker, "mqtt://host or mqtts://host, perhaps with :port")
 
 
 def _password(file: Path | None) -> str | None:

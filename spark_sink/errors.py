@@ -257,3 +257,15 @@ class BrokerRefusedError(SinkError):
             f"The broker {broker} refused the collector: {reason}. Nothing was collected since. See whether user, "
             "password and the broker's access list are right (docs/howto/ship-logs.md)."
         )
+
+
+class ConnectionEndedError(SinkError):
+    """What speaks with the broker is not there any more."""
+
+    exit_code = 70
+
+    def __init__(self, broker: str, reason: str) -> None:
+        super().__init__(
+            f"What speaks with the broker {broker} ended by a fault of its own: {reason}. What nodes were told is here "
+            "is kept, and they send the rest again; start again, and report it if it comes back."
+        )

@@ -233,6 +233,8 @@ COLLECT_SESSION_S: Final = 30 * 86_400
 """How long the broker keeps what waits for the collector: as long as nodes keep their logs."""
 COLLECT_AGAIN_MAX_S: Final = 30
 """Longest wait before a broker that is away is tried again."""
+COLLECT_NEWS: Final = 16
+"""Lines about the connection that wait to be told while the disk is busy; of more the latest ones."""
 COLLECT_TELL_S: Final = 60.0
 """Between two lines of what was collected, if anything was."""
 MQTT_PORT: Final = 1_883

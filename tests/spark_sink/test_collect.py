@@ -1,5 +1,5 @@
 """The collector's command: what it is told wrongly, and what it does without a broker. With one, see
-tests/daemon/shipping/test_over_a_broker.py."""
+test_collect_broker.py."""
 
 import signal
 import socket
@@ -19,6 +19,8 @@ from spark_sink.collect_files import INDEX
         (["tcp://broker"], "mqtt://host"),
         (["mqtt://broker:99999"], "mqtt://host"),
         (["mqtt://ana:secret@broker"], "mqtt://host"),
+        (["mqtt://broker..example.org"], "mqtt://host"),
+        (["mqtt://" + "a" * 64], "mqtt://host"),
         (["mqtt://broker", "--cert", "a"], "given together with --key"),
         (["mqtt://broker", "--user", "a", "--password-file", "nowhere"], "a file that can be read"),
         (["mqtts://broker", "--ca", "nowhere"], "a file in PEM"),

@@ -1,0 +1,102 @@
+"""The collector's side of a broker, a real one: what it makes of faults. How it lands logs from nodes that ship them is
+tested in tests/daemon/shipping/test_over_a_broker.py."""
+
+import errno
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from paho.mqtt import client as mqtt
+from paho.mqtt import publish
+
+from spark_sink.collect import CollectSettings, Service
+from spark_sink.collect_wire import SegmentId
+from spark_sink.errors import ConnectionEndedError
+from tests.daemon.shipping.rig import PATIENCE_S, address, until
+from tests.mosquitto import Mosquitto, running_mosquitto
+from tests.spark_sink.shipped import NODE, UP, batch
+
+CONTENT = bytes(range(256)) * 8
+
+
+def settings(root: Path, broker: str, ca: Path | None = None) -> CollectSettings:
+    return CollectSettings(
+        root=root, broker=broker, name="collector", user=None, password_file=None, ca_file=ca, cert_file=None,
+        key_file=None, quota_mb=10, keep_free_mb=0,
+    )  # fmt: skip
+
+
+@contextmanager
+def collecting(told: CollectSettings, tell: Callable[[str], None]) -> Iterator[None]:
+    """A collector in a thread, which ends in good order."""
+    service = Service(told, tell)
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            service.run()
+        except BaseException as fault:  # noqa: BLE001 - whatever it is, the test gets it
+            faults.append(fault)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        service.stop()
+        thread.join(PATIENCE_S)
+    assert not thread.is_alive()
+    if faults:
+        raise faults[0]
+
+
+def ship(broker: Mosquitto, boots: range) -> None:
+    """A segment for each boot."""
+    messages = [
+        {"topic": UP, "payload": batch(CONTENT, 0, 2_048, segment=SegmentId(boot, 0)), "qos": 1}
+        for boot in boots
+    ]
+    publish.multiple(messages, broker.host, broker.port)  # type: ignore[arg-type]  # paho's type lacks plain dicts
+
+
+def landed(root: Path) -> int:
+    return len(list((root / NODE).glob("*.jsonl")))
+
+
+@pytest.mark.mosquitto
+def test_who_cannot_tell_collects_all_the_same(tmp_path: Path) -> None:
+    """Also when the broker comes again: telling of that must not end what speaks with it."""
+    failed: list[str] = []
+
+    def tell(line: str) -> None:
+        failed.append(line)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with running_mosquitto(tmp_path) as broker:
+        with collecting(settings(tmp_path / "logs", address(broker)), tell):
+            until(lambda: len(failed) == 1, "that it has connected")
+            broker.stop()
+            until(lambda: len(failed) == 2, "that it has lost the broker")
+            broker.start()
+            until(lambda: len(failed) == 3, "that it is there again")
+            ship(broker, range(1, 4))
+            until(lambda: landed(tmp_path / "logs") == 3, "what was shipped")
+        assert failed[-1] == "Collected: 6144 bytes, 3 new, 3 not told in time"
+
+
+def test_it_ends_when_what_speaks_with_the_broker_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reconnect(_: mqtt.Client) -> None:
+        raise ValueError("a fault of paho's")
+
+    monkeypatch.setattr(mqtt.Client, "reconnect", reconnect)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    service = Service(settings(tmp_path / "logs", "mqtt://127.0.0.1:1"), print)
+    patience = threading.Timer(PATIENCE_S, service.stop)
+    patience.start()
+    with pytest.raises(ConnectionEndedError, match="a fault of paho's"):
+        service.run()
+    patience.cancel()
