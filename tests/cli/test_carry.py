@@ -1,13 +1,16 @@
 """Entries on a stick, from node to node."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
+from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece, write_export
 from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.ids import Dialect, Seq
 
 LONG = "a text that goes on and on, in a side chain of its own. " * 8
 
@@ -78,6 +81,28 @@ def test_what_is_damaged_is_left_and_told_and_the_rest_taken(tmp_path: Path, sti
         assert row["taken"]["entries"] == 1
         assert list(row["damaged"]) == [damaged.name]
         assert damaged.exists()
+
+
+def put(folder: Path, name: str, pieces: Iterable[Piece]) -> Path:
+    """A file on the stick, whoever wrote it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / name).open("wb") as file:
+        write_export(iter(pieces), file)
+    return folder / name
+
+
+def test_a_made_up_file_does_not_pass_for_what_it_names(tmp_path: Path, stick: Path) -> None:
+    ana = tmp_path / "ana"
+    feed = make_home(ana, name="ana")
+    with daemon(ana):
+        said(ana, "publish", "one")
+    forged: list[Piece] = [FeedHeader(feed, Dialect.SPEC, Seq(1)), *[ExportedEntry(bytes(120))] * 3]
+    put(stick / "tinyssb" / "open", "0.tssb", forged)
+    left = carried(ana, "--leave", str(stick))["left"]
+    assert (left["feeds"], left["entries"]) == (1, 1)
+    assert carried(ana, "--leave", str(stick))["left"] is None
+    said(ana, "export", str(tmp_path / "rest"), "--since", str(stick / "tinyssb" / "open" / "0.tssb"))
+    assert (tmp_path / "rest").stat().st_size == 16 + 38 + 121 + 33, "an entry"
 
 
 def test_either_way_alone(tmp_path: Path, stick: Path) -> None:

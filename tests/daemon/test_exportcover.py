@@ -1,12 +1,13 @@
 """What some export files hold, and what a store has beyond it."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.daemon.fakes import KEY, make_node
+from tests.daemon.fakes import KEY, OTHER, make_node
+from tests.nodes import packets_of, written
 from tinyssb_node.daemon.exportcover import Cover, firsts_since
 from tinyssb_node.daemon.exports import (
     ExportedChunk,
@@ -71,34 +72,81 @@ def known(pieces: Sequence[Piece]) -> set[tuple[int, int]]:
 
 @given(st.lists(files, max_size=5))
 def test_it_names_the_first_entry_of_which_the_store_has_more(drawn: list[list[Piece]]) -> None:
-    cover = Cover()
+    cover = Cover(STORE)
     for pieces in drawn:
         cover.add(pieces)
     lacked = known(PIECES) - set().union(*(known(pieces) for pieces in drawn))
     (record,) = STORE.feeds()
-    assert cover.first_lacked(STORE, record) == min((seq for seq, _ in lacked), default=len(SIZES) + 1)
+    assert cover.first_lacked(record) == min((seq for seq, _ in lacked), default=len(SIZES) + 1)
 
 
 @given(st.lists(files, max_size=4))
 def test_a_file_behind_the_cover_makes_it_whole(drawn: list[list[Piece]]) -> None:
-    cover = Cover()
+    cover = Cover(STORE)
     for pieces in drawn:
         cover.add(pieces)
     rest = io.BytesIO()
-    write_export(export_pieces(STORE, STORE.feeds(), lambda record: cover.first_lacked(STORE, record)), rest)
+    write_export(export_pieces(STORE, STORE.feeds(), cover.first_lacked), rest)
     rest.seek(0)
     cover.add(read_export(rest))
     (record,) = STORE.feeds()
-    assert cover.first_lacked(STORE, record) == record.seq + 1
+    assert cover.first_lacked(record) == record.seq + 1
+
+
+def changed(pieces: Sequence[Piece], places: Collection[int]) -> list[Piece]:
+    """*pieces* of which those at *places* are others, by a bit of what was signed or pointed to."""
+    return [
+        type(piece)(bytes([*piece.packet[:-1], piece.packet[-1] ^ 1]))
+        if number in places and not isinstance(piece, FeedHeader)
+        else piece
+        for number, piece in enumerate(pieces)
+    ]
+
+
+@given(st.lists(st.tuples(files, st.sets(st.integers(1, 20))), max_size=4))
+def test_what_is_not_as_the_store_has_it_does_not_count(drawn: list[tuple[list[Piece], set[int]]]) -> None:
+    cover = Cover(STORE)
+    true: set[tuple[int, int]] = set()
+    for pieces, places in drawn:
+        shown = changed(pieces, places)
+        cover.add(shown)
+        true |= agreeing(pieces, shown)
+    (record,) = STORE.feeds()
+    assert cover.first_lacked(record) == min((seq for seq, _ in known(PIECES) - true), default=len(SIZES) + 1)
+
+
+def agreeing(pieces: Sequence[Piece], shown: Sequence[Piece]) -> set[tuple[int, int]]:
+    """The places up to the first difference in each entry, itself and then its chunks."""
+    places: set[tuple[int, int]] = set()
+    whole = False
+    for number, (piece, other) in enumerate(zip(pieces, shown, strict=True)):
+        whole = piece == other and (whole or isinstance(piece, ExportedEntry))
+        if whole:
+            places |= known(pieces[: number + 1]) - known(pieces[:number])
+    return places
+
+
+def test_the_other_dialect_in_a_header_hides_no_side_chain() -> None:
+    store = MemoryStore()
+    node = make_node(store, KEY)
+    node.follow(OTHER.feed_id, 0)
+    # 40 bytes are all in the entry in one dialect, and have a chunk in the other.
+    (composed,) = written(OTHER, [bytes(40)], Dialect.DEPLOYED)
+    for packet in packets_of([composed]):
+        node.import_packet(packet, 0)
+    cover = Cover(store)
+    cover.add([FeedHeader(OTHER.feed_id, Dialect.SPEC, Seq(1)), ExportedEntry(composed.packet)])
+    (record,) = (record for record in store.feeds() if record.feed == OTHER.feed_id)
+    assert cover.first_lacked(record) == 1
 
 
 def test_files_that_lack_the_end_of_a_chain_are_gone_on_with_there() -> None:
     (record,) = STORE.feeds()
-    cover = Cover()
+    cover = Cover(STORE)
     cover.add(file_of(1, len(SIZES), (5,)))
-    assert cover.first_lacked(STORE, record) == 5
+    assert cover.first_lacked(record) == 5
     cover.add(file_of(5, 5, ()))
-    assert cover.first_lacked(STORE, record) == record.seq + 1
+    assert cover.first_lacked(record) == record.seq + 1
 
 
 def test_what_came_since_a_time_begins_with_the_earliest_of_it() -> None:

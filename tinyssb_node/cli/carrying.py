@@ -78,8 +78,6 @@ class Found:
     """The files that can be read to their end."""
     damaged: dict[str, str] = field(default_factory=dict)
     """What is wrong with the others, by name. They stay as they are."""
-    cover: Cover = field(default_factory=Cover)
-    """What is in the whole ones."""
 
 
 def require_place(place: Path) -> None:
@@ -109,10 +107,9 @@ def look(folder: Path, progress: Callable[[int, int], None]) -> Found:
     for number, path in enumerate(paths):
         progress(number, len(paths))
         try:
-            # Once for whether it is whole: nothing of one that is not may count.
+            # Only for whether it is whole: nothing of one that is not may count.
             for _ in pieces_in(path):
                 pass
-            found.cover.add(pieces_in(path))
             found.whole.append(path)
         except (ExportDamagedError, ExportTooNewError) as error:
             found.damaged[path.name] = str(error)
@@ -148,12 +145,16 @@ def lacked(pieces: Iterator[Piece], store: Store) -> Iterator[Piece]:
             yield piece
 
 
-def leave(folder: Path, store: Store, cover: Cover, node: FeedId) -> Left | None:
-    """Write a file with all of *store* that *cover* lacks, named after *node*, our own feed. None if it lacks nothing.
+def leave(folder: Path, store: Store, found: Found, node: FeedId) -> Left | None:
+    """Write a file with all of *store* that is in none of the whole files *found*, named after *node*, our own feed.
+    None if they lack nothing.
 
     Raises FileUnwritableError; then no file was made.
     """
-    lacking = [record for record in store.feeds() if cover.first_lacked(store, record) <= record.seq]
+    cover = Cover(store)
+    for whole in found.whole:
+        cover.add(pieces_in(whole))
+    lacking = [record for record in store.feeds() if cover.first_lacked(record) <= record.seq]
     if not lacking:
         return None
     name = node.hex()[: limits.CARRY_NODE_DIGITS]
@@ -164,7 +165,7 @@ def leave(folder: Path, store: Store, cover: Cover, node: FeedId) -> Left | None
 
     def counted() -> Iterator[Piece]:
         nonlocal entries
-        for piece in export_pieces(store, lacking, lambda record: cover.first_lacked(store, record)):
+        for piece in export_pieces(store, lacking, cover.first_lacked):
             entries += isinstance(piece, ExportedEntry)
             yield piece
 

@@ -1,7 +1,7 @@
 """What export files hold already, so that the next one begins behind it."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tinyssb_node import limits
@@ -12,10 +12,42 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.store.port import FeedRecord, Store
 
 
-class Cover:
-    """Which entries of which feeds some files hold, with how much of their side chains."""
+class _Ours:
+    """What a store has where a file has something: read in pages, since files go on in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.dialects: Final = {record.feed: record.dialect for record in store.feeds()}
+        self._page: dict[tuple[FeedId, int], bytes] = {}
+        self._chunks: tuple[FeedId, int, Sequence[bytes]] | None = None
+
+    def differs_in_entry(self, feed: FeedId, seq: int, packet: bytes) -> bool:
+        """True if the store holds another entry there."""
+        if feed not in self.dialects:
+            return False
+        if (feed, seq) not in self._page:
+            page = self._store.entries(feed, seq, limits.CONTROL_PAGE)
+            self._page = {(feed, entry.seq): entry.packet for entry in page}
+        return self._page.get((feed, seq), packet) != packet
+
+    def differs_in_chunk(self, feed: FeedId, seq: int, chunk: int, packet: bytes) -> bool:
+        """True if the store holds another packet there."""
+        if self._chunks is None or self._chunks[:2] != (feed, seq):
+            self._chunks = feed, seq, self._store.chunks(feed, seq, 0, limits.CONTENT_FETCH_MAX)
+        held = self._chunks[2]
+        return chunk < len(held) and held[chunk] != packet
+
+
+class Cover:
+    """Which entries of which feeds some files hold, with how much of their side chains.
+
+    What a store holds otherwise does not count: a file may be made up, or hold the other branch of a fork.
+    """
+
+    def __init__(self, store: Store) -> None:
+        """*store* is what files are compared with, as it is from now on until nothing more is counted in."""
+        self._store = store
+        self._ours: Final = _Ours(store)
         self._whole: Final[dict[FeedId, list[tuple[int, int]]]] = {}
         """Of each feed the runs of entries that are held with their side chains, first and last, in order and apart."""
         self._parts: Final[dict[FeedId, dict[int, int]]] = {}
@@ -23,24 +55,33 @@ class Cover:
 
     def add(self, pieces: Iterable[Piece]) -> None:
         """Count in a file, read to its end."""
-        feed: FeedHeader | None = None
+        header: FeedHeader | None = None
         seq = chunks = held = 0
+        counts = False
         for piece in pieces:
             if isinstance(piece, ExportedChunk):
-                held += 1
+                assert header is not None, "a reader refuses what would be otherwise"
+                # Behind one that is another nothing is known to be of this side chain.
+                if counts and not self._ours.differs_in_chunk(header.feed, seq, held, piece.packet):
+                    held += 1
+                elif counts:
+                    self._take(header.feed, seq, chunks, held)
+                    counts = False
                 continue
-            if feed is not None and seq >= feed.first:
-                self._take(feed.feed, seq, chunks, held)
+            if header is not None and counts:
+                self._take(header.feed, seq, chunks, held)
             if isinstance(piece, FeedHeader):
-                feed, seq = piece, piece.first - 1
+                header, seq, counts = piece, piece.first - 1, False
                 continue
-            assert feed is not None, "a reader refuses what would be otherwise"
+            assert header is not None
             assert isinstance(piece, ExportedEntry)
+            seq, held = seq + 1, 0
+            counts = not self._ours.differs_in_entry(header.feed, seq, piece.packet)
             entry = parse_entry(piece.packet)
-            chunks, held = layout_of(entry.type, entry.content, feed.dialect).chunks, 0
-            seq += 1
-        if feed is not None and seq >= feed.first:
-            self._take(feed.feed, seq, chunks, held)
+            dialect = self._ours.dialects.get(header.feed) or header.dialect
+            chunks = layout_of(entry.type, entry.content, dialect).chunks
+        if header is not None and counts:
+            self._take(header.feed, seq, chunks, held)
 
     def _take(self, feed: FeedId, seq: int, chunks: int, held: int) -> None:
         parts = self._parts.setdefault(feed, {})
@@ -63,11 +104,13 @@ class Cover:
         at = bisect_right(runs, (seq, limits.SEQ_MAX)) - 1
         return at >= 0 and runs[at][1] >= seq
 
-    def first_lacked(self, store: Store, record: FeedRecord) -> int:
-        """The first entry of which *store* has more than the files: ``record.seq + 1`` if there is none."""
+    def first_lacked(self, record: FeedRecord) -> int:
+        """The first entry of which the store has more than the files: ``record.seq + 1`` if there is none."""
         parts = self._parts.get(record.feed, {})
         longer = (
-            seq for seq, held in sorted(parts.items()) if store.chunk(record.feed, seq, held) is not None
+            seq
+            for seq, held in sorted(parts.items())
+            if self._store.chunk(record.feed, seq, held) is not None
         )
         return min(next(longer, record.seq + 1), self._first_absent(record.feed, parts), record.seq + 1)
 

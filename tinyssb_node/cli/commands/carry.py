@@ -63,7 +63,7 @@ def carry(arguments: argparse.Namespace) -> int:
     left = None
     if not arguments.take:
         with closing(opened()) as store:
-            left = leave(folder, store, found.cover, read_own(home).feed)
+            left = leave(folder, store, found, read_own(home).feed)
     if arguments.json:
         print(json.dumps(_row(found, taken, left)))
     else:

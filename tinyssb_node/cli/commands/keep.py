@@ -135,7 +135,7 @@ def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
     if since_us is not None:
         firsts = firsts_since(store, since_us)
         return lambda record: firsts.get(record.feed, record.seq + 1)
-    cover = Cover()
+    cover = Cover(store)
     try:
         with Path(text).open("rb") as file:
             cover.add(read_export(file))
@@ -143,7 +143,7 @@ def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
         raise NoMomentError(text) from error
     except OSError as error:
         raise FileUnreadableError(text, error) from error
-    return lambda record: cover.first_lacked(store, record)
+    return cover.first_lacked
 
 
 def import_(arguments: argparse.Namespace) -> int:
