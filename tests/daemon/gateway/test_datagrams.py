@@ -1,7 +1,10 @@
 """Datagrams on real sockets of this machine."""
 
 import asyncio
+import errno
+import os
 import socket
+from collections.abc import Callable
 
 import pytest
 
@@ -93,3 +96,23 @@ async def test_names_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     assert await resolve("gate.example.org", 7) == ()
+
+
+async def test_what_cannot_be_a_name_is_not_found() -> None:
+    assert await resolve("gate..example.org", 7) == ()
+    assert await resolve("a" * 70 + ".org", 7) == ()
+
+
+def test_no_socket_is_not_no_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(number: int) -> Callable[..., None]:
+        def socket_(*_: object, **__: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        return socket_
+
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "socket", refuse(errno.EMFILE))
+        with pytest.raises(OSError, match="Too many open files"):
+            address_towards(None)
+        patch.setattr(socket, "socket", refuse(errno.EAFNOSUPPORT))
+        assert address_towards(None) is None

@@ -1,6 +1,7 @@
 """Who we are to others, whatever the settings and the system say."""
 
 import asyncio
+import errno
 
 import pytest
 
@@ -145,3 +146,54 @@ async def test_addresses_are_not_looked_up() -> None:
     for minute in range(20):
         await looked_up(looked, minute * 60_000_000)
     assert system.asked == []
+
+
+async def test_a_pool_of_addresses_beside_a_name_that_is_never_found_is_not_asked_more_often() -> None:
+    system = System(HERE, {"pool.example.org": "198.51.100.1"})
+    looked = way(system, peers=(("pool.example.org", 1), ("gone.example.org", 1)))
+    begun = 0
+    for minute in range(60):
+        system.names["pool.example.org"] = f"198.51.100.{minute + 2}"
+        begun += await looked_up(looked, minute * 60_000_000)
+    assert system.asked.count("gone.example.org") == 60
+    assert system.asked.count("pool.example.org") == begun == 12
+
+
+async def test_the_first_peer_that_there_is_a_way_to_tells_who_we_are() -> None:
+    class OnlyIpv4(System):
+        def towards(self, peer: Peer | None) -> bytes | None:
+            return self.ours if peer is None or len(peer.node) == 4 else None
+
+    looked = way(OnlyIpv4(node_of("203.0.113.5")), "::", peers=(("2001:db8::1", 1), THERE))
+    assert looked.look(0)
+    assert (looked.me, looked.away) == (place("203.0.113.5"), False)
+
+
+async def test_who_is_not_asked_is_told_of() -> None:
+    system = System(node_of("203.0.113.5"))
+    peers = (("2001:db8::1", 1), ("203.0.113.5", 8), ("gone.example.org", 2), THERE)
+    looked = way(system, peers=peers)
+    await looked_up(looked, 0)
+    assert looked.first == [peer_of("203.0.113.5", 8), peer_of(*THERE)]
+    assert {peer: why.split(":")[0] for peer, why in looked.passed_over.items()} == {
+        "[2001:db8::1]:1": "its address is one of IPv6, and `gateway.listen` one of IPv4",
+        "203.0.113.5:8": "it has our own address",
+        "gone.example.org:2": "no address is found for that name",
+    }
+
+
+async def test_without_a_socket_all_stays_as_it_was() -> None:
+    class Exhausted(System):
+        def towards(self, peer: Peer | None) -> bytes | None:
+            if self.ours is None:
+                raise OSError(errno.EMFILE, "Too many open files")
+            return super().towards(peer)
+
+    system = Exhausted(node_of("203.0.113.5"))
+    looked = way(system)
+    assert looked.look(0)
+    system.ours = None
+    assert not looked.look(1)
+    assert (looked.me, looked.away) == (place("203.0.113.5"), False)
+    system.ours = node_of("203.0.113.5")
+    assert not looked.look(2)

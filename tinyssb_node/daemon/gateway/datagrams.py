@@ -1,6 +1,7 @@
 """The UDP socket that the locators of all networks share, and what the system says of the way to others."""
 
 import asyncio
+import errno
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -10,6 +11,10 @@ from tinyssb_node.locator.addresses import Peer, host_of, node_of, peer_of
 
 _NOBODY: Final = Peer(node_of("192.0.2.1"), b"\0\x09")
 """An address kept for examples (RFC 5737): asked for the way to it when there is nobody to ask for."""
+
+
+EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""What the system says when it has no socket for us: that says nothing of anybody else."""
 
 
 class Datagrams(asyncio.DatagramProtocol):
@@ -92,15 +97,20 @@ class Datagrams(asyncio.DatagramProtocol):
 
 
 def address_towards(peer: Peer | None) -> bytes | None:
-    """The address of ours, 4 or 16 bytes, by which *peer* is reached; None: there is no way to it. Nothing is sent."""
+    """The address of ours, 4 or 16 bytes, by which *peer* is reached; None: there is no way to it. Nothing is sent.
+
+    Raises OSError if the system has no socket for us.
+    """
     peer = peer or _NOBODY
     family = socket.AF_INET if len(peer.node) == 4 else socket.AF_INET6
-    with closing(socket.socket(family, socket.SOCK_DGRAM)) as sock:
-        try:
+    try:
+        with closing(socket.socket(family, socket.SOCK_DGRAM)) as sock:
             sock.connect((host_of(peer.node), int.from_bytes(peer.message, "big")))
             return node_of(sock.getsockname()[0])
-        except OSError:
-            return None
+    except OSError as error:
+        if error.errno in EXHAUSTED:
+            raise
+        return None
 
 
 async def resolve(host: str, port: int) -> Sequence[Peer]:
@@ -108,6 +118,7 @@ async def resolve(host: str, port: int) -> Sequence[Peer]:
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
-    except OSError:
+    except (OSError, UnicodeError):
+        # The latter of a name that cannot be one, as with two dots in a row.
         return ()
     return [peer_of(*address[:2]) for *_, address in found]

@@ -1,18 +1,18 @@
 """Connections to other gateways: whom we called and why, who called us, and what came of it."""
 
 import asyncio
-import errno
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from websockets.asyncio.server import Server
 
 from tinyssb_node.daemon.feedlink import KINDLY, PATH, CallFailedError, FeedLink, FeedListener, Side, call
 from tinyssb_node.daemon.gateway import limits
 from tinyssb_node.daemon.gateway.config import GatewayConfig
+from tinyssb_node.daemon.gateway.datagrams import EXHAUSTED
 from tinyssb_node.daemon.gateway.island import Changes, Island
 from tinyssb_node.daemon.gateway.rows import LinkRow
 from tinyssb_node.daemon.gateway.seeking import Call
@@ -20,9 +20,6 @@ from tinyssb_node.daemon.rows import BroughtRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.locator.addresses import Place, node_of, text_of
-
-_OURS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""What the system says when it is our fault that there is no connection."""
 
 
 class Circle(NamedTuple):
@@ -198,7 +195,7 @@ class Links:
         except CallFailedError as error:
             self._tell(where, str(error))
             cause = error.__cause__
-            if not (isinstance(cause, OSError) and cause.errno in _OURS):
+            if not (isinstance(cause, OSError) and cause.errno in EXHAUSTED):
                 island.failed(place, self._now_us())
         except Exception as error:
             # A fault of this program, which that place may well bring about: it is not to do so every half minute.

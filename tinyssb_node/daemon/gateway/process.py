@@ -179,7 +179,10 @@ class Gateway:
 
     def _find_way(self) -> None:
         """Begin, or begin anew, when it has turned out who we are to others, or whom to ask first."""
-        if not self._way.look(self.now_us()) or self._way.me is None:
+        begin = self._way.look(self.now_us())
+        for peer, why in self._way.passed_over.items():
+            self._tell(peer, f"it is not asked: {why}")
+        if not begin or self._way.me is None:
             return
         me, first = self._way.me, tuple(self._way.first)
         for name, island in self.islands.items():

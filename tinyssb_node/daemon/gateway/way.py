@@ -1,7 +1,7 @@
 """Who we are to others, whom to ask first, and whether there is a way to them at all."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -45,7 +45,8 @@ class Way:
                 self._found[name] = peer_of(*name)
         self._literal = frozenset(self._found)
         """Those of them that are addresses, and need no looking up."""
-        self._asked_us: int | None = None
+        self._due_us: dict[tuple[str, int], int] = {}
+        """When a name is to be looked up again."""
         self._asking: asyncio.Task[None] | None = None
         self._changed = False
         """Addresses were found that nobody was told of."""
@@ -56,21 +57,50 @@ class Way:
 
     @property
     def first(self) -> Sequence[Peer]:
-        """Whom to ask first, as far as their addresses are known."""
-        return [self._found[peer] for peer in self._peers if peer in self._found]
+        """Whom to ask first, as far as their addresses are known, and we can send there."""
+        found = [self._found[peer] for peer in self._peers if peer in self._found]
+        return [peer for peer in found if self._can_send(peer)]
+
+    @property
+    def passed_over(self) -> Mapping[str, str]:
+        """Which peers of the settings are not asked, as they are written there, and why."""
+        return {
+            f"[{host}]:{port}" if ":" in host else f"{host}:{port}": why
+            for host, port in self._peers
+            if (why := self._why_not((host, port)))
+        }
+
+    def _why_not(self, name: tuple[str, int]) -> str | None:
+        found = self._found.get(name)
+        if found is None:
+            return "no address is found for that name" if name in self._due_us else None
+        if not self._can_send(found):
+            return "its address is one of IPv6, and `gateway.listen` one of IPv4"
+        if self.me is not None and self.me.node == found.node:
+            return (
+                "it has our own address: nodes of the locator are told apart by that, and not by their port"
+            )
+        return None
+
+    def _can_send(self, peer: Peer) -> bool:
+        return self._ipv6 or len(peer.node) == _IPV4_SIZE
 
     def look(self, now_us: int) -> bool:
         """Look. True if the locator is to begin, anew or at all: we are somebody else, know of others to ask first, or
         were away."""
         self._look_up(now_us)
         first = self.first
-        ours = self._towards(first[0] if first else None)
+        try:
+            ours = self._ours(first)
+        except OSError:
+            # The system has no socket for us: all stays as it was until it has.
+            return False
         was_away, self.away = self.away, ours is None and bool(first or not self._stated)
         if self.away:
             return False
         if was_away:
             # Names may mean other addresses where we are now.
-            self._asked_us = None
+            self._due_us.clear()
         before, self.me = self.me, self._place(ours, first)
         changed, self._changed = self._changed, False
         return was_away or changed or before != self.me
@@ -81,6 +111,11 @@ class Way:
             self._asking.cancel()
             with suppress(asyncio.CancelledError):
                 await self._asking
+
+    def _ours(self, first: Sequence[Peer]) -> bytes | None:
+        """The address of ours towards the first of them that there is a way to."""
+        found = (self._towards(peer) for peer in first or (None,))
+        return next((address for address in found if address is not None), None)
 
     def _place(self, ours: bytes | None, first: Sequence[Peer]) -> Place:
         if self._stated is not None:
@@ -95,20 +130,20 @@ class Way:
     def _look_up(self, now_us: int) -> None:
         """Look names up now and again: soon if one was not found yet, else as the line of a home may get another
         address."""
-        if self._asking is not None or self._names <= self._literal:
-            return
-        wait_us = limits.RESOLVE_AGAIN_US if self._found.keys() >= self._names else limits.RESOLVE_US
-        if self._asked_us is None or now_us - self._asked_us >= wait_us:
-            self._asked_us = now_us
-            self._asking = asyncio.create_task(self._ask())
+        due = [name for name in self._names - self._literal if self._due_us.get(name, now_us) <= now_us]
+        if due and self._asking is None:
+            self._asking = asyncio.create_task(self._ask(due, now_us))
 
-    async def _ask(self) -> None:
-        for name in self._names - self._literal:
-            found = [
-                peer for peer in await self._resolve(*name) if self._ipv6 or len(peer.node) == _IPV4_SIZE
-            ]
-            # A name with several addresses tells them in another order each time.
-            if found and self._found.get(name) not in found:
-                self._found[name] = found[0]
-                self._changed = True
-        self._asking = None
+    async def _ask(self, names: Sequence[tuple[str, int]], now_us: int) -> None:
+        try:
+            for name in names:
+                found = await self._resolve(*name)
+                found = [peer for peer in found if self._can_send(peer)] or found
+                # A name with several addresses tells them in another order each time.
+                if found and self._found.get(name) not in found:
+                    self._found[name] = found[0]
+                    self._changed = True
+                again_us = limits.RESOLVE_AGAIN_US if name in self._found else limits.RESOLVE_US
+                self._due_us[name] = now_us + again_us
+        finally:
+            self._asking = None
