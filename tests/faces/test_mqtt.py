@@ -23,6 +23,8 @@ from tinyssb_node.scheduling.link import WIRED, Medium
 
 pytestmark = pytest.mark.mosquitto
 
+BACKLOG = 3_000
+
 
 # --- what is said where
 
@@ -259,6 +261,48 @@ async def test_the_broker_keeps_what_is_new_for_those_who_are_away(broker: Mosqu
     assert taker.packets == packets
 
 
+@pytest.mark.parametrize("options", ["", "version=3.1.1"])
+async def test_all_that_waited_comes_however_much_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str
+) -> None:
+    """mosquitto 2.0.11 sends more than it is asked to, and more than fits."""
+    monkeypatch.setattr(limits, "MQTT_TAKE_PER_S", 100_000)
+    monkeypatch.setattr(limits, "MQTT_READ_MAX", 1_000)
+    shelf = following("ana")
+    topic = topic_of(shelf, "ana", "0" * 16)
+    packets = [number.to_bytes(120, "big") for number in range(BACKLOG)]
+    with running_mosquitto(tmp_path, settings=[f"max_queued_messages {BACKLOG}"]) as broker:
+        async with running(endpoint(broker, options), [shelf]) as ana:
+            await ana.until(lambda: bool(ana.ups))
+        async with stranger(broker, max_inflight_messages=BACKLOG) as somebody:
+            somebody.pending_calls_threshold = BACKLOG
+            await asyncio.gather(*(somebody.publish(topic, packet, 1) for packet in packets))
+        async with running(endpoint(broker, options), [shelf]) as ana:
+            await until(lambda: len(ana.frames) >= BACKLOG and {*ana.packets} == {*packets})
+        assert ana.junks == []
+
+
+async def test_what_the_node_had_no_room_for_is_left_with_the_broker(
+    broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MQTT_RECEIVE_MAX", 5)
+    shelf = following("ana")
+    packets = [number.to_bytes(120, "big") for number in range(30)]
+    async with stranger(broker) as somebody:
+        async with running(endpoint(broker), [shelf]) as ana:
+            await ana.until(lambda: bool(ana.ups))
+            ana.accepting.clear()
+            for packet in packets:
+                await somebody.publish(topic_of(shelf, "ana", "0" * 16), packet, 1)
+            await ana.until(lambda: ana.rooms == 1)
+            messages = ana.face()._broker._client.messages  # type: ignore[attr-defined]  # what a test looks into
+            await until(lambda: len(messages) == limits.MQTT_RECEIVE_MAX - 1)
+        assert ana.packets == packets[:1]
+        async with running(endpoint(broker), [shelf]) as ana:
+            await ana.until(lambda: ana.packets[-1:] == packets[-1:])
+    assert ana.packets == packets
+
+
 async def test_a_broker_that_hangs_stalls_nobody(broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MQTT_TIMEOUT_S", 0.3)
     monkeypatch.setattr(limits, "MQTT_GOODBYE_S", 0.1)
@@ -381,8 +425,9 @@ async def test_a_broker_that_lets_us_take_nothing_is_told(version_5: bool) -> No
                 refused if number else ReasonCode(PacketTypes.SUBACK, "Granted QoS 1") for number in range(2)
             ]
 
+    broker = Broker(Refusing(), version_5=version_5, timeout_s=1, left=asyncio.Event())  # type: ignore[arg-type]  # made of parts
     with pytest.raises(BrokerError, match="it does not let this node take two") as caught:
-        await Broker(Refusing(), version_5=version_5, timeout_s=1).subscribe(["one", "two"], 1)  # type: ignore[arg-type]  # made of parts
+        await broker.subscribe(["one", "two"], 1)
     assert caught.value.remedy == "Look at the broker's access list."
 
 
@@ -419,6 +464,9 @@ def test_the_page_has_the_numbers_of_the_code() -> None:
         f"more than {limits.MQTT_BACKLOG_MAX:,} ",
         f"faster\nthan {limits.MQTT_TAKE_PER_S:,} messages a second",
         f"{limits.MQTT_QUEUE:,} messages",
+        f"at most {limits.MQTT_TAKE_PER_S:,} a second",
+        f"at most {limits.MQTT_RECEIVE_MAX} ahead",
+        f"up to {limits.MQTT_READ_MAX:,}\n  are read ahead",
         f"more than {limits.MQTT_MESSAGE_MAX:,} bytes",
         f"up to {limits.MQTT_PUBLISH_PER_S} packets a second",
         f"answer within {limits.MQTT_TIMEOUT_S:.0f} s",

@@ -9,6 +9,7 @@ from tests.faces.recording_sink import running
 from tests.faces.shelves import Shelf
 from tests.mosquitto import Mosquitto
 from tinyssb_node.faces import limits
+from tinyssb_node.faces.mqtt import _Visit
 from tinyssb_node.faces.mqtt_topics import Topics
 
 pytestmark = pytest.mark.mosquitto
@@ -104,6 +105,28 @@ async def test_a_flood_waits_and_what_is_too_much_is_dropped(
             await ana.until(lambda: len(ana.frames) == 51)
             await flooder.publish(topic, bytes(range(120)), 1)
             await ana.until(lambda: ana.packets[-1] == bytes(range(120)))
+
+
+async def test_what_was_dropped_before_the_face_was_up_is_counted(
+    broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MQTT_QUEUE", 20)
+    shelf, begin = following("ana"), _Visit.begin
+    topic = topic_of(shelf, "ana", "0" * 16)
+
+    async def begin_slowly(visit: _Visit) -> None:
+        await begin(visit)
+        async with stranger(broker) as flooder:
+            for number in range(50):
+                await flooder.publish(topic, number.to_bytes(120, "big"), 0)
+            await flooder.publish(topic, bytes(range(120)), 1)
+        await until(lambda: len(visit._broker._client.messages) == 21)
+
+    monkeypatch.setattr(_Visit, "begin", begin_slowly)
+    async with running(endpoint(broker), [shelf]) as ana:
+        await ana.until(lambda: len(ana.frames) == 21)
+    assert [(reason, length) for _, reason, length in ana.junks] == [("too many at once", 120)] * 30
+    assert ana.packets[-1] == bytes(range(120))
 
 
 async def test_no_more_is_taken_in_a_second_than_a_node_can_do_besides(

@@ -44,7 +44,13 @@ MQTT_MESSAGE_MAX: Final = 1_024
 """Bytes of an MQTT message that a broker may send us: a packet of 120, its topic of at most 130, and what an extension
 may add."""
 MQTT_QUEUE: Final = 4_096
-"""Messages read ahead of the node, 2 MB in memory: what a broker kept for us comes all at once."""
+"""Messages read ahead of the node, 2 MB in memory: what is said at QoS 0 comes as fast as others say it."""
+MQTT_RECEIVE_MAX: Final = 64
+"""Messages at QoS 1 that a broker sends before we have taken the first. They are 16 kB, behind which an answer of its
+comes in time over 2 kB/s; and with an answer in 50 ms we take as many in a second as we want."""
+MQTT_READ_MAX: Final = 20_000
+"""Messages read ahead if a broker does not heed that, 10 MB in memory: as many as docs/howto/mqtt.md lets it keep for
+us. mosquitto 2.0.11, which is in Debian 12, sends them all at once (its issue 2301)."""
 MQTT_TAKE_PER_S: Final = 1_000
 """Messages a second given to the node: backlogs are quick, and 2,500 a second, most of them dropped, were seen to
 take a third of a core of a PC."""

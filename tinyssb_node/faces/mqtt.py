@@ -7,6 +7,7 @@ new in the store, once, whenever the broker is there again.
 import asyncio
 import os
 import random
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from secrets import token_hex
@@ -315,16 +316,22 @@ class MqttEndpoint:
 
         spec = self.broker_spec
         password, tls = read_password(spec, self._environ), make_tls(spec)
+        early: deque[int] = deque(maxlen=limits.MQTT_READ_MAX)
+        """Sizes of what was dropped before the face was up."""
         visit: _Visit | None = None
 
         def overflow(length: int) -> None:
-            if visit is not None:
+            if visit is None:
+                early.append(length)
+            else:
                 sink.junk(visit.face.name, "too many at once", length)
 
         caller = Caller(
             client=topics.client,
             status=topics.status,
             message_max=limits.MQTT_MESSAGE_MAX,
+            receive_max=limits.MQTT_RECEIVE_MAX,
+            read_max=limits.MQTT_READ_MAX,
             queue=limits.MQTT_QUEUE,
             session_s=limits.MQTT_SESSION_S,
             timeout_s=limits.MQTT_TIMEOUT_S,
@@ -336,6 +343,8 @@ class MqttEndpoint:
             reason = "this node closed it"
             begun_s = asyncio.get_running_loop().time()
             sink.up(beginning.face, self.spec)
+            for length in early:
+                overflow(length)
             try:
                 await beginning.work()
             except BrokerError as error:

@@ -46,8 +46,12 @@ class Caller:
     """The topic in which it says that we are gone."""
     message_max: int
     """Bytes of a message that it may send us."""
+    receive_max: int
+    """Messages at QoS 1 that the broker is asked to send us at most before we have taken the first (MQTT 5)."""
+    read_max: int
+    """Messages read ahead, should it send more: the rest is left with it, and asked for by connecting again."""
     queue: int
-    """Messages read ahead."""
+    """Beyond so many read ahead what comes at QoS 0 is dropped."""
     session_s: int
     """How long it keeps our session while we are away."""
     timeout_s: float
@@ -57,9 +61,12 @@ class Caller:
 class Broker:
     """A broker that took us in. Everything raises BrokerError when it is gone, or silent for too long."""
 
-    def __init__(self, client: aiomqtt.Client, *, version_5: bool, timeout_s: float) -> None:
-        """Use ``connected``."""
+    def __init__(
+        self, client: aiomqtt.Client, *, version_5: bool, timeout_s: float, left: asyncio.Event
+    ) -> None:
+        """Use ``connected``. *left* is set once a message at QoS 1 was left with the broker."""
         self._client = client
+        self._left = left
         self._version_5 = version_5
         self._timeout_s = timeout_s
 
@@ -100,10 +107,20 @@ class Broker:
             raise _lost(error, self._timeout_s) from error
 
     async def messages(self) -> AsyncIterator[aiomqtt.Message]:
-        """What comes, also what was kept for us while we were away."""
+        """What comes, also what was kept for us while we were away.
+
+        The broker keeps a message at QoS 1 until the one after it is asked for: who asks for that has done with it.
+        What was not done with when the connection ends comes again. BrokerError ends a connection, too, over which
+        more came than could be read ahead, once the rest is done.
+        """
+        paho = self._client._client  # noqa: SLF001 - aiomqtt has no way of its own to acknowledge by hand
         try:
             async for message in self._client.messages:
                 yield message
+                if message.qos:
+                    paho.ack(message.mid, message.qos)
+                if self._left.is_set() and not len(self._client.messages):
+                    raise BrokerError("it sent too much at once, and has to send the rest again")
         except aiomqtt.MqttError as error:
             raise _lost(error, self._timeout_s) from error
 
@@ -121,11 +138,12 @@ async def connected(
     overflow: Callable[[int], None],
 ) -> AsyncIterator[Broker]:
     """The broker, with the session it kept for us, as long as the block runs. Who watches our status is told when we
-    vanish. *overflow* hears the size of a message for which there was no room.
+    vanish. *overflow* hears the size of a message that was dropped, from the beginning.
 
     Raises BrokerError.
     """
-    client = _make_client(spec, caller, password, tls, overflow)
+    left = asyncio.Event()
+    client = _make_client(spec, caller, password, tls, overflow, left)
     _see_its_end(client)
     entering = asyncio.ensure_future(client.__aenter__())
     try:
@@ -143,7 +161,7 @@ async def connected(
             clear_frames(error.__context__.__traceback__)
         raise _refused(error, spec) from error
     _see_its_end(client)  # another one, if the first came before its beginning
-    broker = Broker(client, version_5=spec.version == "5", timeout_s=caller.timeout_s)
+    broker = Broker(client, version_5=spec.version == "5", timeout_s=caller.timeout_s, left=left)
     try:
         yield broker
     finally:
@@ -173,19 +191,24 @@ def _make_client(
     password: str | None,
     tls: ssl.SSLContext | None,
     overflow: Callable[[int], None],
+    left: asyncio.Event,
 ) -> aiomqtt.Client:
     class Bounded(asyncio.Queue[aiomqtt.Message]):
         """The client's queue of messages, which would drop what it has no room for without a word to us."""
 
         def put_nowait(self, item: aiomqtt.Message) -> None:
-            if self.full():
+            if item.qos and self.full():
+                left.set()
+            elif not item.qos and self.qsize() >= caller.queue:
                 overflow(len(item.payload))
             else:
+                item.properties = None  # nobody looks at them, and they take ten times the memory of all else
                 super().put_nowait(item)
 
     properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho-mqtt has no types there
     properties.SessionExpiryInterval = caller.session_s
     properties.MaximumPacketSize = caller.message_max
+    properties.ReceiveMaximum = caller.receive_max
     version_5 = spec.version == "5"
     client = aiomqtt.Client(
         spec.host,
@@ -202,10 +225,11 @@ def _make_client(
         keepalive=limits.MQTT_KEEPALIVE_S,
         timeout=caller.timeout_s,
         queue_type=Bounded,
-        max_queued_incoming_messages=caller.queue,
+        max_queued_incoming_messages=caller.read_max,
         logger=_QUIET,
     )
     client.pending_calls_threshold = 2 * limits.MQTT_BATCH
+    client._client.manual_ack_set(True)  # noqa: SLF001 - see ``Broker.messages``
     return client
 
 

@@ -52,8 +52,11 @@ PUBLISH_S: Final = 150.0
 """Longest wait for the broker to take a batch: 130 kB at 9,600 bit/s."""
 AGAIN_MAX_S: Final = 60.0
 """Longest wait before a broker that is away is tried again: some kB each hour where a byte costs."""
+RECEIVE_MAX: Final = 50
+"""Answers that the broker sends before we have taken the first."""
 INCOMING_MAX: Final = 200
-"""Answers that wait in memory: a collector gives three for each batch under way at most; what is lost is asked for."""
+"""Answers that wait in memory if it sends more: a collector gives three for each batch under way at most, and what is
+too much the broker has to send again."""
 ANSWER_MAX: Final = 65_536
 """Bytes of a message that the broker is told to let through: answers have 21 kB at most."""
 EVERY_S: Final = 10

@@ -151,7 +151,9 @@ class Shipper:
             client=f"tinyssb-ship-{self._node}",
             status=self._status,
             message_max=limits.ANSWER_MAX,
-            queue=limits.INCOMING_MAX,
+            receive_max=limits.RECEIVE_MAX,
+            read_max=limits.INCOMING_MAX,
+            queue=limits.RECEIVE_MAX,
             session_s=limits.SESSION_S,
             timeout_s=limits.PUBLISH_S,
         )
