@@ -8,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.nodes import key_of
+from tinyssb_node.codec import bipf
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.content import limits
+from tinyssb_node.content import chat, limits
 from tinyssb_node.content.acks import ACK_TYPE, ack_of, serialize_acks
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
-from tinyssb_node.feeds.children import ChildOf, EntryType, serialize_child_of
+from tinyssb_node.feeds.children import END, ChildOf, EntryType, serialize_child_of, serialize_continued
+from tinyssb_node.groups.encoding import context_of
+from tinyssb_node.groups.envelope import Scheme, SlotKey, box
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord, Receipt
@@ -26,7 +29,8 @@ DAY_US = 86_400_000_000
 NOW_US = 100 * DAY_US
 ACK = serialize_acks([ack_of(1, MessageId(bytes(20)))])[0]
 CHILD = serialize_child_of(ChildOf(ANA.feed_id, 1, bytes(20)))
-TYPES = {ACK: ACK_TYPE, CHILD: EntryType.CHILD_OF}
+ENDED = serialize_continued(END)
+TYPES = {ACK: ACK_TYPE, CHILD: EntryType.CHILD_OF, ENDED: EntryType.CONTINUED}
 
 
 class Known:
@@ -212,6 +216,46 @@ def test_expected_are_those_we_follow_who_wrote_since_a_month_before(known):
 def test_a_further_feed_of_somebody_is_nobody_who_should_have_it(known):
     known.write(DOT, CHILD, b"hello")
     assert known.row()["expected"] == 3
+
+
+@pytest.mark.parametrize("size", [1, 64, 5_000])
+def test_what_a_member_of_a_private_group_writes_is_nobody_who_should_have_it(known, size):
+    content = box(
+        bytes(size),
+        context_of(DOT.feed_id, MessageId(bytes(20))),
+        [SlotKey(bytes(32), Scheme.GROUP)],
+        b"k" * 32,
+    )
+    known.write(DOT, content, b"hello")
+    assert known.row()["expected"] == 3
+    assert DOT.feed_id.hex() not in known.row()["silent"]
+    # Who acknowledges is somebody, whatever he began with.
+    known.signs(DOT, 1)
+    assert counted(known.row(2)) == (0, 4, 0, 0)
+    assert known.row(2)["missing"] == [DOT.feed_id.hex()]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"g" * 48,
+        b"a long text of somebody who has a lot to say and says it all at once, without anything around it",
+        "é".encode() * 100,
+        b"x" + "é".encode() * 100,
+        chat.serialize(chat.Text(text="a long text " * 20)),
+        bipf.encode([bytes(range(256))] * 3),
+    ],
+)
+def test_who_begins_with_much_that_anybody_can_read_is_somebody(known, content):
+    known.write(DOT, content)
+    assert known.row()["expected"] == 4
+
+
+def test_a_feed_that_has_ended_will_acknowledge_nothing(known):
+    known.write(DOT, b"hello", ENDED)
+    assert known.row()["expected"] == 3
+    known.signs(DOT, 1)
+    assert counted(known.row()) == (1, 4, 1, 0)
 
 
 def test_acknowledgements_of_our_own_are_not_listed():

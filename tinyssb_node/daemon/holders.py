@@ -1,21 +1,26 @@
 """Who holds each of our entries: what the store knows, counted as docs/reference/receipts.md says."""
 
 import bisect
+import codecs
 from collections.abc import Collection, Iterator, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.codec.varint import read_varint
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.daemon.rows import HolderRow, ReceiptRow
-from tinyssb_node.feeds.children import EntryType
-from tinyssb_node.ids import FaceName, FeedId
-from tinyssb_node.store.entries import type_of
+from tinyssb_node.feeds.children import EntryType, ends_feed
+from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.ids import Dialect, FaceName, FeedId
+from tinyssb_node.store.entries import entry_layout, type_of
 from tinyssb_node.store.port import FeedRecord, Receipt, Store, StoredEntry
 
 _Station: TypeAlias = tuple[FaceName, bytes]
 """The name on the air of somebody who was heard, and where."""
+_BIPF_TYPE_BITS: Final = 3
+"""In a BIPF tag the length stands above them."""
 _Who = TypeVar("_Who", FeedId, _Station)
 
 
@@ -38,7 +43,7 @@ class Holders:
                 self._signed.setdefault(receipt.holder, []).append(receipt)
             elif receipt.face is not None:
                 self._heard.setdefault((receipt.face, receipt.speaker), []).append(receipt)
-        self._last_us = dict(_last_us(store, records, own))
+        self._last_us = dict(_last_us(store, records, own, self._signed))
 
     def row(self, entry: StoredEntry) -> ReceiptRow:
         """Who holds *entry*, which is ours."""
@@ -116,20 +121,45 @@ def _acknowledges(entry: StoredEntry) -> bool:
     return parse_entry(entry.packet).type == ACK_TYPE
 
 
-def _last_us(store: Store, records: Sequence[FeedRecord], own: FeedId) -> Iterator[tuple[FeedId, int]]:
-    """When the last entry came of everybody we follow."""
+def _last_us(
+    store: Store, records: Sequence[FeedRecord], own: FeedId, signed: Collection[FeedId]
+) -> Iterator[tuple[FeedId, int]]:
+    """When the last entry came of everybody we follow. Whoever is among *signed* is somebody, however he began."""
     for record in records:
         if record.feed == own or record.child or not record.wanted or record.forked_at is not None:
             continue
         entry = store.entry(record.feed, record.seq) if record.seq else None
-        if entry is not None and not _further(store, record.feed):
+        if entry is None or ends_feed(type_of(entry), parse_entry(entry.packet).content):
+            continue
+        if record.feed in signed or not _further(store, record):
             yield record.feed, entry.committed_us
 
 
-def _further(store: Store, feed: FeedId) -> bool:
-    """True if *feed* says that it is a further one of somebody. What members of groups write nobody else can tell."""
-    first = store.entry(feed, 1)
-    return first is not None and type_of(first) == EntryType.CHILD_OF
+def _further(store: Store, record: FeedRecord) -> bool:
+    """True if the feed is a further one of somebody, which never acknowledges anything: it says so, or it begins with
+    what only members of a private group read."""
+    first = store.entry(record.feed, 1)
+    if first is None:
+        return False
+    if type_of(first) == EntryType.CHILD_OF:
+        return True
+    if record.dialect is not Dialect.SPEC:
+        return False
+    layout = entry_layout(first, record.dialect)
+    return layout.size >= group_limits.ENVELOPE_MIN_SIZE and _looks_sealed(layout.head, layout.size)
+
+
+def _looks_sealed(head: bytes, size: int) -> bool:
+    """True if content of *size* bytes that begins with *head* is neither a BIPF value nor text, to judge by *head*."""
+    tag = read_varint(head, 0, len(head), limits.BIPF_TAG_SIZE_MAX)
+    if tag is not None and tag[1] + (tag[0] >> _BIPF_TYPE_BITS) == size:
+        return False
+    try:
+        # Not final: its last character may go on behind the head.
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _since(known: dict[_Who, list[Receipt]], seq: int) -> Iterator[tuple[_Who, int]]:
