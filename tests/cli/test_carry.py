@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
+from tests.nodes import key_of, written
+from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece, write_export
 from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.ids import Dialect, Seq
@@ -41,7 +43,7 @@ def test_a_stick_goes_to_and_fro_between_two_nodes(tmp_path: Path, stick: Path) 
         said(ana, "publish", LONG)
         said(ben, "publish", "from ben")
         first = carried(ana, str(stick))
-        assert first["taken"] == {"feeds": 0, "entries": 0, "chunks": 0, "refused": {}}
+        assert first["taken"] == {"feeds": 0, "entries": 0, "chunks": 0, "refused": [], "early": []}
         assert first["left"]["entries"] == 1
 
         second = carried(ben, str(stick))
@@ -91,6 +93,10 @@ def put(folder: Path, name: str, pieces: Iterable[Piece]) -> Path:
     return folder / name
 
 
+def header(key: SigningKey, first: int) -> FeedHeader:
+    return FeedHeader(key.feed_id, Dialect.SPEC, Seq(first))
+
+
 def test_a_made_up_file_does_not_pass_for_what_it_names(tmp_path: Path, stick: Path) -> None:
     ana = tmp_path / "ana"
     feed = make_home(ana, name="ana")
@@ -103,6 +109,43 @@ def test_a_made_up_file_does_not_pass_for_what_it_names(tmp_path: Path, stick: P
     assert carried(ana, "--leave", str(stick))["left"] is None
     said(ana, "export", str(tmp_path / "rest"), "--since", str(stick / "tinyssb" / "open" / "0.tssb"))
     assert (tmp_path / "rest").stat().st_size == 16 + 38 + 121 + 33, "an entry"
+
+
+def test_names_of_files_tell_no_order(tmp_path: Path, stick: Path) -> None:
+    key = key_of("ana")
+    entries = [entry.packet for entry in written(key, [b"one", b"two", b"three", b"four", b"five"])]
+    folder = stick / "tinyssb" / "open"
+    for seq, packet in enumerate(entries, 1):
+        if seq != 4:
+            put(folder, f"{9 - seq}.tssb", [header(key, seq), ExportedEntry(packet)])
+    make_home(tmp_path / "ana")
+    with daemon(tmp_path / "ana"):
+        taken = carried(tmp_path / "ana", str(stick))["taken"]
+        assert (taken["entries"], taken["refused"], taken["early"]) == (3, [], [key.feed_id.hex()])
+        assert "Later entries of 1 feed are there" in said(tmp_path / "ana", "carry", str(stick))
+        put(folder, "9.tssb", [header(key, 4), ExportedEntry(entries[3])])
+        taken = carried(tmp_path / "ana", str(stick))["taken"]
+        assert (taken["entries"], taken["early"]) == (2, [])
+
+
+def test_what_is_wrong_in_one_file_is_taken_from_the_next(tmp_path: Path, stick: Path) -> None:
+    key = key_of("ana")
+    one, two, three = (ExportedEntry(entry.packet) for entry in written(key, [b"1", b"2", b"3"]))
+    wrong, folder = ExportedEntry(bytes(120)), stick / "tinyssb" / "open"
+    put(folder, "0.tssb", [header(key, 1), wrong, two])
+    put(folder, "1.tssb", [header(key, 1), one, wrong])
+    put(folder, "2.tssb", [header(key, 1), one, two, three])
+    make_home(tmp_path / "ana")
+    with daemon(tmp_path / "ana"):
+        ended = tinyssb(tmp_path / "ana", "carry", str(stick), "--json")
+        assert ended.returncode == Exit.DATA
+        taken = json.loads(ended.stdout)["taken"]
+        assert taken["entries"] == 3
+        assert [(row["file"], row["feed"]) for row in taken["refused"]] == [
+            ("0.tssb", key.feed_id.hex()),
+            ("1.tssb", key.feed_id.hex()),
+        ]
+        assert carried(tmp_path / "ana", str(stick))["taken"]["refused"] == []
 
 
 def test_either_way_alone(tmp_path: Path, stick: Path) -> None:

@@ -2,20 +2,22 @@
 (docs/formats/carry.md)."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from tinyssb_node.cli import limits
+from tinyssb_node.cli.client import Client
 from tinyssb_node.cli.newfile import FileUnwritableError, write_new_file
+from tinyssb_node.cli.offering import Taken, lacked, offer
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.exportcover import Cover
 from tinyssb_node.daemon.exports import (
     ExportDamagedError,
     ExportedEntry,
     ExportTooNewError,
-    FeedHeader,
     Piece,
     export_pieces,
     read_export,
@@ -25,7 +27,7 @@ from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
 from tinyssb_node.feeds.forkfile import network_tag
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.durable import sync_folder
-from tinyssb_node.store.port import FeedRecord, Store
+from tinyssb_node.store.port import Store
 
 FOLDER: Final = "tinyssb"
 OPEN: Final = "open"
@@ -124,25 +126,33 @@ def pieces_in(path: Path) -> Iterator[Piece]:
         yield from read_export(file)
 
 
-def lacked(pieces: Iterator[Piece], store: Store) -> Iterator[Piece]:
-    """Those of *pieces* from which *store* has something to learn, each entry with all of its chunks."""
-    records: Mapping[FeedId, FeedRecord] = {record.feed: record for record in store.feeds()}
-    growing = {(chain.feed, chain.seq) for chain in store.side_chains()}
-    header: FeedHeader | None = None
-    seq = 0
-    wanted = False
-    for piece in pieces:
-        if isinstance(piece, FeedHeader):
-            header, seq, wanted = piece, piece.first - 1, False
-            yield piece
-            continue
-        assert header is not None, "a reader refuses what would be otherwise"
-        if isinstance(piece, ExportedEntry):
-            seq += 1
-            record = records.get(header.feed)
-            wanted = record is None or seq > record.seq or (header.feed, seq) in growing
-        if wanted:
-            yield piece
+def take(
+    node: Client,
+    found: Found,
+    opened: Callable[[], Store],
+    taken: Taken,
+    progress: Callable[[int, int], None],
+) -> None:
+    """Offer *node* what its store, which *opened* opens, lacks of the files *found*, and count in *taken* what came of
+    it. Of *progress* as in ``look``."""
+    paths = found.whole
+    for _ in range(limits.CARRY_PASSES_MAX):
+        before, again = taken.entries, list[Path]()
+        early = set[str]()
+        for number, path in enumerate(paths):
+            progress(number, len(paths))
+            taken.early = set()
+            # Opened anew for each: what one file brought the next need not.
+            with closing(opened()) as store:
+                offer(node, path.name, lacked(pieces_in(path), store, taken), taken)
+            if taken.early:
+                again.append(path)
+                early |= taken.early
+        taken.early = early
+        if taken.entries == before or not again:
+            break
+        # What was missing may be here by now: names of files tell no order.
+        paths = again
 
 
 def leave(folder: Path, store: Store, found: Found, node: FeedId) -> Left | None:

@@ -100,5 +100,8 @@ CARRY_FILES_MAX: Final = 10_000
 """Files read in a folder: a node leaves one when it has news, so this is one a day from thirty nodes for a year."""
 CARRY_NODE_DIGITS: Final = 12
 """Digits of a node's feed id in the names of the files it leaves, as many as listings show."""
+CARRY_PASSES_MAX: Final = 16
+"""How often files are read for what they have behind what other files brought: once or twice is usual, as they are read
+by name, and more only where somebody renamed them. The next time it goes on."""
 CARRY_PROGRESS_FROM: Final = 20
 """Files from which on a person is told how far it is."""

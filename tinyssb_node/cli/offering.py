@@ -1,11 +1,13 @@
 """Packets of files, offered to the daemon."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tinyssb_node import limits
 from tinyssb_node.cli.client import Client
-from tinyssb_node.daemon.exports import FeedHeader, Piece
+from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece
+from tinyssb_node.ids import FeedId
+from tinyssb_node.store.port import FeedRecord, Store
 
 
 @dataclass(slots=True)
@@ -18,26 +20,29 @@ class Taken:
     """Packets that the node held already."""
     feeds: set[str] = field(default_factory=set)
     """The feeds of which something new was taken, 64 digits each."""
-    refused: dict[str, str] = field(default_factory=dict)
-    """Why the node did not take a packet, by feed: what stood behind it in the same feed was not offered."""
+    refused: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Why the node did not take a packet, by file and feed: what stood behind it there in the same feed was not
+    offered."""
+    early: set[str] = field(default_factory=set)
+    """The feeds of which there are entries that were not offered, since some before them are missing."""
 
 
-def offer(node: Client, pieces: Iterator[Piece], taken: Taken) -> None:
-    """Offer *pieces* in requests as large as may be, and count in *taken* what came of them."""
+def offer(node: Client, file: str, pieces: Iterator[Piece], taken: Taken) -> None:
+    """Offer *pieces* of a *file* in requests as large as may be, and count in *taken* what came of them."""
     feed, waiting = "", list[bytes]()
     for piece in pieces:
         if isinstance(piece, FeedHeader):
-            _offer_packets(node, feed, waiting, taken)
+            _offer_packets(node, file, feed, waiting, taken)
             feed, waiting = piece.feed.hex(), []
-        elif feed not in taken.refused:
+        elif (file, feed) not in taken.refused:
             waiting.append(piece.packet)
         if len(waiting) == limits.IMPORT_PACKETS_MAX:
-            _offer_packets(node, feed, waiting, taken)
+            _offer_packets(node, file, feed, waiting, taken)
             waiting = []
-    _offer_packets(node, feed, waiting, taken)
+    _offer_packets(node, file, feed, waiting, taken)
 
 
-def _offer_packets(node: Client, feed: str, packets: list[bytes], taken: Taken) -> None:
+def _offer_packets(node: Client, file: str, feed: str, packets: list[bytes], taken: Taken) -> None:
     if not packets:
         return
     row = node.import_packets(feed, packets)
@@ -47,4 +52,30 @@ def _offer_packets(node: Client, feed: str, packets: list[bytes], taken: Taken) 
     if row["entries"] or row["chunks"]:
         taken.feeds.add(feed)
     if row["refused"] is not None:
-        taken.refused[feed] = row["refused"]["reason"]
+        taken.refused[file, feed] = row["refused"]["reason"]
+
+
+def lacked(pieces: Iterator[Piece], store: Store, taken: Taken) -> Iterator[Piece]:
+    """Those of *pieces* from which *store* has something to learn now, each entry with all of its chunks. Feeds with
+    entries that come too early for it are noted in *taken*."""
+    records: Mapping[FeedId, FeedRecord] = {record.feed: record for record in store.feeds()}
+    growing = {(chain.feed, chain.seq) for chain in store.side_chains()}
+    header: FeedHeader | None = None
+    seq = last = 0
+    wanted = False
+    for piece in pieces:
+        if isinstance(piece, FeedHeader):
+            header, seq, wanted = piece, piece.first - 1, False
+            record = records.get(piece.feed)
+            last = 0 if record is None else record.seq
+            yield piece
+            continue
+        assert header is not None, "a reader refuses what would be otherwise"
+        if isinstance(piece, ExportedEntry):
+            seq += 1
+            wanted = seq == last + 1 or (seq <= last and (header.feed, seq) in growing)
+            last = max(last, seq) if wanted else last
+            if seq > last:
+                taken.early.add(header.feed.hex())
+        if wanted:
+            yield piece

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +40,9 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def carry(arguments: argparse.Namespace) -> int:
     """Take, then leave. What was taken stays taken, whatever happens to the folder then."""
-    from tinyssb_node.cli.carrying import folder_of, leave, look, require_place
+    from tinyssb_node.cli.carrying import folder_of, leave, look, require_place, take
+    from tinyssb_node.cli.client import Client
+    from tinyssb_node.cli.offering import Taken
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.setup import read_own
@@ -59,7 +60,10 @@ def carry(arguments: argparse.Namespace) -> int:
     def opened() -> Store:
         return SqliteStore.open_readonly(home.of(name).store)
 
-    taken = None if arguments.leave else _take(arguments, found, opened)
+    taken = None if arguments.leave else Taken()
+    if taken is not None and found.whole:
+        with Client.at_home(arguments.home, arguments.network) as node:
+            take(node, found, opened, taken, _show)
     left = None
     if not arguments.take:
         with closing(opened()) as store:
@@ -70,24 +74,6 @@ def carry(arguments: argparse.Namespace) -> int:
         _say(found, taken, left, leaves=not arguments.take)
     refused = taken is not None and taken.refused
     return Exit.DATA if refused or found.damaged else Exit.OK
-
-
-def _take(arguments: argparse.Namespace, found: Found, opened: Callable[[], Store]) -> Taken:
-    """Offer the daemon what its store lacks of the files *found*."""
-    from tinyssb_node.cli.carrying import lacked, pieces_in
-    from tinyssb_node.cli.client import Client
-    from tinyssb_node.cli.offering import Taken, offer
-
-    taken = Taken()
-    if not found.whole:
-        return taken
-    with Client.at_home(arguments.home, arguments.network) as node:
-        for number, path in enumerate(found.whole):
-            _show(number, len(found.whole))
-            # Opened anew for each: what one file brought the next need not.
-            with closing(opened()) as store:
-                offer(node, lacked(pieces_in(path), store), taken)
-    return taken
 
 
 def _show(done: int, total: int) -> None:
@@ -105,7 +91,11 @@ def _row(found: Found, taken: Taken | None, left: Left | None) -> dict[str, obje
             "feeds": len(taken.feeds),
             "entries": taken.entries,
             "chunks": taken.chunks,
-            "refused": taken.refused,
+            "refused": [
+                {"file": file, "feed": feed, "reason": reason}
+                for (file, feed), reason in taken.refused.items()
+            ],
+            "early": sorted(taken.early),
         },
         "left": left
         and {"file": str(left.path), "feeds": left.feeds, "entries": left.entries, "bytes": left.size},
@@ -116,15 +106,23 @@ def _say(found: Found, taken: Taken | None, left: Left | None, *, leaves: bool) 
     for name, problem in found.damaged.items():
         print(f"{name} was left out, and left as it is: {problem}")
     if taken is not None:
-        for feed, reason in taken.refused.items():
-            print(f"Of feed {feed} a packet was not taken: {reason}. What came before it was.")
+        for (file, feed), reason in taken.refused.items():
+            print(f"{file}: a packet of feed {feed} was not taken: {reason}.")
         if taken.entries or taken.chunks:
             print(
-                f"Took {taken.entries:,} entries and {taken.chunks:,} chunks of {len(taken.feeds):,} feeds."
+                f"Took {taken.entries:,} entries and {taken.chunks:,} chunks of {_feeds(len(taken.feeds))}."
             )
-        else:
+        elif not (taken.refused or taken.early):
             print("Took nothing: this node holds all that is there.")
+        if taken.early:
+            print(
+                f"Later entries of {_feeds(len(taken.early))} are there, to be taken once those before them are here."
+            )
     if left is not None:
-        print(f"Left {left.entries:,} entries of {left.feeds:,} feeds in {left.path}, {left.size:,} bytes.")
+        print(f"Left {left.entries:,} entries of {_feeds(left.feeds)} in {left.path}, {left.size:,} bytes.")
     elif leaves:
         print("The folder lacks nothing of what this node holds.")
+
+
+def _feeds(count: int) -> str:
+    return f"{count:,} feed{'' if count == 1 else 's'}"

@@ -28,7 +28,7 @@ class ImportRefusedError(ProblemError):
     exit_code = Exit.DATA
 
     def __init__(self, taken: Taken) -> None:
-        feed, reason = next(iter(taken.refused.items()))
+        (_, feed), reason = next(iter(taken.refused.items()))
         more = len(taken.refused) - 1
         super().__init__(
             f"The node did not take a packet of feed {feed}: {reason}"
@@ -159,7 +159,7 @@ def import_(arguments: argparse.Namespace) -> int:
                 pass
             file.seek(0)
             with Client.at_home(arguments.home, arguments.network) as node:
-                offer(node, read_export(file), taken)
+                offer(node, arguments.file, read_export(file), taken)
     except OSError as error:
         raise FileUnreadableError(arguments.file, error) from error
     if taken.refused:
