@@ -2,9 +2,12 @@
 
 from tests.daemon.gateway.wires import S, Wires, holding, place
 from tests.nodes import feed_of
+from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.gateway.config import Which
 from tinyssb_node.daemon.gateway.peersfile import KnownPeers
 from tinyssb_node.daemon.gateway.way import NOWHERE
+from tinyssb_node.locator.labels import group_of_network, label_of_feed
+from tinyssb_node.locator.packets import Report, serialize
 from tinyssb_node.locator.values import Location, ResourceParameters
 
 ANA, BOB = feed_of(1), feed_of(2)
@@ -59,6 +62,28 @@ def test_who_has_nothing_of_a_feed_is_told_when_it_is_somewhere() -> None:
     assert other.newer
     assert other.lookups <= asked + 1
     assert [call.place for call in other.calls((), 8, wires.now_us)] == [place(1)]
+
+
+def test_made_up_news_keep_nobody_from_a_place_that_was_found() -> None:
+    wires = three()
+    other = wires.islands[place(2).peer]
+    wires.shelves[1].feeds = [holding(ANA, 7, ours=True)]
+    wires.shelves[2].feeds = [holding(ANA, 7)]
+    wires.go_on(60)
+    lies = [Location(place(number), ResourceParameters(2**31, 255)) for number in range(1, 100)]
+    for some in (lies[:9], lies[9:18]):
+        report = Report(None, None, label_of_feed(ANA), tuple(some), exact=False)
+        other.receive(serialize(report, group_of_network(Network())), place(50).peer, wires.now_us)
+        wires.go_on(11)
+    assert other.newer == 2
+    assert other.seeking.places(ANA)[place(1)].timestamp == 7
+    other.seeking.told(ANA, lies[:1], wires.now_us)
+    other.failed(place(1), wires.now_us)
+    assert other.seeking.places(ANA)[place(1)].timestamp == 7
+    # It is not shunned: a lookup finds what it has now.
+    wires.shelves[1].feeds = [holding(ANA, 8, ours=True)]
+    wires.go_on(330)
+    assert other.seeking.places(ANA)[place(1)].timestamp == 8
 
 
 def test_another_network_is_not_heard() -> None:

@@ -1,5 +1,7 @@
 """What is looked for, when, and where a connection goes."""
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -165,6 +167,94 @@ def test_places_are_few_and_do_not_last(seeking: Seeking) -> None:
     assert seeking.places(ANA) == {}
 
 
+def test_what_is_told_unasked_takes_no_room_of_what_was_found(seeking: Seeking) -> None:
+    begun(seeking, (ANA, 3))
+    seeking.found(ANA, [at(number, 4) for number in range(1, limits.PLACES_MAX + 1)], 0)
+    seeking.told(ANA, [at(number, 2**31) for number in range(100, 200)], 0)
+    seeking.told(BOB, [at(1, 1)], 0)
+    places = list(seeking.places(ANA))
+    assert places[: limits.PLACES_MAX] == [place(number) for number in range(1, limits.PLACES_MAX + 1)]
+    assert len(places) == limits.PLACES_MAX + limits.NEWS_PLACES_MAX
+    # News count as long as nothing else is known of the place.
+    seeking.told(ANA, [at(1, 9)], 0)
+    assert seeking.places(ANA)[place(1)].timestamp == 9
+    seeking.found(ANA, [at(1, 8)], 0)
+    assert seeking.places(ANA)[place(1)].timestamp == 8
+    assert seeking.calls(limits.PLACES_AGE_US + 1, (), 8) == []
+    assert seeking.places(ANA) == {}
+
+
+def test_of_one_node_there_is_one_place(seeking: Seeking) -> None:
+    begun(seeking, (ANA, 3))
+    ports = [
+        Location(Place(node_of("192.0.2.9"), port_of(port), port_of(port)), ResourceParameters(4, 255))
+        for port in range(1, 30)
+    ]
+    seeking.found(ANA, ports, 0)
+    assert list(seeking.places(ANA)) == [ports[-1].place]
+    seeking.told(ANA, ports[:-1], 0)
+    assert list(seeking.places(ANA)) == [ports[-1].place, ports[-2].place]
+    # Who claims an address that is known gets half of the chances.
+    seeking = begun(Seeking(lambda: 0.49), (ANA, 3))
+    seeking.found(ANA, ports, 0)
+    assert list(seeking.places(ANA)) == [ports[0].place]
+
+
+def test_news_of_which_nothing_comes_are_looked_into_whoever_is_connected(seeking: Seeking) -> None:
+    begun(seeking, (ANA, 3))
+    seeking.found(ANA, [at(1, 3), at(2, 3)], 0)
+    seeking.ended(ANA, 0)
+    seeking.told(ANA, [at(1, 2**31)], S)
+    assert seeking.calls(S, (), 8) == [Call(place(1), ANA, 2**31, True)]
+    assert not seeking.failed(place(1), S)
+    # What was found there before may still be true.
+    assert seeking.places(ANA)[place(1)].timestamp == 3
+    assert seeking.due(limits.LOOKUP_DOUBT_US - 1, [place(2)]) == []
+    now_us = limits.LOOKUP_DOUBT_US
+    assert seeking.due(now_us, [place(2)]) == [ANA]
+    assert seeking.over(now_us, [place(2)]) == []
+    seeking.found(ANA, [at(3, 5)], now_us)
+    now_us += limits.LOOKUP_SETTLE_US
+    assert seeking.over(now_us, [place(2)]) == [ANA]
+    seeking.ended(ANA, now_us)
+    assert seeking.due(now_us + limits.LOOKUP_DOUBT_US, [place(3)]) == []
+    assert seeking.failed(place(3), now_us)
+
+
+def found_among_liars(seed: int, *, in_lookups: bool) -> int:
+    """Somebody makes up news every ten seconds, and answers lookups too if *in_lookups*; each call of a place of his
+    takes ten. Returns the second at which the one is called that has what he says."""
+    chance, liars = random.Random(seed), 0
+    seeking, calls = Seeking(chance.random), dict[Place, int]()
+    seeking.want({ANA: (100, 255)})
+    for second in range(3_600):
+        now_us = second * S
+
+        def lies(count: int, first: int) -> list[Location]:
+            return [at(100 + number % 100, 2**31 + number) for number in range(first, first + count)]
+
+        if seeking.due(now_us, calls) and second:
+            seeking.found(ANA, [*lies(15 * in_lookups, liars), at(1, 150)], now_us)
+        if second % 10 == 0:
+            seeking.told(ANA, lies(16, liars), now_us)
+            liars += 16
+        for feed in seeking.over(now_us, calls):
+            seeking.ended(feed, now_us)
+        for called in [called for called, until in calls.items() if until <= second]:
+            del calls[called]
+            seeking.failed(called, now_us)
+        for call in seeking.calls(now_us, calls, limits.CALLS_MAX - len(calls)):
+            if call.place == place(1):
+                return second
+            calls[call.place] = second + 10
+    raise AssertionError("never")
+
+
+@pytest.mark.parametrize("in_lookups", [False, True])
+def test_who_lies_all_the_time_keeps_nobody_from_whom_a_lookup_finds(in_lookups: bool) -> None:
+    assert max(found_among_liars(seed, in_lookups=in_lookups) for seed in range(5)) < 900
+
+
 @given(st.data())
 @settings(max_examples=50)
 def test_bounds_hold_whatever_is_told(data: st.DataObject) -> None:
@@ -182,7 +272,8 @@ def test_bounds_hold_whatever_is_told(data: st.DataObject) -> None:
             case 1:
                 under_way |= set(seeking.due(now_us, linked))
             case 2:
-                seeking.found(feed, [at(data.draw(st.integers(1, 9)), data.draw(st.integers(0, 4)))], now_us)
+                learn = data.draw(st.sampled_from([seeking.found, seeking.told]))
+                learn(feed, [at(data.draw(st.integers(1, 9)), data.draw(st.integers(0, 4)))], now_us)
             case 3:
                 for over in seeking.over(now_us, linked):
                     seeking.ended(over, now_us)

@@ -208,8 +208,7 @@ class Island:
 
     def failed(self, place: Place, now_us: int) -> None:
         """A connection to *place* failed, or it did not have what was promised."""
-        self.seeking.failed(place, now_us)
-        if self._locator is not None:
+        if self.seeking.failed(place, now_us) and self._locator is not None:
             self._locator.failed(place, now_us)
 
     def refrain(self, feed: FeedId, now_us: int) -> None:
@@ -297,5 +296,5 @@ class Island:
         self.learnt = True
         for feed in self.seeking.feeds:
             if label_of_feed(feed) == effect.label:
-                self.seeking.found(feed, effect.locations, now_us)
+                self.seeking.told(feed, effect.locations, now_us)
                 return

@@ -39,15 +39,17 @@ LOOKUP_RETRY_MAX_US: Final = 3_600_000_000
 LOOKUP_AGAIN_US: Final = 86_400_000_000
 """Wait before a feed that was found, and is not connected, is looked for again: a day. With ten feeds it costs 1 kB an
 hour, half of what a locator may say while nothing happens; news are told by old flags in between."""
-LOOKUP_NEWS_US: Final = 300_000_000
-"""Least time between a lookup and the next one that is due only because somebody said that there are news: anybody can
-say so. Who has news tells of them as often."""
+LOOKUP_DOUBT_US: Final = 300_000_000
+"""Least time between a lookup and the next one that is due only because nothing came of what somebody told unasked:
+anybody can make that up. Who has news tells of them as often."""
 CARRY_MAX: Final = 3_840
 """Feeds that are carried though they are in no set: with a full set as many as one connection may be about."""
 REFRAIN_US: Final = 21_600_000_000
 """How long a feed for which there is no room, or that the user does not want, is not fetched: six hours."""
 PLACES_MAX: Final = 16
 """Places remembered of one feed: as many as the locator keeps of a label."""
+NEWS_PLACES_MAX: Final = 4
+"""Places of one feed that were told unasked: who has news tells of one or few, and anybody can make them up."""
 PLACES_AGE_US: Final = 43_200_000_000
 """How long a place is remembered: as long as in the locator."""
 

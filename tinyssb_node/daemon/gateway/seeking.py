@@ -37,10 +37,20 @@ class _Sought:
     """A lookup is under way since then."""
     settled_us: int | None = None
     """When that ends, now that a place was found."""
+    ended_us: int = -limits.LOOKUP_DOUBT_US
+    """When the last one ended."""
+    doubted: bool = False
+    """Since then nothing came of news: what is true is to be looked for, whoever is connected."""
     denials: int = 0
     """Reports of this lookup that nobody has it."""
     places: dict[Place, tuple[ResourceParameters, int]] = field(default_factory=dict)
-    """Where it is said to be, and since when that is known, the last one learnt last."""
+    """Where lookups of ours found it, and since when that is known."""
+    news: dict[Place, tuple[ResourceParameters, int]] = field(default_factory=dict)
+    """Where somebody said unasked that more of it is, and since when that is known."""
+
+    def known(self) -> dict[Place, tuple[ResourceParameters, int]]:
+        """Both."""
+        return self.places | self.news
 
 
 class Seeking:
@@ -61,7 +71,7 @@ class Seeking:
     def places(self, feed: FeedId) -> Mapping[Place, ResourceParameters]:
         """Where *feed* is said to be."""
         sought = self._sought.get(feed)
-        return {} if sought is None else {place: told for place, (told, _) in sought.places.items()}
+        return {} if sought is None else {place: told for place, (told, _) in sought.known().items()}
 
     def held(self, feed: FeedId) -> int:
         """Entries of *feed* that are held; 0 if it is not to be had."""
@@ -99,7 +109,7 @@ class Seeking:
         waiting = sorted(
             (sought.due_us, feed)
             for feed, sought in self._sought.items()
-            if sought.since_us is None and sought.due_us <= now_us and not self._live(sought, linked)
+            if sought.since_us is None and sought.due_us <= now_us and not self._done(sought, linked)
         )
         begun = [feed for _, feed in waiting[: max(0, limits.LOOKUPS_MAX - running)]]
         for feed in begun:
@@ -108,17 +118,37 @@ class Seeking:
         return begun
 
     def found(self, feed: FeedId, locations: Iterable[Location], now_us: int) -> None:
-        """A report told where *feed* is, asked for or not."""
+        """A lookup found *locations* of *feed*; those of others are ignored."""
         sought = self._sought.get(feed)
         if sought is None:
             return
         for location in locations:
-            sought.places.pop(location.place, None)
-            sought.places[location.place] = (location.parameters, now_us)
+            sought.news.pop(location.place, None)
+            self._learn(sought.places, limits.PLACES_MAX, location, now_us)
             if sought.settled_us is None and location.parameters.timestamp:
                 sought.settled_us = now_us + limits.LOOKUP_SETTLE_US
-        while len(sought.places) > limits.PLACES_MAX:
-            del sought.places[next(iter(sought.places))]
+
+    def told(self, feed: FeedId, locations: Iterable[Location], now_us: int) -> None:
+        """Somebody says unasked that there is more of *feed* at *locations*. Anybody could have made that up, so it
+        takes no room of those that were found."""
+        if (sought := self._sought.get(feed)) is not None:
+            for location in locations:
+                self._learn(sought.news, limits.NEWS_PLACES_MAX, location, now_us)
+
+    def _learn(
+        self, places: dict[Place, tuple[ResourceParameters, int]], most: int, location: Location, now_us: int
+    ) -> None:
+        """Remember it: one place of each node, and if there are too many, any ones: nobody drives out all others."""
+        place = location.place
+        if place not in places:
+            same = [known for known in places if known.node == place.node]
+            if same and self._entropy() < 0.5:
+                return
+            for known in same:
+                del places[known]
+            if len(places) >= most:
+                del places[list(places)[int(self._entropy() * len(places))]]
+        places[place] = (location.parameters, now_us)
 
     def denied(self, feed: FeedId) -> None:
         """A report told that nobody has *feed*."""
@@ -135,6 +165,7 @@ class Seeking:
         else:
             wait_us, sought.wait_us = self.again_us, limits.LOOKUP_RETRY_US
         sought.since_us = sought.settled_us = None
+        sought.ended_us, sought.doubted = now_us, False
         sought.due_us = now_us + int(wait_us * (0.75 + 0.5 * self._entropy()))
 
     def over(self, now_us: int, linked: Collection[Place]) -> list[FeedId]:
@@ -144,7 +175,7 @@ class Seeking:
             for feed, sought in self._sought.items()
             if sought.since_us is not None
             and (
-                self._live(sought, linked)
+                self._done(sought, linked)
                 or sought.denials >= limits.LOOKUP_DENIALS_MAX
                 or (sought.settled_us is not None and sought.settled_us <= now_us)
             )
@@ -157,34 +188,52 @@ class Seeking:
 
     # --- connections
 
-    def failed(self, place: Place, now_us: int) -> None:
-        """Nothing came of a connection to *place*: it is forgotten. Feeds that are nowhere else are looked for soon."""
-        for sought in self._sought.values():
-            if sought.places.pop(place, None) is not None and not sought.places:
+    def failed(self, place: Place, now_us: int) -> bool:
+        """Nothing came of a connection to *place*: it is forgotten. Feeds that are nowhere else are looked for soon.
+
+        False if somebody had told of it unasked: then that is forgotten, and nothing else, since whoever wants to keep
+        us from *place* could have made it up. A lookup is to tell how it is.
+        """
+        told = [sought for sought in self._sought.values() if sought.news.pop(place, None) is not None]
+        had = [sought for sought in self._sought.values() if place in sought.places]
+        if told or not had:
+            # News that are not even there any more had to make room for others meanwhile.
+            for sought in told or [sought for sought in self._sought.values() if sought.news]:
+                sought.doubted = True
+                sought.due_us = min(sought.due_us, max(now_us, sought.ended_us + limits.LOOKUP_DOUBT_US))
+            return False
+        for sought in had:
+            del sought.places[place]
+            if not sought.known():
                 sought.due_us = min(sought.due_us, now_us + sought.wait_us)
+        return True
 
     def lost(self, place: Place, now_us: int) -> None:
         """The connection to *place* has ended: what it had is looked for soon, in case that it does not come back."""
         for sought in self._sought.values():
-            if place in sought.places:
+            if place in sought.known():
                 sought.due_us = min(sought.due_us, now_us + limits.CALL_AGAIN_US)
 
     def calls(
         self, now_us: int, linked: Collection[Place], room: int, *, resting: Collection[Place] = ()
     ) -> Sequence[Call]:
-        """Up to *room* places to connect to, given those that are connected: what is newest, and most, first. Not to
-        those *resting*."""
+        """Up to *room* places to connect to, given those that are connected, but not to those *resting*.
+
+        What is newest, and most, first; every other time any of those that lookups found: who lies claims to have most.
+        """
         best: dict[Place, tuple[tuple[bool, int, int, float], Call]] = {}
+        any_ = self._entropy() < 0.5
         for feed, sought in self._sought.items():
             self._forget_old(sought, now_us, linked)
             if self._live(sought, linked):
                 continue
-            for place, (told, _) in sought.places.items():
+            for place, (told, _) in ((any_ and sought.places) or sought.known()).items():
                 if place in linked or place in resting or not told.timestamp:
                     continue
                 newer = self._newer(sought, told)
                 gain = max(0, told.timestamp - sought.seq)
-                rank = (newer, gain, told.completeness, self._entropy())
+                chance = self._entropy()
+                rank = (False, 0, 0, chance) if any_ else (newer, gain, told.completeness, chance)
                 if place not in best or rank > best[place][0]:
                     best[place] = (rank, Call(place, feed, told.timestamp, newer))
         ranked = [call for _, call in sorted(best.values(), key=lambda one: one[0], reverse=True)]
@@ -199,10 +248,15 @@ class Seeking:
                 chosen[call.feed] = call
         return list(chosen.values())
 
+    def _done(self, sought: _Sought, linked: Collection[Place]) -> bool:
+        """True if there is nothing to look for."""
+        return not sought.doubted and self._live(sought, linked)
+
     def _live(self, sought: _Sought, linked: Collection[Place]) -> bool:
         """True if a place that has it, and nothing newer is known elsewhere, is connected."""
-        here = [told for place, (told, _) in sought.places.items() if place in linked]
-        best = max((told.timestamp for told, _ in sought.places.values()), default=0)
+        known = sought.known()
+        here = [told for place, (told, _) in known.items() if place in linked]
+        best = max((told.timestamp for told, _ in known.values()), default=0)
         return any(told.timestamp and max(told.timestamp, sought.seq) >= best for told in here)
 
     @staticmethod
@@ -213,7 +267,7 @@ class Seeking:
 
     @staticmethod
     def _forget_old(sought: _Sought, now_us: int, linked: Collection[Place]) -> None:
-        places = sought.places.items()
-        old = [place for place, (_, since) in places if now_us - since > limits.PLACES_AGE_US]
-        for place in set(old).difference(linked):
-            del sought.places[place]
+        for places in (sought.places, sought.news):
+            old = [place for place, (_, since) in places.items() if now_us - since > limits.PLACES_AGE_US]
+            for place in set(old).difference(linked):
+                del places[place]
