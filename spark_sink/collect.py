@@ -72,10 +72,21 @@ class _Message(NamedTuple):
 
 
 class _Client(mqtt.Client):
-    """One that says when its thread has ended, which paho keeps to itself."""
+    """One that says what paho keeps to itself or to its log."""
 
     ended = ""
-    """Why, once it has."""
+    """Why its thread is not there any more."""
+    why = ""
+    """Why there is no connection, if it is known."""
+
+    def reconnect(self) -> MQTTErrorCode:
+        """What the thread does for every connection."""
+        self.why = ""
+        try:
+            return super().reconnect()
+        except OSError as error:
+            self.why = _why_not(error)
+            raise
 
     def loop_forever(self, timeout: float = 1.0, retry_first_connection: bool = False) -> MQTTErrorCode:
         """What the thread does."""
@@ -99,6 +110,8 @@ class Service:
         self._connection = 0
         self._up = False
         self._refusal = ""
+        self._trouble = ""
+        """Why there is no connection, as it was told."""
         self._news: deque[str] = deque(maxlen=limits.COLLECT_NEWS)
         """What is to be told of the connection."""
         self._untold = 0
@@ -210,6 +223,7 @@ class Service:
         if tls:
             client.tls_set_context(_context(settings))
         client.will_set(STATUS, b"offline", qos=1, retain=True)
+        client.on_log = self._logged
         client.on_connect = self._connected
         client.on_connect_fail = self._failed
         client.on_disconnect = self._disconnected
@@ -228,7 +242,9 @@ class Service:
         if reason.is_failure:
             if reason.value in _FOR_GOOD:
                 self._refusal = str(reason)
+            self._client.why = str(reason)
             return
+        self._trouble = ""
         self._connection += 1
         self._up = True
         client.subscribe(TOPICS, qos=1)
@@ -242,18 +258,29 @@ class Service:
         else:
             self._news.append(f"Collecting from {self._settings.broker} into {self._settings.root}")
 
+    def _logged(self, _client: mqtt.Client, _data: object, level: int, text: str) -> None:
+        if level == mqtt.MQTT_LOG_ERR:
+            self._client.why = text
+
     def _failed(self, _client: mqtt.Client, _data: object) -> None:
-        self._lost()
+        self._lost(self._client.why)
 
     def _disconnected(
-        self, _client: mqtt.Client, _data: object, _flags: object, _reason: object, _more: object
+        self,
+        _client: mqtt.Client,
+        _data: object,
+        flags: mqtt.DisconnectFlags,
+        reason: ReasonCode | None,
+        _more: object,
     ) -> None:
-        self._lost()
+        said = str(reason) if flags.is_disconnect_packet_from_server else self._client.why
+        self._lost(said or "it closed the connection")
 
-    def _lost(self) -> None:
-        if (self._up or not self._connection) and not self._stop.is_set():
-            self._news.append(f"The broker {self._settings.broker} cannot be reached: trying again")
+    def _lost(self, why: str) -> None:
         self._up = False
+        if why != self._trouble and not self._stop.is_set():
+            self._trouble = why
+            self._news.append(f"The broker {self._settings.broker} cannot be reached ({why}): trying again")
 
     def _came(self, _client: mqtt.Client, _data: object, message: mqtt.MQTTMessage) -> None:
         if message.qos != 1:
@@ -278,6 +305,13 @@ def _parse_broker(broker: str) -> tuple[str, int, bool]:
             if 0 < port < 65_536:
                 return host, port, tls
     raise OptionError("BROKER", broker, "mqtt://host or mqtts://host, perhaps with :port")
+
+
+def _why_not(error: OSError) -> str:
+    """Why there is no connection, in words that say what to look at."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message.rstrip('.')}"
+    return error.strerror or str(error)
 
 
 def _password(file: Path | None) -> str | None:

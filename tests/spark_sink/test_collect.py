@@ -44,7 +44,9 @@ def test_without_a_broker_it_says_so_and_waits_until_it_is_told_to_stop(tmp_path
         command = [sys.executable, "-u", "-m", "spark_sink.cli", "collect", broker, str(tmp_path / "logs")]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
-            assert process.stdout.readline() == f"The broker {broker} cannot be reached: trying again\n"
+            assert process.stdout.readline() == (
+                f"The broker {broker} cannot be reached (Connection refused): trying again\n"
+            )
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0
     assert (tmp_path / "logs" / INDEX).is_file()

@@ -2,10 +2,13 @@
 tested in tests/daemon/shipping/test_over_a_broker.py."""
 
 import errno
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Self
 
 import pytest
 from paho.mqtt import client as mqtt
@@ -14,6 +17,7 @@ from paho.mqtt import publish
 from spark_sink.collect import CollectSettings, Service
 from spark_sink.collect_wire import SegmentId
 from spark_sink.errors import ConnectionEndedError
+from tests import certificates
 from tests.daemon.shipping.rig import PATIENCE_S, address, until
 from tests.mosquitto import Mosquitto, running_mosquitto
 from tests.spark_sink.shipped import NODE, UP, batch
@@ -76,14 +80,14 @@ def test_who_cannot_tell_collects_all_the_same(tmp_path: Path) -> None:
 
     with running_mosquitto(tmp_path) as broker:
         with collecting(settings(tmp_path / "logs", address(broker)), tell):
-            until(lambda: len(failed) == 1, "that it has connected")
+            until(lambda: failed, "that it has connected")
             broker.stop()
-            until(lambda: len(failed) == 2, "that it has lost the broker")
+            until(lambda: "cannot be reached" in failed[-1], "that it has lost the broker")
             broker.start()
-            until(lambda: len(failed) == 3, "that it is there again")
+            until(lambda: failed[-1] == failed[0], "that it is there again")
             ship(broker, range(1, 4))
             until(lambda: landed(tmp_path / "logs") == 3, "what was shipped")
-        assert failed[-1] == "Collected: 6144 bytes, 3 new, 3 not told in time"
+        assert failed[-1] == f"Collected: 6144 bytes, 3 new, {len(failed) - 1} not told in time"
 
 
 def test_it_ends_when_what_speaks_with_the_broker_does(
@@ -100,3 +104,78 @@ def test_it_ends_when_what_speaks_with_the_broker_does(
     with pytest.raises(ConnectionEndedError, match="a fault of paho's"):
         service.run()
     patience.cancel()
+
+
+def reason(tmp_path: Path, broker: str, ca: Path | None = None) -> str:
+    """Why the collector says that there is no connection."""
+    told: list[str] = []
+    with collecting(settings(tmp_path / "logs", broker, ca), told.append):
+        until(lambda: told, "what is wrong")
+    found = re.fullmatch(f"The broker {broker} cannot be reached \\((.*)\\): trying again", told[0])
+    assert found is not None, told
+    return found[1]
+
+
+@pytest.mark.mosquitto
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # paho's, after a handshake that failed
+def test_it_says_what_is_wrong_with_a_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = Mosquitto(tmp_path, tls=True)
+    where = f"mqtts://{broker.host}:{broker.port}"
+    authority = broker.authority
+    assert authority is not None
+
+    def with_the_certificate(ca: Path) -> str:
+        broker.start()
+        try:
+            return reason(tmp_path, where, ca)
+        finally:
+            broker.kill()
+
+    (tmp_path / "other").mkdir()
+    assert "not trusted: self-signed certificate in certificate chain" in with_the_certificate(
+        certificates.Authority(tmp_path / "other", "another").certificate
+    )
+    authority.issue("broker", "10.0.0.1")
+    assert (
+        "not trusted: IP address mismatch, certificate is not valid for '127.0.0.1'"
+        in with_the_certificate(authority.certificate)
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(certificates, "datetime", LastWeek)
+        authority.issue("broker")
+    assert (
+        with_the_certificate(authority.certificate)
+        == "its certificate is not trusted: certificate has expired"
+    )
+
+
+class LastWeek(datetime):
+    """Whose certificates have expired."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return super().now(tz) - timedelta(days=7)
+
+
+@pytest.mark.mosquitto
+def test_it_says_what_else_is_wrong(tmp_path: Path) -> None:
+    with running_mosquitto(tmp_path, tls=True, client_certificates=True) as broker:
+        assert broker.authority is not None
+        ca = broker.authority.certificate
+        where = f"mqtts://{broker.host}:{broker.port}"
+        assert "certificate required" in reason(tmp_path, where, ca)
+        assert "connection" in reason(tmp_path, address(broker)).lower()
+
+
+@pytest.mark.mosquitto
+def test_a_reason_is_told_again_when_it_is_another(tmp_path: Path) -> None:
+    """As when the broker comes again with a certificate that has expired."""
+    told: list[str] = []
+    with (
+        running_mosquitto(tmp_path) as broker,
+        collecting(settings(tmp_path / "logs", address(broker)), told.append),
+    ):
+        until(lambda: told, "that it has connected")
+        broker.stop()
+        until(lambda: "Connection refused" in told[-1], "why it cannot connect again")
+    assert len(told) == 3
