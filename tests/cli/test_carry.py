@@ -2,17 +2,23 @@
 
 import json
 from collections.abc import Iterable
+from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
-from tests.nodes import key_of, written
+from tests.nodes import feed_of, key_of, written
+from tinyssb_node.cli.offering import NO_PLACE
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece, write_export
 from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.ids import Dialect, Seq
+from tinyssb_node.limits import SET_MAX
+from tinyssb_node.store.port import FeedRecord
+from tinyssb_node.store.sqlite import SqliteStore
 
 LONG = "a text that goes on and on, in a side chain of its own. " * 8
 
@@ -146,6 +152,53 @@ def test_what_is_wrong_in_one_file_is_taken_from_the_next(tmp_path: Path, stick:
             ("1.tssb", key.feed_id.hex()),
         ]
         assert carried(tmp_path / "ana", str(stick))["taken"]["refused"] == []
+
+
+def fill_set(home: Path, free: int) -> None:
+    """Let the set of the node in *home*, which does not run, have *free* places."""
+    with closing(SqliteStore.open(home / "store.sqlite")) as store:
+        for number in range(SET_MAX - len(store.feeds()) - free):
+            store.put_feed(
+                FeedRecord(
+                    feed=feed_of(number),
+                    dialect=None,
+                    seq=0,
+                    tip=None,
+                    own=False,
+                    wanted=True,
+                    forked_at=None,
+                )
+            )
+        store.commit(0)
+
+
+def test_a_full_set_keeps_nothing_else_from_being_taken_or_left(tmp_path: Path, stick: Path) -> None:
+    ana, ben, eve, folder = key_of("ana"), key_of("ben"), key_of("eve"), stick / "tinyssb" / "open"
+    make_home(tmp_path / "cid")
+    with daemon(tmp_path / "cid"):
+        said(tmp_path / "cid", "publish", "mine")
+    fill_set(tmp_path / "cid", free=1)
+    pieces = [
+        (header(key, 1), ExportedEntry(entry.packet))
+        for key, text in ((ana, b"a"), (ben, b"b"), (eve, b"c"))
+        for entry in written(key, [text])
+    ]
+    for number, each in enumerate(pieces):
+        put(folder, f"{number}.tssb", each)
+    put(folder, "all.tssb", chain.from_iterable([*pieces[1:], pieces[0]]))
+    with daemon(tmp_path / "cid"):
+        for takes in (1, 0):
+            ended = tinyssb(tmp_path / "cid", "carry", str(stick), "--json")
+            assert ended.returncode == Exit.DATA
+            row = json.loads(ended.stdout)
+            assert row["taken"]["entries"] == takes
+            full = {(refused["feed"], refused["reason"]) for refused in row["taken"]["refused"]}
+            assert full == {(key.feed_id.hex(), NO_PLACE) for key in (ben, eve)}
+            assert (row["left"] is not None) == bool(takes)
+        ended = tinyssb(tmp_path / "cid", "import", str(folder / "all.tssb"))
+    assert ended.returncode == Exit.DATA
+    assert NO_PLACE in ended.stderr.decode()
+    assert "not signed" not in ended.stderr.decode()
 
 
 def test_either_way_alone(tmp_path: Path, stick: Path) -> None:

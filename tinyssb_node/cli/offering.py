@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from tinyssb_node import limits
-from tinyssb_node.cli.client import Client
+from tinyssb_node.cli.client import Client, DaemonError
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.port import FeedRecord, Store
+
+NO_PLACE: Final = "the set has no place for another feed"
+"""Why nothing is taken of a feed that is not followed."""
 
 
 @dataclass(slots=True)
@@ -45,7 +49,14 @@ def offer(node: Client, file: str, pieces: Iterator[Piece], taken: Taken) -> Non
 def _offer_packets(node: Client, file: str, feed: str, packets: list[bytes], taken: Taken) -> None:
     if not packets:
         return
-    row = node.import_packets(feed, packets)
+    try:
+        row = node.import_packets(feed, packets)
+    except DaemonError as error:
+        if error.code != "set_full":
+            raise
+        # Of feeds that are in the set there may be more to take.
+        taken.refused[file, feed] = NO_PLACE
+        return
     taken.entries += row["entries"]
     taken.chunks += row["chunks"]
     taken.held += row["held"]

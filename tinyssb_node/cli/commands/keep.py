@@ -28,13 +28,17 @@ class ImportRefusedError(ProblemError):
     exit_code = Exit.DATA
 
     def __init__(self, taken: Taken) -> None:
+        from tinyssb_node.cli.offering import NO_PLACE
+
         (_, feed), reason = next(iter(taken.refused.items()))
         more = len(taken.refused) - 1
         super().__init__(
             f"The node did not take a packet of feed {feed}: {reason}"
             + (f", nor of {more:,} more feeds" if more else "")
             + f". What else is in the file was taken: {taken.entries:,} entries and {taken.chunks:,} chunks are new.",
-            "The file says something that is not signed so, or belongs to a network with another key.",
+            "Feeds beyond that can be in another network (docs/howto/several-networks.md)."
+            if reason == NO_PLACE
+            else "The file says something that is not signed so, or belongs to a network with another key.",
         )
 
 
