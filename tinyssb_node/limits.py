@@ -479,6 +479,8 @@ COMPANION_END_S: Final = 5.0
 """Seconds after which the daemon kills a process beside it that does not end: less than systemd gives the daemon."""
 COMPANION_RESTART_MAX_S: Final = 300.0
 """Longest wait before such a process is started again: what keeps it from running is seldom gone sooner."""
+COMPANION_TOLD_MAX: Final = 4_096
+"""Most bytes in which such a process says why it ends: a pipe takes so many at once, though nobody reads (pipe(7))."""
 
 # --- Private groups: members and epochs (docs/reference/groups.md, decision 0033) -------------------------------------
 

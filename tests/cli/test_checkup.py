@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 from collections import namedtuple
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.problems import Exit
 
 Usage = namedtuple("Usage", ["total", "used", "free"])  # noqa: PYI024 - what shutil.disk_usage returns
+
+CHECKS = ["home", "identity", "config", "store", "disk", "clock", "daemon"]
 
 
 def bad(root: Path) -> dict[str, Finding]:
@@ -54,6 +57,7 @@ def test_each_fault_is_found_with_advice(tmp_path: Path, monkeypatch: pytest.Mon
     assert bad(root) == {}
     root.chmod(0o777)
     assert "chmod" in bad(root)["home"].advice
+    assert [finding.check for finding in examine(Home(root))] == CHECKS
     root.chmod(0o700)
     (root / "identity").chmod(0o644)
     assert "chmod 600" in bad(root)["identity"].found
@@ -73,8 +77,6 @@ def test_each_fault_is_found_with_advice(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_face_that_is_not_open_is_named(tmp_path: Path) -> None:
-    import socket
-
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -82,3 +84,26 @@ def test_a_face_that_is_not_open_is_named(tmp_path: Path) -> None:
         with daemon(tmp_path / "a"):
             (finding,) = [finding for finding in examine(Home(tmp_path / "a")) if not finding.ok]
     assert "is not open" in finding.found
+
+
+def test_a_process_beside_the_daemon_that_keeps_ending_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        make_home(tmp_path / "a", "ws:listen:127.0.0.1:0")
+        port = taken.getsockname()[1]
+        with (tmp_path / "a" / "config.toml").open("a") as config:
+            config.write(f'\n[gateway]\nenabled = true\nlisten = "127.0.0.1:{port}"\n')
+        with daemon(tmp_path / "a") as running:
+            assert running.process.stderr is not None
+            assert any(b"it has ended" in line for line in running.process.stderr)
+            (finding,) = [finding for finding in examine(Home(tmp_path / "a")) if not finding.ok]
+            told = tinyssb(tmp_path / "a", "status").stdout.decode()
+    assert (
+        f"the gateway to other islands does not run: The gateway cannot listen at 127.0.0.1, port {port}"
+        in (finding.found)
+    )
+    assert "`gateway.listen` in config.toml" in finding.advice
+    assert "is started again" in finding.advice
+    assert "gateway to other islands:" in told
+    assert "It has ended 1 time, and is started again." in told

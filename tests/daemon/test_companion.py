@@ -102,6 +102,43 @@ async def test_it_is_started_again_when_it_ends(told: Path) -> None:
     assert first != second
 
 
+async def test_why_it_ended_is_known_until_it_has_held(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log()
+    say = "from tinyssb_node.daemon.ending import tell_why; tell_why('The port is taken.', 'Take another.');"
+    page = Companion("the page", program(told, say + "sys.exit(69)"), log.logger, entropy=lambda: -0.99)
+    assert page.row() == {"name": "page", "problem": None, "advice": "", "ends": 0, "given_up": False}
+    async with running(page):
+        await tell(told)
+        await log.next("starting it again")
+        assert page.row() == {
+            "name": "page",
+            "problem": "The port is taken.",
+            "advice": "Take another.",
+            "ends": 1,
+            "given_up": False,
+        }
+        await log.next("started a process")
+        assert page.row()["problem"] == "The port is taken."
+        monkeypatch.setattr(limits, "LINK_SETTLED_S", 0.0)
+        assert page.row()["problem"] is None
+        await tell(told)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("sys.exit(3)", "exit code 3"), ("os.kill(os.getpid(), signal.SIGKILL)", "ended by signal 9")],
+)
+async def test_one_that_does_not_say_why_it_ended_is_not_well_either(
+    told: Path, code: str, said: str
+) -> None:
+    log = Log()
+    page = Companion("the page", program(told, code), log.logger, entropy=lambda: -0.99)
+    async with running(page):
+        await tell(told)
+        await log.next("starting it again")
+        assert said in (page.row()["problem"] or "")
+
+
 async def test_it_is_ended_with_the_daemon_and_hears_nothing_from_systemd(
     told: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,12 +151,12 @@ async def test_it_is_ended_with_the_daemon_and_hears_nothing_from_systemd(
 
 async def test_what_starting_again_would_not_put_right_is_left(told: Path) -> None:
     log = Log()
-    async with running(
-        Companion("the page", program(told, f"sys.exit({int(Exit.CONFIG)})"), log.logger)
-    ) as task:
+    page = Companion("the page", program(told, f"sys.exit({int(Exit.CONFIG)})"), log.logger)
+    async with running(page) as task:
         await tell(told)
         await log.next("until its settings are changed")
         await task
+    assert page.row()["given_up"]
 
 
 async def test_one_that_does_not_end_is_killed(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,12 +169,12 @@ async def test_one_that_does_not_end_is_killed(told: Path, monkeypatch: pytest.M
 
 async def test_a_program_that_is_not_there_stops_nothing(tmp_path: Path) -> None:
     log = Log()
-    async with running(
-        Companion("the page", [str(tmp_path / "nothing")], log.logger, entropy=lambda: -0.99)
-    ) as task:
+    page = Companion("the page", [str(tmp_path / "nothing")], log.logger, entropy=lambda: -0.99)
+    async with running(page) as task:
         for _ in range(2):
             await log.next("cannot be started")
         assert not task.done()
+        assert page.row()["problem"] == "It cannot be started: No such file or directory."
 
 
 @pytest.mark.parametrize("command", [page_command, gateway_command, islands_command, ship_command])

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tinyssb_node.daemon.ending import watch_for_the_end
+from tinyssb_node.daemon.ending import TOLD_FD, tell_why, watch_for_the_end
 
 
 @pytest.fixture
@@ -54,3 +54,15 @@ async def test_who_was_started_by_hand_does_not_read(daemons_end):
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert not ended.is_set()
+
+
+def test_why_is_told_to_who_started_it_and_to_nobody_else(monkeypatch):
+    reading, writing = os.pipe()
+    monkeypatch.delenv(TOLD_FD, raising=False)
+    tell_why("Nobody", "hears this.")
+    monkeypatch.setenv(TOLD_FD, str(writing))
+    tell_why("The port\nis taken.", "Take another.")
+    assert os.read(reading, 100) == b"The port is taken.\nTake another."
+    os.close(reading)
+    tell_why("The daemon", "is gone.")
+    os.close(writing)

@@ -13,7 +13,7 @@ from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.identities import names_of
-from tinyssb_node.daemon.rows import IdentityRow
+from tinyssb_node.daemon.rows import CompanionRow, IdentityRow
 from tinyssb_node.daemon.setup import read_own
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
@@ -54,8 +54,8 @@ def examine(home: Home) -> list[Finding]:
         except LocalError as error:
             told = explain(error)
             findings.append(Finding(name, ok=False, found=told.message, advice=told.hint))
-        if name == "home" and not findings[-1].ok:
-            break
+            if name == "home":
+                break  # There is none, or none that we may look into.
     return findings
 
 
@@ -174,6 +174,21 @@ def _check_written(one: IdentityRow) -> Finding | None:
     return Finding("daemon", ok=False, found=found, advice=advice)
 
 
+def _check_beside(one: CompanionRow) -> Finding | None:
+    """What keeps a process beside the daemon from running, None for nothing."""
+    if one["problem"] is None:
+        return None
+    after = (
+        "Restart the daemon when that is mended." if one["given_up"] else "It is started again until it runs."
+    )
+    return Finding(
+        "daemon",
+        ok=False,
+        found=f"the {one['name']} does not run: {one['problem']}",
+        advice=f"{one['advice']} {after}".lstrip(),
+    )
+
+
 def _check_daemon(home: Home) -> Finding:
     config: Config = read_config(home)
     try:
@@ -210,6 +225,9 @@ def _check_daemon(home: Home) -> Finding:
             found=f"the face {broken[0]['spec']} is not open: {broken[0]['problem']}",
             advice="It is tried again every half minute; change `faces` in config.toml if it can never work.",
         )
+    for process in status.get("companions", []):
+        if (finding := _check_beside(process)) is not None:
+            return finding
     if status["version"] != __version__:
         return Finding(
             "daemon",

@@ -61,6 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         explanation = explained(error)
         say_error(explanation.message, explanation.hint)
+        if getattr(arguments, "supervised", False):
+            from tinyssb_node.daemon.ending import tell_why
+
+            tell_why(explanation.message, explanation.hint)
         return int(explanation.exit_code)
     except BrokenPipeError:
         # Whoever read our output has seen enough (`tinyssb log me | head`); Python would complain at exit.

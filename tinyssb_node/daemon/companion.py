@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tinyssb_node import limits
+from tinyssb_node.daemon.ending import TOLD_FD
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.daemon.rows import CompanionRow
 from tinyssb_node.faces.backoff import Backoff
 
 _CODE: Final = "import sys; sys.path[:] = {path!r}; from tinyssb_node.cli.main import main; sys.exit(main())"
@@ -64,13 +66,33 @@ class Companion:
         self._command = tuple(command)
         self._logger = logger
         self._backoff = Backoff(entropy, max_s=limits.COMPANION_RESTART_MAX_S)
+        self._begun_s: float | None = None
+        """When the one that runs was started."""
+        self._ends = 0
+        self._given_up = False
+        self._told = ""
+        """Why it ended last, and in further lines what to do about it."""
+
+    def row(self) -> CompanionRow:
+        """How it is. One that has ended is well again only once it has held for a while: it may keep ending."""
+        holds = self._begun_s is not None and time.monotonic() - self._begun_s >= limits.LINK_SETTLED_S
+        why, _, advice = ("" if holds else self._told).partition("\n")
+        return {
+            "name": self._name.removeprefix("the "),
+            "problem": why or None,
+            "advice": advice,
+            "ends": self._ends,
+            "given_up": self._given_up,
+        }
 
     async def run(self) -> None:
         """Start it, again when it ends, until cancelled; then it is ended, too."""
         while True:
             began_s = time.monotonic()
             code = await self._once()
-            if code in _FINAL:
+            self._ends += 1
+            self._given_up = code in _FINAL
+            if self._given_up:
                 self._logger.error(
                     "it cannot run until its settings are changed", what=self._name, exit_code=code
                 )
@@ -88,20 +110,33 @@ class Companion:
     async def _once(self) -> int:
         """Run it to its end; return its exit code."""
         environ = {name: value for name, value in os.environ.items() if name not in _MANAGER}
+        why, telling = os.pipe()
         try:
             # Its standard input is a pipe that ends with us, however we end: without a node it is of no use.
             process = await asyncio.create_subprocess_exec(
-                *self._command, stdin=asyncio.subprocess.PIPE, env=environ
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                env={**environ, TOLD_FD: str(telling)},
+                pass_fds=(telling,),
             )
+            self._begun_s = time.monotonic()
+            self._logger.info("started a process", what=self._name, pid=process.pid)
+            try:
+                code = await process.wait()
+            finally:
+                if process.returncode is None:
+                    await self._end(process)
+            end = f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
+            self._told = _read_told(why) or f"It {end}; the daemon's log may say why."
         except OSError as error:
             self._logger.warning("it cannot be started", what=self._name, error=error.strerror)
+            self._told = f"It cannot be started: {error.strerror}."
             return Exit.UNAVAILABLE
-        self._logger.info("started a process", what=self._name, pid=process.pid)
-        try:
-            return await process.wait()
         finally:
-            if process.returncode is None:
-                await self._end(process)
+            self._begun_s = None
+            os.close(why)
+            os.close(telling)
+        return code
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         process.terminate()
@@ -110,3 +145,12 @@ class Companion:
         except TimeoutError:
             process.kill()
             await process.wait()
+
+
+def _read_told(pipe: int) -> str:
+    """What a process that has ended said in *pipe*."""
+    os.set_blocking(pipe, False)
+    try:
+        return os.read(pipe, limits.COMPANION_TOLD_MAX).decode(errors="replace")
+    except BlockingIOError:
+        return ""

@@ -13,6 +13,7 @@ from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.arguments import Arguments
 from tinyssb_node.daemon.blockkeeper import BlockKeeper
 from tinyssb_node.daemon.clock import Clock
+from tinyssb_node.daemon.companion import Companion
 from tinyssb_node.daemon.config import find_network
 from tinyssb_node.daemon.control import Client
 from tinyssb_node.daemon.feedrows import feed_rows
@@ -97,6 +98,7 @@ class Desk:
         endpoints: Callable[[], list[EndpointRow]],
         turned_away: Callable[[], int],
         authorship: "Authorship | None" = None,
+        companions: Sequence[Companion] = (),
     ) -> None:
         """*places*: that of the default network first. *authorship* None: there are no further identities."""
         self._about = about
@@ -106,6 +108,7 @@ class Desk:
         self._endpoints = endpoints
         self._turned_away = turned_away
         self._authorship = authorship
+        self._companions = companions
         # As of now: nodes are told a moment later, and of feeds that they know.
         self._blocks = BlockKeeper(Path(about.home), places, structlog.get_logger())
         self._groups: GroupDesk | None = None
@@ -164,6 +167,7 @@ class Desk:
             "identities": first["identities"],
             "faces": len(self._runtime.networks.faces()),
             "endpoints": self._endpoints(),
+            "companions": [companion.row() for companion in self._companions],
             "turned_away": self._turned_away(),
             "networks": networks,
         }

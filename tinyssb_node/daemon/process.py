@@ -215,6 +215,7 @@ class Daemon:
             pid=os.getpid(),
             boot=places[0].events.boot,
         )
+        companions = self._companions()
         door = Door(self._logger, group=self._config.control_group, keepers_only=KEEPERS_ONLY)
         desk = Desk(
             about=about,
@@ -224,6 +225,7 @@ class Daemon:
             endpoints=links.rows,
             turned_away=lambda: door.turned_away,
             authorship=authorship,
+            companions=companions,
         )
         listening = asyncio.Event()
         async with asyncio.TaskGroup() as group:
@@ -236,7 +238,7 @@ class Daemon:
                 )
             ]
             await listening.wait()
-            around += [group.create_task(companion.run()) for companion in self._companions()]
+            around += [group.create_task(companion.run()) for companion in companions]
             self._logger.info("ready", feed=self._key.feed_id.hex(), home=about.home, version=__version__)
             feeds = sum(len(runtime.networks.node(place.name).feeds()) for place in places)
             self._notifier.ready(f"{feeds} feeds")

@@ -11,6 +11,16 @@ class EndpointRow(TypedDict):
     turned_away: NotRequired[int]
 
 
+class CompanionRow(TypedDict):
+    """A process that the daemon keeps running beside it."""
+
+    name: str
+    problem: str | None
+    advice: str
+    ends: int
+    given_up: bool
+
+
 class WaitingRow(TypedDict):
     """What is waited for before the node's feed is written."""
 
@@ -82,6 +92,7 @@ class StatusRow(TypedDict):
     identities: NotRequired[list[IdentityRow]]
     faces: int
     endpoints: list[EndpointRow]
+    companions: NotRequired[list[CompanionRow]]
     turned_away: NotRequired[int]
     networks: list[NetworkRow]
 

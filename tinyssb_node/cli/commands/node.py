@@ -11,7 +11,7 @@ from tinyssb_node.cli import limits
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.rows import EndpointRow, IdentityRow, NetworkRow, StatusRow
+    from tinyssb_node.daemon.rows import CompanionRow, EndpointRow, IdentityRow, NetworkRow, StatusRow
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -111,6 +111,7 @@ def status(arguments: argparse.Namespace) -> int:
                 *([("not served", _refusals(row["turned_away"]))] if row.get("turned_away") else []),
                 ("faces up", row["faces"]),
                 *((f"face {_short(end['spec'])}", _endpoint(end)) for end in row["endpoints"]),
+                *((one["name"], _companion(one)) for one in row.get("companions", [])),
                 *((f"network {one['name']}", _holdings(one)) for one in row["networks"][1:]),
             ]
         )
@@ -134,6 +135,14 @@ def _short(spec: str) -> str:
 def _endpoint(end: EndpointRow) -> str:
     turned_away = end.get("turned_away", 0)
     return (end["problem"] or "open") + (f"; {turned_away:,} connections not served" if turned_away else "")
+
+
+def _companion(one: CompanionRow) -> str:
+    """A process beside the daemon, such as the web page."""
+    if one["problem"] is None:
+        return "runs"
+    after = "not started again" if one["given_up"] else "started again"
+    return f"{one['problem']} It has ended {one['ends']:,} time{'' if one['ends'] == 1 else 's'}, and is {after}."
 
 
 def _holdings(network: NetworkRow) -> str:
