@@ -13,7 +13,7 @@ from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.explain import explain
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.identities import names_of
-from tinyssb_node.daemon.rows import CompanionRow, IdentityRow
+from tinyssb_node.daemon.rows import CompanionRow, EndpointRow, IdentityRow
 from tinyssb_node.daemon.setup import read_own
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
@@ -174,6 +174,18 @@ def _check_written(one: IdentityRow) -> Finding | None:
     return Finding("daemon", ok=False, found=found, advice=advice)
 
 
+def _check_open(end: EndpointRow) -> Finding | None:
+    """What keeps a face from being open, None for nothing."""
+    if not end["problem"]:
+        return None
+    return Finding(
+        "daemon",
+        ok=False,
+        found=f"the face {end['spec']} is not open: {end['problem']}",
+        advice="It is tried again every half minute; change `faces` in config.toml if it can never work.",
+    )
+
+
 def _check_beside(one: CompanionRow) -> Finding | None:
     """What keeps a process beside the daemon from running, None for nothing."""
     if one["problem"] is None:
@@ -196,7 +208,6 @@ def _check_daemon(home: Home) -> Finding:
             status = node.status()
     except DaemonUnreachableError as error:
         return Finding("daemon", ok=False, found=error.message, advice=error.hint)
-    broken = [end for end in status["endpoints"] if end["problem"]]
     if status["read_only"]:
         return Finding(
             "daemon", ok=False, found=status["read_only"], advice="Make room on the disk; it then goes on."
@@ -215,19 +226,13 @@ def _check_daemon(home: Home) -> Finding:
             found=f"it does not write its feed yet: {waiting['reason']}; {waiting['awaited']}",
             advice="Wait until others with the feed are in reach; docs/reference/keys.md tells more.",
         )
-    for one in status.get("identities", []):
-        if (finding := _check_written(one)) is not None:
-            return finding
-    if broken:
-        return Finding(
-            "daemon",
-            ok=False,
-            found=f"the face {broken[0]['spec']} is not open: {broken[0]['problem']}",
-            advice="It is tried again every half minute; change `faces` in config.toml if it can never work.",
-        )
-    for process in status.get("companions", []):
-        if (finding := _check_beside(process)) is not None:
-            return finding
+    parts = (
+        *map(_check_written, status.get("identities", [])),
+        *map(_check_open, status["endpoints"]),
+        *map(_check_beside, status.get("companions", [])),
+    )
+    for finding in filter(None, parts):
+        return finding
     if status["version"] != __version__:
         return Finding(
             "daemon",
