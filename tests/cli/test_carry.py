@@ -49,7 +49,14 @@ def test_a_stick_goes_to_and_fro_between_two_nodes(tmp_path: Path, stick: Path) 
         said(ana, "publish", LONG)
         said(ben, "publish", "from ben")
         first = carried(ana, str(stick))
-        assert first["taken"] == {"feeds": 0, "entries": 0, "chunks": 0, "refused": [], "early": []}
+        assert first["taken"] == {
+            "feeds": 0,
+            "entries": 0,
+            "chunks": 0,
+            "refused": [],
+            "passed": {},
+            "early": [],
+        }
         assert first["left"]["entries"] == 1
 
         second = carried(ben, str(stick))
@@ -199,6 +206,44 @@ def test_a_full_set_keeps_nothing_else_from_being_taken_or_left(tmp_path: Path, 
     assert ended.returncode == Exit.DATA
     assert NO_PLACE in ended.stderr.decode()
     assert "not signed" not in ended.stderr.decode()
+
+
+def test_what_our_user_does_not_want_is_passed_over(tmp_path: Path, stick: Path) -> None:
+    ana, ben, eve, vic = (key_of(name) for name in ("ana", "ben", "eve", "vic"))
+    folder, cid = stick / "tinyssb" / "open", tmp_path / "cid"
+    make_home(cid)
+
+    def carry(count: int) -> dict[str, Any]:
+        """The first *count* entries of each feed are on the stick, and come by."""
+        pieces: list[list[Piece]] = [
+            [header(key, 1), *(ExportedEntry(entry.packet) for entry in written(key, [b"1", b"2"])[:count])]
+            for key in (ana, ben, eve, *([vic] if count > 1 else []))
+        ]
+        put(folder, f"{count}.tssb", chain.from_iterable(pieces))
+        taken = carried(cid, str(stick), "--take")["taken"]
+        assert isinstance(taken, dict)
+        return taken
+
+    with daemon(cid):
+        assert carry(1)["entries"] == 3
+        said(cid, "unfollow", ben.feed_id.hex())
+        for key in (eve, vic):
+            said(cid, "block", key.feed_id.hex())
+        taken = carry(2)
+        assert (taken["entries"], taken["feeds"], taken["refused"]) == (1, 1, [])
+        words = {ben: "unfollowed", eve: "blocked", vic: "blocked"}
+        assert taken["passed"] == {key.feed_id.hex(): word for key, word in words.items()}
+        assert f"Feed {vic.feed_id.hex()} was passed over: it is blocked here." in said(
+            cid, "carry", str(stick)
+        )
+        rows = {
+            row["feed"]: row["wanted"] for row in map(json.loads, said(cid, "feeds", "--json").splitlines())
+        }
+        assert rows[ben.feed_id.hex()] is False
+        assert vic.feed_id.hex() not in rows
+        imported = json.loads(said(cid, "import", str(folder / "2.tssb"), "--json"))
+        assert (imported["entries"], set(imported["passed"])) == (1, {eve.feed_id.hex(), vic.feed_id.hex()})
+        assert f"Feed {vic.feed_id.hex()} was passed over" in said(cid, "import", str(folder / "2.tssb"))
 
 
 def test_either_way_alone(tmp_path: Path, stick: Path) -> None:

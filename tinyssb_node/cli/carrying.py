@@ -136,6 +136,7 @@ def take(
     """Offer *node* what its store, which *opened* opens, lacks of the files *found*, and count in *taken* what came of
     it. Of *progress* as in ``look``."""
     paths = found.whole
+    blocked = {row["feed"] for row in node.feeds() if row.get("blocked")}
     for _ in range(limits.CARRY_PASSES_MAX):
         before, again = taken.entries, list[Path]()
         early = set[str]()
@@ -144,7 +145,7 @@ def take(
             taken.early = set()
             # Opened anew for each: what one file brought the next need not.
             with closing(opened()) as store:
-                offer(node, path.name, lacked(pieces_in(path), store, taken), taken)
+                offer(node, path.name, lacked(pieces_in(path), store, blocked, taken), taken)
             if taken.early:
                 again.append(path)
                 early |= taken.early

@@ -95,6 +95,7 @@ def _row(found: Found, taken: Taken | None, left: Left | None) -> dict[str, obje
                 {"file": file, "feed": feed, "reason": reason}
                 for (file, feed), reason in taken.refused.items()
             ],
+            "passed": taken.passed,
             "early": sorted(taken.early),
         },
         "left": left
@@ -108,11 +109,13 @@ def _say(found: Found, taken: Taken | None, left: Left | None, *, leaves: bool) 
     if taken is not None:
         for (file, feed), reason in taken.refused.items():
             print(f"{file}: a packet of feed {feed} was not taken: {reason}.")
+        for feed, word in taken.passed.items():
+            print(f"Feed {feed} was passed over: it is {word} here.")
         if taken.entries or taken.chunks:
             print(
                 f"Took {taken.entries:,} entries and {taken.chunks:,} chunks of {_feeds(len(taken.feeds))}."
             )
-        elif not (taken.refused or taken.early):
+        elif not (taken.refused or taken.passed or taken.early):
             print("Took nothing: this node holds all that is there.")
         if taken.early:
             print(

@@ -169,8 +169,11 @@ def import_(arguments: argparse.Namespace) -> int:
     if taken.refused:
         raise ImportRefusedError(taken)
     if arguments.json:
-        print(json.dumps({"entries": taken.entries, "chunks": taken.chunks, "held": taken.held}))
+        row = {"entries": taken.entries, "chunks": taken.chunks, "held": taken.held}
+        print(json.dumps({**row, "passed": taken.passed}))
     else:
+        for feed, word in taken.passed.items():
+            print(f"Feed {feed} was passed over: it is {word} here.")
         print(
             f"Added {taken.entries:,} entries and {taken.chunks:,} chunks; {taken.held:,} were held already."
         )
