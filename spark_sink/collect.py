@@ -106,7 +106,8 @@ class Service:
         """*tell* is called by whoever calls ``run``; an OSError from it stops nothing. Raises OptionError."""
         self._settings = settings
         self._tell = tell
-        self._incoming: queue.Queue[_Message] = queue.Queue(2 * limits.COLLECT_BATCHES)
+        self._incoming: queue.Queue[_Message] = queue.Queue(limits.COLLECT_BATCHES)
+        """What came by the connection that there is: no more than a broker may send ahead, so it has room."""
         self._connection = 0
         self._up = False
         self._refusal = ""
@@ -244,6 +245,9 @@ class Service:
                 self._refusal = str(reason)
             self._client.why = str(reason)
             return
+        with suppress(queue.Empty):
+            while True:
+                self._incoming.get_nowait()  # the broker sends it again, since nobody has acknowledged it
         self._trouble = ""
         self._connection += 1
         self._up = True

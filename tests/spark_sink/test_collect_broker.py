@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -14,7 +15,9 @@ import pytest
 from paho.mqtt import client as mqtt
 from paho.mqtt import publish
 
+from spark_sink import limits
 from spark_sink.collect import CollectSettings, Service
+from spark_sink.collect_files import Files
 from spark_sink.collect_wire import SegmentId
 from spark_sink.errors import ConnectionEndedError
 from tests import certificates
@@ -65,6 +68,11 @@ def ship(broker: Mosquitto, boots: range) -> None:
     publish.multiple(messages, broker.host, broker.port)  # type: ignore[arg-type]  # paho's type lacks plain dicts
 
 
+def has_sent(broker: Mosquitto, messages: int) -> bool:
+    """Whether the broker sent the collector so many messages."""
+    return broker.log.read_text().count("Sending PUBLISH to collector") >= messages
+
+
 def landed(root: Path) -> int:
     return len(list((root / NODE).glob("*.jsonl")))
 
@@ -88,6 +96,37 @@ def test_who_cannot_tell_collects_all_the_same(tmp_path: Path) -> None:
             ship(broker, range(1, 4))
             until(lambda: landed(tmp_path / "logs") == 3, "what was shipped")
         assert failed[-1] == f"Collected: 6144 bytes, 3 new, {len(failed) - 1} not told in time"
+
+
+@pytest.mark.mosquitto
+def test_however_often_it_reconnects_while_the_disk_is_busy_all_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker sends what was not acknowledged again by each connection, and nothing beyond that."""
+    busy = threading.Event()
+    sync = Files.sync
+
+    def stalled(files: Files) -> None:
+        assert busy.wait(PATIENCE_S)
+        sync(files)
+
+    monkeypatch.setattr(Files, "sync", stalled)
+    told: list[str] = []
+    with (
+        running_mosquitto(tmp_path) as broker,
+        collecting(settings(tmp_path / "logs", address(broker)), told.append),
+    ):
+        until(lambda: told, "that it has connected")
+        ship(broker, range(limits.COLLECT_BATCHES + 8))
+        for connection in range(1, 5):
+            if connection > 1:
+                broker.stop()
+                broker.start()
+            sent = connection * limits.COLLECT_BATCHES
+            until(partial(has_sent, broker, sent), "all that it may send")
+        busy.set()
+        until(lambda: landed(tmp_path / "logs") == limits.COLLECT_BATCHES + 8, "the rest")
+    assert "dropped" not in told[-1]
 
 
 def test_it_ends_when_what_speaks_with_the_broker_does(
