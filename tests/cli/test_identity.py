@@ -1,6 +1,7 @@
 """`tinyssb identity` as people and scripts see it."""
 
 import base64
+import errno
 import json
 import re
 from pathlib import Path
@@ -143,6 +144,40 @@ def test_detached(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "tinyssb.identity").write_bytes(raw)
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
     assert open_identity(home.identity, {"CREDENTIALS_DIRECTORY": str(tmp_path)}) == identity
+
+
+REFUSALS = [
+    (PermissionError(errno.EACCES, "Permission denied"), Exit.PERMISSION, "Check who owns"),
+    (OSError(errno.EROFS, "Read-only file system"), Exit.STORAGE, "nothing can be written"),
+    (OSError(errno.ENOSPC, "No space left on device"), Exit.STORAGE, "Make room"),
+]
+
+
+@pytest.mark.usefixtures("cheap", "passphrase_file")
+@pytest.mark.parametrize("words", [("seal",), ("unseal",), ("detach", "--yes"), ("new", "beach")])
+@pytest.mark.parametrize(("error", "code", "advice"), REFUSALS)
+def test_where_nothing_can_be_written_the_key_stays_as_it_is_and_the_system_is_quoted(
+    home: Home,
+    words: tuple[str, ...],
+    error: OSError,
+    code: Exit,
+    advice: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raw = home.identity.read_bytes()
+
+    def refuse(prefix: str, dir: Path) -> tuple[int, str]:  # noqa: A002 - as mkstemp calls it
+        raise OSError(error.errno, error.strerror, f"{dir}/{prefix}x")
+
+    monkeypatch.setattr("tinyssb_node.store.secrets.tempfile.mkstemp", refuse)
+    ended = tinyssb(home.root, "identity", *words)
+    assert ended.returncode == code
+    told = ended.stderr.decode()
+    assert f"cannot be used: {error.strerror}." in told
+    assert advice in told
+    assert ".identity-" not in told
+    assert home.identity.read_bytes() == raw
+    assert (f"{home.identity} was left as it was." in told) is (words[0] != "new")
 
 
 @pytest.mark.usefixtures("cheap")

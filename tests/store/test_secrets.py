@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import stat
@@ -18,7 +19,8 @@ from tinyssb_node.errors import (
     IdentityTooNewError,
 )
 from tinyssb_node.ids import Dialect
-from tinyssb_node.store.errors import IdentityOtherError
+from tinyssb_node.store import secrets
+from tinyssb_node.store.errors import IdentityOtherError, IdentityUnsyncedError
 from tinyssb_node.store.sealing import Passphrase, Sealed, unseal
 from tinyssb_node.store.secrets import (
     Identity,
@@ -247,6 +249,19 @@ def test_a_secret_is_put_in_another_form_in_one_step(path):
     assert identity.seed.hex() not in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [file.name for file in path.parent.iterdir()] == ["identity"]
+
+
+def test_a_disk_that_does_not_confirm_what_took_the_place_is_told(path, monkeypatch):
+    identity = generate_identity(Dialect.SPEC)
+    create_identity(path, identity)
+
+    def failing(folder: Path) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(secrets, "sync_folder", failing)
+    with pytest.raises(IdentityUnsyncedError, match="the one before may be back"):
+        replace_identity(path, replace(kept_plain(identity), secret=None))
+    assert read_identity(path).secret is None
 
 
 def test_nothing_is_put_in_the_place_of_another_secret(path):

@@ -45,6 +45,7 @@ _EXITS: dict[type[errors.LocalError], Exit] = {
     key_errors.SealMemoryError: Exit.BUSY,
     key_errors.IdentityElsewhereError: Exit.MISSING,
     key_errors.IdentityOtherError: Exit.DATA,
+    key_errors.IdentityUnsyncedError: Exit.STORAGE,
     key_errors.WordUnknownError: Exit.DATA,
     key_errors.WordsCountError: Exit.DATA,
     key_errors.WordsChecksumError: Exit.DATA,

@@ -29,7 +29,7 @@ class Exit(IntEnum):
     CREATE = 73
     """Something is in the place where a file should be made."""
     STORAGE = 74
-    """The disk is full or fails."""
+    """The disk is full, read-only or fails."""
     BUSY = 75
     """Somebody else is at it; try again later."""
     PROTOCOL = 76
@@ -100,6 +100,12 @@ class HomeRefusedError(ProblemError):
     """The operating system does not let us read or write something of the home folder."""
 
     exit_code = Exit.PERMISSION
+
+
+class HomeDiskError(HomeRefusedError):
+    """The disk of the home folder is full, read-only or fails."""
+
+    exit_code = Exit.STORAGE
 
 
 class FileUnreadableError(ProblemError):

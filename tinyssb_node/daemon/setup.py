@@ -1,11 +1,13 @@
 """Making a node's home, and reading who it is."""
 
+import errno
 import os
 import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.certainty import Doubt
@@ -13,13 +15,24 @@ from tinyssb_node.daemon.config import DEFAULT_FACES, check_name, initial_config
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.mark import Mark, read_mark, this_machine, write_mark
-from tinyssb_node.daemon.problems import HomeExistsError, HomeRefusedError
+from tinyssb_node.daemon.problems import HomeDiskError, HomeExistsError, HomeRefusedError
 from tinyssb_node.errors import IdentityExistsError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.store.secrets import Identity, Kept, create_identity, generate_identity, read_identity
+from tinyssb_node.store.secrets import (
+    Identity,
+    Kept,
+    create_identity,
+    generate_identity,
+    read_identity,
+    replace_identity,
+)
 from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.unlocking import Ask, open_identity
+
+_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
+_FAILED: Final = {errno.EROFS, errno.EIO}
+"""The disk, and nobody's rights."""
 
 
 def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...]) -> FeedId:
@@ -107,6 +120,15 @@ def unlock_identity(
         raise refused(home, error) from error
 
 
+def replace_own(home: Home, kept: Kept) -> None:
+    """Keep the secret of *home* as *kept* says from now on. Raises the errors of ``replace_identity``, but
+    HomeRefusedError for what the system refuses."""
+    try:
+        replace_identity(home.identity, kept)
+    except OSError as error:
+        raise refused(home, error, f"{home.identity} was left as it was.") from error
+
+
 def node_name(feed: FeedId) -> str:
     """What the event log calls the node that owns *feed* (docs/formats/events.md)."""
     return feed[: limits.NODE_NAME_SIZE].hex()
@@ -124,9 +146,13 @@ def _create(path: Path, text: str) -> None:
         config.write(text)
 
 
-def refused(home: Home, error: OSError) -> HomeRefusedError:
-    """What to tell when the system does not let us use what is in *home*."""
-    return HomeRefusedError(
-        f"{error.filename or home.root} cannot be used: {error.strerror}.",
-        "Check who owns the folder and whether its disk has room, or name another with --home.",
-    )
+def refused(home: Home, error: OSError, kept: str = "") -> HomeRefusedError:
+    """What to tell when the system does not let us use what is in *home*; *kept* says what did not change."""
+    message = f"{error.filename or home.root} cannot be used: {error.strerror}. {kept}".rstrip()
+    if error.errno in _FULL:
+        return HomeDiskError(message, "Make room on the disk, and try again.")
+    if error.errno in _FAILED:
+        return HomeDiskError(
+            message, "Look at the disk: nothing can be written to it. Or name another folder with --home."
+        )
+    return HomeRefusedError(message, "Check who owns the folder, or name another with --home.")

@@ -77,6 +77,17 @@ class IdentityOtherError(LocalError):
         )
 
 
+class IdentityUnsyncedError(LocalError):
+    """An identity file was replaced, and the disk may forget it."""
+
+    def __init__(self, path: Path, reason: str | None) -> None:
+        self.path = path
+        super().__init__(
+            f"{path} was written anew, but the disk did not confirm that it will last: {reason}. After a power cut "
+            "the one before may be back. Look at the disk, and write the key on paper: tinyssb identity backup"
+        )
+
+
 class WordUnknownError(LocalError):
     """One of the words is none of the list."""
 

@@ -28,7 +28,7 @@ from tinyssb_node.errors import (
 )
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.store.durable import sync_folder
-from tinyssb_node.store.errors import IdentityOtherError
+from tinyssb_node.store.errors import IdentityOtherError, IdentityUnsyncedError
 from tinyssb_node.store.sealing import Passphrase, Sealed, seal
 
 IDENTITY_VERSION: Final = 2
@@ -174,24 +174,34 @@ def create_identity(path: Path, identity: Identity) -> None:
             os.link(part, path)
         except FileExistsError:
             raise IdentityExistsError(path) from None
+    sync_folder(path.parent)
 
 
 def replace_identity(path: Path, kept: Kept) -> None:
     """Put *kept* in the place of the file at *path*, in one step; durable on return.
 
-    Raises the errors of ``read_identity``, IdentityOtherError unless it is of the same feed, OSError.
+    Raises the errors of ``read_identity``, IdentityOtherError unless it is of the same feed, IdentityUnsyncedError;
+    OSError, and the file at *path* is as it was.
     """
     if read_identity(path).feed != kept.feed:
         raise IdentityOtherError(path)
     with _written_beside(path, kept) as part:
         part.replace(path)
+    try:
+        sync_folder(path.parent)
+    except OSError as error:
+        raise IdentityUnsyncedError(path, error.strerror) from error
 
 
 @contextmanager
 def _written_beside(path: Path, kept: Kept) -> Iterator[Path]:
     """*kept* in a file of its own beside *path*, synced, which is gone at the end."""
-    # mkstemp opens with O_EXCL and mode 0600.
-    descriptor, name = tempfile.mkstemp(prefix=".identity-", dir=path.parent)
+    try:
+        # mkstemp opens with O_EXCL and mode 0600.
+        descriptor, name = tempfile.mkstemp(prefix=".identity-", dir=path.parent)
+    except OSError as error:
+        error.filename = str(path.parent)  # Of a file that never was nobody should be told.
+        raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(serialize_identity(kept))
@@ -200,7 +210,6 @@ def _written_beside(path: Path, kept: Kept) -> Iterator[Path]:
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
-    sync_folder(path.parent)
 
 
 def read_identity(path: Path) -> Kept:

@@ -308,15 +308,15 @@ def _words() -> str:
 def seal(arguments: argparse.Namespace) -> int:
     """Seal the key, or seal it anew."""
     from tinyssb_node.cli.passphrases import ask_new, asker, somebody_there
-    from tinyssb_node.daemon.setup import unlock_identity
-    from tinyssb_node.store.secrets import kept_sealed, replace_identity
+    from tinyssb_node.daemon.setup import replace_own, unlock_identity
+    from tinyssb_node.store.secrets import kept_sealed
     from tinyssb_node.store.unlocking import find_passphrase
 
     home, kept = _kept(arguments)
     name = _name(arguments)
     identity = unlock_identity(home, os.environ, asker(), name)
     passphrase = ask_new() if somebody_there() else find_passphrase(home.identity, os.environ, None, name)
-    replace_identity(home.identity, kept_sealed(identity, passphrase))
+    replace_own(home, kept_sealed(identity, passphrase))
     was_plain = isinstance(kept.secret, bytes)
     print(f"Sealed {home.identity}. Without the passphrase only a backup brings the key back.")
     if was_plain:
@@ -327,12 +327,12 @@ def seal(arguments: argparse.Namespace) -> int:
 def unseal(arguments: argparse.Namespace) -> int:
     """Keep the key as it is again."""
     from tinyssb_node.cli.passphrases import asker
-    from tinyssb_node.daemon.setup import unlock_identity
-    from tinyssb_node.store.secrets import kept_plain, replace_identity
+    from tinyssb_node.daemon.setup import replace_own, unlock_identity
+    from tinyssb_node.store.secrets import kept_plain
 
     home, _ = _kept(arguments)
     identity = unlock_identity(home, os.environ, asker(), _name(arguments))
-    replace_identity(home.identity, kept_plain(identity))
+    replace_own(home, kept_plain(identity))
     print(f"{home.identity} holds the key as it is again: whoever can read it can write this feed.")
     return 0
 
@@ -343,7 +343,7 @@ def detach(arguments: argparse.Namespace) -> int:
 
     from tinyssb_node.cli.passphrases import somebody_there
     from tinyssb_node.daemon.problems import BadRequestError
-    from tinyssb_node.store.secrets import replace_identity
+    from tinyssb_node.daemon.setup import replace_own
 
     home, kept = _kept(arguments)
     if not arguments.yes:
@@ -357,7 +357,7 @@ def detach(arguments: argparse.Namespace) -> int:
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             print("Left as it was.")
             return 0
-    replace_identity(home.identity, replace(kept, secret=None))
+    replace_own(home, replace(kept, secret=None))
     print(
         f"{home.identity} names the feed only. The node runs where systemd hands in the key: docs/reference/keys.md"
     )
