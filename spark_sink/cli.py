@@ -94,20 +94,8 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="by which the broker keeps what waits for us (%(default)s)",
     )
-    parser.add_argument(
-        "--quota-mb",
-        type=int,
-        default=limits.QUOTA_MB,
-        metavar="N",
-        help="MB of log that one node may have here (%(default)s)",
-    )
-    parser.add_argument(
-        "--keep-free-mb",
-        type=int,
-        default=limits.KEEP_FREE_MB,
-        metavar="N",
-        help="MB of the disk that stay free (%(default)s)",
-    )
+    _add_number(parser, "--quota-mb", limits.QUOTA_MB, "MB of log that one node may have here")
+    _add_number(parser, "--keep-free-mb", limits.KEEP_FREE_MB, "MB of the disk that stay free")
     parser.set_defaults(command=_collect)
 
 
@@ -143,28 +131,21 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="where Spark keeps its place (default: beside the file)"
     )
-    parser.add_argument(
-        "--batch-bytes",
-        type=int,
-        default=limits.BATCH_SIZE,
-        metavar="N",
-        help="most bytes read at a time (%(default)s)",
-    )
+    _add_number(parser, "--batch-bytes", limits.BATCH_SIZE, "most bytes read at a time")
     parser.add_argument(
         "--master",
         default=LOCAL,
         metavar="URL",
         help="a Spark cluster, as spark://host:7077 (default: this machine)",
     )
-    parser.add_argument(
-        "--keep-days",
-        type=int,
-        default=limits.KEEP_DAYS,
-        metavar="N",
-        help="days that single packets are kept, to match late logs with (%(default)s)",
-    )
-    parser.add_argument("--threads", type=int, default=2, metavar="N", help="tasks at a time (%(default)s)")
-    parser.add_argument("--memory-mb", type=int, default=1024, metavar="N", help="Java's heap (%(default)s)")
+    days = "days that single packets are kept, to match late logs with"
+    _add_number(parser, "--keep-days", limits.KEEP_DAYS, days)
+    _add_number(parser, "--threads", 2, "tasks at a time")
+    _add_number(parser, "--memory-mb", 1024, "Java's heap")
+
+
+def _add_number(parser: argparse.ArgumentParser, option: str, default: int, meaning: str) -> None:
+    parser.add_argument(option, type=int, default=default, metavar="N", help=f"{meaning} (%(default)s)")
 
 
 def _stream(options: argparse.Namespace) -> int:
