@@ -41,3 +41,10 @@ def test_a_gateway_that_nobody_configured_does_not_run(home: Path) -> None:
 def test_seconds_are_a_number(home: Path) -> None:
     ended = tinyssb(home, "locate", "me", "--seconds", json.dumps(0))
     assert ended.returncode == Exit.USAGE
+
+
+def test_seconds_have_an_end(home: Path) -> None:
+    ended = tinyssb(home, "locate", "me", "--seconds", "601")
+    assert ended.returncode == Exit.USAGE
+    assert b"601 s are more than 600" in ended.stderr
+    assert tinyssb(home, "locate", "me", "--seconds", "600").returncode == Exit.UNAVAILABLE

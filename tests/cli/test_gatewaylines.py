@@ -106,4 +106,7 @@ def test_what_a_search_comes_to() -> None:
     assert located_text(located(1, 1, 0)) == "1 place, from 1 answer."
     assert located_text(located(0, 3, 3)) == "Nobody is known to have it: so say 3 answers."
     assert located_text(located(0, 1, 1)) == "Nobody is known to have it: so says 1 answer."
+    assert located_text(located(1, 0, 0)) == "1 place, from memory: nobody answered."
     assert located_text(located(0, 0, 0)) == "Nobody answered."
+    assert located_text({**located(0, 0, 0), "peers": 2}) == "Nobody answered."
+    assert located_text({**located(0, 0, 0), "peers": 0}).startswith("No other gateway is known that answers")

@@ -108,7 +108,10 @@ def located_text(row: LocatedRow) -> str:
     """What it comes to."""
     reports = _some(row["reports"], "answer")
     if row["count"]:
-        return f"{_some(row['count'], 'place')}, from {reports}."
+        places = _some(row["count"], "place")
+        return f"{places}, from {reports}." if row["reports"] else f"{places}, from memory: nobody answered."
     if row["reports"]:
         return f"Nobody is known to have it: so {'says' if row['reports'] == 1 else 'say'} {reports}."
-    return "Nobody answered."
+    if row.get("peers", 1):
+        return "Nobody answered."
+    return "No other gateway is known that answers, so nobody could be asked. `tinyssb gateway` tells more."

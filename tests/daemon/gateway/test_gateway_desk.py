@@ -138,7 +138,19 @@ async def test_it_ends_in_time(monkeypatch: pytest.MonkeyPatch, asking: Asking) 
         "count": 0,
         "reports": 0,
         "denials": 0,
+        "peers": 2,
     }
+
+
+async def test_what_it_tells_itself_is_no_answer(gateway: Gateway) -> None:
+    gateway.wires = Wires()
+    gateway.wires.add(3)
+    gateway.wires.go_on(60)
+    asking = Asking(gateway)
+    task = asyncio.create_task(asking.ask("locate", feed="me"))
+    await asyncio.sleep(0)
+    gateway.wires.go_on(600)
+    assert await task == {"feed": BOB.hex(), "count": 0, "reports": 0, "denials": 0, "peers": 0}
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,24 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         "feed", metavar="FEED", help="a feed id, the beginning of one that is known here, or `me`"
     )
     parser.add_argument(
-        "--seconds", type=positive, default=20, metavar="N", help="stop after N seconds (default: 20)"
+        "--seconds",
+        type=_seconds,
+        default=20,
+        metavar="N",
+        help="stop after N seconds, 600 at most (default: 20)",
     )
     add_network(parser)
     add_json(parser)
+
+
+def _seconds(text: str) -> int:
+    """How long to look. Raises argparse.ArgumentTypeError."""
+    from tinyssb_node.daemon.gateway.limits import LOCATE_MAX_S
+
+    seconds = positive(text)
+    if seconds > LOCATE_MAX_S:
+        raise argparse.ArgumentTypeError(f"{seconds} s are more than {LOCATE_MAX_S}, the most there are")
+    return seconds
 
 
 def status(arguments: argparse.Namespace) -> int:

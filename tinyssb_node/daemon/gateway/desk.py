@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from tinyssb_node import limits as node_limits
@@ -106,15 +107,18 @@ class GatewayDesk:
 
     async def _watch(self, island: Island, feed: FeedId, seconds: int, client: Client) -> LocatedRow:
         """Tell *client* of locations as they come in, each when it is new or has changed."""
-        reports: asyncio.Queue[tuple[tuple[Location, ...], bool]] = asyncio.Queue(limits.LOCATE_REPORTS_MAX)
+        reports: asyncio.Queue[_Told] = asyncio.Queue(limits.LOCATE_REPORTS_MAX)
         begun_us = self._gateway.now_us()
         told: dict[Place, ResourceParameters] = {}
         total = denials = 0
+        heard = _heard(island)
 
         def watch(locations: tuple[Location, ...], over: bool) -> None:
+            nonlocal heard
+            before, heard = heard, _heard(island)
             # Who reads slowly learns of fewer, and of the end by the clock.
             if not reports.full():
-                reports.put_nowait((locations, over))
+                reports.put_nowait(_Told(locations, answer=heard != before, over=over))
 
         async def end_when_gone() -> None:
             await client.gone.wait()
@@ -124,10 +128,10 @@ class GatewayDesk:
         island.watch(feed, watch, begun_us)
         try:
             async with asyncio.timeout(seconds):
-                while not (report := await reports.get())[1]:
-                    total += 1
-                    denials += not report[0]
-                    for location in report[0]:
+                while not (report := await reports.get()).over:
+                    total += report.answer
+                    denials += report.answer and not report.locations
+                    for location in report.locations:
                         if told.get(location.place) != location.parameters:
                             told[location.place] = location.parameters
                             await client.send(_row(feed, location, self._gateway.now_us() - begun_us))
@@ -136,7 +140,30 @@ class GatewayDesk:
         finally:
             going.cancel()
             island.unwatch(feed, watch)
-        return {"feed": feed.hex(), "count": len(told), "reports": total, "denials": denials}
+        counts = island.counts()
+        return {
+            "feed": feed.hex(),
+            "count": len(told),
+            "reports": total,
+            "denials": denials,
+            "peers": 0 if counts is None else counts.confirmed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a watch is told."""
+
+    locations: tuple[Location, ...]
+    answer: bool
+    """False: the gateway reported it to itself, from what it remembers."""
+    over: bool
+
+
+def _heard(island: Island) -> int:
+    """Answers to queries that came in so far."""
+    counts = island.counts()
+    return 0 if counts is None else counts.received.get("report_cookie", 0)
 
 
 def _row(feed: FeedId, location: Location, elapsed_us: int) -> LocationRow:

@@ -1,6 +1,6 @@
 """What the gateway answers at its socket, field by field (docs/formats/gateway.md). Used by both ends."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class LocatorRow(TypedDict):
@@ -80,3 +80,4 @@ class LocatedRow(TypedDict):
     count: int
     reports: int
     denials: int
+    peers: NotRequired[int]
