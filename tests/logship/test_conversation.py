@@ -408,6 +408,63 @@ def test_a_segment_of_which_the_collector_has_another_is_left_out_and_told_of() 
     assert world.landing.files[LOG, LandedId(*first)].startswith(b"of a node")
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_of_two_collectors_one_counts_and_nodes_do_not_ask_for_ever(first: bool) -> None:
+    world, landing = World(15), MemoryLanding()
+    other = Collector(landing, life=1_000)
+
+    def turn(*, two: bool) -> None:
+        world.grow(60)
+        world.ship()
+        for message in world.up if two else ():
+            answer = other.receive(UP, message)
+            landing.sync()
+            if answer is not None:
+                world.down.append(answer.message)
+        theirs, world.down = world.down, []
+        world.collect()
+        world.down = [*theirs, *world.down] if first else [*world.down, *theirs]
+        world.hear()
+        world.now_us += EVERY_US
+
+    for _ in range(5):
+        turn(two=False)
+    before = world.shipping.two_collectors
+    asks = world.shipping.counts.asks
+    for _ in range(60):
+        turn(two=True)
+    # For 600 s: of both orders in which they may answer, the worse.
+    assert world.shipping.counts.asks - asks <= 2
+    assert (before, world.shipping.two_collectors) == (False, True)
+    world.settle()
+    # What one of them said is what that one has.
+    counting = landing if world.shipping.saved().life == 1_000 else world.landing
+    for segment, content in world.files.items():
+        assert bytes(counting.files[LOG, LandedId(*segment)]) == content
+    # The other one ends, and if it was the one that counts, the one that is left takes its place.
+    for _ in range(40):
+        turn(two=False)
+    assert not world.shipping.two_collectors
+    world.settle()
+    world.check()
+
+
+def test_a_collector_that_is_started_again_and_again_is_not_asked_each_time() -> None:
+    world = World(16)
+    began_us = world.now_us
+    for _ in range(120):
+        world.grow(60)
+        world.ship()
+        world.collect()
+        world.hear()
+        world.start_collector()
+        world.now_us += 1_000_000
+    assert world.shipping.counts.asks <= 2 * (world.now_us - began_us) / limits.ASK_AGAIN_US + 2
+    assert not world.shipping.two_collectors
+    world.settle()
+    world.check()
+
+
 def test_an_older_collector_is_noticed_and_nothing_counts_as_there() -> None:
     world = World(10)
     world.grow(300)

@@ -35,6 +35,11 @@ ASK_WAIT_US: Final = 5_000_000
 """Wait for the answer after connecting, before going on from what is known: a collector that is there needs less."""
 FULL_WAIT_US: Final = 600_000_000
 """Wait after the collector said that it has no room: somebody has to make some."""
+FORMER_MAX: Final = 8
+"""Lives of collectors that are remembered, to tell two that answer in turns from one that was started anew."""
+ALONE_AFTER: Final = 16
+"""So many answers of one collector with none of another between them, and there is but one: two answer in turns, and
+one that was away for long gives some together."""
 OVERHEAD_BYTES: Final = 120
 """What a batch costs on the line beside itself, for the bandwidth limit: MQTT's header with the topic, TCP, TLS."""
 

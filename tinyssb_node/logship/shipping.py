@@ -1,8 +1,9 @@
 """The node's side of log shipping: what to send next, and what the collector is known to have. Bytes and time in,
 pieces and questions out; docs/formats/log-shipping.md has the rules."""
 
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from tinyssb_node.logship import limits
@@ -56,6 +57,8 @@ class Counts:
     rewinds: int = 0
     """How often something under way turned out to be lost."""
     bad_answers: int = 0
+    others: int = 0
+    """Answers of a collector that was not heeded."""
 
 
 @dataclass(slots=True)
@@ -88,6 +91,21 @@ class _Waits:
     """How long to wait from then on before asking."""
 
 
+@dataclass(slots=True)
+class _Collector:
+    """Whose answers count: one collector's."""
+
+    life: int | None
+    former: deque[int] = field(default_factory=lambda: deque(maxlen=limits.FORMER_MAX))
+    """Whose answers counted before. A collector has another life each time that it is started, and none twice."""
+    heard_us: int = 0
+    """When it answered last."""
+    asked_us: int | None = None
+    """When it was asked last because it is another one."""
+    other: int = 0
+    """Above 0 if another one answered lately what this one was asked: goes down with each answer of this one."""
+
+
 class Shipping:
     """One log, on its way to the collector."""
 
@@ -113,7 +131,7 @@ class Shipping:
         self._asked = _Asked()
         self._waits = _Waits()
         self._refused: set[SegmentId] = set()
-        self._life = saved.life
+        self._collector = _Collector(saved.life)
         self.old_collector = False
         """The collector does not know our version of the format."""
         self.counts: Final = Counts()
@@ -150,6 +168,11 @@ class Shipping:
         """True while the collector has no room."""
         return self._waits.full_us is not None
 
+    @property
+    def two_collectors(self) -> bool:
+        """True while another collector answers, too: it is not heeded, and is lacking what was sent before it came."""
+        return self._collector.other > 0
+
     def unanswered(self, now_us: int) -> bool:
         """True if the collector has not answered for so long that it is away, or kept from us."""
         asked = self._asked
@@ -165,7 +188,7 @@ class Shipping:
 
     def saved(self) -> Saved:
         """What to keep."""
-        return Saved(self._acked(), tuple(self._under_way.values()), self._life)
+        return Saved(self._acked(), tuple(self._under_way.values()), self._collector.life)
 
     def _acked(self) -> Place:
         acked = self._saved.acked if not self._files else _NOWHERE
@@ -266,11 +289,10 @@ class Shipping:
         except BadAnswerError:
             self.counts.bad_answers += 1
             return
+        if not self._heeds(answer, now_us):
+            self.counts.others += 1
+            return
         self.old_collector = bool(answer.flags & Flag.VERSION)
-        if answer.life != self._life:
-            self._life = answer.life
-            if not (self._answers(answer) and self._asked.since <= self._oldest()):
-                self._ask, self._asked.rest = self._oldest(), False
         lost = False
         for row in answer.rows:
             lost |= self._apply(row, answer.run, now_us)
@@ -278,6 +300,29 @@ class Shipping:
             lost |= self._listed(answer)
         if lost:
             self._rewind()
+
+    def _heeds(self, answer: Have, now_us: int) -> bool:
+        """True for an answer of the collector whose answers count. One that was started since takes its place, and is
+        asked for all that it has; so does one that we had before, but not while this one answers."""
+        known = self._collector
+        if answer.life == known.life:
+            known.heard_us = now_us
+            known.other = max(0, known.other - 1)
+            return True
+        if answer.life in known.former:
+            if answer.run == self._run and self._ask is None:
+                known.other = limits.ALONE_AFTER
+            if now_us < known.heard_us + limits.ASK_AGAIN_US:
+                return False
+        if known.asked_us is not None and now_us < known.asked_us + limits.ASK_AGAIN_US:
+            return False
+        if known.life is not None:
+            known.former.append(known.life)
+        known.life, known.heard_us = answer.life, now_us
+        if not (self._answers(answer) and self._asked.since <= self._oldest()):
+            self._ask, self._asked.rest = self._oldest(), False
+            known.asked_us = now_us
+        return True
 
     def _answers(self, answer: Have) -> bool:
         """True for the answer to our question."""

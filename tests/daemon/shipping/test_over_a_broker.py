@@ -137,6 +137,24 @@ def test_what_a_broker_throws_away_comes_when_the_collector_does(tmp_path: Path)
                 until(lambda: landed(logs, node) == node.log(), "what the broker threw away")
 
 
+def test_two_collectors_at_a_broker_are_told_of(tmp_path: Path) -> None:
+    with running_mosquitto(tmp_path) as broker:
+        node = Node(tmp_path / "home", spec(broker))
+        node.grow(1, 0, 5_000)
+        with (
+            collector(address(broker), tmp_path / "one"),
+            collector(address(broker), tmp_path / "two", "--name", "two"),
+            node.shipper() as shipper,
+        ):
+            until(
+                lambda: "two collectors answer" in str(status(node)["problem"]),
+                "that there are two",
+            )
+            for logs in (tmp_path / "one", tmp_path / "two"):
+                until(lambda logs=logs: landed(logs, node) == node.log(), "its log")  # type: ignore[misc]  # at once
+            assert "the event log is shipped to one of two collectors" in end(shipper)[1]
+
+
 def test_nobody_ships_anothers_log(tmp_path: Path) -> None:
     """With TLS, passwords and the access list that the page gives."""
     logs, secret = tmp_path / "logs", tmp_path / "home" / "ship.password"

@@ -42,6 +42,8 @@ from tinyssb_node.logship.wire import (
     topic_up,
 )
 
+_TWO_COLLECTORS: Final = "two collectors answer, of which one is heeded: end the other one"
+
 
 def network_topic(network: Network) -> str:
     """What topics call *network*: as its log's records do, or ``open``."""
@@ -236,6 +238,8 @@ class Shipper:
             return "the collector has no room for more"
         if any(log.shipping.unanswered(_now_us()) for log in self._logs):
             return "the collector does not answer"
+        if any(log.shipping.two_collectors for log in self._logs):
+            return _TWO_COLLECTORS
         return ""
 
     def _tell(self, problem: str, remedy: str = "") -> None:
@@ -243,7 +247,9 @@ class Shipper:
         if problem == self._problem:
             return
         self._problem = problem
-        if problem:
+        if problem == _TWO_COLLECTORS:
+            self._logger.warning("the event log is shipped to one of two collectors", problem=f"{problem}.")
+        elif problem:
             self._logger.warning("the event log is not shipped", problem=f"{problem}. {remedy}".rstrip())
         else:
             self._logger.info("shipping the event log", broker=self._config.broker.place, node=self._node)
