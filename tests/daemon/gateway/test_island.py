@@ -1,5 +1,7 @@
 """Networks find each other's feeds, tell of news, and stay apart from other networks."""
 
+import pytest
+
 from tests.daemon.gateway.wires import S, Wires, holding, place
 from tests.nodes import feed_of
 from tinyssb_node.codec.dmx import Network
@@ -172,6 +174,28 @@ def test_as_long_as_nobody_answers_those_who_did_are_remembered() -> None:
     alone = Wires().add(1, 7, 8)
     assert set(alone.known().recent) == {place(7).peer, place(8).peer}
     assert set(alone.known().historic) == {place(7).peer, place(8).peer}
+
+
+@pytest.mark.parametrize("minutes", [60, 450])
+def test_when_others_answer_again_everything_is_looked_for(minutes: int) -> None:
+    wires = three()
+    hidden = wires.islands[place(2).peer]
+    hidden.begin(NOWHERE, KnownPeers((place(3).peer,), (place(3).peer,)), 0)
+    # Carried nowhere: each search for it in vain makes the next one wait longer.
+    wires.shelves[2].feeds = [holding(ANA, 3)]
+    wires.go_on(600)
+    wires.cut.add(place(2).peer)
+    wires.go_on(minutes * 60)
+    counts = hidden.counts()
+    assert counts is not None
+    assert counts.confirmed == 0
+    wires.shelves[1].feeds = [holding(ANA, 7, ours=True)]
+    wires.go_on(600)
+    asked = hidden.lookups
+    wires.cut.clear()
+    wires.go_on(100)
+    assert hidden.seeking.places(ANA) == {place(1): ResourceParameters(7, 255)}
+    assert hidden.lookups <= asked + 2
 
 
 def test_somebody_may_watch_a_lookup_of_any_feed() -> None:

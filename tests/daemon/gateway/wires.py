@@ -62,6 +62,8 @@ class Wires:
         self.islands: dict[Peer, Island] = {}
         self.shelves: dict[int, Shelf] = {}
         self.linked: dict[int, set[Place]] = {}
+        self.cut: set[Peer] = set()
+        """Those whose lines are down, which they are not told of."""
         self._under_way: deque[tuple[Peer, Peer, bytes]] = deque()
 
     def add(self, number: int, *first: int, key: bytes = b"", **changes: object) -> Island:
@@ -107,5 +109,5 @@ class Wires:
     def _deliver(self) -> None:
         while self._under_way:
             source, to, datagram = self._under_way.popleft()
-            if to in self.islands:
+            if to in self.islands and self.cut.isdisjoint((source, to)):
                 self.islands[to].receive(datagram, source, self.now_us)

@@ -75,7 +75,7 @@ class Island:
         self._config = config
         self._send = send
         self._locator: Locator | None = None
-        self._me, self._begun_us = NOWHERE, 0
+        self._me, self._young_since_us = NOWHERE, 0
         self._before: tuple[Peer, ...] = ()
         """Who was known when that began."""
         self._met = 0
@@ -104,7 +104,7 @@ class Island:
         if self._locator is not None:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
-        self._me, self._begun_us, self._met = me, now_us, 0
+        self._me, self._young_since_us, self._met = me, now_us, 0
         self._before = tuple(dict.fromkeys(known.recent))[: locator_limits.RECENT_MAX]
         # Who cannot be reached is not told of news either.
         self.seeking.again_us = limits.LOOKUP_AGAIN_US if me.node else limits.LOOKUP_RETRY_MAX_US
@@ -156,9 +156,15 @@ class Island:
         """Somebody sent *datagram*."""
         if self._locator is None:
             return
+        before = self._locator.counts().confirmed
         self._perform(self._locator.receive(datagram, source, now_us), now_us)
-        if now_us - self._begun_us < limits.YOUNG_US:
-            self._ask_again(self._locator, now_us)
+        confirmed = self._locator.counts().confirmed
+        if confirmed and not before:
+            # Nobody answered, and now somebody does: whatever was not found meanwhile says nothing.
+            self._young_since_us, self._met = now_us, 0
+            self.seeking.hurry(now_us)
+        if now_us - self._young_since_us < limits.YOUNG_US:
+            self._ask_again(self._locator, confirmed, now_us)
 
     def wake(self, now_us: int) -> None:
         """Do what is due."""
@@ -253,9 +259,8 @@ class Island:
         self.lookups += 1
         self._perform(self._locator.seek(label, now_us), now_us)
 
-    def _ask_again(self, locator: Locator, now_us: int) -> None:
+    def _ask_again(self, locator: Locator, confirmed: int, now_us: int) -> None:
         """While we know few, each new one may know what others did not: begin lookups anew that found nothing."""
-        confirmed = locator.counts().confirmed
         if confirmed > self._met:
             for feed in self.seeking.lacking():
                 locator.stop_seeking(label_of_feed(feed))
@@ -283,7 +288,7 @@ class Island:
             self.seeking.found(feed, locations, now_us)
             self.learnt = True
         elif isinstance(effect, NotFound):
-            if now_us - self._begun_us >= limits.YOUNG_US:
+            if now_us - self._young_since_us >= limits.YOUNG_US:
                 self.seeking.denied(feed)
         else:
             self.seeking.ended(feed, now_us)
