@@ -47,6 +47,6 @@ class GatewayClient(Client):
         if isinstance(error, FileNotFoundError | ConnectionRefusedError):
             return DaemonUnreachableError(
                 "The gateway is not running.",
-                "It runs beside the daemon: start it with `tinyssb run`. If that runs, `tinyssb doctor` says what is wrong.",
+                "It runs beside the daemon: start it with `tinyssb run`. If that runs, `tinyssb doctor` tells why.",
             )
         return super()._unreachable(error)
