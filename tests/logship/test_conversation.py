@@ -408,6 +408,23 @@ def test_a_segment_of_which_the_collector_has_another_is_left_out_and_told_of() 
     assert world.landing.files[LOG, LandedId(*first)].startswith(b"of a node")
 
 
+def test_what_was_refused_comes_to_a_collector_that_has_nothing_any_more() -> None:
+    world = World(17)
+    world.grow(300)
+    (first,) = world.files
+    world.landing.write(LOG, LandedId(*first), 0, b"of a node that was set up anew with the same key")
+    world.settle()
+    assert world.shipping.refused == {first}
+    # Its index and what it has are deleted by hand, and it is started anew.
+    world.landing.lose()
+    world.start_collector()
+    world.now_us += limits.ASK_AGAIN_US
+    world.shipping.called()
+    world.settle()
+    world.check()
+    assert world.shipping.refused == frozenset()
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_of_two_collectors_one_counts_and_nodes_do_not_ask_for_ever(first: bool) -> None:
     world, landing = World(15), MemoryLanding()

@@ -302,8 +302,9 @@ class Shipping:
             self._rewind()
 
     def _heeds(self, answer: Have, now_us: int) -> bool:
-        """True for an answer of the collector whose answers count. One that was started since takes its place, and is
-        asked for all that it has; so does one that we had before, but not while this one answers."""
+        """True for an answer of the collector whose answers count. One that was started since takes its place: it
+        is asked for all that it has, and sent what the one before refused. So does one that we had before, but not
+        while this one answers."""
         known = self._collector
         if answer.life == known.life:
             known.heard_us = now_us
@@ -319,6 +320,7 @@ class Shipping:
         if known.life is not None:
             known.former.append(known.life)
         known.life, known.heard_us = answer.life, now_us
+        self._refused.clear()
         if not (self._answers(answer) and self._asked.since <= self._oldest()):
             self._ask, self._asked.rest = self._oldest(), False
             known.asked_us = now_us
