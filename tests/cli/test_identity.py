@@ -132,6 +132,26 @@ def test_sealed_and_unsealed(home: Home, passphrase_file: Path, monkeypatch: pyt
     assert open_identity(home.identity, {}).seed == seed
 
 
+@pytest.mark.usefixtures("cheap")
+def test_without_a_passphrase_nothing_is_sealed_and_nothing_else_is_claimed(
+    home: Home, passphrase_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TINYSSB_PASSPHRASE_FILE")
+    raw = home.identity.read_bytes()
+    ended = tinyssb(home.root, "identity", "seal")
+    assert ended.returncode == Exit.USAGE
+    assert b"left as it was. The key is in the file as it is: whoever can read it can write" in ended.stderr
+    assert b"sealed with" not in ended.stderr
+    assert home.identity.read_bytes() == raw
+    # One that is sealed has to be opened first, and says so.
+    monkeypatch.setenv("TINYSSB_PASSPHRASE_FILE", str(passphrase_file))
+    assert tinyssb(home.root, "identity", "seal").returncode == 0
+    monkeypatch.delenv("TINYSSB_PASSPHRASE_FILE")
+    ended = tinyssb(home.root, "identity", "seal")
+    assert ended.returncode == Exit.PERMISSION
+    assert b"is sealed with a passphrase, and none was given" in ended.stderr
+
+
 def test_detached(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw, identity = home.identity.read_bytes(), open_identity(home.identity, {})
     refused = tinyssb(home.root, "identity", "detach")

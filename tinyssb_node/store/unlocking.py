@@ -46,7 +46,7 @@ def open_identity(
     kept = read_identity(path)
     handed = kept if kept.secret is not None else _handed_in(path, environ, name)
     if isinstance(handed.secret, Sealed):
-        seed = unseal(handed.secret, find_passphrase(path, environ, ask, name), path)
+        seed = unseal(handed.secret, _find_passphrase(path, environ, ask, name), path)
     elif handed.secret is not None:
         seed = handed.secret
     else:
@@ -58,28 +58,39 @@ def open_identity(
     return identity
 
 
-def find_passphrase(
+def _find_passphrase(
     path: Path, environ: Mapping[str, str], ask: Ask | None, name: str | None = None
 ) -> Passphrase:
-    """The passphrase of the identity file at *path*: systemd's credential, else a file, else what somebody types. For a
-    further identity, called *name*, its own credential comes first; without it the node's opens it, too.
+    """The passphrase of the identity file at *path*: what is handed in, else what somebody types.
 
     Raises IdentitySealedError, PassphraseUnusableError, PassphraseExposedError, OSError.
+    """
+    handed = handed_passphrase(environ, name)
+    if handed is not None:
+        return handed
+    if ask is None:
+        raise IdentitySealedError(path)
+    return Passphrase.of(ask())
+
+
+def handed_passphrase(environ: Mapping[str, str], name: str | None = None) -> Passphrase | None:
+    """The passphrase that comes from systemd's credential, else from a file; None: neither is there. For a further
+    identity, called *name*, its own credential comes first; without it the node's opens it, too.
+
+    Raises PassphraseUnusableError, PassphraseExposedError, OSError.
     """
     raw = None if name is None else _credential(environ, credential_name(PASSPHRASE_CREDENTIAL, name))
     if raw is None:
         raw = _credential(environ, PASSPHRASE_CREDENTIAL)
     if raw is None and (name := environ.get(PASSPHRASE_FILE)):
         raw = _read_private(Path(name))
-    if raw is not None:
-        try:
-            return Passphrase.of(raw.decode().removesuffix("\n").removesuffix("\r"))
-        except UnicodeDecodeError:
-            # Without its cause, which quotes the passphrase.
-            raise PassphraseUnusableError("it is not UTF-8") from None
-    if ask is None:
-        raise IdentitySealedError(path)
-    return Passphrase.of(ask())
+    if raw is None:
+        return None
+    try:
+        return Passphrase.of(raw.decode().removesuffix("\n").removesuffix("\r"))
+    except UnicodeDecodeError:
+        # Without its cause, which quotes the passphrase.
+        raise PassphraseUnusableError("it is not UTF-8") from None
 
 
 def credential_name(credential: str, name: str | None) -> str:

@@ -308,14 +308,21 @@ def _words() -> str:
 def seal(arguments: argparse.Namespace) -> int:
     """Seal the key, or seal it anew."""
     from tinyssb_node.cli.passphrases import ask_new, asker, somebody_there
+    from tinyssb_node.daemon.problems import BadRequestError
     from tinyssb_node.daemon.setup import replace_own, unlock_identity
     from tinyssb_node.store.secrets import kept_sealed
-    from tinyssb_node.store.unlocking import find_passphrase
+    from tinyssb_node.store.unlocking import handed_passphrase
 
     home, kept = _kept(arguments)
     name = _name(arguments)
     identity = unlock_identity(home, os.environ, asker(), name)
-    passphrase = ask_new() if somebody_there() else find_passphrase(home.identity, os.environ, None, name)
+    passphrase = ask_new() if somebody_there() else handed_passphrase(os.environ, name)
+    if passphrase is None:
+        raise BadRequestError(
+            f"There is no passphrase to seal it with, so {home.identity} was left as it was. "
+            f"The key is {_how(kept, name)[1]}.",
+            "Name a file that holds one in TINYSSB_PASSPHRASE_FILE, or run this on a terminal, where you are asked.",
+        )
     replace_own(home, kept_sealed(identity, passphrase))
     was_plain = isinstance(kept.secret, bytes)
     print(f"Sealed {home.identity}. Without the passphrase only a backup brings the key back.")
