@@ -45,6 +45,21 @@ def test_feeds_that_nobody_had_at_first_come_when_they_are_there() -> None:
     assert other.packets(ana) == one.packets(ana)
 
 
+def test_side_chains_of_a_feed_that_nobody_had_at_first_come_with_it() -> None:
+    feed = packets_of(written(key_of("ana"), [b"x" * 900]))
+    ana = key_of("ana").feed_id
+    one, other = Gateway(), Gateway()
+    other.replica.add_feed(ana, None)
+    other.take(*feed[:3])
+    connect(one, other, other_wants=[ana])
+    one.replica.add_feed(ana, None)
+    one.take(*feed)
+    assert one.sync is not None
+    one.sync.offer([ana])
+    assert carry(one, other) == []
+    assert other.packets(ana) == feed
+
+
 @pytest.mark.parametrize("held", range(1, 13))
 def test_a_side_chain_goes_on_where_it_was_broken_off(held: int) -> None:
     """Entry 1, then entry 2 with 9 chunks, then entry 3: *held* packets of them are there."""

@@ -16,13 +16,14 @@ CHECK_SIZE: Final = 4
 and then until either grows."""
 
 FEEDS_MAX: Final = 4_096
-"""Feeds that each side may want over one connection: sixteen full sets. 1 MB of state."""
+"""Feeds that each side may want over one connection: sixteen full sets. 2 MB of state."""
 OFFERS_MAX: Final = 65_536
 """Feeds that are offered over one connection: a name of 6 bytes each, and a set's worth of gateways."""
 CHAINS_MAX: Final = 64
 """Unfinished side chains that are asked for of one feed, the oldest: the others when these are whole."""
 CHAINS_TOTAL_MAX: Final = 16_384
-"""Unfinished side chains that are remembered for one peer. Who wants more asks again over the next connection."""
+"""Unfinished side chains that are remembered for one peer, of feeds that nobody here has too, since they may come: 3 MB.
+Who wants more asks again over the next connection."""
 CHAIN_CHUNK_MAX: Final = 2**20
 """A number above that of any packet of a side chain that anybody fetches."""
 
