@@ -22,7 +22,7 @@ OFFERS_MAX: Final = 65_536
 CHAINS_MAX: Final = 64
 """Unfinished side chains that are asked for of one feed, the oldest: the others when these are whole."""
 CHAINS_TOTAL_MAX: Final = 16_384
-"""Unfinished side chains that are remembered for one peer, of feeds that nobody here has too, since they may come: 3 MB.
+"""Unfinished side chains that are remembered for one peer, also of feeds not here, since they may come: 3 MB.
 Who wants more asks again over the next connection."""
 CHAIN_CHUNK_MAX: Final = 2**20
 """A number above that of any packet of a side chain that anybody fetches."""
