@@ -21,10 +21,11 @@ def test_a_name_stands_beside_the_beginning_of_the_feed() -> None:
 
 def test_people_are_found_by_name_and_by_digits() -> None:
     assert MESH.find("bob from  the HUT").feed == BOB
+    assert MESH.find("BOB").feed == BOB
     assert MESH.find(CYD.hex()).feed == CYD
     assert MESH.find(CYD.hex()[:10].upper()).feed == CYD
     assert MESH.find("me").feed == ANA
-    for nobody in ("", "zoe", "ana", "bob", "\x1b[2J"):
+    for nobody in ("", "zoe", "ana", "\x1b[2J"):
         with pytest.raises(UnknownPersonError) as caught:
             MESH.find(nobody)
         assert "\x1b" not in caught.value.message
@@ -41,6 +42,22 @@ def test_a_name_of_several_people_means_nobody() -> None:
 def test_a_petname_goes_before_what_others_say_of_themselves() -> None:
     names = Names([make_person(BOB, "Bob"), make_person(EVE, "BOB")], {BOB})
     assert (names.name(BOB), names.name(EVE)) == ("Bob", "BOB?")
+    assert names.find("bob").feed == BOB
+
+
+def test_a_petname_leaves_what_somebody_calls_himself_to_him_alone() -> None:
+    bobby = make_person(BOB, "Bobby", said="Bob")
+    assert Names([bobby, make_person(EVE, "Eve")], {BOB}).find("bob").feed == BOB
+    both = Names([bobby, make_person(EVE, "Bob")], {BOB})
+    assert (both.name(BOB), both.name(EVE)) == ("Bobby", "Bob?")
+    with pytest.raises(AmbiguousPersonError):
+        both.find("bob")
+    given = Names([bobby, make_person(EVE, "Bob", said="Eve")], {BOB, EVE})
+    assert (given.find("bob").feed, given.find("bobby").feed, given.find("eve").feed) == (EVE, BOB, EVE)
+
+
+def test_nobody_takes_a_petname_from_another_by_calling_himself_so() -> None:
+    names = Names([make_person(BOB, "Bob", said=None), make_person(EVE, "Evil", said="Bob")], {BOB, EVE})
     assert names.find("bob").feed == BOB
 
 

@@ -49,10 +49,12 @@ class Names:
         self._given: dict[str, list[FeedId]] = {}
         self._said: dict[str, list[FeedId]] = {}
         for person in people:
-            word = alike(person.alias or "")
-            if word and not person.own:
-                names = self._given if person.feed in petnamed else self._said
-                names.setdefault(word, []).append(person.feed)
+            if person.own:
+                continue
+            given, said = (person.alias, person.said) if person.feed in petnamed else (None, person.alias)
+            for names, name in ((self._given, given), (self._said, said)):
+                if word := alike(name or ""):
+                    names.setdefault(word, []).append(person.feed)
 
     def is_own(self, feed: FeedId) -> bool:
         """Is it our own feed?"""
