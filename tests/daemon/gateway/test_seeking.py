@@ -118,10 +118,20 @@ def test_one_that_failed_is_not_called_again(seeking: Seeking) -> None:
     seeking.failed(place(1), 0)
     assert seeking.calls(0, (), 8) == [Call(place(2), ANA, 5, True)]
     seeking.failed(place(2), 0)
-    seeking.ended(ANA, 0)
-    # Nothing else is known, so the next lookup is not put off as after a success.
-    seeking.failed(place(2), 0)
     assert seeking.calls(0, (), 8) == []
+
+
+def test_a_lookup_all_of_whose_places_failed_has_found_nothing(seeking: Seeking) -> None:
+    begun(seeking, (ANA, 3))
+    seeking.found(ANA, [at(1, 5)], 0)
+    seeking.failed(place(1), S)
+    assert seeking.over(limits.LOOKUP_SETTLE_US, ()) == []
+    assert seeking.lacking() == [ANA]
+    for _ in range(limits.LOOKUP_DENIALS_MAX):
+        seeking.denied(ANA)
+    assert seeking.over(3 * S, ()) == [ANA]
+    seeking.ended(ANA, 3 * S)
+    assert seeking.due(3 * S + limits.LOOKUP_RETRY_US, ()) == [ANA]
 
 
 def test_where_nothing_is_newer_few_are_called_for_news(seeking: Seeking) -> None:

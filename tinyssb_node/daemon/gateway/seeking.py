@@ -205,6 +205,8 @@ class Seeking:
         for sought in had:
             del sought.places[place]
             if not sought.known():
+                # A lookup that is under way has found nothing so far, and goes on.
+                sought.settled_us = None
                 sought.due_us = min(sought.due_us, now_us + sought.wait_us)
         return True
 
