@@ -152,6 +152,29 @@ def test_without_a_passphrase_nothing_is_sealed_and_nothing_else_is_claimed(
     assert b"is sealed with a passphrase, and none was given" in ended.stderr
 
 
+@pytest.mark.usefixtures("cheap", "passphrase_file")
+def test_a_passphrase_file_that_is_not_there_is_what_is_told(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert tinyssb(home.root, "identity", "seal").returncode == 0
+    monkeypatch.setenv("TINYSSB_PASSPHRASE_FILE", str(tmp_path / "mistyped"))
+    for words in (("identity", "seal"), ("identity", "unseal"), ("identity", "backup"), ("run",)):
+        ended = tinyssb(home.root, *words)
+        assert ended.returncode == Exit.MISSING, words
+        assert b"mistyped, which cannot be read: No such file" in ended.stderr
+        assert b"--home" not in ended.stderr
+
+
+def test_a_credential_that_the_system_refuses_leaves_the_key_as_it_is(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "tinyssb.passphrase").mkdir()
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    ended = tinyssb(home.root, "identity", "seal")
+    assert ended.returncode == Exit.PERMISSION
+    assert f"{home.identity} was left as it was." in ended.stderr.decode()
+
+
 def test_detached(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw, identity = home.identity.read_bytes(), open_identity(home.identity, {})
     refused = tinyssb(home.root, "identity", "detach")

@@ -13,6 +13,7 @@ from tinyssb_node.store.errors import (
     IdentityOtherError,
     IdentitySealedError,
     PassphraseExposedError,
+    PassphraseUnreadableError,
     PassphraseUnusableError,
     PassphraseWrongError,
 )
@@ -128,10 +129,12 @@ def test_what_is_no_passphrase_is_told(path: Path, tmp_path: Path, raw: bytes) -
     assert caught.value.__cause__ is None
 
 
-def test_a_missing_passphrase_file_is_the_systems_error(path: Path) -> None:
+def test_a_passphrase_file_that_cannot_be_read_is_told_with_the_variable(path: Path, tmp_path: Path) -> None:
     replace_identity(path, sealed())
-    with pytest.raises(FileNotFoundError):
-        open_identity(path, {"TINYSSB_PASSPHRASE_FILE": "/nowhere"})
+    for file in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(PassphraseUnreadableError, match="TINYSSB_PASSPHRASE_FILE") as caught:
+            open_identity(path, {"TINYSSB_PASSPHRASE_FILE": str(file)})
+        assert f"{file}, which cannot be read: " in str(caught.value)
 
 
 @pytest.mark.parametrize("handed", [kept_plain(IDENTITY), sealed()])

@@ -42,6 +42,7 @@ _EXITS: dict[type[errors.LocalError], Exit] = {
     key_errors.PassphraseWrongError: Exit.PERMISSION,
     key_errors.PassphraseUnusableError: Exit.DATA,
     key_errors.PassphraseExposedError: Exit.PERMISSION,
+    key_errors.PassphraseUnreadableError: Exit.MISSING,
     key_errors.SealMemoryError: Exit.BUSY,
     key_errors.IdentityElsewhereError: Exit.MISSING,
     key_errors.IdentityOtherError: Exit.DATA,

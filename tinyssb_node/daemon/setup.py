@@ -19,6 +19,7 @@ from tinyssb_node.daemon.problems import HomeDiskError, HomeExistsError, HomeRef
 from tinyssb_node.errors import IdentityExistsError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import Dialect, FeedId
+from tinyssb_node.store.sealing import Passphrase
 from tinyssb_node.store.secrets import (
     Identity,
     Kept,
@@ -28,7 +29,7 @@ from tinyssb_node.store.secrets import (
     replace_identity,
 )
 from tinyssb_node.store.sqlite import SqliteStore
-from tinyssb_node.store.unlocking import Ask, open_identity
+from tinyssb_node.store.unlocking import Ask, handed_passphrase, open_identity
 
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 _FAILED: Final = {errno.EROFS, errno.EIO}
@@ -118,6 +119,15 @@ def unlock_identity(
         return open_identity(home.identity, environ, ask, name)
     except OSError as error:
         raise refused(home, error) from error
+
+
+def new_passphrase(home: Home, environ: Mapping[str, str], name: str | None = None) -> Passphrase | None:
+    """What to seal the secret of *home* with where nobody can be asked. Raises the errors of ``handed_passphrase``, but
+    HomeRefusedError for what the system refuses."""
+    try:
+        return handed_passphrase(environ, name)
+    except OSError as error:
+        raise refused(home, error, f"{home.identity} was left as it was.") from error
 
 
 def replace_own(home: Home, kept: Kept) -> None:

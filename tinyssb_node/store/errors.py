@@ -45,6 +45,17 @@ class PassphraseExposedError(LocalError):
         )
 
 
+class PassphraseUnreadableError(LocalError):
+    """The file with the passphrase is not there, or cannot be read."""
+
+    def __init__(self, path: Path, variable: str, reason: str | None) -> None:
+        self.path = path
+        super().__init__(
+            f"The passphrase should be in {path}, which cannot be read: {reason}. Nothing was changed. "
+            f"Let {variable} name a file that holds it, or unset it to be asked on a terminal."
+        )
+
+
 class SealMemoryError(LocalError):
     """There is too little memory to unseal a secret."""
 

@@ -16,6 +16,7 @@ from tinyssb_node.store.errors import (
     IdentityOtherError,
     IdentitySealedError,
     PassphraseExposedError,
+    PassphraseUnreadableError,
     PassphraseUnusableError,
 )
 from tinyssb_node.store.sealing import Passphrase, Sealed, unseal
@@ -41,7 +42,8 @@ def open_identity(
     *name* is what a further identity of the node is called; its credentials are named after it.
 
     Raises the errors of ``read_identity``; IdentitySealedError, PassphraseWrongError, SealMemoryError,
-    PassphraseUnusableError, PassphraseExposedError; IdentityElsewhereError, IdentityOtherError; OSError.
+    PassphraseUnusableError, PassphraseExposedError, PassphraseUnreadableError; IdentityElsewhereError,
+    IdentityOtherError; OSError.
     """
     kept = read_identity(path)
     handed = kept if kept.secret is not None else _handed_in(path, environ, name)
@@ -63,7 +65,7 @@ def _find_passphrase(
 ) -> Passphrase:
     """The passphrase of the identity file at *path*: what is handed in, else what somebody types.
 
-    Raises IdentitySealedError, PassphraseUnusableError, PassphraseExposedError, OSError.
+    Raises IdentitySealedError, and as ``handed_passphrase`` does.
     """
     handed = handed_passphrase(environ, name)
     if handed is not None:
@@ -77,7 +79,7 @@ def handed_passphrase(environ: Mapping[str, str], name: str | None = None) -> Pa
     """The passphrase that comes from systemd's credential, else from a file; None: neither is there. For a further
     identity, called *name*, its own credential comes first; without it the node's opens it, too.
 
-    Raises PassphraseUnusableError, PassphraseExposedError, OSError.
+    Raises PassphraseUnusableError, PassphraseExposedError, PassphraseUnreadableError, OSError.
     """
     raw = None if name is None else _credential(environ, credential_name(PASSPHRASE_CREDENTIAL, name))
     if raw is None:
@@ -119,10 +121,13 @@ def _credential(environ: Mapping[str, str], name: str) -> bytes | None:
 
 
 def _read_private(path: Path) -> bytes:
-    """What the file holds. Raises PassphraseExposedError if everybody may read it, OSError."""
-    with path.open("rb") as file:
-        status = os.fstat(file.fileno())
-        if stat.S_ISREG(status.st_mode) and status.st_mode & _SHARED:
-            raise PassphraseExposedError(path, stat.S_IMODE(status.st_mode))
-        # One byte more than there may be, so that what is too long is told as such.
-        return file.read(limits.PASSPHRASE_MAX + 3)
+    """What the file holds. Raises PassphraseExposedError if everybody may read it, PassphraseUnreadableError."""
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_mode & _SHARED:
+                raise PassphraseExposedError(path, stat.S_IMODE(status.st_mode))
+            # One byte more than there may be, so that what is too long is told as such.
+            return file.read(limits.PASSPHRASE_MAX + 3)
+    except OSError as error:
+        raise PassphraseUnreadableError(path, PASSPHRASE_FILE, error.strerror) from error

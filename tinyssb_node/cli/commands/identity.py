@@ -309,14 +309,13 @@ def seal(arguments: argparse.Namespace) -> int:
     """Seal the key, or seal it anew."""
     from tinyssb_node.cli.passphrases import ask_new, asker, somebody_there
     from tinyssb_node.daemon.problems import BadRequestError
-    from tinyssb_node.daemon.setup import replace_own, unlock_identity
+    from tinyssb_node.daemon.setup import new_passphrase, replace_own, unlock_identity
     from tinyssb_node.store.secrets import kept_sealed
-    from tinyssb_node.store.unlocking import handed_passphrase
 
     home, kept = _kept(arguments)
     name = _name(arguments)
     identity = unlock_identity(home, os.environ, asker(), name)
-    passphrase = ask_new() if somebody_there() else handed_passphrase(os.environ, name)
+    passphrase = ask_new() if somebody_there() else new_passphrase(home, os.environ, name)
     if passphrase is None:
         raise BadRequestError(
             f"There is no passphrase to seal it with, so {home.identity} was left as it was. "
