@@ -107,7 +107,9 @@ def test_a_file_becomes_a_side_chain(running: RunningDaemon, tmp_path: Path) -> 
         (["publish", "--file", "/no/such/file"], b"", Exit.MISSING, ["/no/such/file"]),
         (["show", "me", "9999"], b"", Exit.MISSING, ["9999"]),
         (["log", "77"], b"", Exit.MISSING, ["tinyssb feeds"]),
-        (["follow", "abcd"], b"", Exit.USAGE, ["64 digits"]),
+        (["follow", "abcd"], b"", Exit.USAGE, ["4 digits: a feed id has 64"]),
+        (["follow", "ab" * 31 + "a"], b"", Exit.USAGE, ["63 digits: a feed id has 64", "tinyssb id"]),
+        (["follow", "ab" * 33], b"", Exit.USAGE, ["66 digits"]),
         (["import", "/no/such/file"], b"", Exit.MISSING, ["/no/such/file"]),
         (["export", "/no/such/folder/file"], b"", Exit.MISSING, ["/no/such/folder/file"]),
         (["export", "-", "77"], b"", Exit.MISSING, ["tinyssb feeds"]),
@@ -160,6 +162,8 @@ def test_feeds_are_followed_and_no_longer(running: RunningDaemon) -> None:
     feed = "ee" * 32
     assert said(running.home, "follow", feed) == f"Now following {feed}.\n"
     assert said(running.home, "follow", feed) == f"Already following {feed}.\n"
+    assert said(running.home, "follow", "EEEE") == f"Already following {feed}.\n"
+    assert said(running.home, "follow", "me").startswith("Already following ")
     assert "not followed" not in said(running.home, "feeds")
     assert said(running.home, "unfollow", "eeee") == f"No longer following {feed}.\n"
     assert said(running.home, "unfollow", "eeee") == f"Was not following {feed}.\n"

@@ -73,9 +73,11 @@ class Arguments:
             raise self._wrong(name[: limits.CONTROL_ID_MAX], "is not among its arguments")
 
     def _feed_id(self, name: str, given: object) -> FeedId:
-        value = self._octets(name, given)
-        if len(value) != limits.FEED_ID_SIZE:
+        if not isinstance(given, str) or len(given) != 2 * limits.FEED_ID_SIZE:
             raise self._wrong(name, f"takes all {2 * limits.FEED_ID_SIZE} digits of a feed id")
+        value = self._octets(name, given)
+        if len(value) != limits.FEED_ID_SIZE:  # There was space between digits.
+            raise self._wrong(name, "takes hexadecimal digits, two a byte")
         if not any(value):
             raise self._wrong(name, "takes a feed id, and that of zeros is nobody's")
         return FeedId(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.cli.options import (
     Subparsers,
@@ -15,9 +15,24 @@ from tinyssb_node.cli.options import (
     add_network,
     positive,
 )
+from tinyssb_node.daemon.problems import Exit, ProblemError
 
 if TYPE_CHECKING:
     from tinyssb_node.daemon.rows import EntryRow, FeedRow, FollowedRow, ShownRow
+
+_DIGITS: Final = frozenset("0123456789abcdef")
+
+
+class DigitsError(ProblemError):
+    """A feed id that is new to the node has too few digits, or too many."""
+
+    exit_code = Exit.USAGE
+
+    def __init__(self, count: int, size: int) -> None:
+        super().__init__(
+            f"{count} digit{'' if count == 1 else 's'}: a feed id has {size}, and no feed known here has them.",
+            "Its owner sees all of it by `tinyssb id`.",
+        )
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -121,7 +136,7 @@ def follow(arguments: argparse.Namespace) -> int:
     """Follow a feed."""
     from tinyssb_node.cli.client import Client
 
-    feed = feed_named(arguments)
+    feed = _feed_to_follow(arguments)
     with Client.at_home(arguments.home, arguments.network) as node:
         row = node.follow(feed)
     return _say_followed(arguments, row, "Now following", "Already following")
@@ -157,12 +172,34 @@ def feed_named(arguments: argparse.Namespace) -> str:
     Raises UnknownPersonError, AmbiguousPersonError.
     """
     feed: str = arguments.feed
-    if feed == "me" or not set(feed.lower()) - set("0123456789abcdef"):
+    if feed == "me" or not set(feed.lower()) - _DIGITS:
         return feed
     from tinyssb_node.cli.talking import opened
 
     with opened(arguments) as talk:
         return talk.find_person(feed).feed.hex()
+
+
+def _feed_to_follow(arguments: argparse.Namespace) -> str:
+    """The feed that is meant: all digits of one, which may be new, or whoever is known by these or is called so.
+
+    Raises DigitsError, UnknownPersonError, AmbiguousPersonError.
+    """
+    from tinyssb_node.cli.people import UnknownPersonError
+    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.limits import FEED_ID_SIZE
+
+    feed: str = arguments.feed
+    is_digits = bool(feed) and not set(feed.lower()) - _DIGITS
+    if is_digits and len(feed) == 2 * FEED_ID_SIZE:
+        return feed
+    try:
+        with opened(arguments) as talk:
+            return talk.find_person(feed).feed.hex()
+    except UnknownPersonError:
+        if is_digits:
+            raise DigitsError(len(feed), 2 * FEED_ID_SIZE) from None
+        raise
 
 
 def _say_followed(arguments: argparse.Namespace, row: FollowedRow, changed: str, unchanged: str) -> int:
