@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.processes import make_home
+from tests.daemon.processes import daemon, make_home
 from tests.docs import pages
 from tinyssb_node import limits
 from tinyssb_node.cli.client import Client, DaemonError, DaemonUnreachableError
@@ -143,6 +143,17 @@ def test_why_a_daemon_hung_up_at_once_is_told(tmp_path: Path) -> None:
                 client.status()
 
 
-def test_the_example_in_the_manual_is_python() -> None:
+def test_the_example_in_the_manual_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     page = pages.read("docs/howto/python-client.md")
-    compile(page.partition("```python\n")[2].partition("```")[0], "python-client.md", "exec")
+    program = compile(page.partition("```python\n")[2].partition("```")[0], "python-client.md", "exec")
+    monkeypatch.setenv("TINYSSB_HOME", str(tmp_path / "home"))
+    with pytest.raises(SystemExit, match=r"There is no node in .* Make one with `tinyssb init`"):
+        exec(program, {})
+    feed = make_home(tmp_path / "home")
+    with pytest.raises(SystemExit, match=r"not running\. Start it with `tinyssb run`"):
+        exec(program, {})
+    with daemon(tmp_path / "home"):
+        exec(program, {})
+    assert capsys.readouterr().out == f"{feed.hex()} 1\n1 b'21.5'\n"
