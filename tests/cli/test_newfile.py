@@ -1,11 +1,12 @@
 """A file that a command makes is whole or not there, and takes nothing's place."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from tinyssb_node.cli.newfile import FileInPlaceError, FileUnwritableError, write_new_file
+from tinyssb_node.cli.newfile import FileInPlaceError, FileUnwritableError, FolderMissingError, write_new_file
 
 
 def write(path: Path, data: bytes) -> int:
@@ -22,7 +23,7 @@ def test_a_file_is_written_whole_and_over_nothing(tmp_path: Path) -> None:
         write(tmp_path / "link", b"two")
     assert path.read_bytes() == b"one"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "link"]
-    with pytest.raises(FileUnwritableError, match="cannot be written"):
+    with pytest.raises(FolderMissingError, match="cannot be written"):
         write(tmp_path / "missing" / "a", b"one")
 
 
@@ -57,3 +58,19 @@ def test_what_fails_while_it_is_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         write_new_file(tmp_path / "a", stop)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_what_a_failing_disk_may_keep_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays: bool
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    if stays:
+        monkeypatch.setattr(Path, "unlink", fails)
+    told = r"may still be there as \.tinyssb-[0-9a-f]{16}\.part" if stays else "Nothing was left behind"
+    with pytest.raises(FileUnwritableError, match=told):
+        write(tmp_path / "a", b"one")
+    assert len(list(tmp_path.iterdir())) == stays

@@ -3,7 +3,6 @@
 import os
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +14,12 @@ class FileUnwritableError(ProblemError):
     """A file that was named cannot be written."""
 
     exit_code = Exit.STORAGE
+
+
+class FolderMissingError(FileUnwritableError):
+    """There is no such folder as the file should be in."""
+
+    exit_code = Exit.MISSING
 
 
 class FileInPlaceError(ProblemError):
@@ -40,22 +45,34 @@ def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
     """
     refuse_taken(path)
     part = path.with_name(f".tinyssb-{secrets.token_hex(8)}.part")
+    begun = False
     try:
         with part.open("xb") as file:
+            begun = True
             write(file)
             file.flush()
             os.fsync(file.fileno())
             size = file.tell()
         _put_in_place(part, path)
     except OSError as error:
-        raise FileUnwritableError(
-            f"{one_line(str(path))} cannot be written: {error.strerror}. Nothing was left behind.",
+        missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+        rest = f"What was begun may still be there as {part.name}." if begun and not _remove(part) else ""
+        raise (FolderMissingError if missing else FileUnwritableError)(
+            f"{one_line(str(path))} cannot be written: {error.strerror}. {rest or 'Nothing was left behind.'}",
             "Name a file in a folder that you can write to, on a disk with room.",
         ) from error
     finally:
-        with suppress(OSError):
-            part.unlink()
+        _remove(part)
     return size
+
+
+def _remove(part: Path) -> bool:
+    """Remove *part*. False if that failed, so that it may be there."""
+    try:
+        part.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
 
 
 def _put_in_place(part: Path, path: Path) -> None:
