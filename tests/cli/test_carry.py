@@ -1,7 +1,8 @@
 """Entries on a stick, from node to node."""
 
+import errno
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.nodes import feed_of, key_of, written
+from tinyssb_node.cli import carrying, offering
+from tinyssb_node.cli.limits import CARRY_TOLD_MAX
+from tinyssb_node.cli.newfile import FileUnwritableError
 from tinyssb_node.cli.offering import NO_PLACE
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece, write_export
@@ -244,6 +248,110 @@ def test_what_our_user_does_not_want_is_passed_over(tmp_path: Path, stick: Path)
         imported = json.loads(said(cid, "import", str(folder / "2.tssb"), "--json"))
         assert (imported["entries"], set(imported["passed"])) == (1, {eve.feed_id.hex(), vic.feed_id.hex()})
         assert f"Feed {vic.feed_id.hex()} was passed over" in said(cid, "import", str(folder / "2.tssb"))
+
+
+@pytest.fixture
+def two(tmp_path: Path, stick: Path) -> Iterator[Path]:
+    """The home of a node that runs and has written something, as has one that was at the stick before."""
+    make_home(tmp_path / "ben", name="ben")
+    (entry,) = written(key_of("ana"), [b"one"])
+    put(stick / "tinyssb" / "open", "1.tssb", [header(key_of("ana"), 1), ExportedEntry(entry.packet)])
+    with daemon(tmp_path / "ben"):
+        said(tmp_path / "ben", "publish", "two")
+        yield tmp_path / "ben"
+
+
+def fails(*_: object, **__: object) -> None:
+    raise OSError(errno.EIO, "Input/output error")
+
+
+@pytest.mark.parametrize("where", ["sync_folder", "_free_path", "write_new_file"])
+def test_a_stick_that_fails_while_something_is_left(
+    two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    read_only = FileUnwritableError("It is read-only.")
+    monkeypatch.setattr(carrying, where, fails if where == "sync_folder" else raising(read_only))
+    ended = tinyssb(two, "carry", str(stick))
+    assert ended.returncode == Exit.STORAGE
+    assert ended.stdout.decode() == "Took 1 entries and 0 chunks of 1 feed.\n"
+    told = "the disk did not confirm it: Input/output error" if where == "sync_folder" else "read-only"
+    assert told in ended.stderr.decode()
+
+
+def raising(error: Exception) -> Callable[..., None]:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    return fails
+
+
+def test_a_folder_that_cannot_be_written_to(two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    damaged = stick / "tinyssb" / "open" / "0.tssb"
+    damaged.write_bytes(b"?")
+    # Our tests may run as somebody who may write everywhere.
+    monkeypatch.setattr(Path, "mkdir", fails)
+    ended = tinyssb(two, "carry", str(stick), "--json")
+    assert ended.returncode == Exit.STORAGE
+    row = json.loads(ended.stdout)
+    assert (row["taken"]["entries"], list(row["damaged"]), row["left"]) == (1, ["0.tssb"], None)
+    assert b"Nothing can be left" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("readings", "code", "entries"),
+    [(1, Exit.DATA, 0), (2, Exit.MISSING, 1)],
+    ids=["while it is taken", "while it is counted"],
+)
+def test_a_stick_that_is_pulled_out(
+    two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch, readings: int, code: Exit, entries: int
+) -> None:
+    real, done = carrying.pieces_in, 0
+
+    def pieces_in(path: Path) -> Iterator[Piece]:
+        nonlocal done
+        done += 1
+        if done > readings:
+            fails()
+        yield from real(path)
+
+    monkeypatch.setattr(carrying, "pieces_in", pieces_in)
+    ended = tinyssb(two, "carry", str(stick), "--json")
+    row = json.loads(ended.stdout)
+    assert (ended.returncode, row["taken"]["entries"]) == (code, entries)
+    assert (b"Is the stick still in?" in ended.stderr) == (code is Exit.MISSING)
+    assert (row["left"] is None) == (code is Exit.MISSING)
+    assert list(row["damaged"].values()) == (["Input/output error"] if code is Exit.DATA else [])
+
+
+def test_nothing_is_left_on_another_disk_than_was_looked_at(
+    two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = iter([1, 2])
+    monkeypatch.setattr(carrying, "_device_of", lambda _place: next(devices))
+    ended = tinyssb(two, "carry", str(stick))
+    assert ended.returncode == Exit.MISSING
+    assert b"no disk is mounted there, or another one" in ended.stderr
+    assert b"Took 1 entries" in ended.stdout
+    assert len(list((stick / "tinyssb" / "open").iterdir())) == 1
+
+
+def test_names_of_files_are_shown_as_text_and_of_many_the_first(two: Path, stick: Path) -> None:
+    for number in range(CARRY_TOLD_MAX + 2):
+        (stick / "tinyssb" / "open" / f"0\x1b[2J{number}.tssb").write_bytes(b"?")
+    ended = tinyssb(two, "carry", str(stick))
+    assert ended.returncode == Exit.DATA
+    assert b"\x1b" not in ended.stdout
+    assert b"and 2 more" in ended.stdout
+
+
+def test_an_import_that_breaks_off_says_what_it_took(
+    two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (file,) = (stick / "tinyssb" / "open").iterdir()
+    monkeypatch.setattr(offering, "_offer_packets", fails)
+    ended = tinyssb(two, "import", str(file))
+    assert ended.returncode == Exit.MISSING
+    assert b"What was taken until then is kept: 0 entries" in ended.stderr
 
 
 def test_either_way_alone(tmp_path: Path, stick: Path) -> None:

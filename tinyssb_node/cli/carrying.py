@@ -12,6 +12,7 @@ from tinyssb_node.cli import limits
 from tinyssb_node.cli.client import Client
 from tinyssb_node.cli.newfile import FileUnwritableError, write_new_file
 from tinyssb_node.cli.offering import Taken, lacked, offer
+from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.exportcover import Cover
 from tinyssb_node.daemon.exports import (
@@ -32,6 +33,8 @@ from tinyssb_node.store.port import Store
 FOLDER: Final = "tinyssb"
 OPEN: Final = "open"
 SUFFIX: Final = ".tssb"
+UNREADABLE: Final = (OSError, ExportDamagedError, ExportTooNewError)
+"""What reading a file raises."""
 _NAME: Final = re.compile(r"[0-9a-f]{12}-([0-9]{1,6})\.tssb")
 
 
@@ -47,6 +50,18 @@ class CarryFullError(ProblemError):
             "Move them elsewhere, or remove them once everybody has taken what is in them: nodes leave there again "
             "what the folder lacks.",
         )
+
+
+class FolderLostError(FileUnreadableError):
+    """What was read from the folder before cannot be read again."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        ProblemError.__init__(
+            self,
+            f"{one_line(str(path))} was there and whole, and now it is not: {reason}. Nothing was left there.",
+            "Is the stick still in? Put it in and run the command again; what was taken is kept.",
+        )
+        self.path = str(path)
 
 
 class NoPlaceError(ProblemError):
@@ -80,6 +95,8 @@ class Found:
     """The files that can be read to their end."""
     damaged: dict[str, str] = field(default_factory=dict)
     """What is wrong with the others, by name. They stay as they are."""
+    device: int | None = None
+    """Which disk the folder is on."""
 
 
 def require_place(place: Path) -> None:
@@ -94,8 +111,8 @@ def folder_of(place: Path, network: Network) -> Path:
     return place / FOLDER / (OPEN if tag is None else tag.hex())
 
 
-def look(folder: Path, progress: Callable[[int, int], None]) -> Found:
-    """Read all files in *folder*, of which *progress* is told how many of how many are done.
+def look(place: Path, folder: Path, progress: Callable[[int, int], None]) -> Found:
+    """Read all files in *folder*, which is in *place*, of which *progress* is told how many of how many are done.
 
     Raises CarryFullError, FileUnreadableError.
     """
@@ -113,11 +130,23 @@ def look(folder: Path, progress: Callable[[int, int], None]) -> Found:
             for _ in pieces_in(path):
                 pass
             found.whole.append(path)
-        except (ExportDamagedError, ExportTooNewError) as error:
-            found.damaged[path.name] = str(error)
-        except OSError as error:
-            found.damaged[path.name] = error.strerror or str(error)
+        except UNREADABLE as error:
+            found.damaged[path.name] = reason_of(error)
+    found.device = _device_of(place)
     return found
+
+
+def _device_of(place: Path) -> int | None:
+    """Which disk *place* is on; None: there is no such place any more."""
+    try:
+        return place.stat().st_dev
+    except OSError:
+        return None
+
+
+def reason_of(error: OSError | ExportDamagedError | ExportTooNewError) -> str:
+    """Why a file cannot be read."""
+    return (error.strerror or str(error)) if isinstance(error, OSError) else error.problem
 
 
 def pieces_in(path: Path) -> Iterator[Piece]:
@@ -134,7 +163,7 @@ def take(
     progress: Callable[[int, int], None],
 ) -> None:
     """Offer *node* what its store, which *opened* opens, lacks of the files *found*, and count in *taken* what came of
-    it. Of *progress* as in ``look``."""
+    it. Files that cannot be read any more count as damaged. Of *progress* as in ``look``."""
     paths = found.whole
     blocked = {row["feed"] for row in node.feeds() if row.get("blocked")}
     for _ in range(limits.CARRY_PASSES_MAX):
@@ -145,7 +174,11 @@ def take(
             taken.early = set()
             # Opened anew for each: what one file brought the next need not.
             with closing(opened()) as store:
-                offer(node, path.name, lacked(pieces_in(path), store, blocked, taken), taken)
+                try:
+                    offer(node, path.name, lacked(pieces_in(path), store, blocked, taken), taken)
+                except UNREADABLE as error:
+                    found.damaged[path.name] = reason_of(error)
+                    continue
             if taken.early:
                 again.append(path)
                 early |= taken.early
@@ -154,24 +187,29 @@ def take(
             break
         # What was missing may be here by now: names of files tell no order.
         paths = again
+    found.whole = [path for path in found.whole if path.name not in found.damaged]
 
 
-def leave(folder: Path, store: Store, found: Found, node: FeedId) -> Left | None:
-    """Write a file with all of *store* that is in none of the whole files *found*, named after *node*, our own feed.
-    None if they lack nothing.
+def leave(place: Path, folder: Path, store: Store, found: Found, node: FeedId) -> Left | None:
+    """Write a file to *folder*, which is in *place*, with all of *store* that is in none of the whole files *found*. It
+    is named after *node*, our own feed. None if they lack nothing.
 
-    Raises FileUnwritableError; then no file was made.
+    Raises FolderLostError, FileUnwritableError.
     """
     cover = Cover(store)
     for whole in found.whole:
-        cover.add(pieces_in(whole))
+        try:
+            cover.add(pieces_in(whole))
+        except UNREADABLE as error:
+            raise FolderLostError(whole, reason_of(error)) from error
+    if found.device is None or _device_of(place) != found.device:
+        # Where a stick was, there may be an empty folder of our own disk.
+        raise FolderLostError(place, "no disk is mounted there, or another one")
     lacking = [record for record in store.feeds() if cover.first_lacked(record) <= record.seq]
     if not lacking:
         return None
-    name = node.hex()[: limits.CARRY_NODE_DIGITS]
-    numbers = (_NAME.fullmatch(path.name) for path in (folder.iterdir() if folder.exists() else ()))
-    number = max((int(match[1]) for match in numbers if match and match[0].startswith(name)), default=0) + 1
-    path = folder / f"{name}-{number:04}{SUFFIX}"
+    make_folder(folder)
+    path = _free_path(folder, node)
     entries = 0
 
     def counted() -> Iterator[Piece]:
@@ -180,17 +218,39 @@ def leave(folder: Path, store: Store, found: Found, node: FeedId) -> Left | None
             entries += isinstance(piece, ExportedEntry)
             yield piece
 
-    make_folder(folder)
     size = write_new_file(path, lambda file: write_export(counted(), file))
-    sync_folder(folder)
+    try:
+        sync_folder(folder)
+    except OSError as error:
+        raise FileUnwritableError(
+            f"{path} was written, and the disk did not confirm it: {error.strerror}. It may be gone, or damaged.",
+            "Is the stick still in? Put it in and run the command again: it leaves what is lacking.",
+        ) from error
     return Left(path, len(lacking), entries, size)
 
 
-def make_folder(folder: Path) -> None:
-    """Make *folder*, with those above it. Raises FileUnwritableError."""
+def _free_path(folder: Path, node: FeedId) -> Path:
+    """How the next file of *node* is called. Raises FileUnwritableError."""
+    name = node.hex()[: limits.CARRY_NODE_DIGITS]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        numbers = [_NAME.fullmatch(path.name) for path in folder.iterdir()]
     except OSError as error:
-        raise FileUnwritableError(
-            f"{folder} cannot be made: {error.strerror}.", "Name a folder that you can write to."
-        ) from error
+        raise _unusable(folder, error) from error
+    number = max((int(match[1]) for match in numbers if match and match[0].startswith(name)), default=0) + 1
+    return folder / f"{name}-{number:04}{SUFFIX}"
+
+
+def make_folder(folder: Path) -> None:
+    """Make *folder*, and the one that is for all networks, in a place that is there. Raises FileUnwritableError."""
+    try:
+        folder.parent.mkdir(exist_ok=True)
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise _unusable(folder, error) from error
+
+
+def _unusable(folder: Path, error: OSError) -> FileUnwritableError:
+    return FileUnwritableError(
+        f"Nothing can be left in {folder}: {error.strerror}.",
+        "Is the stick still in, with its switch off and room on it? `--take` writes nothing there.",
+    )

@@ -103,5 +103,7 @@ CARRY_NODE_DIGITS: Final = 12
 CARRY_PASSES_MAX: Final = 16
 """How often files are read for what they have behind what other files brought: once or twice is usual, as they are read
 by name, and more only where somebody renamed them. The next time it goes on."""
+CARRY_TOLD_MAX: Final = 20
+"""Lines of a kind that a person is told of what files are wrong in: as many as fit on a screen."""
 CARRY_PROGRESS_FROM: Final = 20
 """Files from which on a person is told how far it is."""

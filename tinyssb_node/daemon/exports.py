@@ -30,6 +30,8 @@ class ExportDamagedError(ProblemError):
         )
         self.offset = offset
         self.reason = reason
+        self.problem = f"it is no whole export file: {reason} at byte {offset}"
+        """What is wrong, whatever came of it."""
 
 
 class ExportTooNewError(ProblemError):
@@ -43,6 +45,8 @@ class ExportTooNewError(ProblemError):
             "Install the newer version of the program that wrote it.",
         )
         self.version = version
+        self.problem = f"it has format {version}, this program knows {limits.EXPORT_VERSION}"
+        """What is wrong, whatever came of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,23 +56,29 @@ def carry(arguments: argparse.Namespace) -> int:
     place = Path(arguments.folder)
     require_place(place)
     folder = folder_of(place, network)
-    found = look(folder, _show)
+    found = look(place, folder, _show)
 
     def opened() -> Store:
         return SqliteStore.open_readonly(home.of(name).store)
 
     taken = None if arguments.leave else Taken()
-    if taken is not None and found.whole:
-        with Client.at_home(arguments.home, arguments.network) as node:
-            take(node, found, opened, taken, _show)
-    left = None
-    if not arguments.take:
-        with closing(opened()) as store:
-            left = leave(folder, store, found, read_own(home).feed)
-    if arguments.json:
-        print(json.dumps(_row(found, taken, left)))
-    else:
-        _say(found, taken, left, leaves=not arguments.take)
+    left, done = None, False
+    try:
+        if taken is not None and found.whole:
+            with Client.at_home(arguments.home, arguments.network) as node:
+                take(node, found, opened, taken, _show)
+        if not arguments.take:
+            with closing(opened()) as store:
+                left = leave(place, folder, store, found, read_own(home).feed)
+        done = True
+    finally:
+        # What was taken until then is told whatever ends it, before the error is.
+        if arguments.json:
+            print(json.dumps(_row(found, taken, left)))
+        else:
+            _say(found, taken)
+            if done:
+                _say_end(taken, left, leaves=not arguments.take)
     refused = taken is not None and taken.refused
     return Exit.DATA if refused or found.damaged else Exit.OK
 
@@ -103,28 +110,48 @@ def _row(found: Found, taken: Taken | None, left: Left | None) -> dict[str, obje
     }
 
 
-def _say(found: Found, taken: Taken | None, left: Left | None, *, leaves: bool) -> None:
-    for name, problem in found.damaged.items():
-        print(f"{name} was left out, and left as it is: {problem}")
-    if taken is not None:
-        for (file, feed), reason in taken.refused.items():
-            print(f"{file}: a packet of feed {feed} was not taken: {reason}.")
-        for feed, word in taken.passed.items():
-            print(f"Feed {feed} was passed over: it is {word} here.")
-        if taken.entries or taken.chunks:
-            print(
-                f"Took {taken.entries:,} entries and {taken.chunks:,} chunks of {_feeds(len(taken.feeds))}."
-            )
-        elif not (taken.refused or taken.passed or taken.early):
-            print("Took nothing: this node holds all that is there.")
-        if taken.early:
-            print(
-                f"Later entries of {_feeds(len(taken.early))} are there, to be taken once those before them are here."
-            )
+def _say(found: Found, taken: Taken | None) -> None:
+    """Tell what came of the files that are there."""
+    from tinyssb_node.cli.safetext import one_line
+
+    _list(
+        [
+            f"{one_line(name)} cannot be read: {problem}. It stays as it is."
+            for name, problem in found.damaged.items()
+        ]
+    )
+    if taken is None:
+        return
+    _list(
+        [
+            f"{one_line(file)}: a packet of feed {feed} was not taken: {reason}."
+            for (file, feed), reason in taken.refused.items()
+        ]
+    )
+    _list([f"Feed {feed} was passed over: it is {word} here." for feed, word in taken.passed.items()])
+    if taken.entries or taken.chunks:
+        print(f"Took {taken.entries:,} entries and {taken.chunks:,} chunks of {_feeds(len(taken.feeds))}.")
+    if taken.early:
+        print(
+            f"Later entries of {_feeds(len(taken.early))} are there, to be taken once those before them are here."
+        )
+
+
+def _say_end(taken: Taken | None, left: Left | None, *, leaves: bool) -> None:
+    """Tell how it ended: that nothing was to be taken, or left, is known only then."""
+    if taken is not None and not (taken.feeds or taken.refused or taken.passed or taken.early):
+        print("Took nothing: this node holds all that is there.")
     if left is not None:
         print(f"Left {left.entries:,} entries of {_feeds(left.feeds)} in {left.path}, {left.size:,} bytes.")
     elif leaves:
         print("The folder lacks nothing of what this node holds.")
+
+
+def _list(lines: Sequence[str]) -> None:
+    """Print *lines*, or the first of many: who made the files may have made them up."""
+    print(*lines[: limits.CARRY_TOLD_MAX], sep="\n", end="\n" if lines else "")
+    if len(lines) > limits.CARRY_TOLD_MAX:
+        print(f"… and {len(lines) - limits.CARRY_TOLD_MAX:,} more; `--json` lists all.")
 
 
 def _feeds(count: int) -> str:

@@ -42,6 +42,19 @@ class ImportRefusedError(ProblemError):
         )
 
 
+class ImportBrokenOffError(ProblemError):
+    """The file was whole, and can be read no more."""
+
+    exit_code = Exit.MISSING
+
+    def __init__(self, file: str, taken: Taken) -> None:
+        super().__init__(
+            f"{file} was whole, and could not be read again to its end. What was taken until then is kept: "
+            f"{taken.entries:,} entries and {taken.chunks:,} chunks.",
+            "Import it again once it can be read: it goes on from there.",
+        )
+
+
 class NoMomentError(ProblemError):
     """What `--since` names is neither a time nor a file."""
 
@@ -154,7 +167,7 @@ def import_(arguments: argparse.Namespace) -> int:
     """Read a file to its end, then offer its packets to the daemon."""
     from tinyssb_node.cli.client import Client
     from tinyssb_node.cli.offering import Taken, offer
-    from tinyssb_node.daemon.exports import read_export
+    from tinyssb_node.daemon.exports import ExportDamagedError, read_export
 
     taken = Taken()
     try:
@@ -163,7 +176,10 @@ def import_(arguments: argparse.Namespace) -> int:
                 pass
             file.seek(0)
             with Client.at_home(arguments.home, arguments.network) as node:
-                offer(node, arguments.file, read_export(file), taken)
+                try:
+                    offer(node, arguments.file, read_export(file), taken)
+                except (OSError, ExportDamagedError) as error:
+                    raise ImportBrokenOffError(arguments.file, taken) from error
     except OSError as error:
         raise FileUnreadableError(arguments.file, error) from error
     if taken.refused:
