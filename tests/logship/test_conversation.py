@@ -13,7 +13,7 @@ from spark_sink.collect_wire import Log
 from spark_sink.collect_wire import SegmentId as LandedId
 from tests.logship.memory_landing import MemoryLanding
 from tinyssb_node.logship import limits
-from tinyssb_node.logship.shipping import Saved, Shipping
+from tinyssb_node.logship.shipping import Pace, Saved, Shipping
 from tinyssb_node.logship.wire import SegmentId, fingerprint, serialize_batch
 
 LOG = Log("open", "3f0a1b2c4d5e6f70")
@@ -42,7 +42,7 @@ class World:
         self.down: list[bytes] = []
         self.landing = MemoryLanding()
         self.lives = life
-        self.bytes_per_s = bytes_per_s
+        self.pace = Pace(bytes_per_s)
         self.sent = 0
         self.start_collector()
         self.kept = Saved()
@@ -66,9 +66,7 @@ class World:
             del self.files[min(self.files)]
 
     def start_shipper(self, saved: Saved) -> None:
-        self.shipping = Shipping(
-            saved, run=self.random.getrandbits(32), every_us=EVERY_US, bytes_per_s=self.bytes_per_s
-        )
+        self.shipping = Shipping(saved, run=self.random.getrandbits(32), every_us=EVERY_US, pace=self.pace)
         self.look()
 
     def look(self) -> None:
@@ -374,6 +372,23 @@ def test_the_bandwidth_limit_is_kept() -> None:
     cost = counts.wire_bytes + counts.batches * limits.OVERHEAD_BYTES
     assert cost / 1_000 <= (world.now_us - began_us) / 1e6 + 1
     assert cost / 1_000 >= (world.now_us - began_us) / 1e6 - 3
+
+
+def test_the_bandwidth_limit_is_for_all_logs_together() -> None:
+    pace = Pace(1_000)
+    logs = [Shipping(Saved(), run=number, every_us=1, pace=pace) for number in range(2)]
+    now_us = 2 * limits.ASK_WAIT_US
+    for log in logs:
+        log.look({SegmentId(1, 0): 500})
+        log.connected()
+        log.ask(0)
+    piece = logs[0].next(now_us)
+    assert piece is not None
+    assert logs[1].next(now_us) is not None
+    logs[0].handed(piece, logs[0].run, 880, now_us)
+    for log in logs:
+        assert log.next(now_us + 999_999) is None
+        assert log.next(now_us + 1_000_000) is not None
 
 
 def test_a_full_collector_is_asked_again_later() -> None:

@@ -79,8 +79,6 @@ class _Asked:
 class _Waits:
     """Until when what waits."""
 
-    pace_us: int = 0
-    """The bandwidth limit lets nothing go before."""
     full_us: int | None = None
     """The collector has no room; asked again then."""
     flush_us: int = 0
@@ -89,6 +87,22 @@ class _Waits:
     """When something was acknowledged last, or the first batch under way went."""
     patience_us: int = limits.ASK_AGAIN_US
     """How long to wait from then on before asking."""
+
+
+class Pace:
+    """The bandwidth limit of all logs that go over one line."""
+
+    def __init__(self, bytes_per_s: int) -> None:
+        """0 means no limit."""
+        self._bytes_per_s: Final = bytes_per_s
+        self.until_us = 0
+        """It lets nothing go before."""
+
+    def spend(self, wire_bytes: int, now_us: int) -> None:
+        """A batch of so many bytes went."""
+        if self._bytes_per_s:
+            cost_us = (wire_bytes + limits.OVERHEAD_BYTES) * 1_000_000 // self._bytes_per_s
+            self.until_us = max(self.until_us, now_us) + cost_us
 
 
 @dataclass(slots=True)
@@ -109,13 +123,13 @@ class _Collector:
 class Shipping:
     """One log, on its way to the collector."""
 
-    def __init__(self, saved: Saved, *, run: int, every_us: int, bytes_per_s: int = 0) -> None:
+    def __init__(self, saved: Saved, *, run: int, every_us: int, pace: Pace | None = None) -> None:
         """*run*: a number by chance, so that answers to an earlier life are not taken for answers to this one. What is
-        no full batch is sent every *every_us*; 0 for *bytes_per_s* means no limit."""
+        no full batch is sent every *every_us*, and nothing faster than *pace*, if there is one."""
         self._saved: Final = saved
         self._run = run
         self._every_us: Final = every_us
-        self._bytes_per_s: Final = bytes_per_s
+        self._pace: Final = pace or Pace(0)
         self._files: dict[SegmentId, int] = {}
         """Segments that are there, in order, and their sizes."""
         self._have: dict[SegmentId, int] = {}
@@ -152,11 +166,6 @@ class Shipping:
     def run(self) -> int:
         """What batches are to be marked with."""
         return self._run
-
-    @property
-    def pace_us(self) -> int:
-        """The bandwidth limit lets nothing go before."""
-        return self._waits.pace_us
 
     @property
     def refused(self) -> frozenset[SegmentId]:
@@ -244,7 +253,9 @@ class Shipping:
         waits = self._waits
         if not self._connected or self._ask is not None or waits.full_us is not None:
             return None
-        if now_us < waits.pace_us or (self._asked.open and now_us < self._asked.at_us + limits.ASK_WAIT_US):
+        if now_us < self._pace.until_us or (
+            self._asked.open and now_us < self._asked.at_us + limits.ASK_WAIT_US
+        ):
             return None
         if len(self._under_way) >= limits.UNDER_WAY_MAX:
             return None
@@ -276,9 +287,7 @@ class Shipping:
         self.counts.batches += 1
         self.counts.log_bytes += piece.size
         self.counts.wire_bytes += wire_bytes
-        if self._bytes_per_s:
-            cost_us = (wire_bytes + limits.OVERHEAD_BYTES) * 1_000_000 // self._bytes_per_s
-            waits.pace_us = max(waits.pace_us, now_us) + cost_us
+        self._pace.spend(wire_bytes, now_us)
 
     # --- the collector
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import aiomqtt
 import pytest
+import structlog
 
 from spark_sink.collect_wire import SegmentId
 from spark_sink.folders import Folders
@@ -20,6 +21,10 @@ from tests.docs import pages
 from tests.mosquitto import running_mosquitto
 from tests.spark_sink.shipped import batch
 from tinyssb_node.cli.main import main
+from tinyssb_node.daemon.config import read_config
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.shipping.shipper import Shipper
+from tinyssb_node.ids import NetworkName
 
 pytestmark = pytest.mark.mosquitto
 
@@ -153,6 +158,32 @@ def test_two_collectors_at_a_broker_are_told_of(tmp_path: Path) -> None:
             for logs in (tmp_path / "one", tmp_path / "two"):
                 until(lambda logs=logs: landed(logs, node) == node.log(), "its log")  # type: ignore[misc]  # at once
             assert "the event log is shipped to one of two collectors" in end(shipper)[1]
+
+
+def test_the_bandwidth_limit_is_for_all_networks_together_and_each_gets_its_share(tmp_path: Path) -> None:
+    with running_mosquitto(tmp_path) as broker:
+        node = Node(tmp_path / "home", spec(broker))
+        node.say(
+            f'broker = "{spec(broker)}"\nbytes_per_s = 200_000\n'
+            '[networks.inn]\nkey = "77"\n[networks.village]\nkey = "5d0c6e7a"'
+        )
+        home = Home(node.root)
+        for network in ("inn", "village"):
+            node.folder = home.of(NetworkName(network)).events / node.name
+            node.folder.mkdir(parents=True)
+            node.grow(1, 0, 400_000)
+
+        def sizes() -> list[int]:
+            return sorted(path.stat().st_size for path in tmp_path.glob("logs/networks/*/*/*.jsonl"))
+
+        shipper = Shipper(home, read_config(home), structlog.wrap_logger(None))
+        (pace,) = {log.shipping._pace for log in shipper._logs}
+        pace.spend(200_000, 0)
+        assert 1_000_000 <= pace.until_us < 1_010_000
+        with collector(address(broker), tmp_path / "logs"), node.shipper():
+            until(lambda: 400_001 in sizes(), "all of one")
+            assert len(sizes()) == 2
+            until(lambda: sizes() == [400_001] * 2, "all of the other")
 
 
 def test_nobody_ships_anothers_log(tmp_path: Path) -> None:

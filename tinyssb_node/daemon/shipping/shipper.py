@@ -32,7 +32,7 @@ from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, Caller, conn
 from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.logship import limits
-from tinyssb_node.logship.shipping import Shipping
+from tinyssb_node.logship.shipping import Pace, Shipping
 from tinyssb_node.logship.wire import (
     OPEN,
     TOPIC_COLLECTOR,
@@ -63,6 +63,8 @@ class _Log:
     told: Told
     written: bytes = b""
     """What was kept last."""
+    sent_us: int = 0
+    """When something of it was sent last."""
 
 
 class Shipper:
@@ -74,6 +76,7 @@ class Shipper:
         self._networks: Final = config.networks
         self._logger = logger
         self._home = home
+        self._pace = Pace(self._config.bytes_per_s)
         self._node = node_name(read_own(home).feed)
         self._logs = [self._log(name, network) for name, network in config.networks.items()]
         self._stop = asyncio.Event()
@@ -90,7 +93,7 @@ class Shipper:
             saved,
             run=secrets.randbits(32),
             every_us=self._config.every_s * 1_000_000,
-            bytes_per_s=self._config.bytes_per_s,
+            pace=self._pace,
         )
         return _Log(
             name=name,
@@ -203,12 +206,13 @@ class Shipper:
     async def _pump(self, broker: Broker) -> None:
         while True:
             self._heard.clear()
-            for log in self._logs:
+            # Where the limit lets one batch go at a time, no log is kept waiting by another.
+            for log in sorted(self._logs, key=lambda log: log.sent_us):
                 await self._ship(broker, log)
             self._tell(self._troubles())
             if time.monotonic() - self._saved_s >= limits.SAVE_S:
                 self._save()
-            paced_us = max(log.shipping.pace_us for log in self._logs) - _now_us()
+            paced_us = self._pace.until_us - _now_us()
             with suppress(TimeoutError):
                 wait_s = min(limits.LOOK_S, paced_us / 1e6) if paced_us > 0 else limits.LOOK_S
                 await asyncio.wait_for(self._heard.wait(), wait_s)
@@ -229,7 +233,8 @@ class Shipper:
             run = shipping.run
             batch = serialize_batch(run, piece, before, content)
             await broker.publish(log.up, batch, 1)
-            shipping.handed(piece, run, len(batch), _now_us())
+            log.sent_us = _now_us()
+            shipping.handed(piece, run, len(batch), log.sent_us)
 
     def _troubles(self) -> str:
         if any(log.shipping.old_collector for log in self._logs):
