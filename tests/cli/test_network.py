@@ -104,7 +104,10 @@ def test_without_the_daemon_it_is_done_in_the_store_and_back_again(home: Path) -
     key = row(home)["set_key"]
     assert f"tinyssb network rekey {key}\n" in told
     assert row(home)["feeds"] == 1
-    assert "Tell" not in said(home, "network", "rekey", "--back", "--yes")
+    assert "has a fresh set, with 1 feed and" in told
+    told = said(home, "network", "rekey", "--back", "--yes")
+    assert "The network default is back in its own set, with 1 feed and all their entries." in told
+    assert "Tell" not in told
     assert (row(home)["feeds"], row(home)["set_key"]) == (1, None)
     assert "Tell" not in said(home, "network", "rekey", KEY, "--yes")
     assert row(home)["set_key"] == KEY

@@ -275,8 +275,11 @@ def _tell(arguments: argparse.Namespace, name: str, plan: RekeyPlan, key: bytes,
         done = {"set_key": key.hex() or None, "tell": command, "daemon_running": running}
         print(json.dumps({**_as_json(name, plan), **done}))
         return
+    now = (
+        f"has a fresh set, with {len(plan.kept)}" if key else f"is back in its own set, with {len(plan.kept)}"
+    )
     print(
-        f"The network {name} has a fresh set, with {len(plan.kept)} feeds and all their entries. "
+        f"The network {name} {now} feed{'' if len(plan.kept) == 1 else 's'} and all their entries. "
         f"{'The daemon speaks of it from now on.' if running else 'It is spoken of once the daemon runs.'}"
     )
     if arguments.key is not None or not key:
