@@ -1,8 +1,10 @@
 """`tinyssb ether`: run, asked, cut, healed, stopped."""
 
+import contextlib
 import json
 import re
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +27,17 @@ def port() -> Iterator[str]:
         assert process.wait(PATIENCE_S) == 0
 
 
+@pytest.fixture(scope="module")
+def nodes(port: str) -> Iterator[None]:
+    """Nodes on it: ana, ben and eva."""
+    with contextlib.ExitStack() as stack:
+        for name in ("ana", "ben", "eva"):
+            node = stack.enter_context(socket.create_connection(("127.0.0.1", int(port)), PATIENCE_S))
+            node.sendall(json.dumps({"t": "hello", "version": 1, "name": name}).encode() + b"\n")
+            assert b"welcome" in node.recv(4_096)
+        yield
+
+
 def state(port: str, *action: str) -> dict[str, object]:
     ended = tinyssb(Path("/unused"), "ether", "--port", port, "--json", *action)
     assert ended.returncode == 0, ended.stderr.decode()
@@ -32,6 +45,7 @@ def state(port: str, *action: str) -> dict[str, object]:
     return row
 
 
+@pytest.mark.usefixtures("nodes")
 def test_cuts_are_made_shown_and_healed(port: str) -> None:
     assert state(port, "status")["cuts"] == []
     assert state(port, "cut", "ana,ben", "eva")["cuts"] == [[["ana", "ben"], ["eva"]]]
@@ -47,9 +61,20 @@ def test_an_address_in_use_is_told(port: str) -> None:
     assert port in ended.stderr.decode()
 
 
+@pytest.mark.usefixtures("nodes")
+@pytest.mark.parametrize("sides", [("ana", "nobody"), ("nobody", "ana,ben"), ("ana,nobody", "eva")])
+def test_nobody_is_cut_off_whom_there_is_not(port: str, sides: tuple[str, str]) -> None:
+    ended = tinyssb(Path("/unused"), "ether", "--port", port, "cut", *sides)
+    assert ended.returncode == Exit.MISSING
+    assert b"called 'nobody'" in ended.stderr
+    assert b"There are ana, ben, eva." in ended.stderr
+    assert state(port, "status")["cuts"] == []
+
+
+@pytest.mark.usefixtures("nodes")
 def test_what_the_ether_refuses_is_told(port: str) -> None:
     ended = tinyssb(Path("/unused"), "ether", "--port", port, "cut", "ana", "ana")
-    assert ended.returncode != 0
+    assert ended.returncode == Exit.DATA
     assert "ether" in ended.stderr.decode().lower()
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node import limits
 from tinyssb_node.cli.options import Subparsers, add_command, add_json
+from tinyssb_node.daemon.problems import Exit, ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
     from tinyssb_node.faces.ether_protocol import Command, Status
 
 _HOST = "127.0.0.1"
+
+
+class UnknownNodeError(ProblemError):
+    """A node that was never on the ether."""
+
+    exit_code = Exit.MISSING
+
+    def __init__(self, name: str, there: Sequence[str]) -> None:
+        super().__init__(
+            f"No node on the ether is called '{name[: limits.FACE_NAME_MAX]}', so nothing was cut.",
+            f"There are {', '.join(there)}." if there else "There is none on it yet.",
+        )
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -140,11 +153,17 @@ def ether(arguments: argparse.Namespace) -> int:
     """Run an ether, or speak with one."""
     import asyncio
 
+    from tinyssb_node.faces.ether_protocol import GetStatus
     from tinyssb_node.sim.ether import ether_command
 
     if arguments.action is None:
         return _run_ether(arguments)
-    status = asyncio.run(ether_command(arguments.host, arguments.port, _command(arguments)))
+    host, port = arguments.host, arguments.port
+    if arguments.action == "cut":
+        _require_names(
+            (*arguments.left, *arguments.right), asyncio.run(ether_command(host, port, GetStatus()))
+        )
+    status = asyncio.run(ether_command(host, port, _command(arguments)))
     print(_as_json(status) if arguments.json else _as_table(status))
     return 0
 
@@ -176,6 +195,14 @@ def _run_ether(arguments: argparse.Namespace) -> int:
 
     asyncio.run(serve())
     return 0
+
+
+def _require_names(names: Sequence[str], status: Status) -> None:
+    """Raise UnknownNodeError unless all *names* are of nodes that are on the ether, or were."""
+    there = {node.name for node in status.nodes}
+    for name in names:
+        if name not in there:
+            raise UnknownNodeError(name, sorted(there))
 
 
 def _command(arguments: argparse.Namespace) -> Command:
