@@ -65,6 +65,7 @@ def test_init_says_what_to_do_next_and_is_not_repeated(tmp_path: Path) -> None:
         (["-"], b"\xff\x00", "ff00", "hex", "ff00"),
         (["-"], b"plain words", "706c61696e20776f726473", "text", "plain words"),
         (["-"], b"", "", "text", ""),
+        (["--bipf", '""'], b"", "00", "bipf", ""),
     ],
 )
 def test_what_is_published_is_shown(
@@ -101,6 +102,8 @@ def test_a_file_becomes_a_side_chain(running: RunningDaemon, tmp_path: Path) -> 
     ("arguments", "stdin", "code", "words"),
     [
         (["publish", "-"], bytes(limits.CONTENT_PUBLISH_MAX + 1), Exit.DATA, ["65536", "packets"]),
+        (["publish", ""], b"", Exit.DATA, ["nothing to say", "--bipf '\"\"'"]),
+        (["publish", " \n"], b"", Exit.DATA, ["nothing to say"]),
         (["publish", "--bipf", "{"], b"", Exit.DATA, ["not JSON"]),
         (["publish", "--bipf", "NaN"], b"", Exit.DATA, ["NaN"]),
         (["publish", "--bipf", str(2**80)], b"", Exit.DATA, ["BIPF"]),

@@ -72,6 +72,11 @@ def read_content(arguments: argparse.Namespace) -> bytes:
             raise FileUnreadableError(arguments.file, error) from error
     if arguments.text == "-":
         return sys.stdin.buffer.read()
+    if arguments.text is not None and not arguments.text.strip():
+        raise InputError(
+            "There is nothing to say, so nothing was published.",
+            """Give a text. An empty one is published by --bipf '""', on purpose.""",
+        )
     value = arguments.text if arguments.bipf is None else parse_json(arguments.bipf)
     try:
         return bipf.encode(value)
