@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import chain
@@ -352,6 +353,40 @@ def test_an_import_that_breaks_off_says_what_it_took(
     ended = tinyssb(two, "import", str(file))
     assert ended.returncode == Exit.MISSING
     assert b"What was taken until then is kept: 0 entries" in ended.stderr
+
+
+def test_only_files_are_read_and_none_that_other_systems_put_there(tmp_path: Path, stick: Path) -> None:
+    make_home(tmp_path / "ana", name="ana")
+    with daemon(tmp_path / "ana") as running:
+        said(running.home, "publish", "one")
+    folder = stick / "tinyssb" / "open"
+    folder.mkdir(parents=True)
+    (folder / "._0123456789ab-0001.tssb").write_bytes(b"Mac OS X")
+    os.mkfifo(folder / "pipe.tssb")
+    (folder / "folder.tssb").mkdir()
+    leftover = folder / f".tinyssb-{'0a' * 8}.part"
+    leftover.write_bytes(b"?")
+    os.utime(leftover, (0, 0))
+    row = carried(tmp_path / "ana", "--leave", str(stick))
+    assert (row["files"], row["damaged"]) == (0, {})
+    assert not leftover.exists()
+
+
+@pytest.mark.parametrize(
+    ("there", "name"), [((), "0001"), (("0001", "0007"), "0008"), (("0001", "999999"), "0002")]
+)
+def test_a_file_is_named_behind_ours_whatever_somebody_called_his(
+    tmp_path: Path, stick: Path, there: tuple[str, ...], name: str
+) -> None:
+    feed = make_home(tmp_path / "ana", name="ana")
+    with daemon(tmp_path / "ana") as running:
+        said(running.home, "publish", "one")
+    folder = stick / "tinyssb" / "open"
+    folder.mkdir(parents=True)
+    for number in there:
+        os.mkfifo(folder / f"{feed.hex()[:12]}-{number}.tssb")
+    left = carried(tmp_path / "ana", "--leave", str(stick))["left"]
+    assert Path(left["file"]).name == f"{feed.hex()[:12]}-{name}.tssb"
 
 
 def test_either_way_alone(tmp_path: Path, stick: Path) -> None:

@@ -2,11 +2,19 @@
 
 import errno
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from tinyssb_node.cli.newfile import FileInPlaceError, FileUnwritableError, FolderMissingError, write_new_file
+from tinyssb_node.cli import limits
+from tinyssb_node.cli.newfile import (
+    FileInPlaceError,
+    FileUnwritableError,
+    FolderMissingError,
+    remove_leftovers,
+    write_new_file,
+)
 
 
 def write(path: Path, data: bytes) -> int:
@@ -58,6 +66,23 @@ def test_what_fails_while_it_is_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         write_new_file(tmp_path / "a", stop)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_left_behind_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    old_s = time.time() - limits.LEFTOVER_S - 60
+    part, another = f".tinyssb-{'0a' * 8}.part", f".tinyssb-{'1b' * 8}.part"
+    names = [part, another, ".tinyssb-x.part", "a.part", f"x{part}"]
+    for name in names:
+        (tmp_path / name).write_bytes(b"?")
+        os.utime(tmp_path / name, (old_s, old_s))
+    os.utime(tmp_path / another)
+    (tmp_path / f".tinyssb-{'2c' * 8}.part").symlink_to(tmp_path / "a.part")
+    (tmp_path / f".tinyssb-{'3d' * 8}.part").mkdir()
+    remove_leftovers(tmp_path)
+    remove_leftovers(tmp_path / "missing")
+    left = {path.name for path in tmp_path.iterdir()}
+    assert set(names) - left == {part}
+    assert len(left) == len(names) + 1
 
 
 @pytest.mark.parametrize("stays", [True, False])

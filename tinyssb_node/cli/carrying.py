@@ -5,12 +5,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Final
 
 from tinyssb_node.cli import limits
 from tinyssb_node.cli.client import Client
-from tinyssb_node.cli.newfile import FileUnwritableError, write_new_file
+from tinyssb_node.cli.newfile import FileUnwritableError, remove_leftovers, write_new_file
 from tinyssb_node.cli.offering import Taken, lacked, offer
 from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.codec.dmx import Network
@@ -36,6 +37,7 @@ SUFFIX: Final = ".tssb"
 UNREADABLE: Final = (OSError, ExportDamagedError, ExportTooNewError)
 """What reading a file raises."""
 _NAME: Final = re.compile(r"[0-9a-f]{12}-([0-9]{1,6})\.tssb")
+_NUMBER_MAX: Final = 999_999
 
 
 class CarryFullError(ProblemError):
@@ -118,7 +120,7 @@ def look(place: Path, folder: Path, progress: Callable[[int, int], None]) -> Fou
     """
     found = Found()
     try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == SUFFIX) if folder.exists() else []
+        paths = sorted(filter(_is_ours, folder.iterdir())) if folder.exists() else []
     except OSError as error:
         raise FileUnreadableError(str(folder), error) from error
     if len(paths) > limits.CARRY_FILES_MAX:
@@ -134,6 +136,17 @@ def look(place: Path, folder: Path, progress: Callable[[int, int], None]) -> Fou
             found.damaged[path.name] = reason_of(error)
     found.device = _device_of(place)
     return found
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether *path* is a file that is read. What other systems put beside it (``._x.tssb``), and what is none, is not:
+    a pipe would be waited for."""
+    if path.suffix != SUFFIX or path.name.startswith("."):
+        return False
+    try:
+        return path.is_file()
+    except OSError:
+        return True  # Reading it tells what is wrong.
 
 
 def _device_of(place: Path) -> int | None:
@@ -209,6 +222,7 @@ def leave(place: Path, folder: Path, store: Store, found: Found, node: FeedId) -
     if not lacking:
         return None
     make_folder(folder)
+    remove_leftovers(folder)
     path = _free_path(folder, node)
     entries = 0
 
@@ -230,13 +244,17 @@ def leave(place: Path, folder: Path, store: Store, found: Found, node: FeedId) -
 
 
 def _free_path(folder: Path, node: FeedId) -> Path:
-    """How the next file of *node* is called. Raises FileUnwritableError."""
+    """How the next file of *node* is called: behind those that are there, or where a number is free, as anybody may
+    have given names there. Raises FileUnwritableError."""
     name = node.hex()[: limits.CARRY_NODE_DIGITS]
     try:
-        numbers = [_NAME.fullmatch(path.name) for path in folder.iterdir()]
+        matches = [_NAME.fullmatch(path.name) for path in folder.iterdir()]
     except OSError as error:
         raise _unusable(folder, error) from error
-    number = max((int(match[1]) for match in numbers if match and match[0].startswith(name)), default=0) + 1
+    numbers = {int(match[1]) for match in matches if match and match[0].startswith(name)}
+    number = max(numbers, default=0) + 1
+    if number > _NUMBER_MAX:
+        number = next(free for free in count(1) if free not in numbers)
     return folder / f"{name}-{number:04}{SUFFIX}"
 
 

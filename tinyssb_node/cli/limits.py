@@ -94,6 +94,9 @@ PZP_FEED_LAST: Final = 40
 PZP_NONCE_SIZE: Final = 16
 """Random bytes of a nonce that nobody named: no two identities of a key are the same."""
 
+LEFTOVER_S: Final = 86_400
+"""Age from which on a file that was begun and not finished is nobody's any more: none takes a day to write."""
+
 # --- Entries by hand (carry) ------------------------------------------------------------------------------------------
 
 CARRY_FILES_MAX: Final = 10_000

@@ -1,13 +1,21 @@
 """Files that a command makes: whole or not at all, and never in the place of another one."""
 
 import os
+import re
 import secrets
+import stat
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
+from tinyssb_node.cli import limits
 from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.daemon.problems import Exit, ProblemError
+
+_PART: Final = re.compile(r"\.tinyssb-[0-9a-f]{16}\.part")
+"""How a file is called until it is whole."""
 
 
 class FileUnwritableError(ProblemError):
@@ -64,6 +72,19 @@ def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
     finally:
         _remove(part)
     return size
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove from *folder* what ``write_new_file`` began there and could not remove, as when a stick was pulled out.
+    Only what is older than a day: somebody else may be writing there. Never raises."""
+    old_s = time.time() - limits.LEFTOVER_S
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if _PART.fullmatch(path.name) is None:
+                continue
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode) and status.st_mtime < old_s:
+                _remove(path)
 
 
 def _remove(part: Path) -> bool:
