@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 
 from tinyssb_node.daemon.bringer import Bringer
+from tinyssb_node.daemon.clock import boottime_ns
 from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.control import ControlServer
 from tinyssb_node.daemon.door import Door
@@ -78,8 +79,8 @@ class Gateway:
 
     @staticmethod
     def now_us() -> int:
-        """Microseconds of a clock that only goes on; as the event loop's."""
-        return time.monotonic_ns() // 1_000
+        """Microseconds of a clock that only goes on, while the machine sleeps too: what was known grows old."""
+        return boottime_ns() // 1_000
 
     async def run(self, *, supervised: bool) -> None:
         """Work until a signal, or if it is *supervised* until standard input ends.
