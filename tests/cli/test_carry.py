@@ -343,6 +343,8 @@ def test_names_of_files_are_shown_as_text_and_of_many_the_first(two: Path, stick
     assert ended.returncode == Exit.DATA
     assert b"\x1b" not in ended.stdout
     assert b"and 2 more" in ended.stdout
+    ended = tinyssb(two, "carry", str(stick))
+    assert b"Took nothing.\n" in ended.stdout, "for all that is known"
 
 
 def test_an_import_that_breaks_off_says_what_it_took(

@@ -78,7 +78,7 @@ def carry(arguments: argparse.Namespace) -> int:
         else:
             _say(found, taken)
             if done:
-                _say_end(taken, left, leaves=not arguments.take)
+                _say_end(found, taken, left, leaves=not arguments.take)
     refused = taken is not None and taken.refused
     return Exit.DATA if refused or found.damaged else Exit.OK
 
@@ -137,10 +137,11 @@ def _say(found: Found, taken: Taken | None) -> None:
         )
 
 
-def _say_end(taken: Taken | None, left: Left | None, *, leaves: bool) -> None:
+def _say_end(found: Found, taken: Taken | None, left: Left | None, *, leaves: bool) -> None:
     """Tell how it ended: that nothing was to be taken, or left, is known only then."""
-    if taken is not None and not (taken.feeds or taken.refused or taken.passed or taken.early):
-        print("Took nothing: this node holds all that is there.")
+    if taken is not None and not taken.feeds:
+        nothing_else = not (found.damaged or taken.refused or taken.passed or taken.early)
+        print("Took nothing: this node holds all that is there." if nothing_else else "Took nothing.")
     if left is not None:
         print(f"Left {left.entries:,} entries of {_feeds(left.feeds)} in {left.path}, {left.size:,} bytes.")
     elif leaves:
