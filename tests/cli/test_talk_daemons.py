@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import re
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
+from tests.docs import pages
 from tinyssb_node.daemon.problems import Exit
 
 
@@ -131,6 +134,19 @@ def test_both_work_on_a_board(two: tuple[Person, Person]) -> None:
     ana.sees("Hut  (", "board", "show", "hut")
     assert "Wood" not in ana.types("board", "show", "hut")
     assert tinyssb(ana.running.home, "board", "move", "hut", "wood", "done").returncode == Exit.MISSING
+
+
+@pytest.mark.parametrize("page", ["docs/howto/chat.md", "docs/reference/cli.md"])
+def test_the_manuals_board_is_made_as_written(two: tuple[Person, Person], page: str) -> None:
+    ana, _ = two
+    name = f"Hut work of {Path(page).stem}"
+    lines = [line.strip() for line in pages.read(page).splitlines()]
+    typed = [shlex.split(line)[1:] for line in lines if re.match(r'tinyssb board .*"Hut work"', line)]
+    assert len(typed) >= 5
+    for words in typed:
+        ana.types(*(name if word == "Hut work" else word for word in words))
+    (_, done) = ana.objects("board", "show", name)[0]["lists"]
+    assert (done["name"], [card["name"] for card in done["cards"]]) == ("Done", ["Split wood"])
 
 
 def test_the_chat_is_followed_as_it_comes(two: tuple[Person, Person]) -> None:
