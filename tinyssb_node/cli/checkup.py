@@ -240,4 +240,5 @@ def _check_daemon(home: Home) -> Finding:
             found=f"it is version {status['version']}, this command {__version__}",
             advice="Restart the daemon: tinyssb run, or systemctl restart tinyssb.",
         )
-    return Finding("daemon", ok=True, found=f"running, {status['faces']} faces up")
+    faces = status["faces"]
+    return Finding("daemon", ok=True, found=f"running, {faces} face{'' if faces == 1 else 's'} up")
