@@ -37,6 +37,9 @@ FULL_WAIT_US: Final = 600_000_000
 """Wait after the collector said that it has no room: somebody has to make some."""
 FORMER_MAX: Final = 8
 """Lives of collectors that are remembered, to tell two that answer in turns from one that was started anew."""
+LIVES_AHEAD: Final = 3
+"""A collector may be started so many times more than once in ``ASK_AGAIN_US`` before nodes pass its answers over for
+a while: somebody tries settings, and each time is asked for all."""
 ALONE_AFTER: Final = 16
 """So many answers of one collector with none of another between them, and there is but one: two answer in turns, and
 one that was away for long gives some together."""

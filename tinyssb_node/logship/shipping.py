@@ -114,8 +114,8 @@ class _Collector:
     """Whose answers counted before. A collector has another life each time that it is started, and none twice."""
     heard_us: int = 0
     """When it answered last."""
-    asked_us: int | None = None
-    """When it was asked last because it is another one."""
+    asks_us: int = 0
+    """Until then asking because it is another one is paid for: each such question costs ``limits.ASK_AGAIN_US``."""
     other: int = 0
     """Above 0 if another one answered lately what this one was asked: goes down with each answer of this one."""
 
@@ -324,7 +324,7 @@ class Shipping:
                 known.other = limits.ALONE_AFTER
             if now_us < known.heard_us + limits.ASK_AGAIN_US:
                 return False
-        if known.asked_us is not None and now_us < known.asked_us + limits.ASK_AGAIN_US:
+        if known.asks_us > now_us + limits.LIVES_AHEAD * limits.ASK_AGAIN_US:
             return False
         if known.life is not None:
             known.former.append(known.life)
@@ -332,7 +332,7 @@ class Shipping:
         self._refused.clear()
         if not (self._answers(answer) and self._asked.since <= self._oldest()):
             self._ask, self._asked.rest = self._oldest(), False
-            known.asked_us = now_us
+            known.asks_us = max(known.asks_us, now_us) + limits.ASK_AGAIN_US
         return True
 
     def _answers(self, answer: Have) -> bool:
