@@ -409,6 +409,14 @@ def test_a_stick_that_is_not_in_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "media").exists()
 
 
+def test_a_stick_that_fails_at_once(tmp_path: Path, stick: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_home(tmp_path / "ana")
+    monkeypatch.setattr(Path, "is_dir", fails)
+    ended = tinyssb(tmp_path / "ana", "carry", str(stick))
+    assert ended.returncode == Exit.MISSING
+    assert b"stick cannot be read: Input/output error" in ended.stderr
+
+
 def test_another_networks_entries_are_not_looked_at(tmp_path: Path, stick: Path) -> None:
     make_home(tmp_path / "ana", name="ana")
     make_home(tmp_path / "ben", name="ben")

@@ -102,8 +102,12 @@ class Found:
 
 
 def require_place(place: Path) -> None:
-    """Raise NoPlaceError unless *place* is a folder: one that is not mounted is not made."""
-    if not place.is_dir():
+    """Raise NoPlaceError unless *place* is a folder, since one that is not mounted is not made; FileUnreadableError."""
+    try:
+        there = place.is_dir()
+    except OSError as error:
+        raise FileUnreadableError(str(place), error) from error
+    if not there:
         raise NoPlaceError(place)
 
 
