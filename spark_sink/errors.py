@@ -203,6 +203,18 @@ class JobFailedError(SinkError):
         )
 
 
+class RefreshFailedError(SinkError):
+    """Derived tables could not be made, for a reason that nobody thought of."""
+
+    exit_code = 70
+
+    def __init__(self, reason: str, details: Path) -> None:
+        super().__init__(
+            f"Working out what takes all logs together failed by a fault of its own: {reason}. The whole report is in "
+            f"{details}. What was counted is kept, but what is worked out from it stands still; please report it."
+        )
+
+
 class DamagedSightsError(SinkError):
     """Packed rows in the serving database cannot be read."""
 

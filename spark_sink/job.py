@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
-from spark_sink.errors import ForeignCheckpointError, SinkError
+from spark_sink.errors import ForeignCheckpointError
 from spark_sink.intervals import Offset, gaps, parse_offset
 from spark_sink.partials.combine import combine
 from spark_sink.places import open_files
@@ -180,8 +180,8 @@ class Refresher(threading.Thread):
         self._refresh = refresh
         self._failed = failed
         self._stopped = threading.Event()
-        self.error: SinkError | None = None
-        """Why it ended, if it did."""
+        self.error: Exception | None = None
+        """Why it ended, if it was not told to."""
 
     def run(self) -> None:
         """Pass after pass, with rests between that leave most of the time to reading."""
@@ -192,7 +192,7 @@ class Refresher(threading.Thread):
                 self._refresh.pass_()
                 spent_s = time.monotonic() - begin_s
                 rest_s = max(limits.REFRESH_EVERY_US / 1_000_000, spent_s / limits.REFRESH_SHARE - spent_s)
-        except SinkError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is: nobody may read on beside tables that stand still
             self.error = error
             self._failed()
 

@@ -34,6 +34,7 @@ _NUMERIC: Final = frozenset({FieldType.INT, FieldType.FLOAT})
 _LINE_FEED: Final = 10
 _OPEN: Final = ord("{")
 _CLOSE: Final = ord("}")
+_DIGITS: Final = "0123456789abcdef"
 
 
 class Shape:
@@ -47,7 +48,7 @@ class Shape:
         wanted = frozenset(names) | frozenset(IDENTITY)
         self.fields = tuple(field for field in FIELDS if field.name in wanted)
         self.numbers = tuple(field for field in self.fields if field.type in _NUMERIC)
-        self.sized = tuple(field for field in self.fields if field.size is not None)
+        self.hexadecimal = tuple(field for field in self.fields if field.digits is not None)
         self.header = tuple(name for name in HEADER if name in wanted)
         self.required = {kind: tuple(wanted.intersection(fields)) for kind, fields in REQUIRED.items()}
         types = {field.name: _ARROW_TYPES[field.type] for field in FIELDS + BAD_FIELDS}
@@ -180,7 +181,7 @@ def _is_true(table: pa.Table, shape: Shape) -> bool:
     return bool(
         pc.max(table.column("v")).as_py() == pc.min(table.column("v")).as_py() == limits.EVENTS_VERSION
         and all(_in_bounds(table.column(field.name), field) for field in shape.numbers)
-        and all(_has_size(table.column(field.name), field) for field in shape.sized)
+        and all(_has_digits(table.column(field.name), field) for field in shape.hexadecimal)
         and all(_has_fields(table, kind, names) for kind, names in shape.required.items())
     )
 
@@ -225,11 +226,14 @@ def _in_bounds(column: pa.ChunkedArray, field: Field) -> bool:
     return bool(field.low <= bounds["min"] and bounds["max"] <= field.high)
 
 
-def _has_size(column: pa.ChunkedArray, field: Field) -> bool:
+def _has_digits(column: pa.ChunkedArray, field: Field) -> bool:
     if column.null_count == len(column):
         return True
     bounds = pc.min_max(pc.binary_length(column)).as_py()
-    return bool(bounds["min"] == bounds["max"] == field.size)
+    if not bounds["min"] == bounds["max"] == field.digits:
+        return False
+    # What is left without the digits at both ends is nothing where there is nothing else.
+    return bool(pc.max(pc.binary_length(pc.ascii_trim(column, characters=_DIGITS))).as_py() == 0)
 
 
 def _has_fields(table: pa.Table, kind: str, names: tuple[str, ...]) -> bool:
@@ -311,8 +315,11 @@ def _check_value(field: Field, value: object) -> None:
         raise _NoRecordError(f"{field.name} has the wrong type")
     if isinstance(value, int | float) and field.type in _NUMERIC and not field.low <= value <= field.high:
         raise _NoRecordError(f"{field.name} is out of bounds")
-    if isinstance(value, str) and field.size is not None and len(value.encode()) != field.size:
-        raise _NoRecordError(f"{field.name} has the wrong length")
+    if isinstance(value, str) and field.digits is not None:
+        if len(value.encode()) != field.digits:
+            raise _NoRecordError(f"{field.name} has the wrong length")
+        if value.strip(_DIGITS):
+            raise _NoRecordError(f"{field.name} is not all hexadecimal digits in lower case")
 
 
 def _is_text(value: object) -> bool:

@@ -6,6 +6,7 @@ import re
 import signal
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -50,11 +51,12 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
             work = job.Job(spark, settings, database)
             reading = _Reading(work, settings, tell, lambda: session.has_workers(spark), once=once)
             if not once:
-                return _follow(work, reading)
+                return _follow(work, reading, settings)
             if reading.watch():
                 return 0
             tell("All read. Working out what takes all logs together.")
-            work.refresh.settle(lambda done, todo: tell(f"{done:8d} of {todo} hours"))
+            with _refreshing(settings):
+                work.refresh.settle(lambda done, todo: tell(f"{done:8d} of {todo} hours"))
             tell("Done.")
             return 0
     finally:
@@ -62,7 +64,7 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
             spark.stop()
 
 
-def _follow(work: "Job", reading: "_Reading") -> int:
+def _follow(work: "Job", reading: "_Reading", settings: Settings) -> int:
     """Read on and on, and keep derived tables fresh beside it. Raises SinkError."""
     from spark_sink import job  # noqa: PLC0415 - as above
 
@@ -72,9 +74,24 @@ def _follow(work: "Job", reading: "_Reading") -> int:
         reading.watch()
     finally:
         refresher.stop()
-    if refresher.error is not None:
-        raise refresher.error
+    with _refreshing(settings):
+        if refresher.error is not None:
+            raise refresher.error
     return 0
+
+
+@contextmanager
+def _refreshing(settings: Settings) -> Iterator[None]:
+    """Put into words what ends a refresh, whatever it is. Raises SinkError."""
+    try:
+        yield
+    except errors.SinkError:
+        raise
+    except Exception as error:
+        details = _details(settings)
+        details.write_text("".join(traceback.format_exception(error)))
+        reason = "".join(traceback.format_exception_only(error)).strip()
+        raise errors.RefreshFailedError(reason, details) from error
 
 
 class _Reading:
@@ -94,11 +111,13 @@ class _Reading:
         self._tell = tell
         self._has_workers = has_workers
         self._once = once
+        self._stopped = False
         self.query = work.start(once=once)
         """The query at work."""
 
     def stop(self) -> None:
-        """End the query at work."""
+        """End the query at work, and begin none again."""
+        self._stopped = True
         self.query.stop()
 
     def watch(self) -> bool:
@@ -115,6 +134,8 @@ class _Reading:
                     raise
                 self._tell(f"{error} That is what happens now.")
             self.query = self._work.start(once=self._once)
+            if self._stopped:
+                self.query.stop()
 
 
 def _given_up(error: errors.JobFailedError) -> bool:
@@ -220,7 +241,7 @@ def plain(text: str, settings: Settings) -> errors.SinkError:
 
 
 def _details(settings: Settings) -> Path:
-    """Where Spark's report goes: beside what this machine has of the job, else where nobody minds."""
+    """Where a report goes that is too long to be shown: beside what of the job is here, else where nobody minds."""
     for place in (settings.database, settings.checkpoint):
         if "://" not in place:
             return Path(f"{place}.failure.txt")

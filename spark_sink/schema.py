@@ -32,16 +32,20 @@ class Field:
     type: FieldType
     low: int = 0
     high: int = 0
-    size: int | None = None
-    """Length of a text, where it has only one."""
+    digits: int | None = None
+    """How many hexadecimal digits, in lower case, if that is what the text is."""
 
 
 def _count(name: str, high: int = 2**32) -> Field:
     return Field(name, FieldType.INT, 0, high)
 
 
-def _text(name: str, size: int | None = None) -> Field:
-    return Field(name, FieldType.TEXT, size=size)
+def _text(name: str) -> Field:
+    return Field(name, FieldType.TEXT)
+
+
+def _hex(name: str, digits: int) -> Field:
+    return Field(name, FieldType.TEXT, digits=digits)
 
 
 TIME_MAX_US: Final = 2**53
@@ -53,14 +57,14 @@ IDENTITY: Final = ("v", "node", "boot", "offset", "t_us", "kind")
 
 FIELDS: Final = (
     _count("v"),
-    _text("node", 16),
+    _hex("node", 16),
     _count("boot", 10**8 - 1),
     _count("offset", 10**12 - 1),
     Field("t_us", FieldType.INT, 0, TIME_MAX_US),
     Field("mono_us", FieldType.INT, 0, TIME_MAX_US),
     _text("kind"),
     _text("name"),
-    _text("feed", 64),
+    _hex("feed", 64),
     _text("dialect"),
     _text("version"),
     Field("clean", FieldType.BOOL),
@@ -69,7 +73,7 @@ FIELDS: Final = (
     _text("face"),
     _text("spec"),
     _count("seq"),
-    _text("id", 40),
+    _hex("id", 40),
     _count("type", 255),
     _count("size"),
     _count("chunks"),
@@ -79,24 +83,24 @@ FIELDS: Final = (
     Field("complete", FieldType.BOOL),
     _text("packet"),
     _count("length", 65_535),
-    _text("hash", 16),
+    _hex("hash", 16),
     _text("verdict"),
     Field("rssi_dbm", FieldType.INT, -1_000, 1_000),
     Field("snr_db", FieldType.FLOAT, -1_000, 1_000),
     _count("airtime_us"),
     _text("direction"),
-    _text("state", 64),
+    _hex("state", 64),
     _count("offset_index"),
     Field("seqs", FieldType.INTS),
     Field("chunks_wanted", FieldType.TRIPLES),
-    _text("low", 64),
-    _text("high", 64),
-    _text("xor", 64),
+    _hex("low", 64),
+    _hex("high", 64),
+    _hex("xor", 64),
     _count("count"),
-    _text("held", 40),
-    _text("other", 40),
+    _hex("held", 40),
+    _hex("other", 40),
     _text("rule"),
-    _text("network", 14),
+    _hex("network", 14),
     _text("network_name"),
     Field("latitude", FieldType.FLOAT, -90, 90),
     Field("longitude", FieldType.FLOAT, -180, 180),

@@ -56,7 +56,10 @@ def test_all_fields_come_through() -> None:
         schema.FieldType.INTS: [1, 2],
         schema.FieldType.TRIPLES: [[1, 2, 3], []],
     }
-    full = {field.name: values.get(field.type, "é" * ((field.size or 4) // 2)) for field in schema.FIELDS}
+    full = {
+        field.name: values.get(field.type, "0a" * (field.digits // 2) if field.digits else "éé")
+        for field in schema.FIELDS
+    }
     full.update(v=1, node=NODE, boot=1, offset=0, kind="other")
     assert parse(line(full)) == [full]
 
@@ -94,6 +97,14 @@ def test_all_fields_come_through() -> None:
         (line(heard(snr_db="loud")), "snr_db has the wrong type"),
         (line(heard(snr_db=1e9)), "snr_db is out of bounds"),
         (line(heard(hash="00")), "hash has the wrong length"),
+        *(
+            (line({**record(), field.name: (wrong * field.digits)[: field.digits]}),
+             f"{field.name} is not all hexadecimal digits in lower case")
+            for field in schema.FIELDS if field.digits and field.name != "node"
+            for wrong in ("z", "A", "0z", "0_", "0 0")
+        ),
+        (line(heard(feed="+" + "0" * 63)), "feed is not all hexadecimal digits in lower case"),
+        (line(heard(feed="0" * 62 + "é")), "feed is not all hexadecimal digits in lower case"),
         (line(heard(face=None)), "no face"),
         (line(record(clean=1)), "clean has the wrong type"),
     ],
@@ -184,7 +195,7 @@ VALUES = st.one_of(
     st.integers(0, 300),
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=6),
-    st.just("0" * 16),
+    st.sampled_from(["0" * 16, "0" * 15 + "g", "g" + "0" * 15, "0" * 14 + "é", "0" * 7 + "AB" + "0" * 7]),
     st.lists(st.one_of(st.none(), st.integers(0, 9), st.lists(st.integers(0, 9), max_size=2)), max_size=3),
 )
 FIELD_NAMES = st.sampled_from([field.name for field in schema.FIELDS] + ["unknown"])

@@ -1,5 +1,6 @@
 """What the job says while it waits."""
 
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,8 +10,8 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import StreamingQueryException
 
 from spark_sink import limits
-from spark_sink.errors import JobFailedError
-from spark_sink.runner import _Progress, _Reading
+from spark_sink.errors import DatabaseFailedError, JobFailedError, RefreshFailedError
+from spark_sink.runner import _follow, _Progress, _Reading
 from spark_sink.settings import Settings
 
 
@@ -79,3 +80,65 @@ def test_a_query_that_never_counts_anything_ends(tmp_path: Path) -> None:
 def test_nothing_is_begun_again_without_java(tmp_path: Path) -> None:
     with pytest.raises(JobFailedError):
         read(tmp_path, [], Query(Py4JNetworkError("Answer from Java side is empty")), Query(None))
+
+
+class Broken:
+    """A refresh with a fault."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def pass_(self) -> bool:
+        raise self._error
+
+
+class Endless:
+    """A query that ends when it is stopped."""
+
+    lastProgress = None  # noqa: N815 - Spark's name
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+
+    def awaitTermination(self, seconds: float) -> bool:
+        return self._stopped.wait(seconds)
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+
+def follow(tmp_path: Path, error: Exception) -> int:
+    query = Endless()
+    work: Any = SimpleNamespace(start=lambda *, once: query, refresh=Broken(error))  # noqa: ARG005 - as Job.start
+    settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
+    reading = _Reading(work, settings, lambda _text: None, lambda: True, once=False)
+    return _follow(work, reading, settings)
+
+
+def test_a_refresh_that_fails_by_a_fault_ends_the_job_and_says_why(tmp_path: Path) -> None:
+    with pytest.raises(
+        RefreshFailedError, match=r"ValueError: no digits.*db\.sqlite\.failure\.txt"
+    ) as caught:
+        follow(tmp_path, ValueError("no digits"))
+    assert caught.value.exit_code == 70
+    assert "in pass_" in (tmp_path / "db.sqlite.failure.txt").read_text()
+
+
+def test_what_the_database_says_of_itself_is_said_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseFailedError, match="disk full"):
+        follow(tmp_path, DatabaseFailedError("db", "disk full"))
+
+
+def test_a_query_begun_after_the_job_was_told_to_end_ends(tmp_path: Path) -> None:
+    first, second = Endless(), Endless()
+    left = iter([first, second])
+    work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as Job.start
+    settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
+    reading = _Reading(work, settings, lambda _text: None, lambda: True, once=False)
+
+    def give_up(seconds: float) -> bool:
+        reading.stop()
+        raise StreamingQueryException("Python worker failed to connect back.")
+
+    first.awaitTermination = give_up  # type: ignore[method-assign] # Spark gives it up meanwhile
+    assert not reading.watch()
