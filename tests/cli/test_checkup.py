@@ -99,11 +99,9 @@ def test_a_process_beside_the_daemon_that_keeps_ending_is_named(tmp_path: Path) 
             assert any(b"it has ended" in line for line in running.process.stderr)
             (finding,) = [finding for finding in examine(Home(tmp_path / "a")) if not finding.ok]
             told = tinyssb(tmp_path / "a", "status").stdout.decode()
-    assert (
-        f"the gateway to other islands does not run: The gateway cannot listen at 127.0.0.1, port {port}"
-        in (finding.found)
-    )
+    assert finding.found.startswith("the gateway to other islands has ended")
+    assert f": The gateway cannot listen at 127.0.0.1, port {port}" in finding.found
     assert "`gateway.listen` in config.toml" in finding.advice
     assert "is started again" in finding.advice
     assert "gateway to other islands:" in told
-    assert "It has ended 1 time, and is started again." in told
+    assert "and is started again." in told

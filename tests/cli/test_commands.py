@@ -10,8 +10,9 @@ import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, make_home, tinyssb
 from tinyssb_node import limits
-from tinyssb_node.cli.commands.node import _short
+from tinyssb_node.cli.commands.node import _companion, _short
 from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.daemon.rows import CompanionRow
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +110,13 @@ def test_a_file_becomes_a_side_chain(running: RunningDaemon, tmp_path: Path) -> 
         (["publish", "--bipf", str(2**80)], b"", Exit.DATA, ["BIPF"]),
         (["publish", "--file", "/no/such/file"], b"", Exit.MISSING, ["/no/such/file"]),
         (["show", "me", "9999"], b"", Exit.MISSING, ["9999"]),
-        (["log", "77"], b"", Exit.MISSING, ["tinyssb feeds"]),
+        (["log", "7" * 12], b"", Exit.MISSING, ["tinyssb feeds"]),
         (["follow", "abcd"], b"", Exit.USAGE, ["4 digits: a feed id has 64"]),
         (["follow", "ab" * 31 + "a"], b"", Exit.USAGE, ["63 digits: a feed id has 64", "tinyssb id"]),
         (["follow", "ab" * 33], b"", Exit.USAGE, ["66 digits"]),
         (["import", "/no/such/file"], b"", Exit.MISSING, ["/no/such/file"]),
         (["export", "/no/such/folder/file"], b"", Exit.MISSING, ["/no/such/folder/file"]),
-        (["export", "-", "77"], b"", Exit.MISSING, ["tinyssb feeds"]),
+        (["export", "-", "7" * 12], b"", Exit.MISSING, ["tinyssb feeds"]),
     ],
 )
 def test_what_cannot_be_done_is_told_in_words(
@@ -256,6 +257,22 @@ def test_verify_finds_damage(tmp_path: Path) -> None:
     with daemon(tmp_path / "a") as running:
         refused = tinyssb(running.home, "publish", "another two")
         assert refused.returncode != 0, "what it wrote as entry 2 may be known to others"
+
+
+@pytest.mark.parametrize(
+    ("problem", "ends", "given_up", "shown"),
+    [
+        (None, 0, False, "runs"),
+        (None, 2, False, "runs, and has ended 2 times"),
+        ("The port is taken.", 1, False, "The port is taken. It has ended 1 time, and is started again."),
+        ("No settings.", 1, True, "No settings. It has ended 1 time, and is not started again."),
+    ],
+)
+def test_how_a_process_beside_the_daemon_is(
+    problem: str | None, ends: int, given_up: bool, shown: str
+) -> None:
+    row = CompanionRow(name="web page", problem=problem, advice="", ends=ends, given_up=given_up)
+    assert _companion(row) == shown
 
 
 @pytest.mark.parametrize(

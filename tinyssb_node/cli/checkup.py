@@ -190,13 +190,14 @@ def _check_beside(one: CompanionRow) -> Finding | None:
     """What keeps a process beside the daemon from running, None for nothing."""
     if one["problem"] is None:
         return None
+    times = f" {one['ends']:,} times" if one["ends"] > 1 else ""
     after = (
         "Restart the daemon when that is mended." if one["given_up"] else "It is started again until it runs."
     )
     return Finding(
         "daemon",
         ok=False,
-        found=f"the {one['name']} does not run: {one['problem']}",
+        found=f"the {one['name']} has ended{times}: {one['problem']}",
         advice=f"{one['advice']} {after}".lstrip(),
     )
 

@@ -139,10 +139,11 @@ def _endpoint(end: EndpointRow) -> str:
 
 def _companion(one: CompanionRow) -> str:
     """A process beside the daemon, such as the web page."""
+    ends = f"has ended {one['ends']:,} time{'' if one['ends'] == 1 else 's'}"
     if one["problem"] is None:
-        return "runs"
+        return f"runs, and {ends}" if one["ends"] else "runs"
     after = "not started again" if one["given_up"] else "started again"
-    return f"{one['problem']} It has ended {one['ends']:,} time{'' if one['ends'] == 1 else 's'}, and is {after}."
+    return f"{one['problem']} It {ends}, and is {after}."
 
 
 def _holdings(network: NetworkRow) -> str:
