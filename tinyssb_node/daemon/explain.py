@@ -38,6 +38,8 @@ _EXITS: dict[type[errors.LocalError], Exit] = {
     errors.IdentityOwnerError: Exit.PERMISSION,
     errors.IdentityDamagedError: Exit.DATA,
     errors.IdentityTooNewError: Exit.DATA,
+    key_errors.StoreReadOnlyError: Exit.STORAGE,
+    key_errors.StoreUnsettledError: Exit.STORAGE,
     key_errors.IdentitySealedError: Exit.PERMISSION,
     key_errors.PassphraseWrongError: Exit.PERMISSION,
     key_errors.PassphraseUnusableError: Exit.DATA,

@@ -1,8 +1,38 @@
-"""What can be wrong with a secret, besides its file (``tinyssb_node.errors``). No message repeats any part of one."""
+"""What can be wrong with a secret, besides its file (``tinyssb_node.errors``), and with a home that cannot be written.
+
+No message repeats any part of a secret.
+"""
 
 from pathlib import Path
+from typing import Final
 
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import LocalError, StoreFailedError
+
+_ONE_COPY: Final = "Run a node on one of the two only: from two its feed would fork."
+
+
+class StoreReadOnlyError(StoreFailedError):
+    """Nothing can be written where the store is."""
+
+    def __init__(self, folder: Path, reason: str | None) -> None:
+        self.folder = folder
+        super().__init__(
+            f"Nothing can be written in {folder}, as a node has to: {reason}. What is stored was kept, and "
+            "`tinyssb export` takes feeds out. See whose the folder is and that its disk can be written, or copy the "
+            f"whole home to where you can write, and name the copy with --home. {_ONE_COPY}"
+        )
+
+
+class StoreUnsettledError(StoreFailedError):
+    """What was written last to a store is in its log, which cannot be read where nothing can be written."""
+
+    def __init__(self, path: Path, log: Path) -> None:
+        self.path, self.log = path, log
+        super().__init__(
+            f"{path} was not closed in order: what was written last may be in {log.name}, which cannot be read in a "
+            "place where nothing can be written. Nothing was changed. Copy the whole home to where you can write "
+            f"(cp -r, then chmod -R u+w), and name the copy with --home. {_ONE_COPY}"
+        )
 
 
 class IdentitySealedError(LocalError):

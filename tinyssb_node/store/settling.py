@@ -2,10 +2,14 @@
 
 import errno
 from pathlib import Path
+from typing import Final
 
 from tinyssb_node.errors import StoreFailedError, StoreFullError
 from tinyssb_node.store.durable import sync_folder, write_anew
+from tinyssb_node.store.errors import StoreReadOnlyError
 from tinyssb_node.store.lock import FolderLock
+
+_UNWRITABLE: Final = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def take_lock(path: Path) -> FolderLock:
@@ -13,6 +17,8 @@ def take_lock(path: Path) -> FolderLock:
     try:
         return FolderLock(path.parent)
     except OSError as error:
+        if error.errno in _UNWRITABLE:
+            raise StoreReadOnlyError(path.parent, error.strerror) from error
         kind = StoreFullError if error.errno == errno.ENOSPC else StoreFailedError
         raise kind(f"{path.parent}: the lock could not be taken: {error.strerror}") from error
 

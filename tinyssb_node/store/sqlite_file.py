@@ -1,5 +1,6 @@
 """The file behind the SQLite store: schema, opening, names of its faults. Format: ``docs/formats/store.md``."""
 
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -8,6 +9,7 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
+from tinyssb_node.store.errors import StoreUnsettledError
 
 STORE_VERSION: Final = 4
 """The schema written, and the newest read (``PRAGMA user_version``)."""
@@ -115,6 +117,11 @@ _LENT: Final = {
 _FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
 """No room for the store, or for the index of its write-ahead log."""
 _DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_NO_INDEX: Final = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+"""What SQLite says when it cannot make the index that readers share (https://sqlite.org/wal.html#readonly)."""
+_SHARED: Final = "mode=ro"
+_STILL: Final = "mode=ro&immutable=1"
+"""Without index, log and locks: right only while nobody writes (https://sqlite.org/uri.html#uriimmutable)."""
 
 
 @contextmanager
@@ -178,10 +185,46 @@ def let_others_read(path: Path, connection: sqlite3.Connection) -> None:
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """Open the file at *path* for reading, while others may write: all reads see it as it is now.
 
-    Raises StoreTooNewError, StoreDamagedError, StoreFailedError (also if there is no such file).
+    Where nothing can be written, as on a card that went read-only, the file alone is read, if it was closed in order.
+
+    Raises StoreTooNewError, StoreDamagedError, StoreUnsettledError, StoreFailedError (also if there is no such file).
     """
-    with store_faults(path, "opening the store for reading"), ExitStack() as undo:
-        uri = f"{path.absolute().as_uri()}?mode=ro"
+    return _open_for_reading(path)[0]
+
+
+def _open_for_reading(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """The same, and whether nobody may write the file while it is open."""
+    with store_faults(path, "opening the store for reading"):
+        try:
+            return _connect_reading(path, _SHARED), False
+        except sqlite3.OperationalError as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+            if code not in _NO_INDEX or os.access(path.parent, os.W_OK, effective_ids=True):
+                raise
+            # Readers share an index beside the file, which cannot be made there. Without it the log cannot be read, and
+            # what is in it would be passed over; whoever writes, writes there first.
+            if _log_size(path):
+                raise StoreUnsettledError(path, _log_of(path)) from error
+        return _connect_reading(path, _STILL), True
+
+
+def _log_of(path: Path) -> Path:
+    """The write-ahead log of the file at *path*: it is gone when the last who had the file open has closed it."""
+    return path.with_name(path.name + "-wal")
+
+
+def _log_size(path: Path) -> int:
+    """Bytes of it, 0 if there is none."""
+    try:
+        return _log_of(path).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _connect_reading(path: Path, options: str) -> sqlite3.Connection:
+    """Raises sqlite3.Error, StoreTooNewError, StoreDamagedError."""
+    with ExitStack() as undo:
+        uri = f"{path.absolute().as_uri()}?{options}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=limits.STORE_BUSY_S)
         undo.callback(connection.close)
         connection.execute("PRAGMA temp_store = MEMORY")
@@ -201,14 +244,30 @@ class StoreFile:
     writes, and keeps nobody from writing."""
 
     def __init__(self, path: Path) -> None:
-        """Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
+        """Raises StoreTooNewError, StoreDamagedError, StoreUnsettledError, StoreFailedError."""
         self._path = path
-        self._connection = open_for_reading(path)
-        self._connection.execute("ROLLBACK")
+        self._open()
 
     def close(self) -> None:
         """Let go of the file."""
-        self._connection.close()
+        self._opened.close()
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        """What to ask. A file that nobody could write is opened anew once somebody has. Raises as opening it does."""
+        changed = self._still is not None and self._still != _state_of(self._path)
+        if changed and not self._opened.in_transaction:
+            outdated = self._opened
+            self._open()
+            outdated.close()
+        return self._opened
+
+    def _open(self) -> None:
+        before = _state_of(self._path)
+        self._opened, still = _open_for_reading(self._path)
+        self._opened.execute("ROLLBACK")
+        self._still = before if still else None
+        """What the file was like when nobody could write it; None: somebody may, and SQLite takes care of that."""
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -219,6 +278,15 @@ class StoreFile:
                 yield
             finally:
                 self._connection.execute("ROLLBACK")
+
+
+def _state_of(path: Path) -> tuple[int, int, int, int] | None:
+    """Another value whenever somebody has written the file at *path*, or its log; None without it."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns, _log_size(path)
 
 
 def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
