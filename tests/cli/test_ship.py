@@ -1,11 +1,14 @@
 import json
 from pathlib import Path
+from typing import ClassVar, Self
 
 import pytest
 
 from tests.daemon.processes import tinyssb
 from tests.daemon.shipping.rig import Node
+from tinyssb_node.cli.main import main
 from tinyssb_node.daemon.home import Home
+from tinyssb_node.daemon.rows import CompanionRow
 from tinyssb_node.daemon.shipping.files import Told, claim_shipping, serialize_saved, state_path, write_saved
 from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.logship.shipping import Place, Saved
@@ -36,6 +39,48 @@ def table(node: Node) -> str:
 def test_before_anything_was_shipped(node: Node) -> None:
     told = table(node)
     assert "default 6.0 MB 6.000 MB never not running" in told
+
+
+def test_why_it_does_not_run(
+    node: Node, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "not running: ship.enabled is false" in table(node)
+    node.say('enabled = true\nbroker = "mqtt:localhost:1883"')
+    assert "not running: The node's daemon is not running. Start it with `tinyssb run`." in table(node)
+
+    class Daemon:
+        """One that runs, with these processes beside it."""
+
+        beside: ClassVar[list[CompanionRow]] = []
+
+        def __init__(self, _path: Path) -> None:
+            pass
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def status(self) -> dict[str, object]:
+            return {"companions": self.beside}
+
+    def told() -> str:
+        assert main(["--home", str(node.root), "ship", "--json"]) == 0
+        problem: str = json.loads(capsys.readouterr().out)["problem"]
+        return problem
+
+    monkeypatch.setattr("tinyssb_node.cli.client.Client", Daemon)
+    assert told() == "the daemon was started before ship.enabled was set: restart it"
+    web = CompanionRow(name="web page", problem="No.", advice="", ends=1, given_up=True)
+    for problem, advice, given_up, expected in [
+        (None, "", False, "the daemon is starting it"),
+        ("Its disk is full.", "Make room.", False, "Its disk is full. Make room."),
+        ("It is not installed.", "", True, "It is not installed. Put it right, and restart the daemon."),
+    ]:
+        one = CompanionRow(name="shipper", problem=problem, advice=advice, ends=1, given_up=given_up)
+        monkeypatch.setattr(Daemon, "beside", [web, one])
+        assert told() == expected
 
 
 def test_how_far_it_is_and_what_is_in_the_way(node: Node) -> None:

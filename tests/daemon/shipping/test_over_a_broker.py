@@ -242,6 +242,28 @@ def test_a_broker_that_refuses_is_told_of(tmp_path: Path) -> None:
         assert "not running" in tinyssb(node.root, "ship").stdout.decode()
 
 
+@pytest.mark.parametrize(
+    ("mode", "told"), [(None, "password is not there"), (0o644, "Other users of this machine have rights to")]
+)
+def test_a_password_file_may_be_put_right_while_the_shipper_runs(
+    tmp_path: Path, mode: int | None, told: str
+) -> None:
+    node, secret = Node(tmp_path / "home", "mqtt:localhost:1883"), tmp_path / "password"
+    with running_mosquitto(tmp_path, users={node.name: "open sesame"}) as broker:
+        node.say(f'broker = "{spec(broker)}?user={node.name}&password={secret}"')
+        if mode is not None:
+            secret.write_text("open sesame\n")
+            secret.chmod(mode)
+        with node.shipper() as shipper:
+            until(lambda: told in str(status(node)["problem"]), "what is wrong with it")
+            secret.touch(mode=0o600)
+            secret.chmod(0o600)
+            secret.write_text("open sesame\n")
+            until(lambda: status(node)["connected"], "that it is looked at again")
+            code, said = end(shipper)
+    assert (code, "the event log is not shipped" in said) == (0, True), said
+
+
 def subprocess_ship(node: Node) -> tuple[int, str]:
     """A second shipper."""
     with node.shipper() as process:

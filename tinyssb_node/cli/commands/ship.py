@@ -58,7 +58,7 @@ class _Row(NamedTuple):
     connected: bool
     """It reaches the broker."""
     problem: str
-    """What keeps it from going on."""
+    """What keeps it from going on, or from running though config.toml says that it should."""
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -81,7 +81,9 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 def status(arguments: argparse.Namespace) -> int:
     """Tell how far it is, for each network."""
     home, config = _configured(arguments)
-    rows = [_row(home, name, running=_runs(home)) for name in config.networks]
+    running = _runs(home)
+    why_not = "" if running else _why_not(config)
+    rows = [_row(home, name, running=running, why_not=why_not) for name in config.networks]
     if arguments.json:
         for row in rows:
             print(json.dumps(row._asdict()))
@@ -130,7 +132,28 @@ def _runs(home: Home) -> bool:
     return False
 
 
-def _row(home: Home, name: NetworkName, *, running: bool) -> _Row:
+def _why_not(config: Config) -> str:
+    """Why it does not run; nothing if nobody told it to."""
+    from tinyssb_node.cli.client import Client, DaemonUnreachableError
+
+    assert config.ship is not None, "it was asked for"
+    if not config.ship.enabled:
+        return ""
+    try:
+        with Client(config.control_socket) as node:
+            beside = node.status().get("companions", [])
+    except DaemonUnreachableError as error:
+        return f"{error.message} {error.hint}"
+    for one in beside:
+        if one["name"] == "shipper":
+            again = "Put it right, and restart the daemon." if one["given_up"] else ""
+            return " ".join(
+                filter(None, (one["problem"] or "the daemon is starting it", one["advice"], again))
+            )
+    return "the daemon was started before ship.enabled was set: restart it"
+
+
+def _row(home: Home, name: NetworkName, *, running: bool, why_not: str) -> _Row:
     from tinyssb_node.daemon.setup import node_name, read_own
     from tinyssb_node.daemon.shipping.files import LogFolder, read_saved, state_path
     from tinyssb_node.logship.shipping import Shipping
@@ -148,7 +171,7 @@ def _row(home: Home, name: NetworkName, *, running: bool) -> _Row:
         refused=len(told.refused),
         running=running,
         connected=running and told.connected,
-        problem=told.problem if running else "",
+        problem=told.problem if running else why_not,
     )
 
 
@@ -172,7 +195,7 @@ def _table(rows: list[_Row]) -> str:
 
 def _state(row: _Row, problem: str) -> str:
     if not row.running:
-        state = "not running: ship.enabled, or `tinyssb ship run`"
+        state = f"not running: {problem or 'ship.enabled is false'}"
     elif problem:
         state = problem
     else:

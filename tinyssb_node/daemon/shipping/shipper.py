@@ -26,6 +26,7 @@ from tinyssb_node.daemon.shipping.files import (
     state_path,
     write_saved,
 )
+from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import BrokerError
 from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, Caller, connected
@@ -106,10 +107,7 @@ class Shipper:
         )
 
     async def run(self, *, supervised: bool) -> None:
-        """Work until a signal, or if it is *supervised* until standard input ends.
-
-        Raises ShippingBusyError, LocalError.
-        """
+        """Work until a signal, or if it is *supervised* until standard input ends. Raises ShippingBusyError."""
         watch_for_the_end(self._stop.set, supervised=supervised)
         with ExitStack() as stack:
             stack.callback(claim_shipping(self._home).release)
@@ -133,18 +131,20 @@ class Shipper:
     # --- the work
 
     async def _work(self) -> None:
-        """Connect, ship, and connect again. Raises LocalError for what only our user can put right."""
+        """Connect, ship, and connect again. What only our user can put right is told, and tried again as well."""
         spec, backoff = self._config.broker, Backoff(random.random, max_s=limits.AGAIN_MAX_S)
         while True:
-            password, tls = read_password(spec, os.environ), make_tls(spec)
             began_s = time.monotonic()
             try:
+                password, tls = read_password(spec, os.environ), make_tls(spec)
                 async with connected(spec, self._caller(), password, tls, lambda _size: None) as broker:
                     await self._visit(broker)
             except* BrokerError as errors:
                 error = _first(errors)
                 assert isinstance(error, BrokerError)
                 self._tell(f"no MQTT broker at {spec.place}: {error.what}", error.remedy)
+            except* LocalError as errors:
+                self._tell(str(_first(errors)))
             except* OSError as errors:
                 self._tell(f"the event log cannot be read: {_first(errors)}")
             backoff.held(time.monotonic() - began_s)
@@ -253,9 +253,11 @@ class Shipper:
             return
         self._problem = problem
         if problem == _TWO_COLLECTORS:
-            self._logger.warning("the event log is shipped to one of two collectors", problem=f"{problem}.")
+            self._logger.warning("the event log is shipped to one of two collectors", problem=problem)
         elif problem:
-            self._logger.warning("the event log is not shipped", problem=f"{problem}. {remedy}".rstrip())
+            self._logger.warning(
+                "the event log is not shipped", problem=f"{problem}. {remedy}" if remedy else problem
+            )
         else:
             self._logger.info("shipping the event log", broker=self._config.broker.place, node=self._node)
         self._save()
