@@ -102,7 +102,7 @@ class TxResult(IntEnum):
     """What became of a packet."""
 
     FAILED = 0
-    """The radio did not send it."""
+    """The radio failed, maybe when part of it was on the air."""
     SENT = 1
     """Its airtime is over."""
     BUSY = 2

@@ -43,6 +43,8 @@ from firmware_bridge.serial.session import (
 
 MESHCORE_SYNC_WORD: Final = 0x12
 """What MeshCore's firmware is built with, and cannot change."""
+_REFUSALS: Final = (TxResult.BUSY, TxResult.DUTY)
+"""Results of packets that were not on the air. One on which the radio failed may have been, in part."""
 
 
 def meshcore_settings(lora: LoraSettings) -> LoraSettings:
@@ -157,13 +159,12 @@ class KissSession(Session[Message]):
         frame = serialize_frame(serialize_message(Data(packet)))
         answer = yield Ask(frame, _ends_sending, wait_us)
         self._on_air = None
-        if not isinstance(answer, Hardware):
-            return self._unsent()
-        if answer.sub == Sub.TX_DONE and answer.data[:1] == bytes([TxResult.SENT]):
-            return self._sent()
-        if answer.data[:1] == bytes([TxResult.FAILED]):
-            return self._unsent()
-        return Done(Outcome.KEPT)
+        if isinstance(answer, Hardware):
+            if answer.sub == Sub.ERROR or (answer.data and answer.data[0] in _REFUSALS):
+                return Done(Outcome.KEPT)
+            if answer.data[:1] == bytes([TxResult.SENT]):
+                return self._sent()
+        return self._unreported()
 
     def _take(self, message: Message) -> list[Action]:
         if isinstance(message, Hardware) and message.sub == Sub.RX_META:

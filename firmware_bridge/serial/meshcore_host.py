@@ -143,20 +143,18 @@ class MeshcoreSession(Session[Message]):
     def _transmit(self, packet: bytes) -> Dialogue[Message]:
         body = channel_data_body(self._index, packet)
         answer = yield _ask(Request.SEND_CHANNEL_DATA, body, Ok, tries=1)
-        if answer is None:
-            return self._unsent()
         if isinstance(answer, Error):
             if answer.code != ErrorCode.TABLE_FULL:
                 return Failed(what=f"the companion does not take packets (error {answer.code})")
             yield Ask(b"", wait_us=limits.GUEST_WAITS * self._air_us(self._lora, packet))
             return Done(Outcome.KEPT)
-        # It does not tell when a packet has left, but how many have not.
+        # It does not tell when a packet has left, but how many have not. One it says nothing of may be among them.
         for _ in range(limits.GUEST_POLLS_MAX):
             yield Ask(b"", wait_us=self._air_us(self._lora, packet))
             stats = yield _ask(Request.GET_STATS, b"\x00", CoreStats)
             if not isinstance(stats, CoreStats) or stats.queued == 0:
                 break
-        return self._sent()
+        return self._unreported() if answer is None else self._sent()
 
     def _take(self, message: Message) -> list[Action]:
         match message:

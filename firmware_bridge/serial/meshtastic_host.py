@@ -125,14 +125,13 @@ class MeshtasticSession(Session[FromRadio]):
         number = 1 + int(self._entropy() * 0xFFFF_FFFE)
         message = Packet(payload=packet, channel=self._index, id=number)
         air_us = self._air_us(self._lora, packet)
-        told = yield _ask(message, lambda answer: _is_about(answer, number))
-        if told is None:
-            return self._unsent()
-        if isinstance(told, QueueStatus) and told.error == 0:
-            told = yield from self._wait_until_left(number, air_us)
-            if told is None:
-                return self._sent()
-        is_over = isinstance(told, Packet) and routing_error(told) in _HOLD_ERRORS
+        told = yield _ask(message, lambda answer: self._is_about(answer, number))
+        refused = told if told is not None and self._is_refusal(told, number) else None
+        # One it says nothing of may be in its queue all the same.
+        refused = refused or (yield from self._wait_until_left(number, air_us))
+        if refused is None:
+            return self._unreported() if told is None else self._sent()
+        is_over = isinstance(refused, Packet) and routing_error(refused) in _HOLD_ERRORS
         yield Ask(b"", wait_us=limits.MESHTASTIC_HOLD_US if is_over else limits.GUEST_WAITS * air_us)
         return Done(Outcome.KEPT)
 
@@ -141,13 +140,31 @@ class MeshtasticSession(Session[FromRadio]):
     ) -> Generator[Ask[FromRadio], FromRadio | None, FromRadio | None]:
         """Wait until the device's queue is empty, all that it tells of packets that have left. Returns a refusal."""
         for _ in range(limits.GUEST_POLLS_MAX):
-            refused = yield Ask(b"", lambda answer: _is_refusal(answer, number), air_us)
+            refused = yield Ask(b"", lambda answer: self._is_refusal(answer, number), air_us)
             if refused is not None:
                 return refused
             status = yield _ask(Heartbeat(), lambda answer: isinstance(answer, QueueStatus))
             if not isinstance(status, QueueStatus) or status.free >= status.size:
                 break
         return None
+
+    def _is_about(self, message: FromRadio, number: int) -> bool:
+        """Whether *message* tells what became of the packet of that number."""
+        if isinstance(message, QueueStatus):
+            return message.packet_id == number
+        return self._is_refusal(message, number)
+
+    def _is_refusal(self, message: FromRadio, number: int) -> bool:
+        """Whether *message* says that the packet of that number was not sent. Only the device itself can know."""
+        if isinstance(message, QueueStatus):
+            return message.packet_id == number and message.error != 0
+        return (
+            isinstance(message, Packet)
+            and message.port == ROUTING_APP
+            and message.sender in (0, self._node)
+            and message.request_id == number
+            and routing_error(message) != RoutingError.NONE
+        )
 
     def _take(self, message: FromRadio) -> list[Action]:
         match message:
@@ -176,20 +193,3 @@ def _ask(
     message: ToRadio, answers: Callable[[FromRadio], bool], before: bytes = b"", tries: int = 1
 ) -> Ask[FromRadio]:
     return Ask(before + serialize_frame(serialize_to_radio(message)), answers, tries=tries)
-
-
-def _is_about(message: FromRadio, number: int) -> bool:
-    """Whether *message* tells what became of the packet of that number."""
-    if isinstance(message, QueueStatus):
-        return message.packet_id == number
-    return _is_refusal(message, number)
-
-
-def _is_refusal(message: FromRadio, number: int) -> bool:
-    """Whether *message* says that the packet of that number was not sent."""
-    return (
-        isinstance(message, Packet)
-        and message.port == ROUTING_APP
-        and message.request_id == number
-        and routing_error(message) != RoutingError.NONE
-    )

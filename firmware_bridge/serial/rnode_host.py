@@ -11,6 +11,7 @@ from firmware_bridge.serial.rnode import (
     DETECT_REQUEST,
     RSSI_OFFSET_DB,
     Command,
+    ErrorCode,
     Message,
     number,
     parse_message,
@@ -34,6 +35,10 @@ from firmware_bridge.serial.session import (
 RNODE_SYNC_WORD: Final = 0x12
 """What RNode's firmware is built with, and cannot change."""
 _HEADER: Final = 1
+_REFUSALS: Final = (ErrorCode.TRANSMIT, ErrorCode.QUEUE_FULL)
+"""Errors of packets that were not on the air."""
+_ENDS: Final = (*_REFUSALS, ErrorCode.MODEM_TIMEOUT)
+"""Errors that are about a packet at all. The last is told when the chip did not say that it had sent one."""
 
 
 def rnode_settings(lora: LoraSettings) -> LoraSettings:
@@ -142,13 +147,15 @@ class RnodeSession(Session[Message]):
             return Done(Outcome.KEPT)
         # An RNode does not tell when a packet has left; it only tells if it has not.
         self._on_air = packet
-        refused = yield Ask(
+        error = yield Ask(
             serialize_frame(serialize_message(Message(Command.DATA, packet))),
-            lambda message: message.command == Command.ERROR,
+            lambda message: message.command == Command.ERROR and number(message) in _ENDS,
             self._air_us(self._lora, packet),
         )
         self._on_air = None
-        return self._sent() if refused is None else self._unsent()
+        if error is None:
+            return self._sent()
+        return self._unreported(Outcome.KEPT if number(error) in _REFUSALS else Outcome.SENT)
 
     def _take(self, message: Message) -> list[Action]:
         match message.command:

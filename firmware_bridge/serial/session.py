@@ -24,9 +24,9 @@ class Outcome(StrEnum):
     """What became of a packet that was to be sent."""
 
     SENT = "sent"
-    """It has left; its airtime is over."""
+    """It has left and its airtime is over; or nobody knows, so that its airtime counts."""
     KEPT = "kept"
-    """It did not leave: somebody else is on the air, or the device may or can send nothing now."""
+    """It did not leave, as the device says itself: somebody else is on the air, or it may or can send nothing now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,12 +334,12 @@ class Session(ABC, Generic[Message]):
         """How long *packet* is on the air, by our clock."""
         return round(airtime_us(lora, self.air_bytes(len(packet))) / self._time_scale)
 
-    def _unsent(self) -> Done | Failed:
-        """A packet was not reported as sent in time."""
+    def _unreported(self, outcome: Outcome = Outcome.SENT) -> Done | Failed:
+        """A packet was not reported as sent. That alone does not say that it was not."""
         self._late += 1
         if self._late >= limits.LATE_MAX:
             return Failed(what="the radio takes packets but does not send them")
-        return Done(Outcome.KEPT)
+        return Done(outcome)
 
     def _sent(self) -> Done:
         self._late = 0

@@ -12,6 +12,7 @@ from firmware_bridge.serial.framing import serialize_frame
 from firmware_bridge.serial.kiss import (
     Command,
     Data,
+    ErrorCode,
     Hardware,
     Sub,
     TxResult,
@@ -141,13 +142,48 @@ def test_two_packets_without_reports_stay_in_order() -> None:
     assert [heard.packet[0] for heard in bench.of(Heard)] == [1, 2]
 
 
-@pytest.mark.parametrize("result", [TxResult.BUSY, TxResult.DUTY])
-def test_a_packet_not_sent_is_kept(result: TxResult) -> None:
+@pytest.mark.parametrize(
+    "report",
+    [
+        Hardware(Sub.TX_DONE, bytes([TxResult.BUSY])),
+        Hardware(Sub.TX_DONE, bytes([TxResult.DUTY])),
+        Hardware(Sub.ERROR, bytes([ErrorCode.TX_BUSY])),
+    ],
+)
+def test_a_packet_not_sent_is_kept(report: Hardware) -> None:
     bench = ready_bench(KissModem(Air()))
     bench.device = None
     bench.perform(bench.session.send(PACKET, bench.now_us))
-    bench.say(hardware(Sub.TX_DONE, bytes([result])))
+    bench.say(hardware(Sub(report.sub), report.data))
     assert bench.of(Done) == [Done(Outcome.KEPT)]
+
+
+@pytest.mark.parametrize("report", [bytes([TxResult.FAILED]), b"\x09", b""])
+def test_a_packet_that_may_have_been_on_the_air_is_not_kept(report: bytes) -> None:
+    bench = ready_bench(KissModem(Air()))
+    bench.device = None
+    bench.perform(bench.session.send(PACKET, bench.now_us))
+    bench.say(hardware(Sub.TX_DONE, report))
+    assert bench.of(Done) == [Done(Outcome.SENT)]
+
+
+@pytest.mark.parametrize("extended", [True, False])
+def test_what_was_on_the_air_counts_though_its_report_is_lost(extended: bool) -> None:
+    air = Air()
+    modem = KissModem(air, extended=extended)
+    bench = ready_bench(modem)
+    report, write = hardware(Sub.TX_DONE, bytes([TxResult.SENT])), modem.write
+    reports: list[bytes] = []
+
+    def lose_every_other(data: bytes) -> None:
+        if data == report:
+            reports.append(data)
+        if data != report or len(reports) % 2 == 0:
+            write(data)
+
+    modem.write = lose_every_other
+    assert [bench.send(PACKET) for _ in range(6)] == [Outcome.SENT] * 6
+    assert air.sent == [PACKET] * 6
 
 
 def test_channel_activity_keeps_a_packet_at_once() -> None:
@@ -180,7 +216,7 @@ def test_meshcore_s_firmware_waits_for_a_clear_channel() -> None:
 def test_a_modem_that_sends_nothing_is_given_up() -> None:
     bench = ready_bench(KissModem(Air()))
     bench.device = None
-    assert [bench.send(PACKET) for _ in range(limits.LATE_MAX)] == [Outcome.KEPT, Outcome.KEPT, None]
+    assert [bench.send(PACKET) for _ in range(limits.LATE_MAX)] == [Outcome.SENT, Outcome.SENT, None]
     assert "does not send" in bench.of(Failed)[0].what
 
 

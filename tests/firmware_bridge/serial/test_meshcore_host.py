@@ -14,6 +14,7 @@ from firmware_bridge.serial.meshcore import (
     Error,
     Message,
     MessagesWaiting,
+    Ok,
     Other,
     serialize_frame,
     serialize_message,
@@ -99,6 +100,25 @@ def test_a_packet_counts_as_sent_when_none_waits() -> None:
     begun_us = bench.now_us
     assert bench.send(PACKET) is Outcome.SENT
     assert bench.now_us - begun_us >= 3 * AIR_US
+
+
+def test_a_packet_whose_answer_is_lost_counts_as_sent_when_none_waits() -> None:
+    device = MeshcoreCompanion(Air())
+    bench = ready_bench(device)
+    device._to_send = [bytes(149)] * 3
+    write = device.write
+    device.write = lambda frame: None if frame == said(Ok()) else write(frame)
+    begun_us = bench.now_us
+    assert bench.send(PACKET) is Outcome.SENT
+    assert bench.now_us - begun_us >= 3 * AIR_US
+    assert len(device.air.sent) == 4
+
+
+def test_one_that_says_nothing_of_packets_is_given_up() -> None:
+    bench = ready_bench(MeshcoreCompanion(Air()))
+    bench.device = None
+    assert [bench.send(PACKET) for _ in range(limits.LATE_MAX)] == [Outcome.SENT, Outcome.SENT, None]
+    assert "does not send" in bench.of(Failed)[0].what
 
 
 def test_a_full_pool_keeps_a_packet_for_a_while() -> None:

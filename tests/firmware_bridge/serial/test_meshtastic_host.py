@@ -12,6 +12,7 @@ from firmware_bridge.serial.meshtastic import (
     ROUTING_APP,
     FrameReader,
     Packet,
+    QueueStatus,
     RoutingError,
     parse_to_radio,
     serialize_frame,
@@ -19,7 +20,7 @@ from firmware_bridge.serial.meshtastic import (
     serialize_routing,
 )
 from firmware_bridge.serial.meshtastic_host import MeshtasticSession
-from firmware_bridge.serial.session import RESTARTED, Failed, Heard, Noise, Outcome, Ready
+from firmware_bridge.serial.session import RESTARTED, Done, Failed, Heard, Noise, Outcome, Ready
 from tests.firmware_bridge.serial.virtual import Bench
 
 PACKET = bytes(range(0x80, 0xF8))
@@ -110,6 +111,32 @@ def test_a_packet_counts_as_sent_when_the_queue_is_empty() -> None:
     assert bench.now_us - begun_us >= 3 * airtime(device)
 
 
+def test_a_packet_of_which_it_tells_nothing_counts_as_sent_when_the_queue_is_empty() -> None:
+    device = MeshtasticDevice(Air(), 7)
+    bench = ready_bench(device)
+    device._queue = [bytes(143)] * 3
+    write = device.write
+    answers: list[bytes] = []
+
+    def lose_the_first(data: bytes) -> None:
+        if answers:
+            write(data)
+        answers.append(data)
+
+    device.write = lose_the_first
+    begun_us = bench.now_us
+    assert bench.send(PACKET) is Outcome.SENT
+    assert bench.now_us - begun_us >= 3 * airtime(device)
+    assert len(device.air.sent) == 4
+
+
+def test_one_that_tells_nothing_of_packets_is_given_up() -> None:
+    bench = ready_bench(MeshtasticDevice(Air(), 7))
+    bench.device = None
+    assert [bench.send(PACKET) for _ in range(limits.LATE_MAX)] == [Outcome.SENT, Outcome.SENT, None]
+    assert "does not send" in bench.of(Failed)[0].what
+
+
 def test_a_full_queue_keeps_a_packet_for_a_while() -> None:
     device = MeshtasticDevice(Air(), 7)
     bench = ready_bench(device)
@@ -127,6 +154,36 @@ def test_nothing_is_sent_for_a_minute_when_the_hour_is_used_up() -> None:
     assert bench.send(PACKET) is Outcome.KEPT
     assert bench.now_us - begun_us >= limits.GUEST_WAITS * airtime(device)
     assert device.air.sent == []
+
+
+def test_a_refusal_that_comes_after_silence_keeps_a_packet() -> None:
+    bench = ready_bench(MeshtasticDevice(Air(), 7))
+    bench.device = None
+    bench.perform(bench.session.send(PACKET, bench.now_us))
+    (packet,) = sent_by(bench)
+    bench.pass_time(limits.ANSWER_US)
+    late = QueueStatus(error=32, free=0, size=QUEUE_MAX, packet_id=packet.id)
+    bench.say(serialize_frame(serialize_from_radio(late)))
+    bench.run_until(lambda: bool(bench.of(Done)))
+    assert bench.of(Done) == [Done(Outcome.KEPT)]
+
+
+def test_nobody_else_can_refuse_a_packet() -> None:
+    device = MeshtasticDevice(Air(), 7)
+    bench = ready_bench(device)
+    bench.perform(bench.session.send(PACKET, bench.now_us))
+    (packet,) = sent_by(bench)
+    forged = Packet(
+        payload=serialize_routing(RoutingError.DUTY_CYCLE_LIMIT),
+        port=ROUTING_APP,
+        channel=1,
+        id=9,
+        sender=8,
+        request_id=packet.id,
+    )
+    bench.say(serialize_frame(serialize_from_radio(forged)))
+    bench.run_until(lambda: bool(bench.of(Done)))
+    assert bench.of(Done) == [Done(Outcome.SENT)]
 
 
 @pytest.mark.parametrize("error", [RoutingError.DUTY_CYCLE_LIMIT, RoutingError.RATE_LIMIT_EXCEEDED])

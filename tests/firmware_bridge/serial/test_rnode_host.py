@@ -74,13 +74,29 @@ def test_a_full_queue_is_waited_for_and_then_given_up() -> None:
     assert bench.now_us - begun_us == limits.RNODE_POLLS_MAX * limits.RNODE_POLL_US
 
 
-def test_a_packet_it_says_it_did_not_send_is_kept() -> None:
+def told_of_a_packet(error: ErrorCode) -> Bench:
     bench = ready_bench(Rnode(Air()))
     bench.device = None
     bench.perform(bench.session.send(PACKET, bench.now_us))
     bench.say(serialize_frame(bytes([Command.READY, 1])))
-    bench.say(serialize_frame(bytes([Command.ERROR, ErrorCode.QUEUE_FULL])))
-    assert bench.of(Done) == [Done(Outcome.KEPT)]
+    bench.say(serialize_frame(bytes([Command.ERROR, error])))
+    return bench
+
+
+@pytest.mark.parametrize("error", [ErrorCode.QUEUE_FULL, ErrorCode.TRANSMIT])
+def test_a_packet_it_says_it_did_not_send_is_kept(error: ErrorCode) -> None:
+    assert told_of_a_packet(error).of(Done) == [Done(Outcome.KEPT)]
+
+
+def test_a_packet_that_may_have_been_on_the_air_is_not_kept() -> None:
+    assert told_of_a_packet(ErrorCode.MODEM_TIMEOUT).of(Done) == [Done(Outcome.SENT)]
+
+
+def test_an_error_about_something_else_says_nothing_of_a_packet() -> None:
+    bench = told_of_a_packet(ErrorCode.MEMORY)
+    assert bench.of(Done) == []
+    bench.run_until(lambda: bool(bench.of(Done)))
+    assert bench.of(Done) == [Done(Outcome.SENT)]
 
 
 def test_an_echo_is_no_packet() -> None:
