@@ -6,6 +6,8 @@ from typing import Final
 _NMEA = re.compile(rb"\$(G[PNLAB]|BD)[A-Z]{3},")
 _AT = re.compile(rb"\r\n(OK|ERROR|RING|\+C[A-Z]+)\b")
 _BOOT = re.compile(rb"rst:0x|ESP-ROM:|Brownout")
+_CODES = re.compile(rb"\x1b(\[[0-9;]*[A-Za-z])?")
+"""What makes a terminal change colour."""
 _PRINTABLE: Final = frozenset(range(0x20, 0x7F)) | frozenset(b"\t\r\n\x1b")
 
 
@@ -28,6 +30,7 @@ def guess(seen: bytes, asked: bytes) -> str | None:
     if _BOOT.search(seen) is not None:
         return "an ESP32 that starts over and over, or runs another program"
     if sum(byte in _PRINTABLE for byte in seen) >= 0.9 * len(seen):
-        words = " ".join(seen.decode("ascii", "replace").split())
+        text = _CODES.sub(b"", seen).decode("ascii", "replace")
+        words = " ".join("".join(char if char.isprintable() else " " for char in text).split())
         return f"something that prints text: '{words[:60]}'"
     return "something else, or the port has another speed: what it says makes no sense"

@@ -1,7 +1,7 @@
 """What is at the other end of a cable, guessed from what it says."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from firmware_bridge.serial.guess import guess
@@ -21,6 +21,7 @@ NMEA = b"$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,*47\r\n"
         (b"MicroPython v1.27.0 on 2026\r\n>>> ", "MicroPython prompt"),
         (b"rst:0x10 (RTCWDT_RTC_RESET)", "ESP32"),
         (b"Welcome to Ubuntu!\r\nlogin: ", "prints text: 'Welcome to Ubuntu! login:'"),
+        (b"\x1b[0;32mI (29) main: hello\x1b[0m\x00\r\n", "prints text: 'I (29) main: hello'"),
         (bytes(range(128, 200)), "another speed"),
     ],
 )
@@ -35,6 +36,8 @@ def test_silence_tells_nothing() -> None:
 
 
 @given(st.binary(max_size=512), st.binary(max_size=20))
+@example(b"\x1b", b"")
+@example(b"a boot counter: \x07", b"")
 def test_any_bytes_make_a_short_sentence(seen: bytes, asked: bytes) -> None:
     found = guess(seen, asked)
     assert (found is None) == (seen == b"")
