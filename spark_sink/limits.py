@@ -92,6 +92,8 @@ KEEPALIVE_S: Final = 30
 
 CLOCK_JUMP_US: Final = 1_000_000
 """A wall clock that moved by more than this against the monotonic one is another clock, as in the log's ``clock``."""
+CLOCK_AHEAD_MAX_US: Final = 60_000_000
+"""A record this much later than the job's own clock comes from a clock that is wrong: it does not set "now"."""
 DRIFT_MAX_PPM: Final = 200
 """Fastest or slowest a clock may run: twice the worst quartz sold for clocks, 100 ppm, for heat and age."""
 DRIFT_USUAL_PPM: Final = 50.0

@@ -92,11 +92,12 @@ class Refresh:
         with lock:
             self._clocks = self._stored_clocks()
             self._keys = hours.keys_of(database)
-            self._renew()
+            repaired = retention.repair(database, self._latest_us())
+            self._renew(all_=repaired)
 
-    def _renew(self) -> None:
-        """Mark everything if derived tables were made by other definitions than ours."""
-        if meta.read_derived(self._database) == limits.DERIVED_VERSION:
+    def _renew(self, *, all_: bool) -> None:
+        """Mark everything if told to, or if derived tables were made by other definitions than ours."""
+        if not all_ and meta.read_derived(self._database) == limits.DERIVED_VERSION:
             return
         with self._database.transaction():
             marks.mark(self._database, _hours(sorted(self._keys)), self._wall_us())
@@ -298,13 +299,18 @@ class Refresh:
             derived.replace(self._database, (), {"changes": told, "alerts": found})
         if (now_us := self._wall_us()) >= self._forget_due_us:
             self._forget_due_us = now_us + limits.FORGET_EVERY_US
-            self._forget(inputs.now_us - self._keep_us)
+            if inputs.now_us <= self._latest_us():
+                self._forget(inputs.now_us - self._keep_us)
 
     def _forget(self, before_us: int) -> None:
         """Let single packets go that are older."""
         with self._lock:
             if before_us > 0 and retention.forget(self._database, before_us):
                 self._keys = hours.keys_of(self._database)
+
+    def _latest_us(self) -> int:
+        """What is later than this comes from a clock that is wrong, if the job's own is right."""
+        return self._wall_us() + limits.CLOCK_AHEAD_MAX_US
 
     def _inputs(self, told: pa.Table) -> AlertInputs:
         found = {
@@ -315,9 +321,11 @@ class Refresh:
         return AlertInputs(now_us=self._newest_us(), changes=told.select(SCHEMAS["changes"].names), **found)
 
     def _newest_us(self) -> int:
-        """The newest mesh time of any record."""
+        """Newest mesh time of any record; as on the page, what is ahead of the job does not count, unless all is."""
         table = stored.boots(self._database)
         if not table.num_rows:
             return 0
         columns = (table[name].to_numpy() for name in ("node_no", "boot", "last_us", "last_mono_us"))
-        return int(self._clocks.mesh_us(*columns)[0].max())
+        ended_us = self._clocks.mesh_us(*columns)[0]
+        past_us = ended_us[ended_us <= self._latest_us()]
+        return int((past_us if len(past_us) else ended_us).max())

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from spark_sink import limits as sink
+
 # --- Times ------------------------------------------------------------------------------------------------------------
 
 SECOND_US: Final = 1_000_000
@@ -14,8 +16,8 @@ HOUR_US: Final = 60 * MINUTE_US
 """Microseconds."""
 RANGE_US: Final = 24 * HOUR_US
 """What is looked at unless told otherwise: a day, since meshes have a daily rhythm."""
-CLOCK_AHEAD_MAX_US: Final = MINUTE_US
-"""A record this much later than the job's own clock comes from a clock that is wrong: it does not set "now"."""
+CLOCK_AHEAD_MAX_US: Final = sink.CLOCK_AHEAD_MAX_US
+"""A record this much later than the job's own clock does not set "now", as in the refresh."""
 TIME_MAX_US: Final = 2**53
 """Times beyond it, in the year 2255, are refused: JavaScript has no whole numbers above."""
 

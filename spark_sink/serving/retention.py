@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
+from spark_sink.derive.facts import HOUR_US
 from spark_sink.serving.meta import SIGHTS_SINCE, read_sights_since
 from spark_sink.serving.port import Database, Reader
 
@@ -36,10 +37,7 @@ def forget(database: Database, before_us: int) -> int:
         count = _count(database, end_us)
         for table in ("sights", "dirty"):
             database.execute(f"DELETE FROM {table} WHERE {_OLDER.format(table=table)}", (end_us,))  # noqa: S608 - names of ours
-        database.execute(
-            "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (SIGHTS_SINCE, str(before_us)),
-        )
+        _write_since(database, before_us)
     return count
 
 
@@ -60,6 +58,31 @@ def kept(
         for name, table in tables.items()
     }
     return [hour_us for hour_us in hours if hour_us >= since_us], rows
+
+
+def repair(database: Database, latest_us: int) -> bool:
+    """Take back what a clock that is ahead of *latest_us* made an earlier version forget; says if there was any.
+
+    The packets are gone, and so rows stay that were made of them. All hours after them can be made again. In a
+    transaction of its own. Raises DatabaseFailedError.
+    """
+    since_us = read_sights_since(database)
+    if since_us is None or since_us <= latest_us:
+        return False
+    rows = database.rows("SELECT max(hour_us) FROM groups WHERE hour_us <= ?", (latest_us,))
+    ((last_us,),) = rows
+    with database.transaction():
+        database.execute("DELETE FROM meta WHERE name = ?", (SIGHTS_SINCE,))
+        if isinstance(last_us, int):
+            _write_since(database, last_us + HOUR_US)
+    return True
+
+
+def _write_since(database: Database, since_us: int) -> None:
+    database.execute(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (SIGHTS_SINCE, str(since_us)),
+    )
 
 
 def _count(database: Database, end_us: int) -> int:

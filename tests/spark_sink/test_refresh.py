@@ -1,5 +1,6 @@
 """Passes of the refresh: nothing twice, nothing for nothing, and how long single packets are kept."""
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from spark_sink import limits
+from spark_sink.derive.facts import HOUR_US
 from spark_sink.refresh import Refresh
+from spark_sink.serving.meta import read_sights_since
 from spark_sink.serving.opening import open_for_writing
 from tests.spark_sink import contents
+from tests.spark_sink.logs import digits
 from tests.spark_sink.test_any_order import Stream, logs
 
 
@@ -81,3 +85,79 @@ def test_other_definitions_make_all_hours_anew(stream: Stream, monkeypatch: pyte
     Refresh(stream.database, threading.Lock()).settle()
     assert contents.derived(stream.database) == wanted
     assert count(stream, "dirty") == 0
+
+
+YEAR_US = 365 * 24 * HOUR_US
+
+
+def log(number: int, boot: int, *records: dict[str, object]) -> tuple[str, bytes]:
+    """A log of a node that no other log tells of: its path, and what is in it."""
+    node = f"{number:016x}"
+    text = b"".join(
+        json.dumps({"v": 1, "node": node, "boot": boot, "offset": offset, **record}).encode() + b"\n"
+        for offset, record in enumerate(records)
+    )
+    return f"logs/{node}/{boot:08d}-{0:012d}.jsonl", text
+
+
+def start(t_us: int) -> dict[str, object]:
+    return {"t_us": t_us, "mono_us": 0, "kind": "start", "name": "lone", "feed": f"{7:064x}", "clean": True}
+
+
+def packet(kind: str, name: str, t_us: int, mono_us: int) -> dict[str, object]:
+    heard = {"verdict": "new"} if kind == "rx" else {}
+    told = {"face": "lora", "packet": "claim", "length": 100, "hash": digits(name, 16), "airtime_us": 50_000}
+    return {"t_us": t_us, "mono_us": mono_us, "kind": kind, **told, **heard}
+
+
+def read(stream: Stream, *some: tuple[str, bytes]) -> None:
+    stream.files.data.update(some)
+    while stream.batch(None, 10**9):
+        pass
+
+
+def of_today(stream: Stream) -> None:
+    """Let the job's clock show what machines' clocks do."""
+    stream.refresh = Refresh(stream.database, threading.Lock())
+
+
+def newest_us(stream: Stream) -> int:
+    ((found,),) = stream.database.rows("SELECT max(slot_us) FROM groups")
+    assert isinstance(found, int)
+    return found
+
+
+def test_a_clock_far_ahead_neither_ages_packets_nor_sets_now(stream: Stream) -> None:
+    of_today(stream)
+    stream.refresh.settle()
+    before, told, kept = (
+        contents.derived(stream.database),
+        contents.told(stream.database),
+        count(stream, "sights"),
+    )
+    since_us = read_sights_since(stream.database)
+    ahead_us = newest_us(stream) + 70 * YEAR_US
+    read(stream, log(1, 1, start(ahead_us), packet("tx", "alone", ahead_us + 1_000, 1_000)))
+    of_today(stream)
+    stream.refresh.settle()
+    assert count(stream, "sights") == kept + 1
+    assert read_sights_since(stream.database) == since_us
+    assert contents.told(stream.database) == told
+    after = contents.derived(stream.database)
+    assert all(set(rows) <= set(after[table]) for table, rows in before.items())
+
+
+def test_what_an_earlier_version_forgot_for_a_clock_far_ahead_does_not_freeze_tables(stream: Stream) -> None:
+    of_today(stream)
+    stream.refresh.settle()
+    wanted, last_us = contents.derived(stream.database), newest_us(stream)
+    with stream.database.transaction():
+        stream.database.execute("DELETE FROM groups WHERE hour_us >= ?", (last_us // HOUR_US * HOUR_US,))
+        stream.database.execute("DELETE FROM meta WHERE name = 'sights_since_us'")
+        stream.database.execute(
+            "INSERT INTO meta VALUES ('sights_since_us', ?)", (str(last_us + 70 * YEAR_US),)
+        )
+    of_today(stream)
+    assert read_sights_since(stream.database) == last_us // HOUR_US * HOUR_US
+    stream.refresh.settle()
+    assert contents.derived(stream.database) == wanted
