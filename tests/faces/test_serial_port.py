@@ -1,9 +1,11 @@
 """Finding a device's port, whatever it is called now."""
 
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from serialx.platforms import serial_linux
 
 from tinyssb_node.faces.serial_port import (
     PLUG_IN,
@@ -55,6 +57,64 @@ def test_a_device_known_is_found_under_another_name(tmp_path: Path) -> None:
         port("/dev/ttyUSB8", "one"),
     ]
     assert finder.find() == "/dev/ttyUSB8"
+
+
+class UsbBus:
+    """What the system tells of two radios at USB, with the links that udev makes, as serialx reads it."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.dev, self._sys, self._bus = root / "dev", root / "sys", root / "bus" / "usb"
+        self._bus.mkdir(parents=True)
+        (self.dev / "serial" / "by-id").mkdir(parents=True)
+        monkeypatch.setattr(serial_linux, "DEV_ROOT", self.dev)
+        monkeypatch.setattr(serial_linux, "SYS_ROOT", self._sys)
+
+    def plug_in(self, name: str, serial_number: str) -> None:
+        """A radio of that number is plugged in, and called *name*."""
+        device = self._sys / "devices" / serial_number
+        interface = device / "1-1:1.0"
+        (interface / "driver").mkdir(parents=True, exist_ok=True)
+        told = {"idVendor": "2e8a", "idProduct": "000a", "bcdDevice": "0100", "serial": serial_number}
+        for key, value in told.items():
+            (device / key).write_text(f"{value}\n")
+        (interface / "bInterfaceNumber").write_text("00\n")
+        (interface / "subsystem").symlink_to(self._bus)
+        (self.dev / name).touch()
+        self.link(serial_number).symlink_to(self.dev / name)
+        tty = self._sys / "class" / "tty" / name
+        tty.mkdir(parents=True)
+        (tty / "device").symlink_to(interface)
+
+    def pull_all(self) -> None:
+        """Nothing is plugged in any more."""
+        shutil.rmtree(self._sys)
+        for path in (*self.dev.glob("tty*"), *self.link("").parent.iterdir()):
+            path.unlink()
+
+    def link(self, serial_number: str) -> Path:
+        """The link of the radio of that number."""
+        return self.dev / "serial" / "by-id" / f"usb-Raspberry_Pi_Pico_{serial_number}-if00"
+
+
+def test_a_device_given_by_its_path_is_found_though_its_name_is_another_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bus = UsbBus(tmp_path, monkeypatch)
+    bus.plug_in("ttyACM0", "one")
+    bus.plug_in("ttyACM1", "two")
+    assert {found.path for found in list_usb_ports()} == {str(bus.link("one")), str(bus.link("two"))}
+    finder = PortFinder(str(bus.dev / "ttyACM0"))
+    path = finder.find()
+    assert path == str(bus.dev / "ttyACM0")
+    finder.opened(path)
+    bus.pull_all()
+    assert finder.find() == PortProblem(f"the radio of {path} is unplugged", PLUG_IN)
+    for _ in range(2):
+        bus.plug_in("ttyACM0", "two")
+        bus.plug_in("ttyACM1", "one")
+        assert finder.find() == str(bus.link("one"))
+        finder.opened(str(bus.link("one")))
+        bus.pull_all()
 
 
 def test_another_device_of_its_name_is_not_taken_for_it(tmp_path: Path) -> None:

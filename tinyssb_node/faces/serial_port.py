@@ -19,7 +19,7 @@ class UsbPort:
     """A serial port that is plugged in at USB."""
 
     path: str
-    """Its name at the moment: ``/dev/ttyUSB0``."""
+    """A name it has at the moment: its link in ``/dev/serial/by-id`` where udev makes one, else ``/dev/ttyUSB0``."""
     serial_number: str | None
     """What its maker wrote into it; None if nothing, or the same into all."""
     vendor_id: int | None
@@ -84,8 +84,11 @@ class PortFinder:
 
     def opened(self, path: str) -> None:
         """*path* was opened and had the right thing behind it: remember which device that is."""
-        real = str(Path(path).resolve())
-        self._known = next((port for port in self._list_ports() if port.path in (path, real)), self._known)
+        # The list may have another name for it than whoever wrote the spec.
+        real = Path(path).resolve()
+        self._known = next(
+            (port for port in self._list_ports() if Path(port.path).resolve() == real), self._known
+        )
 
     def _path_of(self, is_it: Callable[[UsbPort], bool], absent: str) -> str | PortProblem:
         found = next((port.path for port in self._list_ports() if is_it(port)), None)
