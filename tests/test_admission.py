@@ -1,6 +1,12 @@
 """Which ids that peers name come into the set."""
 
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
 from tests.nodes import FACE, OTHER, feed_of, key_of, radio_profile
+from tests.store.gaps import cut_and_given_again
 from tinyssb_node import limits
 from tinyssb_node.admission import NOT_ADMITTED, TOO_MANY, Admission, Admit
 from tinyssb_node.certainty import Certainty
@@ -12,6 +18,8 @@ from tinyssb_node.node import Node
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.scheduling.link import WIRED, stream_profile
 from tinyssb_node.store.memory import MemoryStore
+from tinyssb_node.store.port import Store
+from tinyssb_node.store.sqlite import SqliteStore
 
 HOUR_US = 3_600_000_000
 KEY = key_of("ours")
@@ -24,7 +32,7 @@ class Sure:
         return 0.5
 
 
-def a_node(store: MemoryStore, admission: Admission) -> Node:
+def a_node(store: Store, admission: Admission) -> Node:
     node = Node(
         store=store,
         network=Network(),
@@ -106,6 +114,24 @@ def test_known_are_contacts_and_children_that_are_announced() -> None:
     again = a_node(store, Admission(Admit.KNOWN))
     assert name(again, feed_of(3)), "announced before a start"
     assert not name(again, feed_of(4))
+
+
+def test_a_child_is_known_behind_numbers_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONTROL_PAGE", 2)
+    path = tmp_path / "store.sqlite"
+    store = SqliteStore.open(path)
+    node = a_node(store, Admission())
+    for _ in range(5):
+        node.publish(b"x", 1)
+    made = serialize_child_made(ChildMade(feed_of(2), b"group"))
+    node.publish_as(KEY, made, 2, [], EntryType.CHILD_MADE)
+    store.commit(1)
+    with closing(cut_and_given_again(store, path, KEY.feed_id, 1)) as store:
+        again = a_node(store, Admission(Admit.KNOWN))
+        assert name(again, feed_of(2))
+        assert not name(again, feed_of(3))
 
 
 def test_what_a_radio_would_have_to_carry_comes_in_by_radio_or_by_a_policy_of_its_own() -> None:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from tests.catalog.mesh import Author, Home, id_of, post, seed_of
 from tests.catalog.oracle import Append, Oracle, conversations
+from tests.store.gaps import cut_and_given_again
 from tinyssb_node.catalog import limits
-from tinyssb_node.catalog.catalog import Catalog
+from tinyssb_node.catalog.catalog import STORE_FILE, Catalog
 from tinyssb_node.catalog.rows import PUBLIC, Kind
 from tinyssb_node.content.note import Note, serialize_compact
 from tinyssb_node.content.private import SealKey
@@ -194,3 +195,21 @@ def test_what_waited_is_placed_by_place_and_then_by_arrival():
         catalog.catch_up()
         placed = [row.text for row in catalog.messages(PUBLIC)]
         assert placed == ["root", "left", "right", "below 1", "below 0", "below 2"]
+
+
+@pytest.mark.parametrize(("last", "read"), [("bob", 8), ("ana", 6)])
+def test_a_store_that_was_repaired_is_read_to_its_end(monkeypatch, last, read):
+    """Anew, if what arrived last was cut."""
+    monkeypatch.setattr(limits, "CATALOG_BATCH", 2)
+    ana, bob = Author("ana"), Author("bob")
+    said = [[ana.say(post("hello"))], [bob.say(post(str(number))) for number in range(7)]]
+    with home_of("ana") as home:
+        for entries in said if last == "bob" else reversed(said):
+            home.keep(entries)
+        with home.catalog() as catalog:
+            assert catalog.catch_up().done == 8
+        home.store = cut_and_given_again(home.store, home.folder / STORE_FILE, bob.feed, 1)
+        with home.catalog() as catalog:
+            assert catalog.catch_up().done == read
+            assert sorted(row.text for row in catalog.messages(PUBLIC)) == [*"0123456", "hello"]
+            assert catalog.catch_up().done == catalog.behind() == 0

@@ -21,6 +21,7 @@ from tinyssb_node.networks import Networks
 from tinyssb_node.node import Node
 from tinyssb_node.scheduling.link import LinkProfile, stream_profile
 from tinyssb_node.store.memory import MemoryStore
+from tinyssb_node.store.port import Store
 
 KEY = SigningKey(bytes(32))
 OTHER = SigningKey(b"\x01" * 32)
@@ -114,7 +115,7 @@ class Bench:
 
 
 def make_node(
-    store: MemoryStore, key: SigningKey = KEY, *, network: Network = NETWORK, read_only: bool = False
+    store: Store, key: SigningKey = KEY, *, network: Network = NETWORK, read_only: bool = False
 ) -> Node:
     """A node, of the open network unless told otherwise."""
     return Node(

@@ -2,9 +2,14 @@
 
 import pytest
 
-from tests.daemon.logshell import NODE, SECOND, TX, WALL_US, Shell
+from tests import nodes
+from tests.daemon.fakes import OTHER
+from tests.daemon.logshell import KEY, NODE, SECOND, TX, WALL_US, Shell
+from tests.store.gaps import cut_and_given_again
+from tinyssb_node import limits
 from tinyssb_node.daemon.eventlog_segments import segments
 from tinyssb_node.store.memory import MemoryStore
+from tinyssb_node.store.sqlite import SqliteStore
 
 
 @pytest.fixture
@@ -170,3 +175,39 @@ def test_a_deleted_folder_begins_again_with_everything_and_the_next_boot(tmp_pat
     shell.stop()
     assert shell.arrivals() == [1]
     assert {record["boot"] for record in shell.records()} == {2}
+
+
+def test_a_log_that_begins_anew_behind_a_repair_has_all_and_has_it_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "EVENT_CATCH_UP_BATCH", 2)
+    path = tmp_path / "store.sqlite"
+    shell = Shell(tmp_path, SqliteStore.open(path)).open()
+    for _ in range(6):
+        shell.commit()
+    shell.crash()
+    shell.store = cut_and_given_again(shell.store, path, KEY.feed_id, 1)
+    shell.start()
+    shell.publish()
+    assert shell.arrivals() == [6, 7, 8, 9, 10, 11, 12]
+    shell.stop()
+    shell.start()
+    shell.publish()
+    shell.crash()
+    assert shell.arrivals() == [6, 7, 8, 9, 10, 11, 12, 13]
+    shell.store.close()
+
+
+def test_numbers_are_missing_in_the_middle_of_a_log(tmp_path):
+    path = tmp_path / "store.sqlite"
+    shell = Shell(tmp_path, SqliteStore.open(path)).open()
+    shell.node.follow(OTHER.feed_id, 0)
+    for packet in nodes.packets_of(nodes.written(OTHER, [b"1", b"2", b"3", b"4"])):
+        shell.node.import_packet(packet, 0)
+    for _ in range(2):
+        shell.commit()
+    shell.crash()
+    shell.store = cut_and_given_again(shell.store, path, OTHER.feed_id, 1)
+    for _ in range(3):
+        shell.start()
+        shell.stop()
+    assert shell.arrivals() == [1, 5, 6, 7, 8, 9]
+    shell.store.close()

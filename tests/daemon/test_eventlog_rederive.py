@@ -2,6 +2,7 @@ import random
 
 import pytest
 
+from tests.store.gaps import cut_and_given_again
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
@@ -11,6 +12,7 @@ from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.node import Node
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
+from tinyssb_node.store.sqlite import SqliteStore
 
 KEY = SigningKey(b"\x07" * 32)
 SIZES = [0, 1, 20, 27, 28, 29, 47, 48, 49, 127, 128, 129, 226, 227, 228, 1_000]
@@ -74,3 +76,23 @@ def test_more_than_one_page(monkeypatch):
         store.append_entry(feed, seq, bytes(120), MessageId(bytes(20)), Origin.PEER, None)
     store.commit(1)
     assert [event.arrival for event, _ in rederive(store, 0)] == [1, 2, 3, 4, 5]
+
+
+def test_numbers_that_are_missing_are_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "EVENT_CATCH_UP_BATCH", 2)
+    path = tmp_path / "store.sqlite"
+    store = SqliteStore.open(path)
+    feed = one_entry(store, 0)
+    for seq in range(2, 6):
+        store.append_entry(feed, seq, bytes(120), MessageId(bytes(20)), Origin.PEER, None)
+    store.commit(1)
+    store = cut_and_given_again(store, path, feed, 1)
+    # What is left has the last number of before.
+    assert [(event.arrival, event.seq) for event, _ in rederive(store, 0)] == [
+        (5, 1),
+        (6, 2),
+        (7, 3),
+        (8, 4),
+        (9, 5),
+    ]
+    store.close()

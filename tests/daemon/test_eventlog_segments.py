@@ -92,6 +92,22 @@ def test_what_follows_a_gap_does_not_count(tmp_path):
     assert last_words(tmp_path, 0).arrival == 5
 
 
+@pytest.mark.parametrize(
+    ("held", "arrival"),
+    [
+        ([5, 8, 9], 9),
+        ([5, 7, 8, 9], 5),
+        ([5, 8, 9, 10], 9),
+        ([5], 9),  # records of another store, which the caller sees by their number
+        ([5, 6, 8, 9], 5),
+    ],
+)
+def test_what_follows_a_gap_counts_if_the_store_has_nothing_in_it(tmp_path, held, arrival):
+    put(tmp_path, 1, 0, START, mark(4), entry(5), entry(8), entry(9), entry(4))
+    found = last_words(tmp_path, 0, lambda last: next((number for number in held if number > last), None))
+    assert found.arrival == arrival
+
+
 def test_the_last_segment_alone_is_read(tmp_path):
     put(tmp_path, 1, 0, START, mark(0), entry(1)).chmod(0)
     segment_path(tmp_path, 1, 5).mkdir()

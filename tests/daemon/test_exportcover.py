@@ -2,12 +2,17 @@
 
 import io
 from collections.abc import Collection, Sequence
+from contextlib import closing
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.daemon.fakes import KEY, OTHER, make_node
 from tests.nodes import packets_of, written
+from tests.store.gaps import cut_and_given_again
+from tinyssb_node import limits
 from tinyssb_node.daemon.exportcover import Cover, firsts_since
 from tinyssb_node.daemon.exports import (
     ExportedChunk,
@@ -20,6 +25,7 @@ from tinyssb_node.daemon.exports import (
 )
 from tinyssb_node.ids import Dialect, Seq
 from tinyssb_node.store.memory import MemoryStore
+from tinyssb_node.store.sqlite import SqliteStore
 
 SIZES = (3, 200, 3, 3, 500, 200, 3)
 """Bytes of the entries of the feed: those of 200 have side chains of two chunks, that of 500 one of five."""
@@ -162,3 +168,18 @@ def test_what_came_since_a_time_begins_with_the_earliest_of_it() -> None:
     assert firsts_since(store, 5_000) == {KEY.feed_id: 2}
     assert firsts_since(store, 1_500) == {KEY.feed_id: 2}
     assert firsts_since(store, 0) == {KEY.feed_id: 1}
+
+
+def test_what_came_since_a_time_is_found_behind_numbers_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONTROL_PAGE", 2)
+    path = tmp_path / "store.sqlite"
+    store = SqliteStore.open(path)
+    node = make_node(store, KEY)
+    for _ in range(6):
+        node.publish(b"old", 0)
+    store.commit(1_000)
+    with closing(cut_and_given_again(store, path, KEY.feed_id, 1)) as store:
+        assert firsts_since(store, 2_000) == {KEY.feed_id: 2}
+        assert firsts_since(store, 2_001) == {}

@@ -1,13 +1,18 @@
 """What faces may look up in the stores, and keep there."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.daemon.fakes import KEY, NETWORK, VILLAGE, VILLAGE_NETWORK, Bench, make_bench
+from tests.daemon.fakes import KEY, NETWORK, VILLAGE, VILLAGE_NETWORK, Bench, make_bench, make_node
+from tests.store.gaps import cut_and_given_again
 from tinyssb_node.codec.dmx import dmx_of
+from tinyssb_node.daemon.library import StoreLibrary
+from tinyssb_node.faces import limits
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName, Origin
+from tinyssb_node.store.sqlite import SqliteStore
 
 
 @pytest.fixture
@@ -75,3 +80,22 @@ async def test_what_is_kept_is_there_after_a_crash_unless_the_disk_is_full(bench
     bench.store.full = False
     library.keep("mqtt:arrival", "6")
     assert library.recall("mqtt:arrival") == "3"
+
+
+def test_what_came_is_found_behind_numbers_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MQTT_BATCH", 2)
+    path = tmp_path / "store.sqlite"
+    store = SqliteStore.open(path)
+    node = make_node(store, KEY)
+    for _ in range(6):
+        node.publish(b"x", 0)
+    store.commit(1)
+    with closing(cut_and_given_again(store, path, KEY.feed_id, 1)) as store:
+        library, seqs, through = StoreLibrary(NETWORK, store, lambda _: True, lambda *_: None), [], 0
+        while through < library.last_arrival():
+            appended, through = library.after(through)
+            assert appended, "each step finds something"
+            seqs += [each.seq for each in appended]
+        assert seqs == [1, 2, 3, 4, 5, 6]

@@ -1,25 +1,29 @@
 """Entries out of a store: each whole, with its place, once; and again if it is asked for."""
 
+from contextlib import closing
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from tests.groups.press import NETWORK, Press
 from tests.groups.shelf import keys_of
+from tests.store.gaps import cut_and_given_again
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.groups.reading import SealedEntry, StoreSource
 from tinyssb_node.ids import Dialect, FeedId, Origin
 from tinyssb_node.store.memory import MemoryStore
-from tinyssb_node.store.port import FeedRecord
+from tinyssb_node.store.port import FeedRecord, Store
+from tinyssb_node.store.sqlite import SqliteStore
 
 SIZES = (0, 20, 48, 81, 100, 300, 1_000)
 
 
-def filled(dialect: Dialect, feeds: int = 2) -> tuple[Press, list[SealedEntry]]:
+def filled(dialect: Dialect, feeds: int = 2, store: Store | None = None) -> tuple[Press, list[SealedEntry]]:
     """A store with some feeds, and what was written."""
-    press, chance = Press(MemoryStore(), dialect), Random(1)
+    press, chance = Press(store or MemoryStore(), dialect), Random(1)
     keys = [SigningKey(bytes([number]) * 32) for number in range(feeds)]
     for key in keys:
         press.signers[key.feed_id] = key
@@ -51,6 +55,21 @@ def test_all_that_came_is_handed_out_whole_and_in_order(dialect: Dialect, limit:
     more = press.append(written[0].feed, 1, bytes(400))
     assert not source.read_all
     assert drain(source, limit) == [more]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 1_000])
+def test_each_is_handed_out_once_behind_numbers_that_are_missing(tmp_path: Path, limit: int) -> None:
+    path = tmp_path / "store.sqlite"
+    store = SqliteStore.open(path)
+    _, written = filled(Dialect.SPEC, store=store)
+    store.commit(1)
+    first = written[0].feed
+    with closing(cut_and_given_again(store, path, first, 1)) as store:
+        source = StoreSource(store)
+        found = drain(source, limit)
+        assert sorted(found, key=repr) == sorted(written, key=repr)
+        source.again(first)
+        assert drain(source, limit) == [one for one in written if one.feed == first]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 1_000])

@@ -13,6 +13,8 @@ import pytest
 from tests.catalog.mesh import Author as Writer
 from tests.catalog.mesh import Home
 from tests.pzp.messages import ALICE, BOB, Author, changed, state
+from tests.store.gaps import cut_and_given_again
+from tinyssb_node.catalog.catalog import STORE_FILE
 from tinyssb_node.codec import bipf
 from tinyssb_node.content.pzp import message
 from tinyssb_node.content.pzp.airform import serialize_air
@@ -96,6 +98,17 @@ def test_what_entries_carry_is_taken_once(mesh: Mesh) -> None:
     assert mesh.place_of("nobody") is None
     mesh.carry(*author.written[:2], by="bob")
     assert mesh.catch_up().new == 0
+
+
+def test_a_store_that_was_repaired_is_read_to_its_end(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CARRIED_BATCH", 2)
+    author, home = told(), mesh.home
+    home.keep([home.owner.write(b"something else")])
+    mesh.carry(*author.written)
+    home.store = cut_and_given_again(home.store, home.folder / STORE_FILE, home.owner.feed, 1)
+    assert mesh.catch_up().new == len(author.written)
+    assert logical(mesh.database) == whole(author)
+    assert mesh.catch_up() == CaughtUp()
 
 
 @pytest.mark.parametrize("order", list(permutations(range(6)))[:: 720 // 8])

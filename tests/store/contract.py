@@ -359,6 +359,21 @@ class StoreContract:
     def test_after_in_pieces(self, filled, arrival, limit, arrivals):
         assert [append.arrival for append in filled.after(arrival, limit)] == arrivals
 
+    def with_gaps(self, store):
+        """*store* with arrival numbers missing, if it is of a kind that can be repaired."""
+        return store
+
+    @pytest.mark.parametrize("limit", [1, 2, 3, 100])
+    def test_after_leaves_nothing_out_for_numbers_that_are_missing(self, filled, limit):
+        store = self.with_gaps(filled)
+        numbers = [append.arrival for append in store.after(0, 100)]
+        assert len(numbers) == 6
+        pages = [[0]]
+        while page := store.after(pages[-1][-1], limit):
+            pages.append([append.arrival for append in page])
+        assert pages[1:] == [numbers[first : first + limit] for first in range(0, 6, limit)]
+        assert numbers[-1] == store.last_arrival()
+
     def test_after_sees_what_is_not_committed(self, filled):
         put_entry(filled, BOB, 2)
         assert [(append.arrival, append.committed_us) for append in filled.after(5, 9)] == [

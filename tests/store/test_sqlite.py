@@ -6,6 +6,8 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.store.contract import (
     ANA,
@@ -19,6 +21,7 @@ from tests.store.contract import (
     side_chain,
     snapshot,
 )
+from tests.store.gaps import cut_and_given_again
 from tinyssb_node.errors import (
     StoreDamagedError,
     StoreFailedError,
@@ -53,6 +56,9 @@ class TestSqliteStore(StoreContract):
     @pytest.fixture
     def store(self, store):
         return store
+
+    def with_gaps(self, store):
+        return cut_and_given_again(store, store._path, ANA, 1)
 
     def test_all_of_it_survives_closing(self, filled, path):
         filled.put_side_chain(side_chain(ANA, 2, 2))
@@ -394,3 +400,27 @@ def test_a_folder_that_cannot_be_made_durable_is_told(path, monkeypatch):
         with pytest.raises(StoreFailedError, match="Input/output error"):
             SqliteStore.open(path)
     SqliteStore.open(path).close()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from("echE "), max_size=20))
+def test_after_finds_what_is_there_whatever_is_missing(tmp_path_factory, kinds):
+    """An entry or a chunk, or a number that is missing."""
+    store = SqliteStore.open(tmp_path_factory.mktemp("home") / "store.sqlite")
+    store.put_feed(feed_record(ANA))
+    put_entry(store, ANA, 1)
+    there, seq, chunk = [1], 1, 0
+    for kind in kinds:
+        if kind == " ":
+            store._arrival += 1
+        elif kind in "eE":
+            seq += 1
+            there.append(put_entry(store, ANA, seq))
+        else:
+            there.append(put_chunk(store, ANA, 1, chunk))
+            chunk += 1
+    for arrival in range(len(kinds) + 3):
+        for limit in (1, 2, 5, 99):
+            found = [append.arrival for append in store.after(arrival, limit)]
+            assert found == [number for number in there if number > arrival][:limit]
+    store.close()

@@ -1,7 +1,7 @@
 """The event log, as ``docs/formats/events.md`` says: one writer, files that only grow, nothing committed missing.
 
 Records wait in memory until ``flush``, which is one write. Entries and chunks are recorded after the store committed
-them, in order of arrival and without gaps; where that failed (a crash, a full disk) the log is behind, and writes what
+them, in order of arrival, none left out; where that failed (a crash, a full disk) the log is behind, and writes what
 it lacks from the store.
 """
 
@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
@@ -130,7 +131,7 @@ class EventLog:
         with suppress(EventLogFullError), _faults(place):
             place.mkdir(parents=True, exist_ok=True)
         with _faults(place):
-            said = last_words(place, int(store.get_meta(_META_SINCE) or 0))
+            said = last_words(place, int(store.get_meta(_META_SINCE) or 0), partial(_next_held, store))
             if not said.clean:
                 # What it says is counted on from now on, so it has to stay.
                 write_anew(segments(place)[-1].path)
@@ -339,6 +340,11 @@ class EventLog:
                 age_max_us=self._options.retention_age_us,
                 now_us=self._t_us,
             )
+
+
+def _next_held(store: Store, arrival: int) -> int | None:
+    """The arrival number that comes after *arrival* in *store*, None if none does."""
+    return next((append.arrival for append in store.after(arrival, 1)), None)
 
 
 @contextmanager

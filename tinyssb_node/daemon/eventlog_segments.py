@@ -1,6 +1,8 @@
 """The files of an event log: their names, how long they stay, and what the last one says at start."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -59,28 +61,35 @@ def _parse_path(path: Path) -> Segment | None:
     return Segment(int(boot), int(first_offset), path)
 
 
-def last_words(folder: Path, since_boot: int) -> LastWords:
+def _counted(arrival: int) -> int | None:
+    return arrival + 1
+
+
+def last_words(folder: Path, since_boot: int, next_held: Callable[[int], int | None] = _counted) -> LastWords:
     """Read as much of the log in *folder* as it takes; arrival numbers count from *since_boot* on.
 
-    The last segment is enough unless its first lines were lost. Raises OSError.
+    *next_held* says which arrival number comes next in the store after one, None if none does; without it none is
+    missing. The last segment is enough unless its first lines were lost. Raises OSError, and what *next_held* does.
     """
+    next_held = cache(next_held)
     there = segments(folder)
     if not there:
         return LastWords(boot=0, arrival=0, clean=True)
     boot = there[-1].boot
-    arrival, clean = _read(there[-1].path)
+    arrival, clean = _read(there[-1].path, next_held)
     for segment in reversed(there[:-1]):
         if arrival is not None or segment.boot < since_boot:
             break
-        arrival, _ = _read(segment.path)
+        arrival, _ = _read(segment.path, next_held)
     return LastWords(boot=boot, arrival=0 if arrival is None or boot < since_boot else arrival, clean=clean)
 
 
-def _read(path: Path) -> tuple[int | None, bool]:
+def _read(path: Path, next_held: Callable[[int], int | None]) -> tuple[int | None, bool]:
     """The last arrival number up to which nothing is missing, None if the segment does not say where it began; and
     whether it ends with a stop.
 
-    Read from the front: a power cut may take lines out of the middle too, and what follows a gap counts for nothing.
+    Read from the front: a power cut may take lines out of the middle too, and what follows a gap counts for nothing,
+    unless the store has nothing in that gap.
     """
     last: int | None = None
     line = b""
@@ -89,10 +98,18 @@ def _read(path: Path) -> tuple[int | None, bool]:
             record = _parse(line) if b'"arrival":' in line else None
             if record is None or record.arrival is None:
                 continue
-            if record.kind == MARK or record.arrival - 1 == last:
+            if record.kind == MARK or (last is not None and _follows(record.arrival, last, next_held)):
                 last = record.arrival
     record = _parse(line)
     return last, record is not None and record.kind == STOP
+
+
+def _follows(arrival: int, last: int, next_held: Callable[[int], int | None]) -> bool:
+    """True if the store holds nothing between *last* and *arrival*."""
+    if arrival <= last + 1:
+        return arrival == last + 1
+    held = next_held(last)
+    return held is None or held >= arrival
 
 
 def _parse(line: bytes) -> _Record | None:

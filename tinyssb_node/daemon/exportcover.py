@@ -143,10 +143,10 @@ def firsts_since(store: Store, since_us: int) -> dict[FeedId, int]:
     """The first entry of each feed that came to *store* at *since_us* (wall clock, microseconds since 1970) or later,
     or of whose side chain something did. Every arrival is looked at: a clock that was set goes to and fro."""
     firsts: dict[FeedId, int] = {}
-    arrival, last = 0, store.last_arrival()
-    while arrival < last:
-        for item in store.after(arrival, limits.CONTROL_PAGE):
+    arrival = 0
+    while page := store.after(arrival, limits.CONTROL_PAGE):
+        for item in page:
             if item.committed_us >= since_us:
                 firsts[item.feed] = min(item.seq, firsts.get(item.feed, item.seq))
-        arrival += limits.CONTROL_PAGE
+        arrival = page[-1].arrival
     return firsts

@@ -40,8 +40,7 @@ class StoreLibrary:
     def after(self, arrival: int) -> tuple[Sequence[StoredEntry | StoredChunk], int]:
         """See Library."""
         appended = self._store.after(arrival, limits.MQTT_BATCH)
-        through = min(arrival + limits.MQTT_BATCH, self._store.last_arrival())
-        return appended, appended[-1].arrival if appended else through
+        return appended, appended[-1].arrival if appended else arrival
 
     def last_arrival(self) -> int:
         """See Library."""

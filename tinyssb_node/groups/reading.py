@@ -134,7 +134,7 @@ class StoreSource:
 
     def _next_new(self, limit: int) -> list[SealedEntry]:
         rows = self._store.after(self._arrival, limit)
-        self._arrival = min(self._arrival + limit, self._store.last_arrival())
+        self._arrival = rows[-1].arrival if rows else self._store.last_arrival()
         found = []
         for row in rows:
             whole = self._begun(row) if isinstance(row, StoredEntry) else self._ended(row)

@@ -195,7 +195,7 @@ class MemoryStore:
         return [proof for _, proof in sorted(self._forks.rows.items())]
 
     def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
-        """Up to *limit* appends with arrival numbers above *arrival*, in order."""
+        """The next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no more."""
         return self._appends[arrival : arrival + limit]
 
     def last_arrival(self) -> int:

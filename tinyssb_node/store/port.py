@@ -51,7 +51,7 @@ class StoredEntry:
     origin: Origin
     face: FaceName | None
     arrival: int
-    """Counts appends of this store, entries and chunks together, from 1."""
+    """Counts appends of this store, entries and chunks together, from 1; no number is given twice."""
     committed_us: int
     """Wall clock at commit, microseconds since 1970; 0 before the commit."""
 
@@ -192,7 +192,10 @@ class Store(Protocol):
         ...
 
     def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
-        """Up to *limit* appends with arrival numbers above *arrival*, in order."""
+        """The next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no more.
+
+        Numbers may be missing between them, where something was taken out (``store.repair``).
+        """
         ...
 
     def last_arrival(self) -> int:

@@ -244,8 +244,15 @@ class SqliteStore:
         return [(FeedId(feed), seq, proof_of(feed, seq, proof)) for feed, seq, proof in rows]
 
     def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
-        """Up to *limit* appends with arrival numbers above *arrival*, in order."""
-        bounds = (arrival, arrival + limit)
+        """The next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no more."""
+        sql = (
+            "SELECT max(arrival) FROM (SELECT arrival FROM entries WHERE arrival > ?1 "
+            "UNION ALL SELECT arrival FROM chunks WHERE arrival > ?1 ORDER BY arrival LIMIT ?2)"
+        )
+        ((last,),) = self._select(sql, (arrival, limit))
+        if last is None:
+            return []
+        bounds = (arrival, last)
         sql = (
             "SELECT feed, seq, packet, id, origin, face, arrival, committed_us FROM dated_entries "
             "WHERE arrival > ? AND arrival <= ?"
