@@ -1,5 +1,6 @@
 """What the service manager hears."""
 
+import errno
 import os
 import socket
 from collections.abc import Iterator
@@ -27,6 +28,29 @@ def test_it_hears_of_everything(manager: tuple[str, socket.socket]) -> None:
     notifier.stopping()
     heard = [sock.recv(99) for _ in range(4)]
     assert heard == [b"READY=1\nSTATUS=3 feeds", b"WATCHDOG=1", b"WATCHDOG=1", b"STOPPING=1"]
+
+
+def test_a_sign_of_life_that_did_not_get_through_is_given_again(
+    manager: tuple[str, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, sock = manager
+    notifier = Notifier({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "3000000"}, 7)
+
+    class Crowded(socket.socket):
+        def sendto(self, *_args: object) -> int:
+            raise OSError(errno.ENOBUFS, "No buffer space available")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "socket", Crowded)
+        notifier.ready("")
+        notifier.alive(0)
+    # The next tick, and not half a period later: by then it is too late.
+    for now_us in (1_000, 2_000, 1_501_000):
+        notifier.alive(now_us)
+    sock.settimeout(0)
+    assert [sock.recv(99) for _ in range(2)] == [b"WATCHDOG=1"] * 2
+    with pytest.raises(BlockingIOError):
+        sock.recv(99)
 
 
 @pytest.mark.parametrize(

@@ -23,21 +23,22 @@ class Notifier:
         self._say(f"READY=1\nSTATUS={status}")
 
     def alive(self, now_us: int) -> None:
-        """A sign of life, if one is due."""
-        if self.watchdog_us is not None and now_us >= self._alive_us:
+        """A sign of life, if one is due. One that did not get through stays due."""
+        if self.watchdog_us is not None and now_us >= self._alive_us and self._say("WATCHDOG=1"):
             self._alive_us = now_us + self.watchdog_us
-            self._say("WATCHDOG=1")
 
     def stopping(self) -> None:
         """We were told to stop, and do."""
         self._say("STOPPING=1")
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: str) -> bool:
+        """Whether it was heard."""
         if not self._address:
-            return
+            return False
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
             try:
                 sock.sendto(text.encode(), os.fsencode(self._address))
             except OSError:
-                # A manager that does not listen must not keep the node from working.
-                self._address = ""
+                # A manager that does not listen must not keep the node from working; it may listen again.
+                return False
+        return True
