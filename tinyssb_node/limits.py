@@ -221,6 +221,8 @@ EVENT_RETENTION_BYTES: Final = 2**30
 """Bytes of segments kept per node, unless configured otherwise."""
 EVENT_RETENTION_AGE_US: Final = 30 * 86_400 * 1_000_000
 """Age of the oldest segment kept, unless configured otherwise: 30 days."""
+EVENT_RETENTION_SURE_US: Final = 86_400 * 1_000_000
+"""How long a segment has to be too old before it goes: a day, in which a clock that is wrong may be set right."""
 EVENT_SYNC_US: Final = 5_000_000
 """Longest time between two fsyncs of a segment that is written to: what a power cut may cost of the records that the
 store cannot give back."""

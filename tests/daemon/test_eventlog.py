@@ -1,5 +1,6 @@
 import json
 import os
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,8 @@ from tinyssb_node.events import (
     FaceDown,
 )
 from tinyssb_node.ids import FaceName
+
+DAY = 86_400
 
 
 @pytest.fixture
@@ -145,21 +148,38 @@ def test_old_segments_go_when_a_segment_ends_and_once_in_a_while(tmp_path):
         shell.log.flush()
     assert sum(segment.path.stat().st_size for segment in segments(shell.place)) <= 2_000
     assert shell.names()[-1] >= "00000001-000000000050.jsonl"
+    shell.crash()
+    shell.options = EventLogOptions(segment_bytes=1, segment_age_us=60 * SECOND)
+    shell.start()
     for segment in segments(shell.place):
         os.utime(segment.path, (0, 0))
-    shell.log._options = EventLogOptions(segment_bytes=1, segment_age_us=60 * SECOND)
+    shell.later(60)
+    shell.later(DAY - 1)
+    assert len(shell.names()) > 1, "the clock may be wrong"
     shell.later(60)
     assert len(shell.names()) == 1, "never the last one"
     shell.crash()
 
 
-def test_old_segments_go_at_start(tmp_path):
+def test_segments_that_are_too_many_go_at_start(tmp_path):
     shell = Shell(tmp_path).start()
     shell.stop()
-    for segment in segments(shell.place):
-        os.utime(segment.path, (0, 0))
+    shell.options = EventLogOptions(retention_bytes=0)
     shell.start()
     assert shell.names() == ["00000002-000000000000.jsonl"]
+    shell.crash()
+
+
+def test_a_clock_that_was_wrong_for_a_moment_costs_no_segment(tmp_path):
+    shell = Shell(tmp_path, segment_bytes=1, segment_age_us=60 * SECOND).start()
+    for _ in range(5):
+        shell.append(TX)
+        shell.log.flush()
+    before = shell.names()
+    for wrong_us in (40 * DAY * SECOND, 0):
+        shell.mono_us += 2 * DAY * SECOND
+        shell.log.tick(time.time_ns() // 1_000 + wrong_us, shell.mono_us)
+        assert shell.names() == before
     shell.crash()
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tinyssb_node.daemon.eventlog_segments import (
     LastWords,
-    drop_old_segments,
+    Retention,
     last_words,
     segment_path,
     segments,
@@ -132,7 +132,7 @@ def test_records_of_another_store_do_not_count(tmp_path):
 
 # Retention
 
-DAY_US = 86_400_000_000
+DAY_US = SURE_US = 86_400_000_000
 NOW_US = 1_700_000_000_000_000
 
 
@@ -144,6 +144,10 @@ def five(tmp_path):
         written_ns = (NOW_US - (4 - number) * DAY_US) * 1_000
         os.utime(path, ns=(written_ns, written_ns))
     return tmp_path
+
+
+def offsets(folder):
+    return [segment.first_offset for segment in segments(folder)]
 
 
 @pytest.mark.parametrize(
@@ -160,14 +164,46 @@ def five(tmp_path):
     ],
 )
 def test_the_oldest_go_first_and_the_last_stays(five, bytes_max, age_max_us, kept):
-    drop_old_segments(five, bytes_max=bytes_max, age_max_us=age_max_us, now_us=NOW_US)
-    assert [segment.first_offset for segment in segments(five)] == kept
+    retention = Retention(five, bytes_max=bytes_max, age_max_us=age_max_us)
+    retention.sweep(NOW_US, 0)
+    retention.sweep(NOW_US, SURE_US)
+    assert offsets(five) == kept
+
+
+def test_a_clock_that_is_wrong_for_less_than_a_day_deletes_nothing(five):
+    retention = Retention(five, bytes_max=500, age_max_us=9 * DAY_US)
+    wrong_us = NOW_US + 40 * DAY_US
+    for now_us, mono_us in [
+        (wrong_us, 7),
+        (wrong_us, SURE_US + 6),
+        (NOW_US, SURE_US + 7),  # it was set right in time
+        (wrong_us, SURE_US + 8),
+        (wrong_us, 2 * SURE_US + 7),
+    ]:
+        retention.sweep(now_us, mono_us)
+        assert offsets(five) == [0, 1, 2, 3, 4]
+    # Too many bytes are too many whatever the clock says.
+    Retention(five, bytes_max=400, age_max_us=9 * DAY_US).sweep(wrong_us, 9 * SURE_US)
+    assert offsets(five) == [1, 2, 3, 4], "another boot knows nothing of the sweeps before"
+    retention.sweep(wrong_us, 2 * SURE_US + 8)
+    assert offsets(five) == [4]
+
+
+def test_each_segment_goes_when_it_has_been_too_old_for_long_enough(five):
+    retention = Retention(five, bytes_max=500, age_max_us=3 * DAY_US)
+    kept = []
+    for day in range(5):
+        retention.sweep(NOW_US + day * DAY_US, day * DAY_US)
+        kept.append(offsets(five))
+    assert kept == [[0, 1, 2, 3, 4], [1, 2, 3, 4], [2, 3, 4], [3, 4], [4]]
 
 
 def test_other_files_are_neither_counted_nor_deleted(five):
     other = five / "notes.txt"
     other.write_bytes(b"x" * 10_000)
     os.utime(other, (0, 0))
-    drop_old_segments(five, bytes_max=500, age_max_us=9 * DAY_US, now_us=NOW_US)
+    retention = Retention(five, bytes_max=500, age_max_us=9 * DAY_US)
+    retention.sweep(NOW_US, 0)
+    retention.sweep(NOW_US, SURE_US)
     assert other.exists()
     assert len(segments(five)) == 5

@@ -16,7 +16,7 @@ from typing import Final, Self
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.eventlog_rederive import rederive
-from tinyssb_node.daemon.eventlog_segments import drop_old_segments, last_words, segment_path, segments
+from tinyssb_node.daemon.eventlog_segments import Retention, last_words, segment_path, segments
 from tinyssb_node.daemon.eventlog_sends import SendMeter
 from tinyssb_node.errors import EventLogFailedError, EventLogFullError, StoreFullError
 from tinyssb_node.eventrecords import record_serializers, serialize_mark
@@ -52,7 +52,7 @@ class EventLogOptions:
     retention_bytes: int = limits.EVENT_RETENTION_BYTES
     """Segments are deleted, oldest first, while there are more bytes of them."""
     retention_age_us: int = limits.EVENT_RETENTION_AGE_US
-    """Segments are deleted that were last written to longer ago."""
+    """Segments are deleted that were last written to longer ago, once that has been so for a day of this boot."""
     sync_us: int = limits.EVENT_SYNC_US
     """Longest time that written records are left to the system before they are synced."""
 
@@ -98,6 +98,9 @@ class EventLog:
         """Bytes in the two."""
         self._dropped = 0
         self._sends = SendMeter()
+        self._retention = Retention(
+            folder, bytes_max=options.retention_bytes, age_max_us=options.retention_age_us
+        )
         self._path = segment_path(folder, boot, 0)
         self._file: int | None = None
         self._size = 0
@@ -334,12 +337,7 @@ class EventLog:
     def _sweep(self) -> None:
         self._swept_us = self._mono_us
         with _faults(self._folder):
-            drop_old_segments(
-                self._folder,
-                bytes_max=self._options.retention_bytes,
-                age_max_us=self._options.retention_age_us,
-                now_us=self._t_us,
-            )
+            self._retention.sweep(self._t_us, self._mono_us)
 
 
 def _next_held(store: Store, arrival: int) -> int | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from tinyssb_node import limits
 from tinyssb_node.eventrecords import BOOT_DIGITS, MARK, OFFSET_DIGITS, SEGMENT_SUFFIX, STOP, segment_name
 
 
@@ -122,15 +123,31 @@ def _parse(line: bytes) -> _Record | None:
         return None
 
 
-def drop_old_segments(folder: Path, *, bytes_max: int, age_max_us: int, now_us: int) -> None:
-    """Delete segments of *folder*, oldest first, until they are neither too many bytes nor too old; never the last.
+class Retention:
+    """Deletes the segments of a folder, oldest first, that are too many bytes or too old; never the last.
 
-    A segment is as old as its last change. Raises OSError.
+    A segment is as old as its last change, by the wall clock, which may be wrong: it goes only once each sweep of so
+    long (``limits.EVENT_RETENTION_SURE_US``, by a clock that never jumps) found it too old.
     """
-    there = [(segment.path, segment.path.stat()) for segment in segments(folder)]
-    total = sum(status.st_size for _, status in there)
-    for path, status in there[:-1]:
-        if total <= bytes_max and now_us - status.st_mtime_ns // 1_000 <= age_max_us:
-            return
-        path.unlink()
-        total -= status.st_size
+
+    def __init__(self, folder: Path, *, bytes_max: int, age_max_us: int) -> None:
+        """Without a memory of sweeps before: those of an earlier boot had another clock."""
+        self._folder, self._bytes_max, self._age_max_us = folder, bytes_max, age_max_us
+        self._old_since_us: dict[Path, int] = {}
+        """When a segment was first found too old, by the clock that never jumps, and then each time."""
+
+    def sweep(self, now_us: int, mono_us: int) -> None:
+        """Delete what is to go; *now_us* is the wall clock's, *mono_us* since the boot began. Raises OSError."""
+        there = [(segment.path, segment.path.stat()) for segment in segments(self._folder)]
+        self._old_since_us = {
+            path: self._old_since_us.get(path, mono_us)
+            for path, status in there
+            if now_us - status.st_mtime_ns // 1_000 > self._age_max_us
+        }
+        total = sum(status.st_size for _, status in there)
+        for path, status in there[:-1]:
+            old_us = mono_us - self._old_since_us.get(path, mono_us)
+            if total <= self._bytes_max and old_us < limits.EVENT_RETENTION_SURE_US:
+                return
+            path.unlink()
+            total -= status.st_size
