@@ -90,15 +90,16 @@ def test_a_process_beside_the_daemon_that_keeps_ending_is_named(tmp_path: Path) 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        make_home(tmp_path / "a", "ws:listen:127.0.0.1:0")
         port = taken.getsockname()[1]
+        make_home(tmp_path / "a", f"ws:listen:127.0.0.1:{port}")
         with (tmp_path / "a" / "config.toml").open("a") as config:
             config.write(f'\n[gateway]\nenabled = true\nlisten = "127.0.0.1:{port}"\n')
         with daemon(tmp_path / "a") as running:
             assert running.process.stderr is not None
             assert any(b"it has ended" in line for line in running.process.stderr)
-            (finding,) = [finding for finding in examine(Home(tmp_path / "a")) if not finding.ok]
+            face, finding = [finding for finding in examine(Home(tmp_path / "a")) if not finding.ok]
             told = tinyssb(tmp_path / "a", "status").stdout.decode()
+    assert "is not open" in face.found, "one fault hides no other"
     assert finding.found.startswith("the gateway to other islands has ended")
     assert f": The gateway cannot listen at 127.0.0.1, port {port}" in finding.found
     assert "`gateway.listen` in config.toml" in finding.advice

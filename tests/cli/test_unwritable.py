@@ -38,3 +38,12 @@ def test_a_node_does_not_run_there_and_says_what_to_do(home: Path) -> None:
     assert ended.returncode == Exit.STORAGE
     assert b"Nothing can be written in" in ended.stderr
     assert b"name the copy with --home" in ended.stderr
+
+
+def test_doctor_says_that_nothing_can_be_written(home: Path) -> None:
+    told = on_a_read_only_disk(home, "doctor")
+    assert told.returncode == Exit.ATTENTION
+    lines = told.stdout.decode().splitlines()
+    assert lines[0].startswith("BAD  home: nothing can be written in")
+    assert "--home" in lines[1]
+    assert any(line.startswith("ok   store") for line in lines)

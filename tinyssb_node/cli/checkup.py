@@ -1,5 +1,6 @@
 """What `doctor` looks at. Each check says what it found, and what to do where that is not well."""
 
+import os
 import shlex
 import shutil
 import time
@@ -38,7 +39,7 @@ class Finding:
 
 def examine(home: Home) -> list[Finding]:
     """Look at everything a node needs, the most basic things first."""
-    checks: tuple[tuple[str, Callable[[Home], Finding]], ...] = (
+    checks: tuple[tuple[str, Callable[[Home], Finding | list[Finding]]], ...] = (
         ("home", _check_home),
         ("identity", _check_identity),
         ("config", _check_config),
@@ -50,7 +51,8 @@ def examine(home: Home) -> list[Finding]:
     findings: list[Finding] = []
     for name, check in checks:
         try:
-            findings.append(check(home))
+            found = check(home)
+            findings += found if isinstance(found, list) else [found]
         except LocalError as error:
             told = explain(error)
             findings.append(Finding(name, ok=False, found=told.message, advice=told.hint))
@@ -68,6 +70,15 @@ def _check_home(home: Home) -> Finding:
             ok=False,
             found=f"others may {what} what is in {home.root}, where the secret key is (mode {mode:04o})",
             advice=f"Type: chmod 700 {shlex.quote(str(home.root))}",
+        )
+    if not os.access(home.root, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        return Finding(
+            "home",
+            ok=False,
+            found=f"nothing can be written in {home.root}, as a node has to",
+            advice="What is stored can be read (`tinyssb export`). See whose the folder is and that its disk can be "
+            "written, or copy the whole home to where you can write, and name the copy with --home; run a node on one "
+            "of the two only.",
         )
     return Finding("home", ok=True, found=str(home.root))
 
@@ -202,7 +213,8 @@ def _check_beside(one: CompanionRow) -> Finding | None:
     )
 
 
-def _check_daemon(home: Home) -> Finding:
+def _check_daemon(home: Home) -> Finding | list[Finding]:
+    """Several findings only if several of its parts are not well."""
     config: Config = read_config(home)
     try:
         with Client(config.control_socket) as node:
@@ -232,8 +244,8 @@ def _check_daemon(home: Home) -> Finding:
         *map(_check_open, status["endpoints"]),
         *map(_check_beside, status.get("companions", [])),
     )
-    for finding in filter(None, parts):
-        return finding
+    if findings := [finding for finding in parts if finding is not None]:
+        return findings
     if status["version"] != __version__:
         return Finding(
             "daemon",
