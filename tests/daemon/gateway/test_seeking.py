@@ -123,7 +123,7 @@ def test_one_that_failed_is_not_called_again(seeking: Seeking) -> None:
 
 def test_a_lookup_all_of_whose_places_failed_has_found_nothing(seeking: Seeking) -> None:
     begun(seeking, (ANA, 3))
-    seeking.found(ANA, [at(1, 5)], 0)
+    seeking.found(ANA, [at(1, 5), at(2, 0)], 0)
     seeking.failed(place(1), S)
     assert seeking.over(limits.LOOKUP_SETTLE_US, ()) == []
     assert seeking.lacking() == [ANA]

@@ -204,8 +204,8 @@ class Seeking:
             return False
         for sought in had:
             del sought.places[place]
-            if not sought.known():
-                # A lookup that is under way has found nothing so far, and goes on.
+            if not any(told.timestamp for told, _ in sought.known().values()):
+                # A lookup that is under way has found nobody so far who has anything, and goes on.
                 sought.settled_us = None
                 sought.due_us = min(sought.due_us, now_us + sought.wait_us)
         return True
