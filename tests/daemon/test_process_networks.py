@@ -153,7 +153,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "a" / "networks").write_text("in the way")
     refused = tinyssb(tmp_path / "a", "run")
     assert refused.returncode == Exit.PERMISSION
-    assert "for the network village cannot be made" in refused.stderr.decode()
+    assert "It is the folder for the network village." in refused.stderr.decode()
 
 
 def test_the_checkup_looks_at_every_network(villager: RunningDaemon, tmp_path: Path) -> None:

@@ -37,10 +37,10 @@ from tinyssb_node.daemon.links import Links
 from tinyssb_node.daemon.logs import Logger, start_logging
 from tinyssb_node.daemon.notify import Notifier
 from tinyssb_node.daemon.places import Place, WrongNetworkError, claim_store
-from tinyssb_node.daemon.problems import Exit, HomeRefusedError
+from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.daemon.rekey import spoken
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.daemon.setup import node_name, unlock_identity
+from tinyssb_node.daemon.setup import node_name, refused, unlock_identity
 from tinyssb_node.daemon.shelves import ShelfFile
 from tinyssb_node.daemon.tipkeeper import TipKeeper
 from tinyssb_node.errors import LocalError
@@ -340,10 +340,7 @@ class Daemon:
         try:
             home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise HomeRefusedError(
-                f"The folder {home.root} for the network {name} cannot be made: {error.strerror}.",
-                "Check who owns the folder above it, and whether its disk has room.",
-            ) from error
+            raise refused(self._home, error, f"It is the folder for the network {name}.") from error
         store = stack.enter_context(closing(SqliteStore.open(home.store)))
         if not claim_store(store, network, self._clock.wall_us()):
             raise WrongNetworkError(self._home.config, name, home.root)
