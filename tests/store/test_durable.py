@@ -1,11 +1,14 @@
 import errno
+import io
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from tinyssb_node import limits
 from tinyssb_node.store import durable
-from tinyssb_node.store.durable import in_the_place_of, write_anew
+from tinyssb_node.store.durable import in_the_place_of, lacks_room, write_anew
 
 
 def test_every_byte_is_written_over_itself_and_synced_behind_that(tmp_path, monkeypatch):
@@ -94,3 +97,29 @@ def test_who_fails_to_write_changes_nothing(tmp_path):
         fail()
     assert path.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("error", "lacking"), [(errno.EDQUOT, True), (errno.ENOSPC, True), (errno.EIO, False), (None, False)]
+)
+def test_room_is_found_out_by_a_write(tmp_path, monkeypatch, error, lacking):
+    written = []
+
+    class Disk(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, block):
+            if error is not None:
+                raise OSError(error, os.strerror(error))
+            written.append(len(block))
+            return len(block)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: io.BufferedWriter(Disk()))
+    assert lacks_room(tmp_path) is lacking
+    assert sum(written) == (0 if error else limits.DISK_ROOM_MIN)
+
+
+def test_a_write_to_find_out_leaves_nothing(tmp_path):
+    assert not lacks_room(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,9 @@
-"""Opening the store's file where the disk has no room for the index that readers share."""
+"""The store's file where the disk has no room: for the index that readers share, or for anything."""
 
+import errno
+import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,3 +129,30 @@ def test_a_store_that_cannot_be_made_is_told(
     (tmp_path / "new").mkdir()
     with pytest.raises(StoreFullError, match="No room on the disk"):
         SqliteStore.open(tmp_path / "new" / "store.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("fault", "raised"),
+    [
+        (errno.EDQUOT, StoreFullError),
+        (errno.ENOSPC, StoreFullError),
+        (errno.EIO, StoreFailedError),
+        (errno.EROFS, StoreFailedError),
+        (None, StoreFailedError),
+    ],
+)
+def test_a_quota_that_is_used_up_is_told_from_a_disk_that_fails(
+    path: Path, monkeypatch: pytest.MonkeyPatch, fault: int | None, raised: type[Exception]
+) -> None:
+    def refuse(**_: object) -> None:
+        assert fault is not None
+        raise OSError(fault, os.strerror(fault))
+
+    if fault is not None:
+        monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    # SQLite says this of any write that failed, unless with ENOSPC.
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    with pytest.raises(raised), sqlite_file.store_faults(path, "writing"):
+        raise error
+    assert list(path.parent.glob("tmp*")) == []

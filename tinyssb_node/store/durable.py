@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from tinyssb_node import limits
+
 _BLOCK: Final = 1 << 16
 """Bytes read and written at a time: few, for a small machine."""
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
@@ -20,6 +22,18 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def lacks_room(folder: Path) -> bool:
+    """Whether nobody gives us room in *folder*, found out by a write that leaves nothing behind: a disk's free bytes do
+    not tell that a user's quota is used up. False where writing fails for another reason."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(limits.DISK_ROOM_MIN))
+            file.flush()
+    except OSError as error:
+        return error.errno in _FULL
+    return False
 
 
 @contextmanager

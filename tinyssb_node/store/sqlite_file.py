@@ -9,6 +9,7 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
+from tinyssb_node.store.durable import lacks_room
 from tinyssb_node.store.errors import StoreUnsettledError
 
 STORE_VERSION: Final = 4
@@ -115,7 +116,8 @@ _LENT: Final = {
 """The same for a reader, who may not change the file: what it lacks is there for one connection, empty."""
 
 _FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
-"""No room for the store, or for the index of its write-ahead log."""
+"""No room for the store, or for the index of its write-ahead log. A quota that is used up is SQLITE_IOERR_WRITE, as is
+any other fault of a disk."""
 _DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NO_INDEX: Final = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """What SQLite says when it cannot make the index that readers share (https://sqlite.org/wal.html#readonly)."""
@@ -132,7 +134,7 @@ def store_faults(path: Path, doing: str) -> Iterator[None]:
     except sqlite3.Error as error:
         # Errors of the sqlite3 module itself have no code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-        if code in _FULL:
+        if code in _FULL or (code == sqlite3.SQLITE_IOERR_WRITE and lacks_room(path.parent)):
             raise StoreFullError(
                 f"No room on the disk for {path}. What is stored was kept and can be read; nothing new is taken "
                 "until there is room. Free some space."
