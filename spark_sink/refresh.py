@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from spark_sink import hours, limits
 from spark_sink.derive import changes, delays, groups, hops, links, progress, steps, uses
+from spark_sink.derive.ageing import Ages, Ends, Hours, ages
 from spark_sink.derive.alert_inputs import QUERIES, SCHEMAS, AlertInputs
 from spark_sink.derive.alerts import alerts
 from spark_sink.derive.clocks import Records, clock_rows
@@ -77,7 +78,7 @@ class Refresh:
         wall_us: Callable[[], int] = lambda: time.time_ns() // 1000,
         keep_days: int = limits.KEEP_DAYS,
     ) -> None:
-        """*lock* is held while *database* is used. Single packets are kept for *keep_days* behind the newest.
+        """*lock* is held while *database* is used. Single packets are kept for *keep_days*.
 
         Raises DatabaseFailedError.
         """
@@ -299,13 +300,17 @@ class Refresh:
             derived.replace(self._database, (), {"changes": told, "alerts": found})
         if (now_us := self._wall_us()) >= self._forget_due_us:
             self._forget_due_us = now_us + limits.FORGET_EVERY_US
-            if inputs.now_us <= self._latest_us():
-                self._forget(inputs.now_us - self._keep_us)
+            self._forget()
 
-    def _forget(self, before_us: int) -> None:
-        """Let single packets go that are older."""
+    def _forget(self) -> None:
+        """Let single packets go of which nothing is made any more."""
         with self._lock:
-            if before_us > 0 and retention.forget(self._database, before_us):
+            keys = np.array(sorted(self._keys), np.int64).reshape(-1, len(_KEY)).T
+            table = stored.boots(self._database)
+            ends = Ends(*(table[name].to_numpy() for name in Ends.__slots__))
+            found = ages(self._clocks, Hours(*keys), ends, self._keep_us, self._latest_us())
+            told = [*zip(_KEY, keys, strict=True), *((name, getattr(found, name)) for name in Ages.__slots__)]
+            if retention.forget(self._database, pa.table(dict(told)), self._wall_us(), self._keep_us):
                 self._keys = hours.keys_of(self._database)
 
     def _latest_us(self) -> int:

@@ -30,6 +30,8 @@ class Span:
     """Which of the stretches asked for, by place."""
     low_us: Ints
     high_us: Ints
+    mesh: Ints
+    """Of the clock by which that is so; the node's number where none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ class Corrections:
         lost = np.union1d(np.flatnonzero(number == 0), np.setdiff1d(np.arange(len(node_no)), asked))
         low = np.concatenate([self.put_right(clock, low_us[asked]), low_us[lost]])
         high = np.concatenate([self.put_right(clock, high_us[asked]), high_us[lost]])
-        return Span(np.concatenate([asked, lost]), low, high)
+        mesh = np.concatenate([self.mesh[clock], node_no[lost]])
+        return Span(np.concatenate([asked, lost]), low, high, mesh)
 
     def hours(self, node_no: int, boot: int, hour_us: int) -> tuple[int, ...]:
         """The hours of mesh time, in order, that a boot's records of one hour of its own may lie in."""

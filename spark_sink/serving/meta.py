@@ -34,24 +34,18 @@ DERIVED: Final = "derived"
 
 def read_derived(reader: Reader) -> int | None:
     """By which version derived tables were made; None before they were. Raises DatabaseFailedError."""
-    rows = reader.rows("SELECT CAST(value AS bigint) FROM meta WHERE name = ?", (DERIVED,))
-    if not rows:
-        return None
-    ((number,),) = rows
-    assert isinstance(number, int)
-    return number
+    return _number(reader, DERIVED)
 
 
 def write_derived(database: Database) -> None:
     """Say that they are made by ours. Within a transaction. Raises DatabaseFailedError."""
-    database.execute(
-        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (DERIVED, str(limits.DERIVED_VERSION)),
-    )
+    write_number(database, DERIVED, limits.DERIVED_VERSION)
 
 
 SIGHTS_SINCE: Final = "sights_since_us"
 """The row that says since which hour of mesh time single packets are kept; there is none while all are."""
+SIGHTS_UNTIL: Final = "sights_until_us"
+"""The row that says before which hour none was forgotten either; where there is none, nothing is known of that."""
 
 
 def read_changes(reader: Reader) -> int:
@@ -64,9 +58,26 @@ def read_changes(reader: Reader) -> int:
 
 def read_sights_since(reader: Reader) -> int | None:
     """Since which hour single packets are kept, in microseconds of mesh time; None: all. Raises DatabaseFailedError."""
-    rows = reader.rows("SELECT CAST(value AS bigint) FROM meta WHERE name = ?", (SIGHTS_SINCE,))
+    return _number(reader, SIGHTS_SINCE)
+
+
+def read_sights_until(reader: Reader) -> int | None:
+    """Before which hour they are kept, too; None: before none. Raises DatabaseFailedError."""
+    return _number(reader, SIGHTS_UNTIL)
+
+
+def write_number(database: Database, name: str, number: int) -> None:
+    """Put a number into a row. Within a transaction. Raises DatabaseFailedError."""
+    database.execute(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, str(number)),
+    )
+
+
+def _number(reader: Reader, name: str) -> int | None:
+    rows = reader.rows("SELECT CAST(value AS bigint) FROM meta WHERE name = ?", (name,))
     if not rows:
         return None
-    ((since_us,),) = rows
-    assert isinstance(since_us, int)
-    return since_us
+    ((number,),) = rows
+    assert isinstance(number, int)
+    return number

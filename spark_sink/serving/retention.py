@@ -4,40 +4,59 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US
-from spark_sink.serving.meta import SIGHTS_SINCE, read_sights_since
+from spark_sink.serving.meta import (
+    SIGHTS_SINCE,
+    SIGHTS_UNTIL,
+    read_sights_since,
+    read_sights_until,
+    write_number,
+)
 from spark_sink.serving.port import Database, Reader
 
 PATH: Final = "retention"
 """What rows of ``oddities`` have in the place of a path that tell of logs which came too late."""
-_OLDER: Final = (
-    "{table}.hour_us - coalesce((SELECT min(c.offset_us) FROM clocks c "
-    "WHERE c.node_no = {table}.node_no AND c.boot = {table}.boot), 0) < ?"
+_EVER_US: Final = -(2**63)
+_AGED: Final = (
+    "sights s JOIN new_ages a ON a.node_no = s.node_no AND a.boot = s.boot AND a.hour_us = s.hour_us"
 )
-"""Hours that are over by the clock of the mesh. A clock that is not known is taken for right."""
 
 
-def forget(database: Database, before_us: int) -> int:
-    """Delete rows of ``sights`` of hours before *before_us* (mesh time), and marks of theirs; says how many rows.
+def forget(database: Database, ages: pa.Table, now_us: int, keep_us: int) -> int:
+    """Delete rows of ``sights`` that are `old` by *ages* or were read *keep_us* ago, and their marks; says how many.
 
-    Derived rows of hours before that are not made anew from now on. What came since the last call for hours that were
-    forgotten by then is told in ``oddities``, by node. The last hours before *before_us* are kept: the first ones after
-    it need them. In a transaction of its own. Raises DatabaseFailedError.
+    *ages* are all hours of logs (``node_no``, ``boot``, ``hour_us``) with what derive/ageing.py says of them. *now_us*
+    is the clock of the job. Derived rows of the hours of mesh time that depend on them are not made anew from now on.
+    What came since the last call for such hours and goes now is told in ``oddities``, by node. In a transaction of its
+    own. Raises DatabaseFailedError.
     """
     with database.transaction():
-        since_us = read_sights_since(database)
-        if since_us is not None:
-            _note_late(database, since_us)
-        before_us = max(before_us, since_us or 0)
-        end_us = before_us - limits.SIGHTS_MARGIN_US
-        count = _count(database, end_us)
-        for table in ("sights", "dirty"):
-            database.execute(f"DELETE FROM {table} WHERE {_OLDER.format(table=table)}", (end_us,))  # noqa: S608 - names of ours
-        _write_since(database, before_us)
+        read_before = _read_before(database, now_us - keep_us)
+        database.stage("ages", _going(database, ages, read_before))
+        _note_late(database)
+        gone = f"FROM {_AGED} WHERE a.old = 1 OR s.batch <= ?"
+        ((count, low_us, high_us),) = database.rows(
+            f"SELECT count(*), min(CASE WHEN a.low_us <= a.high_us THEN a.low_us END), max(a.high_us) {gone}",
+            (read_before,),
+        )
+        database.execute(
+            "DELETE FROM sights WHERE batch <= ? OR (node_no, boot, hour_us) IN "
+            "(SELECT node_no, boot, hour_us FROM new_ages WHERE old = 1)",
+            (read_before,),
+        )
+        database.execute(
+            "DELETE FROM dirty WHERE NOT EXISTS (SELECT 1 FROM sights s WHERE s.node_no = dirty.node_no "
+            "AND s.boot = dirty.boot AND s.hour_us = dirty.hour_us)"
+        )
+        database.execute("DROP TABLE new_ages")
+        if isinstance(low_us, int) and isinstance(high_us, int):
+            _freeze(database, low_us, high_us)
+        _note_time(database, now_us, keep_us)
+    assert isinstance(count, int)
     return count
 
 
@@ -48,16 +67,23 @@ def kept(
 
     Rows of tables that are of no hour stay all. Raises DatabaseFailedError.
     """
-    since_us = read_sights_since(reader)
+    since_us, until_us = read_sights_since(reader), read_sights_until(reader)
     if since_us is None:
         return list(hours), dict(tables)
+
+    def can(
+        hour_us: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+    ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        return (hour_us >= since_us) | (hour_us < (_EVER_US if until_us is None else until_us))
+
     rows = {
-        name: table.filter(pc.greater_equal(table["hour_us"], since_us))
+        name: table.filter(pa.array(can(table["hour_us"].to_numpy())))
         if "hour_us" in table.column_names
         else table
         for name, table in tables.items()
     }
-    return [hour_us for hour_us in hours if hour_us >= since_us], rows
+    some = np.array(hours, np.int64)
+    return some[can(some)].tolist(), rows
 
 
 def repair(database: Database, latest_us: int) -> bool:
@@ -69,39 +95,65 @@ def repair(database: Database, latest_us: int) -> bool:
     since_us = read_sights_since(database)
     if since_us is None or since_us <= latest_us:
         return False
-    rows = database.rows("SELECT max(hour_us) FROM groups WHERE hour_us <= ?", (latest_us,))
-    ((last_us,),) = rows
+    ((last_us,),) = database.rows("SELECT max(hour_us) FROM groups WHERE hour_us <= ?", (latest_us,))
     with database.transaction():
         database.execute("DELETE FROM meta WHERE name = ?", (SIGHTS_SINCE,))
         if isinstance(last_us, int):
-            _write_since(database, last_us + HOUR_US)
+            write_number(database, SIGHTS_SINCE, last_us + HOUR_US)
     return True
 
 
-def _write_since(database: Database, since_us: int) -> None:
+def _freeze(database: Database, low_us: int, high_us: int) -> None:
+    """Hours that depend on what lies between, and those between what was frozen and these, are not made anew."""
+    before_us = low_us - limits.HOURS_BEFORE_US
+    after_us = high_us + limits.HOURS_AFTER_US
+    since_us, until_us = read_sights_since(database), read_sights_until(database)
+    if since_us is None or until_us is not None:
+        first_us = before_us - before_us % HOUR_US
+        write_number(database, SIGHTS_UNTIL, first_us if until_us is None else min(until_us, first_us))
+    next_us = after_us - after_us % HOUR_US + HOUR_US
+    write_number(database, SIGHTS_SINCE, next_us if since_us is None else max(since_us, next_us))
+
+
+def _going(database: Database, ages: pa.Table, read_before: int) -> pa.Table:
+    """Those hours of which some sights go."""
+    goes = ages["old"].to_numpy() == 1
+    query = "SELECT DISTINCT node_no, boot, hour_us FROM sights WHERE batch <= ?"
+    if long_ago := set(database.rows(query, (read_before,))):
+        keys = zip(*(ages[name].to_pylist() for name in ("node_no", "boot", "hour_us")), strict=True)
+        goes |= np.array([key in long_ago for key in keys], bool)
+    return ages.filter(pa.array(goes))
+
+
+def _read_before(database: Database, before_us: int) -> int:
+    """Deliveries up to this one were there by then, by the clock of the job; −1 if none is known to have been."""
+    ((changes,),) = database.rows("SELECT max(changes) FROM forgets WHERE at_us <= ?", (before_us,))
+    return changes if isinstance(changes, int) else -1
+
+
+def _note_time(database: Database, now_us: int, keep_us: int) -> None:
+    """Remember which deliveries there are by now; of what is longer ago, only the latest is needed."""
     database.execute(
-        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (SIGHTS_SINCE, str(since_us)),
+        "DELETE FROM forgets WHERE at_us >= ? OR at_us < (SELECT max(at_us) FROM forgets WHERE at_us <= ?)",
+        (now_us, now_us - keep_us),
     )
+    database.execute("INSERT INTO forgets (at_us, changes) VALUES (?, ?)", (now_us, database.changes()))
 
 
-def _count(database: Database, end_us: int) -> int:
-    query = f"SELECT count(*) FROM sights WHERE {_OLDER.format(table='sights')}"  # noqa: S608 - names of ours
-    ((count,),) = database.rows(query, (end_us,))
-    assert isinstance(count, int)
-    return count
-
-
-def _note_late(database: Database, since_us: int) -> None:
-    """Say of which nodes there are sights again that were forgotten before."""
+def _note_late(database: Database) -> None:
+    """Say of which nodes old sights came for hours that could not be made anew any more."""
+    since_us, until_us = read_sights_since(database), read_sights_until(database)
+    ((changes,),) = database.rows("SELECT max(changes) FROM forgets")
+    if since_us is None or not isinstance(changes, int):
+        return
     day = datetime.fromtimestamp(since_us // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M UTC")
     reason = (
         f"packets from before {day} came after those of that time had been forgotten: they are counted, but not "
         "matched with what other nodes heard"
     )
     database.execute(
-        "INSERT INTO oddities (node, path, reason) SELECT DISTINCT n.node, ?, ? FROM sights "  # noqa: S608 - names of ours
-        f"JOIN nodes n ON n.node_no = sights.node_no WHERE {_OLDER.format(table='sights')} "
+        f"INSERT INTO oddities (node, path, reason) SELECT DISTINCT n.node, ?, ? FROM {_AGED} "  # noqa: S608 - names of ours
+        "JOIN nodes n ON n.node_no = s.node_no WHERE a.old = 1 AND s.batch > ? AND a.low_us >= ? AND a.high_us < ? "
         "ON CONFLICT (node, path) DO UPDATE SET reason = excluded.reason",
-        (PATH, reason, since_us - limits.SIGHTS_MARGIN_US),
+        (PATH, reason, changes, _EVER_US if until_us is None else until_us, since_us),
     )

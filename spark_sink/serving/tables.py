@@ -133,6 +133,7 @@ JOB: Final = (
         "records:int bytes:int behind_bytes:int read_us:int merge_us:int newest_us:int?",
     ),
     _table("refresh_log", "committed_us:int", "hours:int sights:int wall_us:int waiting:int"),
+    _table("forgets", "at_us:int", "changes:int"),
     _table("dirty", "node_no:int boot:int hour_us:int", "marked_us:int"),
     _table("touched", "feed_no:int seq:int node_no:int", ""),
 )

@@ -1,9 +1,11 @@
 """Passes of the refresh: nothing twice, nothing for nothing, and how long single packets are kept."""
 
+import itertools
 import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,6 +70,8 @@ def _stop(done: int, todo: int) -> None:
 def test_old_packets_go_and_what_was_made_of_them_stays(stream: Stream) -> None:
     stream.refresh.settle()
     before, kept = contents.derived(stream.database), count(stream, "sights")
+    with stream.database.transaction():
+        stream.database.execute("DELETE FROM forgets")
     short = Refresh(stream.database, threading.Lock(), keep_days=0)
     short.settle()
     assert 0 < count(stream, "sights") < kept
@@ -161,3 +165,47 @@ def test_what_an_earlier_version_forgot_for_a_clock_far_ahead_does_not_freeze_ta
     assert read_sights_since(stream.database) == last_us // HOUR_US * HOUR_US
     stream.refresh.settle()
     assert contents.derived(stream.database) == wanted
+
+
+def two_of_now_and_one_of_1970(wall_us: int) -> dict[str, tuple[str, bytes]]:
+    """Logs of an hour: ``a``, whose clock was never set, sends, ``b`` hears, and ``d`` is by himself."""
+    began_us = {"a": 10 * HOUR_US, "b": wall_us - 5 * HOUR_US, "d": wall_us - 5 * HOUR_US}
+    said = {"a": ("tx", ""), "b": ("rx", ""), "d": ("tx", "d")}
+    return {
+        name: log(
+            number,
+            1,
+            start(since_us),
+            *(
+                packet(
+                    said[name][0],
+                    f"{said[name][1]}{minute}",
+                    since_us + minute * 60_000_000,
+                    minute * 60_000_000,
+                )
+                for minute in range(1, 60)
+            ),
+        )
+        for number, (name, since_us) in enumerate(began_us.items())
+    }
+
+
+def made(folder: Path, *rounds: str) -> tuple[Any, ...]:
+    """Tables, when logs come in these rounds, with a look for old packets after each."""
+    wall_us = 1_760_000_000_000_000 // HOUR_US * HOUR_US
+    logs = two_of_now_and_one_of_1970(wall_us)
+    folder.mkdir()
+    with open_for_writing(str(folder / "db.sqlite")) as database:
+        stream = Stream(database)
+        for number, names in enumerate(rounds):
+            stream.refresh = Refresh(database, threading.Lock(), itertools.repeat(wall_us + number).__next__)
+            read(stream, *(logs[name] for name in names))
+            stream.refresh.settle()
+        return contents.derived(database), contents.told(database)
+
+
+def test_packets_of_a_clock_of_1970_wait_for_the_log_that_puts_them_right(tmp_path: Path) -> None:
+    together = made(tmp_path / "together", "abd")
+    assert together[0]["links"]
+    assert made(tmp_path / "apart", "ad", "b") == together
+    assert made(tmp_path / "one by one", "a", "d", "b") == together

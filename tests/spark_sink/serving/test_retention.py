@@ -1,16 +1,17 @@
 """Single packets are forgotten, derived rows stay, and what comes too late is told."""
 
+import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spark_sink.derive.ageing import NONE_US
 from spark_sink.serving import derived
 from spark_sink.serving.merge import merge
-from spark_sink.serving.meta import read_sights_since
+from spark_sink.serving.meta import read_sights_since, read_sights_until
 from spark_sink.serving.names import Names
 from spark_sink.serving.port import Database
-from spark_sink.serving.retention import PATH, forget
+from spark_sink.serving.retention import PATH, forget, kept
 from tests.spark_sink.serving.batches import NODES, batch
 from tests.spark_sink.serving.content import empty, rows_of
 from tests.spark_sink.serving.test_derived import progress
@@ -29,36 +30,80 @@ def held(database: Database) -> set[tuple[object, ...]]:
     return set(database.rows(query))
 
 
-def clock(database: Database, node: str, offset_hours: int, era: int = 0) -> None:
-    """Node *node*'s clock is so many hours ahead of the mesh."""
-    ((node_no,),) = database.rows("SELECT node_no FROM nodes WHERE node = ?", (node,))
-    row = {"node_no": node_no, "boot": 1, "era": era, "offset_us": offset_hours * HOUR_US}
-    whole = ("from_mono_us", "base_us", "mesh", "at_us", "matches")
-    real = ("drift_ppm", "offset_error_us", "drift_error_ppm", "covariance_us_ppm")
-    row |= dict.fromkeys(whole, 0) | dict.fromkeys(real, 0.0)
-    with database.transaction():
-        database.insert("clocks", pa.Table.from_pylist([row]))
+def forget_before(database: Database, hour: int, now_us: int = 1_000, keep_us: int = 999) -> int:
+    """Forget what is older than two hours before *hour*, all clocks being right."""
+    keys = np.array(database.rows("SELECT DISTINCT node_no, boot, hour_us FROM sights"), np.int64).reshape(
+        -1, 3
+    )
+    hour_us = keys[:, 2]
+    columns = {"node_no": keys[:, 0], "boot": keys[:, 1], "hour_us": hour_us, "low_us": hour_us}
+    columns |= {"old": (hour_us < (hour - 2) * HOUR_US) * 1, "high_us": hour_us + HOUR_US - 1}
+    return forget(database, pa.table(columns), now_us, keep_us)
 
 
 def test_hours_before_are_forgotten_with_their_marks_but_for_two(database: Database) -> None:
     assert read_sights_since(database) is None
     deliver(database, 0, *((node, hour) for node in NODES[:2] for hour in range(10)))
-    assert forget(database, 6 * HOUR_US) == 8
+    assert forget_before(database, 6) == 8
     kept = {(node, hour) for node in NODES[:2] for hour in range(4, 10)}
     assert held(database) == marked(database) == kept
     assert read_sights_since(database) == 6 * HOUR_US
-    assert forget(database, 5 * HOUR_US) == 0
+    assert forget_before(database, 5) == 0
     assert read_sights_since(database) == 6 * HOUR_US
 
 
-def test_a_wrong_clock_makes_nothing_older_than_it_is(database: Database) -> None:
-    deliver(database, 0, (NODES[0], 1), (NODES[1], 1), (NODES[2], 1), (NODES[2], 50))
-    clock(database, NODES[0], -40)
-    clock(database, NODES[1], 0)
-    clock(database, NODES[2], 0)
-    clock(database, NODES[2], 45, era=1)
-    assert forget(database, 20 * HOUR_US) == 2
-    assert held(database) == {(NODES[0], 1), (NODES[2], 50)}
+def test_what_was_read_long_ago_goes_whatever_its_clock_says(database: Database) -> None:
+    deliver(database, 0, (NODES[0], 900), (NODES[1], 5))
+    assert forget_before(database, 0, now_us=10, keep_us=100) == 0
+    deliver(database, 1, (NODES[0], 900), (NODES[0], 901))
+    assert forget_before(database, 0, now_us=50, keep_us=100) == 0
+    assert forget_before(database, 0, now_us=109, keep_us=100) == 0
+    assert (read_sights_since(database), read_sights_until(database)) == (None, None)
+    assert forget_before(database, 0, now_us=110, keep_us=100) == 2
+    assert held(database) == {(NODES[0], 900), (NODES[0], 901)}
+    assert marked(database) == {(NODES[0], 900), (NODES[0], 901)}
+    assert forget_before(database, 0, now_us=149, keep_us=100) == 0
+    assert forget_before(database, 0, now_us=150, keep_us=100) == 2
+    assert held(database) == marked(database) == set()
+
+
+def test_a_job_whose_clock_goes_back_begins_to_count_anew(database: Database) -> None:
+    deliver(database, 0, (NODES[0], 5))
+    for now_us in (10**15, 10, 60, 109):
+        assert forget_before(database, 0, now_us, keep_us=100) == 0
+    assert forget_before(database, 0, now_us=110, keep_us=100) == 1
+    assert count(database, "forgets") == 4
+
+
+def count(database: Database, table: str) -> int:
+    ((found,),) = database.rows(f"SELECT count(*) FROM {table}")
+    assert isinstance(found, int)
+    return found
+
+
+def test_hours_before_all_that_was_forgotten_can_still_be_made(database: Database) -> None:
+    deliver(database, 0, (NODES[0], 500), (NODES[0], 510), (NODES[1], 3))
+    keys = database.rows("SELECT node_no, boot, hour_us FROM sights ORDER BY node_no, hour_us")
+    columns = dict(zip(("node_no", "boot", "hour_us"), np.array(keys, np.int64).T, strict=True))
+    hour_us = columns["hour_us"]
+    told = {**columns, "old": np.array([1, 0, 0]), "low_us": hour_us, "high_us": hour_us + HOUR_US - 1}
+    assert forget(database, pa.table(told), 1, 1) == 1
+    assert (read_sights_until(database), read_sights_since(database)) == (499 * HOUR_US, 503 * HOUR_US)
+    hours = [3, 498, 499, 502, 503]
+    some, tables = kept(
+        database, [hour * HOUR_US for hour in hours], {"progress": progress(*hours, copied=1)}
+    )
+    assert some == tables["progress"]["hour_us"].to_pylist() == [hour * HOUR_US for hour in (3, 498, 503)]
+
+
+def test_what_is_ahead_of_now_freezes_nothing(database: Database) -> None:
+    deliver(database, 0, (NODES[0], 500), (NODES[1], 9_000))
+    keys = database.rows("SELECT node_no, boot, hour_us FROM sights ORDER BY node_no, hour_us")
+    columns = dict(zip(("node_no", "boot", "hour_us"), np.array(keys, np.int64).T, strict=True))
+    low_us, high_us = np.array([500 * HOUR_US, -NONE_US]), np.array([501 * HOUR_US - 1, NONE_US])
+    told = {**columns, "old": np.array([1, 1]), "low_us": low_us, "high_us": high_us}
+    assert forget(database, pa.table(told), 1, 1) == 2
+    assert (read_sights_until(database), read_sights_since(database)) == (499 * HOUR_US, 503 * HOUR_US)
 
 
 def test_derived_rows_of_forgotten_hours_stay_as_they_are(database: Database) -> None:
@@ -68,7 +113,8 @@ def test_derived_rows_of_forgotten_hours_stay_as_they_are(database: Database) ->
             derived.replace(database, hours_us, {"progress": progress(*hours, copied=copied)})
 
     replace([3, 4, 5, 6], 1)
-    forget(database, 5 * HOUR_US)
+    deliver(database, 0, (NODES[0], 2))
+    forget_before(database, 5)
     replace([3, 4, 5], 2)
     replace([4], 3)
     found = database.rows("SELECT hour_us, copied FROM progress ORDER BY hour_us")
@@ -77,13 +123,13 @@ def test_derived_rows_of_forgotten_hours_stay_as_they_are(database: Database) ->
 
 def test_what_comes_too_late_is_told_and_forgotten_again(database: Database) -> None:
     deliver(database, 0, (NODES[0], 1), (NODES[0], 9))
-    forget(database, 9 * HOUR_US)
+    forget_before(database, 9)
     assert rows_of(database, "oddities") == []
-    deliver(database, 1, (NODES[1], 2), (NODES[0], 8))
-    forget(database, 10 * HOUR_US)
+    deliver(database, 1, (NODES[1], 2), (NODES[0], 8), (NODES[2], 5))
+    forget_before(database, 10)
     ((node, path, reason),) = rows_of(database, "oddities")
     assert (node, path) == (NODES[1], PATH)
-    assert "1970-01-01 09:00 UTC" in str(reason)
+    assert "1970-01-01 04:00 UTC" in str(reason)
     assert held(database) == {(NODES[0], 8), (NODES[0], 9)}
     nothing = pa.table({name: pa.array([], pa.string()) for name in ("node", "path", "reason")})
     merge(database, Names(database), batch(2, {}, oddities=nothing))
@@ -100,13 +146,14 @@ def test_what_is_left_is_what_is_new_enough(
 ) -> None:
     empty(database)
     with database.transaction():
-        database.execute("DELETE FROM meta WHERE name = 'sights_since_us'")
+        database.execute("DELETE FROM meta WHERE name LIKE 'sights_%'")
     deliver(database, 0, *hours)
     for limit_h in limits_h:
-        forget(database, limit_h * HOUR_US)
+        forget_before(database, limit_h)
     assert held(database) == {(node, hour) for node, hour in hours if hour >= max(limits_h) - 2}
 
 
-@pytest.mark.parametrize("before_us", [-(10**18), 0])
-def test_nothing_to_forget_is_no_trouble(database: Database, before_us: int) -> None:
-    assert forget(database, before_us) == 0
+def test_nothing_to_forget_is_no_trouble(database: Database) -> None:
+    assert forget_before(database, 0) == 0
+    assert forget_before(database, 9) == 0
+    assert read_sights_since(database) is None

@@ -1,0 +1,68 @@
+"""Which hours of logs are so long ago that their single packets need not be kept."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from spark_sink import limits
+from spark_sink.derive.facts import HOUR_US, Ints
+from spark_sink.derive.mesh_time import Corrections
+
+NONE_US: Final = -(2**62)
+"""Before all times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """Hours of boots' logs, by those nodes' clocks; a value each."""
+
+    node_no: Ints
+    boot: Ints
+    hour_us: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The newest record of each boot; columns of the table ``boots``."""
+
+    node_no: Ints
+    boot: Ints
+    last_us: Ints
+    last_mono_us: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """Hours of logs, a value each."""
+
+    old: Ints
+    """1: so long before the newest record of any related clock that nothing is made of its packets any more."""
+    low_us: Ints
+    high_us: Ints
+    """First and last moment of mesh time of its records that is not ahead; if there is none, low is above high."""
+
+
+def ages(clocks: Corrections, hours: Hours, ends: Ends, keep_us: int, latest_us: int) -> Ages:
+    """How old these hours of logs are. What is later than *latest_us* in mesh time is of clocks that are ahead.
+
+    A group of related clocks is its own measure: one that was never set shows 1970, and so may all of a mesh. What a
+    clock says that met nobody tells nothing of when it was: a log that is still to come may put it right.
+    """
+    count = len(hours.hour_us)
+    newest_us, mesh = clocks.mesh_us(ends.node_no, ends.boot, ends.last_us, ends.last_mono_us)
+    counts = (newest_us <= latest_us) & (mesh != ends.node_no)
+    groups, place = np.unique(mesh[counts], return_inverse=True)
+    since_us = np.full(len(groups) + 1, NONE_US)
+    np.maximum.at(since_us, place, newest_us[counts] - keep_us - limits.SIGHTS_MARGIN_US)
+    spans = clocks.spans(hours.node_no, hours.boot, hours.hour_us, hours.hour_us + HOUR_US - 1)
+    group = np.searchsorted(groups, spans.mesh)
+    known = np.isin(spans.mesh, groups)
+    young = spans.high_us >= since_us[np.where(known, group, len(groups))]
+    old = np.ones(count, np.int64)
+    old[spans.asked[young]] = 0
+    low_us, high_us = np.full(count, -NONE_US), np.full(count, NONE_US)
+    past = spans.high_us <= latest_us
+    np.minimum.at(low_us, spans.asked[past], spans.low_us[past])
+    np.maximum.at(high_us, spans.asked[past], spans.high_us[past])
+    return Ages(old, low_us, high_us)

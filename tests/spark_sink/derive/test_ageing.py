@@ -1,0 +1,68 @@
+"""How old hours of logs are: by the newest record of their own group of clocks, and of no other."""
+
+import numpy as np
+
+from spark_sink.derive.ageing import Ends, Hours, ages
+from spark_sink.derive.facts import HOUR_US
+from spark_sink.derive.mesh_time import corrections
+from tests.spark_sink.derive.test_mesh_time import MESH, START_US, clock, table
+
+KEEP_US = 10 * HOUR_US
+"""Two hours more are kept: what comes after needs them."""
+
+
+def ends(*boots: tuple[int, int, float]) -> Ends:
+    """Node, boot, and hours after `START_US` of its newest record, by its own clock."""
+    node_no, boot, hours = (np.array(column) for column in zip(*boots, strict=True))
+    last_us = START_US + np.rint(hours * HOUR_US).astype(np.int64)
+    return Ends(node_no, boot, last_us, np.maximum(last_us - START_US, 1))
+
+
+def old(
+    clocks: list[dict[str, float]], newest: Ends, *hours: tuple[int, int, int], latest: int = 10**6
+) -> list[int]:
+    node_no, boot, hour = np.array(hours, np.int64).T
+    some = Hours(node_no, boot, START_US + hour * HOUR_US)
+    found = ages(corrections(table(*clocks)), some, newest, KEEP_US, START_US + latest * HOUR_US)
+    return [int(value) for value in found.old]
+
+
+def test_what_is_behind_the_newest_of_its_group_is_old() -> None:
+    clocks = [clock(1, 1), clock(2, 1, offset_us=-7 * HOUR_US)]
+    newest = ends((1, 1, 20), (2, 1, 30 - 7))
+    assert old(clocks, newest, (1, 1, 16), (1, 1, 17), (1, 1, 18)) == [1, 1, 0]
+    assert old(clocks, newest, (2, 1, 9), (2, 1, 10), (2, 1, 11)) == [1, 1, 0]
+
+
+def test_no_group_makes_another_one_old() -> None:
+    clocks = [clock(1, 1), clock(2, 1), clock(3, 1, mesh=MESH + 1), clock(4, 1, mesh=MESH + 1)]
+    newest = ends((1, 1, 5), (2, 1, 9), (3, 1, 5_000), (4, 1, 5_000))
+    assert old(clocks, newest, (1, 1, 0), (3, 1, 0)) == [0, 1]
+
+
+def test_a_clock_that_met_nobody_or_is_not_known_tells_no_age() -> None:
+    clocks = [clock(1, 1), clock(2, 1), clock(3, 1, mesh=3), clock(3, 2, mesh=3)]
+    newest = ends((1, 1, 900), (2, 1, 900), (3, 1, 9_000), (3, 2, 9_000), (5, 1, 99_000))
+    assert old(clocks, newest, (1, 1, 0), (3, 1, 0), (5, 1, 0)) == [1, 0, 0]
+    assert old([], newest, (1, 1, 0), (5, 1, 0)) == [0, 0]
+
+
+def test_a_record_that_is_ahead_makes_nothing_old() -> None:
+    clocks = [clock(1, 1), clock(2, 1)]
+    newest = ends((1, 1, 9), (2, 1, 9_000))
+    assert old(clocks, newest, (1, 1, 0), latest=10_000) == [1]
+    assert old(clocks, newest, (1, 1, 0), latest=8_999) == [0]
+    assert old(clocks, newest, (1, 1, 0), latest=8) == [0]
+
+
+def test_hours_of_the_mesh_that_are_not_ahead_are_named() -> None:
+    clocks = [clock(1, 1, offset_us=HOUR_US // 2), clock(1, 1, 1, from_mono_us=1, offset_us=-99 * HOUR_US)]
+    some = Hours(np.array([1]), np.array([1]), np.array([START_US]))
+    for latest_us, wanted in (
+        (START_US, (-(HOUR_US // 2), HOUR_US // 2 - 1)),
+        (START_US + 100 * HOUR_US, (-(HOUR_US // 2), 100 * HOUR_US - 1)),
+    ):
+        found = ages(corrections(table(*clocks)), some, ends((1, 1, 0)), KEEP_US, latest_us + HOUR_US // 2)
+        assert (found.low_us[0] - START_US, found.high_us[0] - START_US) == wanted
+    found = ages(corrections(table(*clocks)), some, ends((1, 1, 0)), KEEP_US, START_US - HOUR_US)
+    assert found.low_us[0] > found.high_us[0]
