@@ -5,7 +5,6 @@ them, in order of arrival, none left out; where that failed (a crash, a full dis
 it lacks from the store.
 """
 
-import errno
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -30,10 +29,9 @@ from tinyssb_node.events import (
     PacketSent,
     Refused,
 )
-from tinyssb_node.store.durable import sync_folder, write_anew
+from tinyssb_node.store.durable import FULL, sync_folder, write_anew
 from tinyssb_node.store.port import Store
 
-_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 _APPENDS: Final = (EntryAppended, ChunkAppended)
 _META_BOOT: Final = "boot"
 """Name in the store of the boot counter."""
@@ -351,6 +349,6 @@ def _faults(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise EventLogFullError(path) from error
         raise EventLogFailedError(path, error.strerror or str(error)) from error

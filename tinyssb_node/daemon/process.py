@@ -53,6 +53,7 @@ from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
 from tinyssb_node.networks import Networks
 from tinyssb_node.node import Node
 from tinyssb_node.scheduling.budget import AirBudgets
+from tinyssb_node.store.durable import lacks_room
 from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.unlocking import Ask
@@ -378,7 +379,8 @@ class Daemon:
         )
 
     def _has_room(self) -> bool:
-        return shutil.disk_usage(self._home.root).free >= limits.DISK_ROOM_MIN
+        root = self._home.root
+        return shutil.disk_usage(root).free >= limits.DISK_ROOM_MIN and not lacks_room(root)
 
 
 def _first(error: Exception) -> Exception:

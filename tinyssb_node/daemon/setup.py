@@ -19,6 +19,7 @@ from tinyssb_node.daemon.problems import HomeDiskError, HomeExistsError, HomeRef
 from tinyssb_node.errors import IdentityExistsError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import Dialect, FeedId
+from tinyssb_node.store.durable import FULL
 from tinyssb_node.store.sealing import Passphrase
 from tinyssb_node.store.secrets import (
     Identity,
@@ -31,7 +32,6 @@ from tinyssb_node.store.secrets import (
 from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.unlocking import Ask, handed_passphrase, open_identity
 
-_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 _FAILED: Final = {errno.EROFS, errno.EIO}
 """The disk, and nobody's rights."""
 
@@ -159,7 +159,7 @@ def _create(path: Path, text: str) -> None:
 def refused(home: Home, error: OSError, kept: str = "") -> HomeRefusedError:
     """What to tell when the system does not let us use what is in *home*; *kept* says what did not change."""
     message = f"{error.filename or home.root} cannot be used: {error.strerror}. {kept}".rstrip()
-    if error.errno in _FULL:
+    if error.errno in FULL:
         return HomeDiskError(message, "Make room on the disk, and try again.")
     if error.errno in _FAILED:
         return HomeDiskError(

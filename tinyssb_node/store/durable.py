@@ -12,7 +12,8 @@ from tinyssb_node import limits
 
 _BLOCK: Final = 1 << 16
 """Bytes read and written at a time: few, for a small machine."""
-_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
+FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What the system says when there is no room on the disk, or none for us."""
 
 
 def sync_folder(folder: Path) -> None:
@@ -32,7 +33,7 @@ def lacks_room(folder: Path) -> bool:
             file.write(bytes(limits.DISK_ROOM_MIN))
             file.flush()
     except OSError as error:
-        return error.errno in _FULL
+        return error.errno in FULL
     return False
 
 
@@ -69,7 +70,7 @@ def write_anew(path: Path) -> None:
             at += os.pwrite(descriptor, block, at)
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in FULL:
             raise
     finally:
         os.close(descriptor)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node.errors import StoreFailedError, StoreFullError
-from tinyssb_node.store.durable import sync_folder, write_anew
+from tinyssb_node.store.durable import FULL, sync_folder, write_anew
 from tinyssb_node.store.errors import StoreReadOnlyError
 from tinyssb_node.store.lock import FolderLock
 
@@ -19,7 +19,7 @@ def take_lock(path: Path) -> FolderLock:
     except OSError as error:
         if error.errno in _UNWRITABLE:
             raise StoreReadOnlyError(path.parent, error.strerror) from error
-        kind = StoreFullError if error.errno == errno.ENOSPC else StoreFailedError
+        kind = StoreFullError if error.errno in FULL else StoreFailedError
         raise kind(f"{path.parent}: the lock could not be taken: {error.strerror}") from error
 
 
