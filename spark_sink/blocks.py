@@ -48,8 +48,13 @@ class _Gatherer:
             yield from parse_block(block, self._shape)
 
 
-def read_parts(files: LogFiles, parts: Iterable[Part], shape: Shape) -> Iterator[pa.RecordBatch]:
-    """Yield the records of parts of segments. What is not there any more is a row that says so. Raises OSError."""
+def read_parts(
+    files: LogFiles, parts: Iterable[Part], shape: Shape, *, listed_max: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records of parts of segments. What is not there any more is a row that says so. Raises OSError.
+
+    Of lines that are no records the first *listed_max* of each part are rows, and then how many follow; None: all are.
+    """
     gatherer = _Gatherer(shape)
     archived: list[Part] = []
     for part in parts:
@@ -60,7 +65,8 @@ def read_parts(files: LogFiles, parts: Iterable[Part], shape: Shape) -> Iterator
         place = None
         try:
             first = _first_line(files, path, part.low)
-            place = Place(part.node, part.segment.boot, _offset_before(files, first, part), part.before)
+            last = _offset_before(files, first, part)
+            place = Place(part.node, part.segment.boot, last, part.before, listed_max)
             for byte, data in _blocks(files, first, part):
                 yield from gatherer.add(place, path, byte, data)
         except _ShortError as error:

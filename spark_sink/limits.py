@@ -8,11 +8,16 @@ EVENTS_VERSION: Final = 1
 """Newest version of the event log that is understood."""
 LINE_SIZE_MAX: Final = 4_096
 """Most bytes of a record, its line feed included."""
+RECORD_SIZE_MIN: Final = 64
+"""Fewer bytes than any record has: the fields that all of them have take more, written as short as can be."""
 
 BLOCK_SIZE: Final = 4 * 2**20
 """Bytes parsed at a time: 20,000 records, enough to make the fixed cost of a block vanish."""
 SLOW_LINES: Final = 64
 """A block with a bad line is halved until it has no more lines than this, then read line by line."""
+BAD_LINES_LISTED: Final = 20
+"""Lines of one file that are no records and are listed: enough to see what is wrong with it. Of more the number is
+told: each costs five times as much as a record, and a megabyte can hold a million of them."""
 TAIL_SIZE: Final = 65_536
 """Bytes read at a time when the last line feed of a growing segment is looked for."""
 FOLDER_DEPTH_MAX: Final = 5

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from spark_sink import limits
+from spark_sink.more_lines import more
 from spark_sink.schema import BAD_FIELDS, FIELDS, HEADER, IDENTITY, REQUIRED, Field, FieldType
 
 _Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
@@ -66,6 +67,25 @@ class Place:
     """Offset of the last record before them; moves on with reading."""
     next_offset: int = limits.OFFSET_MAX
     """They come before this one."""
+    listed_max: int | None = None
+    """How many of the lines that are no records are listed; None: all."""
+    listed: int = 0
+    """How many were; moves on with reading."""
+    more: int = 0
+    """How many were only counted, and are not told of yet."""
+    more_byte: int = 0
+    """Where in the file the first of those begins."""
+
+    @property
+    def is_full(self) -> bool:
+        """No more lines that are no records are listed."""
+        return self.listed_max is not None and self.listed >= self.listed_max
+
+    def count(self, byte: int, lines: int) -> None:
+        """Count lines that are no records, of which the first begins at *byte*."""
+        if not self.more:
+            self.more_byte = byte
+        self.more += lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +134,43 @@ class _NoRecordError(Exception):
 
 
 def parse_block(block: Block, shape: Shape) -> Iterator[pa.RecordBatch]:
-    """Yield the lines of *block* in order. Moves the ``last_offset`` of its places on."""
+    """Yield the lines of *block* in order, then how many were only counted. Moves its places on."""
+    yield from _parse(block, shape)
+    counted = []
+    for piece in block.pieces:
+        place = piece.place
+        if place.more:
+            counted.append((piece.path, place.more_byte, more(place.more)))
+            place.more = 0
+    if counted:
+        yield bad_rows(counted, shape)
+
+
+def _parse(block: Block, shape: Shape) -> Iterator[pa.RecordBatch]:
     feeds = np.flatnonzero(np.frombuffer(block.data, np.uint8) == _LINE_FEED)
+    if _are_short(block, feeds):
+        return
     batch = _parse_fast(block, feeds, shape)
     if batch is not None:
         yield batch
     elif len(feeds) > limits.SLOW_LINES:
         for half in block.cut(int(feeds[len(feeds) // 2]) + 1):
-            yield from parse_block(half, shape)
+            yield from _parse(half, shape)
     else:
-        rows = [_parse_slow(piece, byte, line, shape) for piece, byte, line in block.lines()]
-        yield pa.RecordBatch.from_pylist(rows, schema=shape.schema)
+        rows = list(_parse_lines(block, shape))
+        if rows:
+            yield pa.RecordBatch.from_pylist(rows, schema=shape.schema)
+
+
+def _are_short(block: Block, feeds: _Places) -> bool:
+    """All lines are too short for records, and need only be counted; then they are, whole runs of them at once."""
+    piece, place = block.pieces[0], block.pieces[0].place
+    if len(block.pieces) > 1 or not place.is_full or len(feeds) == 0 or feeds[-1] != len(block.data) - 1:
+        return False
+    if np.diff(feeds, prepend=-1).max() >= limits.RECORD_SIZE_MIN:
+        return False
+    place.count(piece.byte + block.skipped - piece.start, len(feeds))
+    return True
 
 
 def _parse_fast(block: Block, feeds: _Places, shape: Shape) -> pa.RecordBatch | None:
@@ -239,6 +285,19 @@ def _has_digits(column: pa.ChunkedArray, field: Field) -> bool:
 def _has_fields(table: pa.Table, kind: str, names: tuple[str, ...]) -> bool:
     of_kind = table.select(names).filter(pc.equal(table.column("kind"), kind))
     return not any(column.null_count for column in of_kind.columns)
+
+
+def _parse_lines(block: Block, shape: Shape) -> Iterator[dict[str, Any]]:
+    """The lines one by one, without those that are only counted."""
+    for piece, byte, line in block.lines():
+        row = _parse_slow(piece, byte, line, shape)
+        if "bad_path" not in row:
+            yield row
+        elif piece.place.is_full:
+            piece.place.count(byte, 1)
+        else:
+            piece.place.listed += 1
+            yield row
 
 
 def _parse_slow(piece: Piece, byte: int, line: bytes, shape: Shape) -> dict[str, Any]:

@@ -126,15 +126,15 @@ class _Reading:
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Read a task. Raises OSError."""
         if not self.partials:
-            yield from self._rows(task)
+            yield from self._rows(task, None)
             return
-        yield from _partials(self._rows(task))
+        yield from _partials(self._rows(task, limits.BAD_LINES_LISTED))
         size = sum(part.size for part in task.parts)
         yield _packed(READ, pa.table({"bytes": pa.array([size], pa.int64())}))
 
-    def _rows(self, task: Task) -> Iterator[pa.RecordBatch]:
+    def _rows(self, task: Task, listed_max: int | None) -> Iterator[pa.RecordBatch]:
         shape = lines.Shape(self.names)
-        yield from blocks.read_parts(self.options.files(), task.parts, shape)
+        yield from blocks.read_parts(self.options.files(), task.parts, shape, listed_max=listed_max)
         if task.lost:
             yield lines.bad_rows([_lost_row(lost) for lost in task.lost], shape)
 

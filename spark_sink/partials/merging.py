@@ -3,13 +3,14 @@
 Partial rows have the columns of the fact tables, but name nodes and feeds (`node`, `feed`) instead of numbering them.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
+from spark_sink.more_lines import Row, bounded
 from spark_sink.partials.groups import (
     LAST,
     Column,
@@ -22,6 +23,7 @@ from spark_sink.partials.groups import (
     numbers_of,
 )
 from spark_sink.serving.tables import FACTS, SIDE, Table
+from spark_sink.serving.values import rows_of, table_of
 
 Merge: TypeAlias = Callable[[pa.Table, Groups], pa.Table]
 
@@ -59,7 +61,7 @@ def merge(name: str, rows: pa.Table) -> pa.Table:
 
     Texts may be dictionary-encoded; optional columns of which nothing is known may be left out. Tables of single
     things (`incidents`, `bad_lines`, `sights`, `packets`) stay as they are, since no two of their rows are of the
-    same record; only the last `packets` are kept.
+    same record; only the last `packets` are kept, and the first `bad_lines` of each file.
     """
     if name in _MERGES:
         groups = group([rows.column(key) for key in KEYS[name]], len(rows))
@@ -67,6 +69,10 @@ def merge(name: str, rows: pa.Table) -> pa.Table:
             rows = _MERGES[name](spelled(name, rows, encoded=True), groups)
     elif name == "packets":
         rows = rows.slice(max(0, len(rows) - limits.PACKETS_KEPT))
+    elif name == "bad_lines":
+        names = SCHEMAS[name].names
+        lines = cast("Iterator[Row]", rows_of(rows.select(names)))
+        rows = table_of(name, names, list(bounded(lines)))
     return spelled(name, rows)
 
 

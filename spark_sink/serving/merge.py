@@ -1,9 +1,10 @@
 """What a micro-batch brought, merged into the serving database in one transaction, once."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from itertools import chain
+from typing import Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +12,15 @@ import pyarrow.compute as pc
 
 from spark_sink import limits
 from spark_sink.errors import BatchGapError
+from spark_sink.more_lines import Row as BadLine
+from spark_sink.more_lines import bounded
 from spark_sink.serving import marks, retention
 from spark_sink.serving.meta import write_program
 from spark_sink.serving.names import Names
 from spark_sink.serving.port import Database, Value
 from spark_sink.serving.rules import RULES, SUMS
 from spark_sink.serving.tables import TABLES
+from spark_sink.serving.values import rows_of, table_of
 
 _SORTED: Final = frozenset({"copies", "entries", "frontiers", "side_chains"})
 """Large tables: rows that go next to each other are merged one after the other, which spares pages."""
@@ -137,12 +141,29 @@ def _add_packets(database: Database, rows: pa.Table) -> None:
 
 def _merge_sides(database: Database, names: Names, batch: Batch) -> None:
     if batch.bad_lines is not None and batch.bad_lines.num_rows:
-        _merge_rows(database, "bad_lines", names.numbered("bad_lines", batch.bad_lines))
+        _merge_bad_lines(database, batch.bad_lines)
     for table, rows in (("gaps", batch.gaps), ("oddities", batch.oddities)):
         if rows is not None:
             kept = f" WHERE path <> '{retention.PATH}'" if table == "oddities" else ""
             database.execute(f"DELETE FROM {table}{kept}")  # noqa: S608 - names of ours
             database.insert(table, names.numbered(table, rows))
+
+
+def _merge_bad_lines(database: Database, found: pa.Table) -> None:
+    """List the first lines of each file, and tell how many more there are."""
+    names = [column.name for column in TABLES["bad_lines"].columns]
+    paths = pc.unique(found.column("path")).to_pylist()
+    for begin in range(0, len(paths), limits.KEYS_AT_A_TIME):
+        some = paths[begin : begin + limits.KEYS_AT_A_TIME]
+        marks_ = ", ".join("?" for _ in some)
+        known = database.rows(f"SELECT {', '.join(names)} FROM bad_lines WHERE path IN ({marks_})", some)  # noqa: S608 - names of ours
+        new = rows_of(found.select(names).filter(pc.is_in(found.column("path"), pa.array(some))))
+        listed = list(bounded(cast("Iterator[BadLine]", chain(known, new))))
+        before, after = {row[:3] for row in known}, {row[:3] for row in listed}
+        for path, byte, _ in before - after:
+            database.execute("DELETE FROM bad_lines WHERE path = ? AND byte = ?", (path, byte))
+        added = [row for row in listed if row[:3] not in before]
+        database.insert("bad_lines", table_of("bad_lines", names, added))
 
 
 def _note(database: Database, batch: Batch, begin_ns: int) -> None:

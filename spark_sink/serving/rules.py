@@ -123,6 +123,5 @@ RULES: Final = {
     "airtime": _update("airtime", _sums("airtime")),
     "counts": _update("counts", _sums("counts")),
     "incidents": _statement("incidents", "NOTHING"),
-    "bad_lines": _statement("bad_lines", "NOTHING"),
 }
 """By table, the statement that merges ``new_<table>`` into it."""

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from spark_sink.derive.health import Behind, Figures, Health, health
+from spark_sink.more_lines import lines_of
 from spark_sink.page import limits
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Scope, fetch, pieces
@@ -42,9 +43,8 @@ def summary(scope: Scope) -> Answer:
 def headline(scope: Scope, standing: common.Standing) -> Answer:
     """The counts of the headline."""
     ((forks,),) = fetch(scope.db, "SELECT count(DISTINCT feed_no) FROM incidents WHERE kind = 'fork'")
-    sides = {
-        table: counted(scope, f"SELECT 1 AS one FROM {table}") for table in ("bad_lines", "gaps", "oddities")
-    }
+    sides = {table: counted(scope, f"SELECT 1 AS one FROM {table}") for table in ("gaps", "oddities")}
+    listed = fetch(scope.db, "SELECT reason FROM bad_lines LIMIT ?", (limits.COUNTED_MAX,))
     return {
         "nodes": len(scope.nodes),
         "running": sum(node.running for node in scope.nodes.values()),
@@ -53,6 +53,7 @@ def headline(scope: Scope, standing: common.Standing) -> Answer:
         "behind": sum(standing.behind.values()),
         "behind_nodes": sum(missing > 0 for missing in standing.behind.values()),
         "forks": forks,
+        "bad_lines": min(sum(lines_of(reason) for (reason,) in listed), limits.COUNTED_MAX),
         **sides,
     }
 

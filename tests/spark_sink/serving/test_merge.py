@@ -172,6 +172,24 @@ def test_side_tables(database: Database) -> None:
     assert rows_of(database, "gaps") == rows_of(database, "oddities") == []
 
 
+def test_of_a_file_with_many_bad_lines_the_first_are_listed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BAD_LINES_LISTED", 2)
+    names = Names(database)
+    line = {"reason": "no JSON", "text": "x"}
+    for number, places in enumerate([[("a", 8), ("b", 5)], [("a", 4)], [("a", 6), ("a", 9)], [("b", 3)]]):
+        found = [line | {"path": path, "byte": byte} for path, byte in places]
+        merge(database, names, batch(number, {}, bad_lines=part("bad_lines", found)))
+    assert sorted(rows_of(database, "bad_lines")) == [
+        ("a", 4, "no JSON", "x"),
+        ("a", 6, "no JSON", "x"),
+        ("a", 8, "and 2 more from here on in this file", ""),
+        ("b", 3, "no JSON", "x"),
+        ("b", 5, "no JSON", "x"),
+    ]
+
+
 def test_the_log_of_batches(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "LOG_KEPT", 2)
     names = Names(database)

@@ -1,0 +1,48 @@
+"""Lines that are no records: of each file the first ones are listed, of the others how many there are.
+
+Whoever writes into a log decides how many there are, millions in a few megabytes. What is kept of them depends on
+nothing but which lines they are, not on how reading was cut into parts: `bounded` may be applied to parts and to what
+came of parts, in any order.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, TypeAlias
+
+from spark_sink import limits
+
+Row: TypeAlias = tuple[str, int, str, str]
+"""Path, byte, reason, text: a line, or one that stands for itself and later ones."""
+_MORE: Final = re.compile(r"and (\d+) more from here on in this file\Z")
+
+
+def more(count: int) -> str:
+    """The reason of a row that stands for *count* lines, of which it says where the first begins."""
+    return f"and {count} more from here on in this file"
+
+
+def lines_of(reason: str) -> int:
+    """How many lines a row with this reason stands for."""
+    found = _MORE.match(reason)
+    return int(found[1]) if found else 1
+
+
+def bounded(rows: Iterable[Row]) -> Iterator[Row]:
+    """The first lines of each file and a row for the others, by path and byte. Of two of one place the first counts."""
+    for path, of_file in groupby(sorted(rows, key=itemgetter(0, 1)), key=itemgetter(0)):
+        listed: list[Row] = []
+        first = count = 0
+        for row in of_file:
+            lines = lines_of(row[2])
+            if lines == 1 and listed and listed[-1][1] == row[1]:
+                continue
+            if not count and lines == 1 and len(listed) < limits.BAD_LINES_LISTED:
+                listed.append(row)
+            else:
+                first = first if count else row[1]
+                count += lines
+        yield from listed
+        if count:
+            yield path, first, more(count), ""
