@@ -115,6 +115,8 @@ class Corrections:
         has_before = np.flatnonzero(before >= 0)
         asked, clock = np.concatenate([asked, has_before]), np.concatenate([clock, before[has_before]])
         since_us, until_us = self.shown(clock)
+        earliest = np.flatnonzero(within == 0)  # a boot's first clock goes for whatever came before it, too
+        since_us[earliest] = self.base_us[clock[earliest]] - HOUR_US
         met = (since_us <= high_us[asked]) & (until_us >= low_us[asked])
         asked, clock = asked[met], clock[met]
         lost = np.union1d(np.flatnonzero(number == 0), np.setdiff1d(np.arange(len(node_no)), asked))
