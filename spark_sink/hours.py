@@ -11,6 +11,7 @@ import pyarrow as pa
 from spark_sink import limits
 from spark_sink.derive.clocks import Records, records
 from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Ints, Sights, Uptimes
+from spark_sink.derive.lives import boots_of, lives
 from spark_sink.derive.mesh_time import Corrections
 from spark_sink.derive.sights import unpack_all
 from spark_sink.serving import facts as stored
@@ -148,13 +149,9 @@ class _Feeds:
 
 
 def _uptimes(reader: Reader, clocks: Corrections) -> Uptimes:
-    table = stored.boots(reader)
-    node_no, boot = table["node_no"].to_numpy(), table["boot"].to_numpy()
-    ends = (
-        clocks.mesh_us(node_no, boot, table[f"{end}_us"].to_numpy(), table[f"{end}_mono_us"].to_numpy())[0]
-        for end in ("first", "last")
-    )
-    return Uptimes(node_no, boot, *ends)
+    boots = boots_of(stored.boots(reader))
+    found = lives(clocks, boots)
+    return Uptimes(boots.node_no, boots.boot, found.since_us, found.until_us)
 
 
 def mesh_times(clocks: Corrections, copies: pa.Table) -> tuple[Ints, Ints]:

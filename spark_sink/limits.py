@@ -51,7 +51,7 @@ LISTING_SHARE: Final = 4
 
 STORE_VERSION: Final = 2
 """Version of the serving database that is written."""
-DERIVED_VERSION: Final = 1
+DERIVED_VERSION: Final = 2
 """Version of what derived tables are made of and how. Raise it with any change that makes other rows of the same logs:
 the hours whose single packets are kept are then made anew."""
 APPLICATION_ID: Final = 0x74535342

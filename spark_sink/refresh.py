@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from spark_sink import hours, limits
 from spark_sink.derive import changes, delays, groups, hops, links, progress, steps, uses
-from spark_sink.derive.ageing import Ages, Ends, Hours, ages
+from spark_sink.derive.ageing import Ages, Hours, ages
 from spark_sink.derive.alert_inputs import QUERIES, SCHEMAS, AlertInputs
 from spark_sink.derive.alerts import alerts
 from spark_sink.derive.clocks import Records, clock_rows
 from spark_sink.derive.facts import HOUR_US, Facts, Ints
+from spark_sink.derive.lives import boots_of, lives
 from spark_sink.derive.mesh_time import Corrections, corrections, moved
 from spark_sink.derive.transmissions import transmissions
 from spark_sink.hours import Loader, Reach
@@ -306,9 +307,8 @@ class Refresh:
         """Let single packets go of which nothing is made any more."""
         with self._lock:
             keys = np.array(sorted(self._keys), np.int64).reshape(-1, len(_KEY)).T
-            table = stored.boots(self._database)
-            ends = Ends(*(table[name].to_numpy() for name in Ends.__slots__))
-            found = ages(self._clocks, Hours(*keys), ends, self._keep_us, self._latest_us())
+            boots = boots_of(stored.boots(self._database))
+            found = ages(self._clocks, Hours(*keys), boots, self._keep_us, self._latest_us())
             told = [*zip(_KEY, keys, strict=True), *((name, getattr(found, name)) for name in Ages.__slots__)]
             if retention.forget(self._database, pa.table(dict(told)), self._wall_us(), self._keep_us):
                 self._keys = hours.keys_of(self._database)
@@ -327,10 +327,8 @@ class Refresh:
 
     def _newest_us(self) -> int:
         """Newest mesh time of any record; as on the page, what is ahead of the job does not count, unless all is."""
-        table = stored.boots(self._database)
-        if not table.num_rows:
+        ended_us = lives(self._clocks, boots_of(stored.boots(self._database))).until_us
+        if not len(ended_us):
             return 0
-        columns = (table[name].to_numpy() for name in ("node_no", "boot", "last_us", "last_mono_us"))
-        ended_us = self._clocks.mesh_us(*columns)[0]
         past_us = ended_us[ended_us <= self._latest_us()]
         return int((past_us if len(past_us) else ended_us).max())

@@ -7,6 +7,7 @@ import numpy as np
 
 from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US, Ints
+from spark_sink.derive.lives import Boots, lives
 from spark_sink.derive.mesh_time import Corrections
 
 NONE_US: Final = -(2**62)
@@ -23,16 +24,6 @@ class Hours:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """The newest record of each boot; columns of the table ``boots``."""
-
-    node_no: Ints
-    boot: Ints
-    last_us: Ints
-    last_mono_us: Ints
-
-
-@dataclass(frozen=True, slots=True)
 class Ages:
     """Hours of logs, a value each."""
 
@@ -43,18 +34,18 @@ class Ages:
     """First and last moment of mesh time of its records that is not ahead; if there is none, low is above high."""
 
 
-def ages(clocks: Corrections, hours: Hours, ends: Ends, keep_us: int, latest_us: int) -> Ages:
+def ages(clocks: Corrections, hours: Hours, boots: Boots, keep_us: int, latest_us: int) -> Ages:
     """How old these hours of logs are. What is later than *latest_us* in mesh time is of clocks that are ahead.
 
     A group of related clocks is its own measure: one that was never set shows 1970, and so may all of a mesh. What a
     clock says that met nobody tells nothing of when it was: a log that is still to come may put it right.
     """
     count = len(hours.hour_us)
-    newest_us, mesh = clocks.mesh_us(ends.node_no, ends.boot, ends.last_us, ends.last_mono_us)
-    counts = (newest_us <= latest_us) & (mesh != ends.node_no)
-    groups, place = np.unique(mesh[counts], return_inverse=True)
+    found = lives(clocks, boots)
+    counts = (found.until_us <= latest_us) & (found.mesh != boots.node_no)
+    groups, place = np.unique(found.mesh[counts], return_inverse=True)
     since_us = np.full(len(groups) + 1, NONE_US)
-    np.maximum.at(since_us, place, newest_us[counts] - keep_us - limits.SIGHTS_MARGIN_US)
+    np.maximum.at(since_us, place, found.until_us[counts] - keep_us - limits.SIGHTS_MARGIN_US)
     spans = clocks.spans(hours.node_no, hours.boot, hours.hour_us, hours.hour_us + HOUR_US - 1)
     group = np.searchsorted(groups, spans.mesh)
     known = np.isin(spans.mesh, groups)

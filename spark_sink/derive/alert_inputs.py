@@ -35,7 +35,8 @@ class AlertInputs:
 _COLUMNS: Final = {
     "ups": "node_no:int hour_us:int",
     "changes": "t_us:int kind:text subject:text detail:text",
-    "clocks": "node_no:int boot:int from_mono_us:int base_us:int at_us:int offset_us:int drift_ppm:real",
+    "clocks": "node_no:int boot:int from_mono_us:int base_us:int at_us:int offset_us:int drift_ppm:real "
+    "era:int mesh:int",
     "boots": "node_no:int boot:int feed_no:int stopped_us:int first_us:int first_mono_us:int last_us:int "
     "last_mono_us:int",
     "faces": "node_no:int face:text limit_ppm:int window_us:int",

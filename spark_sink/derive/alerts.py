@@ -23,6 +23,8 @@ from spark_sink.derive.alert_series import (
     spans,
 )
 from spark_sink.derive.facts import HOUR_US, Floats, Ints
+from spark_sink.derive.lives import boots_of, lives
+from spark_sink.derive.mesh_time import corrections
 
 _SECOND_US: Final = 1_000_000
 
@@ -107,18 +109,15 @@ def _hours(inputs: AlertInputs, rule: str, node_no: Ints, subject: Ints, hour_us
 def _silent(inputs: AlertInputs) -> Spans:
     """Boots whose log ended without a stop, until the node's next boot."""
     table = inputs.boots.sort_by([("node_no", "ascending"), ("boot", "ascending")])
-    node_no, boot = ints(table, "node_no"), ints(table, "boot")
-    first_us, last_us = (
-        boot_mesh_us(inputs.clocks, node_no, boot, ints(table, f"{end}_mono_us"), ints(table, f"{end}_us"))
-        for end in ("first", "last")
-    )
+    node_no = ints(table, "node_no")
+    found = lives(corrections(inputs.clocks), boots_of(table))
     again = np.zeros(len(node_no), np.bool_)
     again[:-1] = node_no[1:] == node_no[:-1]
-    next_us = np.append(first_us[1:], 0)[: len(first_us)]
-    hours = (np.where(again, next_us, inputs.now_us) - last_us) / HOUR_US
+    next_us = np.append(found.since_us[1:], 0)[: len(node_no)]
+    hours = (np.where(again, next_us, inputs.now_us) - found.until_us) / HOUR_US
     chosen = table["stopped_us"].is_null().to_numpy() & (hours >= RULES["silent"].raise_at)
     until_us = np.where(again, next_us, OPEN)
-    return Spans(node_no[chosen], last_us[chosen], until_us[chosen], hours[chosen], hours[chosen])
+    return Spans(node_no[chosen], found.until_us[chosen], until_us[chosen], hours[chosen], hours[chosen])
 
 
 def _faces(node_no: Ints, face: pa.ChunkedArray) -> tuple[Ints, Ints, Callable[[int], str]]:
@@ -248,9 +247,7 @@ def _log_missing(inputs: AlertInputs) -> Found:
     """Records that are missing, by boot, since it began."""
     table = inputs.gaps.join(inputs.boots, ["node_no", "boot"], join_type="inner")
     node_no, boot = ints(table, "node_no"), ints(table, "boot")
-    began_us = boot_mesh_us(
-        inputs.clocks, node_no, boot, ints(table, "first_mono_us"), ints(table, "first_us")
-    )
+    began_us = lives(corrections(inputs.clocks), boots_of(table)).since_us
     boots, first, which = np.unique(np.stack([node_no, boot]), axis=1, return_index=True, return_inverse=True)
     gone = (ints(table, "next_offset") - ints(table, "first_offset")).astype(np.float64)
     missing: Floats = np.bincount(which.ravel(), gone, minlength=len(first)).astype(np.float64)

@@ -209,3 +209,32 @@ def test_packets_of_a_clock_of_1970_wait_for_the_log_that_puts_them_right(tmp_pa
     assert together[0]["links"]
     assert made(tmp_path / "apart", "ad", "b") == together
     assert made(tmp_path / "one by one", "a", "d", "b") == together
+
+
+def test_a_node_that_was_off_was_not_up_whatever_its_clock_showed_when_it_began(tmp_path: Path) -> None:
+    """Off for six hours, it takes its last time for now, until the network tells it better after half a minute."""
+    began_us = 1_760_000_000_000_000 // HOUR_US * HOUR_US
+    late_us = began_us + 7 * HOUR_US
+
+    def packets(kind: str, *minutes: int, since_us: int = began_us) -> list[dict[str, object]]:
+        times = {minute: began_us + minute * 60_000_000 for minute in minutes}
+        return [packet(kind, f"{minute}", t_us, t_us - since_us) for minute, t_us in times.items()]
+
+    with open_for_writing(str(tmp_path / "db.sqlite")) as database:
+        stream = Stream(database)
+        read(
+            stream,
+            log(1, 1, start(began_us), *packets("tx", *range(1, 600, 3))),
+            log(3, 1, start(began_us), *packets("rx", *range(1, 600, 3))),
+            log(2, 1, start(began_us), *packets("rx", *range(1, 60, 3))),
+            log(2, 2, start(began_us + HOUR_US), *packets("rx", *range(421, 600, 3), since_us=late_us)),
+        )
+        stream.refresh.settle()
+        rows = database.rows(
+            "SELECT DISTINCT (hour_us - ?) / 3600000000 FROM groups g JOIN nodes n ON n.node_no = g.node_no "
+            "WHERE n.node = ? ORDER BY 1",
+            (began_us, f"{2:016x}"),
+        )
+        assert [hour for (hour,) in rows] == [0, 7, 8, 9]
+        told = {(rule, since_us) for rule, since_us in database.rows("SELECT rule, since_us FROM alerts")}
+        assert told == {("silent", began_us + 58 * 60_000_000)}

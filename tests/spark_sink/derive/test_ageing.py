@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from spark_sink.derive.ageing import Ends, Hours, ages
+from spark_sink.derive.ageing import Hours, ages
 from spark_sink.derive.facts import HOUR_US
+from spark_sink.derive.lives import Boots
 from spark_sink.derive.mesh_time import corrections
 from tests.spark_sink.derive.test_mesh_time import MESH, START_US, clock, table
 
@@ -11,15 +12,15 @@ KEEP_US = 10 * HOUR_US
 """Two hours more are kept: what comes after needs them."""
 
 
-def ends(*boots: tuple[int, int, float]) -> Ends:
+def ends(*boots: tuple[int, int, float]) -> Boots:
     """Node, boot, and hours after `START_US` of its newest record, by its own clock."""
     node_no, boot, hours = (np.array(column) for column in zip(*boots, strict=True))
-    last_us = START_US + np.rint(hours * HOUR_US).astype(np.int64)
-    return Ends(node_no, boot, last_us, np.maximum(last_us - START_US, 1))
+    gone_us = np.rint(hours * HOUR_US).astype(np.int64)
+    return Boots(node_no, boot, np.full(len(boot), START_US), gone_us * 0, START_US + gone_us, gone_us)
 
 
 def old(
-    clocks: list[dict[str, float]], newest: Ends, *hours: tuple[int, int, int], latest: int = 10**6
+    clocks: list[dict[str, float]], newest: Boots, *hours: tuple[int, int, int], latest: int = 10**6
 ) -> list[int]:
     node_no, boot, hour = np.array(hours, np.int64).T
     some = Hours(node_no, boot, START_US + hour * HOUR_US)

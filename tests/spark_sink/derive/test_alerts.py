@@ -107,6 +107,19 @@ def test_a_log_that_ended_without_a_stop() -> None:
     ]
 
 
+def test_a_log_that_began_with_a_clock_of_long_ago() -> None:
+    """The machine was off from 2 to 9, took its last time for now, and was told better before its first packet."""
+    rows = [
+        (1, 1, None, None, at(0), 0, at(2), 2 * HOUR_US),
+        (1, 2, None, None, at(2), 0, at(10), HOUR_US),
+    ]
+    clocks = [(1, boot, 0, at(hour), at(hour), 0, 0.0, 0, 2**40) for boot, hour in ((1, 0), (2, 9))]
+    assert found(inputs(10, boots=rows)) == [("silent", "node 1", 2, 9, 7, 7)]
+    assert found(inputs(10, boots=rows, clocks=clocks)) == [("silent", "node 1", 2, 9, 7, 7)]
+    missing = found(inputs(10, boots=rows, clocks=clocks, gaps=[(1, 2, 1, 3)]), "log_missing")
+    assert missing == [("log_missing", "boot 1 2", 9, None, 2, 2)]
+
+
 def test_a_node_that_gets_nothing_of_what_others_have() -> None:
     grow = [(1, 7, at(hour), 4 * (hour + 1)) for hour in range(8)]
     boots = [(node, 1, feed, None, T0, 0, at(10), 0) for node, feed in ((1, 7), (2, 8), (3, 9))]
@@ -150,7 +163,8 @@ def test_clocks_that_are_wrong_until_they_are_not() -> None:
         (2, 1, 0, at(0), at(1), 599_000_000, 0.0),
     ]
     begins = [(at(2) + 11 * 60_000_000 - 660_000_000 - T0) / HOUR_US, (at(8) - 30_000_000 - T0) / HOUR_US]
-    assert found(inputs(9, clocks=rows)) == [("clock_wrong", "node 1", *begins, 6, 11)]
+    clocks = [(*row, era, 2**40) for era, row in enumerate(rows)]
+    assert found(inputs(9, clocks=clocks)) == [("clock_wrong", "node 1", *begins, 6, 11)]
 
 
 def test_jumps_count_for_an_hour() -> None:
@@ -228,7 +242,7 @@ def test_logs_that_have_holes() -> None:
 
 def test_times_are_those_of_the_mesh() -> None:
     """A node whose clock is two hours ahead heard junk at three by its clock."""
-    clock = (1, 1, 0, at(2), at(2), 2 * HOUR_US, 0.0)
+    clock = (1, 1, 0, at(2), at(2), 2 * HOUR_US, 0.0, 0, 2**40)
     some = inputs(9, clocks=[clock], invalid=[(1, at(3), 10)])
     assert found(some, "invalid") == [("invalid", "node 1", 1, 2, 10, 10)]
 
