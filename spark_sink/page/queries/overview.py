@@ -187,22 +187,44 @@ def _latest(scope: Scope, wanted: list[tuple[int, int, int]]) -> list[tuple[Any,
     """The last entries of feeds, each given by its number, its newest entry and how many; the latest first."""
     found: list[tuple[Any, ...]] = []
     for some in pieces(wanted, limits.NODES_PER_QUERY):
-        where = " OR ".join(["(e.feed_no = ? AND e.seq > ?)"] * len(some))
+        where = " OR ".join(["(feed_no = ? AND seq > ?)"] * len(some))
         rows = fetch(
             scope.db,
-            "SELECT e.feed_no, e.seq, e.id, e.size, e.chunks, e.publisher, e.boot, e.mono_us, e.t_us,"
-            " CASE WHEN e.t_us IS NULL THEN (SELECT min(c.t_us) FROM copies c"
-            f" WHERE c.feed_no = e.feed_no AND c.seq = e.seq) END FROM entries e WHERE {where}",
+            "SELECT feed_no, seq, id, size, chunks, publisher, boot, mono_us, t_us FROM entries"
+            f" WHERE {where}",
             [value for number, seq, count in some for value in (number, seq - count)],
         )
-        found += [_placed(scope, row) for row in rows]
+        first_us = _first_copies(scope, [row[:2] for row in rows if not _is_published(row)])
+        found += [_placed(scope, row, first_us) for row in rows]
     return sorted(found, key=lambda entry: (-entry[-1], entry[0], -entry[1]))
 
 
-def _placed(scope: Scope, row: tuple[Any, ...]) -> tuple[Any, ...]:
-    feed_no, seq, identity, size, chunks, publisher, boot, mono_us, t_us, first_us = row
-    if publisher is not None and t_us is not None:
+def _is_published(row: tuple[Any, ...]) -> bool:
+    """Its publisher's log says when."""
+    *_, publisher, _boot, _mono_us, t_us = row
+    return publisher is not None and t_us is not None
+
+
+def _placed(scope: Scope, row: tuple[Any, ...], first_us: dict[tuple[int, int], int]) -> tuple[Any, ...]:
+    feed_no, seq, identity, size, chunks, publisher, boot, mono_us, t_us = row
+    if _is_published(row):
         t_us = scope.mesh_us(publisher, boot or 0, mono_us or 0, t_us)
     else:
-        t_us = first_us if first_us is not None else 0
+        t_us = first_us.get((feed_no, seq), 0)
     return feed_no, seq, identity, size, chunks, publisher, t_us
+
+
+def _first_copies(scope: Scope, entries: list[tuple[Any, ...]]) -> dict[tuple[int, int], int]:
+    """When the first copy of each entry came, by feed and number: clocks are put right before times are compared."""
+    found: dict[tuple[int, int], int] = {}
+    for some in pieces(entries, limits.NODES_PER_QUERY):
+        where = " OR ".join(["(feed_no = ? AND seq = ?)"] * len(some))
+        rows = fetch(
+            scope.db,
+            f"SELECT feed_no, seq, node_no, boot, mono_us, t_us FROM copies WHERE {where}",
+            [value for entry in some for value in entry],
+        )
+        for feed_no, seq, *moment in rows:
+            t_us = scope.mesh_us(*moment)
+            found[feed_no, seq] = min(t_us, found.get((feed_no, seq), t_us))
+    return found
