@@ -1,15 +1,21 @@
 """Who is let in, and what is turned away before anybody thinks about it."""
 
 import re
+import socket
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
+from starlette.requests import Request
+from starlette.types import Message
 
 from tests.cli.web.asking import ask, post
 from tests.cli.web.fake import TOKEN, FakeNode, serving
 from tests.sse import Events
 from tinyssb_node.cli.web import limits
 from tinyssb_node.cli.web.access import allowed_hosts
+from tinyssb_node.cli.web.app import body_of
+from tinyssb_node.cli.web.errors import BodyTooLongError
 
 SAYING = {"conversation": "public", "text": "hello", "once": "once-0001"}
 PRIVATE_PATHS = (
@@ -139,6 +145,31 @@ def test_what_is_too_long_or_of_another_kind_is_turned_away() -> None:
             ask(address, "/api/say", method="POST", body=b"2\r\n{}\r\n0\r\n\r\n", headers=chunked).status
             == 411
         )
+
+
+def test_chunks_do_not_pass_behind_a_length_that_is_short(closed: str) -> None:
+    place = urlsplit(closed)
+    head = (
+        b"POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 14\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    body = b'{"token": "x"}'
+    with socket.create_connection((place.hostname or "", place.port or 0), timeout=10) as talk:
+        talk.sendall(head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
+        assert talk.recv(64).startswith(b"HTTP/1.1 411 ")
+
+
+async def test_a_body_is_counted_as_it_comes() -> None:
+    asked = 0
+
+    async def receive() -> Message:
+        nonlocal asked
+        asked += 1
+        return {"type": "http.request", "body": b" " * 10_000, "more_body": asked < 9}
+
+    with pytest.raises(BodyTooLongError):
+        await body_of(Request({"type": "http", "headers": [(b"content-length", b"2")]}, receive))
+    assert asked == limits.BODY_MAX // 10_000 + 1
 
 
 def test_there_are_only_so_many_listeners() -> None:

@@ -122,6 +122,9 @@ class Guard:
             return refusal(405, "This server answers GET and POST.", allow="GET, HEAD, POST")
         if len(path) + len(scope["query_string"]) > limits.TARGET_MAX:
             return refusal(414, f"The address has more than {limits.TARGET_MAX} characters.")
+        if "transfer-encoding" in headers:
+            # Where both are there, chunks go before the length that is said, and may be any number.
+            return refusal(411, "This server takes requests whose length is said, and no chunks.")
         if scope["method"] == "POST" and (answer := _refuse_post(headers)) is not None:
             return answer
         if path.startswith("/api/") and path not in OPEN and not self._gate.knows(headers):

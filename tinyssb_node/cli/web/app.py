@@ -20,7 +20,7 @@ from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.cli.web import access, limits, views
 from tinyssb_node.cli.web.access import Gate, refusal
 from tinyssb_node.cli.web.desk import Desk
-from tinyssb_node.cli.web.errors import BadQuestionError, TooManyPagesError
+from tinyssb_node.cli.web.errors import BadQuestionError, BodyTooLongError, TooManyPagesError
 from tinyssb_node.cli.web.voice import Saying
 from tinyssb_node.content.limits import CIRCLE_MAX
 from tinyssb_node.daemon.explain import explain
@@ -204,9 +204,17 @@ async def told(_request: Request, error: Exception) -> Response:
 
 
 async def body_of(request: Request) -> dict[str, object]:
-    """The JSON object that was sent; its length was checked before. Raises BadQuestionError."""
+    """The JSON object that was sent; counted as it comes, whatever its length was said to be.
+
+    Raises BodyTooLongError, BadQuestionError.
+    """
+    body = bytearray()
+    async for part in request.stream():
+        if len(body) + len(part) > limits.BODY_MAX:
+            raise BodyTooLongError
+        body += part
     try:
-        found = json.loads(await request.body())
+        found = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise BadQuestionError("What was sent is not JSON.") from error
     if not isinstance(found, dict):

@@ -131,6 +131,15 @@ class BadQuestionError(ProblemError):
     code = "bad_request"
 
 
+class BodyTooLongError(ProblemError):
+    """A page sends more than it has to say."""
+
+    code = "too_long"
+
+    def __init__(self) -> None:
+        super().__init__(f"The request has more than {limits.BODY_MAX} bytes; nothing was done.")
+
+
 class NothingThereError(ProblemError):
     """A page asks for what is not there."""
 
