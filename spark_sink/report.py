@@ -135,12 +135,15 @@ def _mean(total: float, count: int, digits: int) -> float | None:
 
 
 def _clocks(book: _Book) -> Rows:
-    """The newest clock of each node at its newest record, where others tell how wrong it is."""
-    newest: dict[int, int] = dict(book.rows("SELECT node_no, last_us FROM node_names"))
+    """The newest clock of each node at the newest record of its boot, where others tell how wrong it is."""
+    ended = book.rows("SELECT node_no, boot, last_mono_us FROM boots")
+    newest = {(node_no, boot): mono_us for node_no, boot, mono_us in ended}
     found = []
     for node_no, clocks in load_clocks(book.db).items():
-        clock, own_us = clocks[-1], newest.get(node_no)
-        if clock.matches and own_us is not None:
+        clock = clocks[-1]
+        mono_us = newest.get((node_no, clock.boot))
+        if clock.matches and mono_us is not None:
+            own_us = clock.base_us + mono_us
             offset_us = own_us - clock.mesh_us(own_us)
             error_us = round(clock.error_us(own_us))
             found.append((book.nodes[node_no], offset_us, error_us, round(clock.drift_ppm, 3), clock.matches))

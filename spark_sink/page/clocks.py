@@ -62,6 +62,11 @@ def load_clocks(db: Reader) -> dict[int, list[Clock]]:
     return clocks
 
 
+def clock_of_boot(clocks: Sequence[Clock], boot: int) -> Clock | None:
+    """The clock that a boot has now, or had at its end; None if it is not known."""
+    return next((clock for clock in reversed(clocks) if clock.boot == boot), None)
+
+
 def clock_at(clocks: Sequence[Clock], boot: int, mono_us: int) -> Clock | None:
     """The clock that a boot went by at a moment of it; None if it is not known."""
     of_boot = [clock for clock in clocks if clock.boot == boot]

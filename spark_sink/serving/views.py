@@ -11,10 +11,9 @@ VIEWS: Final = {
     """,
     "node_names": """
         SELECT n.node_no, n.node, s.name, s.feed_no, s.version, l.boot,
-               CASE WHEN l.started_us IS NOT NULL AND l.stopped_us IS NULL THEN 1 ELSE 0 END AS running, m.last_us
+               CASE WHEN l.started_us IS NOT NULL AND l.stopped_us IS NULL THEN 1 ELSE 0 END AS running, l.last_us
         FROM (
-            SELECT node_no, max(boot) AS newest, max(CASE WHEN started_us IS NOT NULL THEN boot END) AS started,
-                   max(last_us) AS last_us
+            SELECT node_no, max(boot) AS newest, max(CASE WHEN started_us IS NOT NULL THEN boot END) AS started
             FROM boots GROUP BY node_no
         ) m
         JOIN nodes n ON n.node_no = m.node_no

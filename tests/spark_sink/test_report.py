@@ -91,6 +91,20 @@ def test_delays_are_within_a_bucket_of_those_of_all_copies(
             assert bucket_of(delay_us) in range(min(near) - 1, max(near) + 2)
 
 
+def test_a_boot_before_with_a_clock_far_ahead_makes_no_clock_drift_for_years(tmp_path: Path) -> None:
+    book, ahead_us, at_us = Book(), 600_000 * HOUR_US, 490_000 * HOUR_US
+    number = book.node("ana")
+    for boot, began_us in ((1, at_us + ahead_us), (2, at_us)):
+        ends = {"first_us": began_us, "last_us": began_us + HOUR_US, "last_mono_us": HOUR_US}
+        book.put("boots", node_no=number, boot=boot, **ends)
+    known = {"mesh": 2**40, "offset_us": 3_000_000, "drift_ppm": 20.0, "drift_error_ppm": 0.1, "matches": 9}
+    book.put("clocks", node_no=number, boot=2, base_us=at_us, at_us=at_us, **known)
+    book.write(tmp_path / "db")
+    (clock,) = made(str(tmp_path / "db"))["clocks"].records()
+    assert clock["offset_us"] == pytest.approx(3_072_000, abs=10)
+    assert clock["error_us"] == 360
+
+
 def test_clocks_are_put_right_at_the_newest_record(told: dict[str, report.Table]) -> None:
     clocks = {row["node"]: row for row in told["clocks"].records()}
     assert len(clocks) == len(NODES)

@@ -10,6 +10,7 @@ import numpy as np
 from spark_sink.derive.alert_rules import RULES
 from spark_sink.derive.buckets import NEGATIVE, bucket_low_us, percentiles_us
 from spark_sink.page import limits
+from spark_sink.page.clocks import clock_of_boot
 from spark_sink.page.scope import Answer, Rows, Scope, fetch, marks, pieces
 
 
@@ -148,7 +149,7 @@ def laws(scope: Scope) -> dict[int, list[Answer]]:
     rows = fetch(
         scope.db,
         "SELECT node_no, face, region, sub_band, limit_ppm, window_us FROM faces"
-        " WHERE limit_ppm IS NOT NULL AND window_us IS NOT NULL ORDER BY node_no, limit_ppm, face",
+        " WHERE limit_ppm IS NOT NULL AND window_us > 0 ORDER BY node_no, limit_ppm, face",
     )
     found: dict[int, list[Answer]] = defaultdict(list)
     for number, *columns in rows:
@@ -209,7 +210,7 @@ def node_rows(scope: Scope, numbers: Sequence[int], behind: dict[int, int]) -> l
         delay = spread(pair for (a, _b), counts in delays.items() if a == number for pair in counts.items())
         law = rules.get(number, [{}])[0]
         latitude, longitude = where.get(number, (None, None))
-        clock = scope.clock(number)
+        clock = clock_of_boot(scope.clocks.get(number, ()), node.boot)
         rows.append(
             {
                 **node.named(),

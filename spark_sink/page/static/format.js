@@ -57,9 +57,17 @@ export function wholeSpan(us) {
   return us < MINUTE ? `${Math.floor(us / SECOND)} s` : span(us);
 }
 
-/** "just now", "12 s ago"; the future (a clock ahead) counts as now. */
+/** "just now", "12 s ago"; the future counts as now. */
 export function age(us) {
   return us < 2 * SECOND ? "just now" : `${wholeSpan(us)} ago`;
+}
+
+/** Whether so old a record is so far in the future that its clock must be wrong. */
+export const isAhead = (us) => us < -MINUTE;
+
+/** The age of a newest record; how far it is ahead if its clock is wrong. */
+export function recordAge(us) {
+  return isAhead(us) ? `${wholeSpan(-us)} ahead` : age(us);
 }
 
 /** A share of one, as per cent with a sensible number of figures. */

@@ -34,7 +34,7 @@ def test_nodes_are_called_what_their_newest_start_says(database: Database) -> No
         "SELECT node_no, node, name, feed_no, version, boot, running, last_us FROM node_names ORDER BY node_no"
     )
     assert rows == [
-        (1, NODES[0], "inn", 1, "2", 2, 1, 90),
+        (1, NODES[0], "inn", 1, "2", 2, 1, 50),
         (2, NODES[1], "pass", None, "1", 2, 0, 20),
         (3, NODES[2], "top", None, "1", 1, 0, 30),
     ]

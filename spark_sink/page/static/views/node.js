@@ -1,7 +1,7 @@
 // One node: how it fares, what it lacks, whom it hears and who hears it, its boots, clocks, faces and incidents.
 
 import { facts, feedLink, h, nodeLink } from "../dom.js";
-import { age, bytes, count, many, offset, percent, shortId, span, time } from "../format.js";
+import { bytes, count, isAhead, many, offset, percent, recordAge, shortId, span, time } from "../format.js";
 import { incidentWords, lawWords, linkColumns, ListCard, numberColumn, textColumn, timeColumn } from "../lists.js";
 import { kindName, verdictName } from "../kinds.js";
 import { begin } from "../states.js";
@@ -86,12 +86,18 @@ class NodePage {
     this.asked(data.gossip);
   }
 
+  age(data) {
+    if (!data.running) return "";
+    const us = this.context.asOfUs - data.last_us;
+    return h("span", { class: isAhead(us) ? "warn" : "soft", text: ` ${recordAge(us)}` });
+  }
+
   head(data) {
     const lacks = data.behind ? h("span", { class: "warn", text: `${many(data.behind, "entry", "entries")} behind` }) : "has everything";
     this.facts.replaceChildren(facts([
       ["state", data.running ? (data.isolated_since_us ? h("span", { class: "warn" }, "alone since ", time(data.isolated_since_us)) : "running") : h("span", { class: "warn", text: "stopped" })],
       ["replication", lacks],
-      ["last record", h("span", {}, time(data.last_us), h("span", { class: "soft", text: data.running ? ` ${age(this.context.asOfUs - data.last_us)}` : "" }))],
+      ["last record", h("span", {}, time(data.last_us), this.age(data))],
       ["delay, median and p95", `${span(data.delay_median_us)}, ${span(data.delay_p95_us)}`],
       ["airtime, last full hour", airtimeCell(data)],
       ["clock", data.clock_offset_us === null ? "not related to others yet" : `${offset(data.clock_offset_us)} ± ${span(data.clock_error_us)}`],

@@ -2,7 +2,7 @@
 
 import { LineChart, pngButton } from "../charts.js";
 import { card, facts, h, messageLink, nodeLink, setText } from "../dom.js";
-import { age, bytes, clock, count, dayTime, many, moment, offset, percent, ppm, span, time } from "../format.js";
+import { bytes, clock, count, dayTime, isAhead, many, moment, offset, percent, ppm, recordAge, span, time } from "../format.js";
 import { begin } from "../states.js";
 import { csvLink, Table } from "../table.js";
 
@@ -30,7 +30,9 @@ export const airtimeText = (node) => `${node.airtime_us}/${node.limit_ppm}`;
 export function nodeState(node, asOfUs) {
   if (!node.running) return [`stopped ${dayTime(node.last_us)}`, "warn"];
   if (node.isolated_since_us) return [`alone since ${dayTime(node.isolated_since_us)}`, "warn"];
-  return [asOfUs ? age(asOfUs - node.last_us) : "running", ""];
+  if (!asOfUs) return ["running", ""];
+  const ageUs = asOfUs - node.last_us;
+  return [recordAge(ageUs), isAhead(ageUs) ? "warn" : ""];
 }
 
 function dot(node) {

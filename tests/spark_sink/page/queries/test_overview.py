@@ -221,6 +221,23 @@ def test_a_clock_that_is_put_right_does_not_set_now(tmp_path: Path) -> None:
     assert ben["last_us"] == 99 * HOUR_US
 
 
+@pytest.mark.parametrize("newest_is_known", [True, False])
+def test_a_boot_before_with_a_clock_far_ahead_does_not_set_the_last_record(
+    tmp_path: Path, newest_is_known: bool
+) -> None:
+    book = Book()
+    number, ahead_us = book.node("ana"), 600_000 * HOUR_US
+    for boot, last_us in ((1, 100 * HOUR_US + ahead_us), (2, 200 * HOUR_US)):
+        book.put("boots", node_no=number, boot=boot, first_us=last_us - 5, last_us=last_us, last_mono_us=5)
+        if boot == 1 or newest_is_known:
+            offset_us = ahead_us if boot == 1 else HOUR_US
+            book.put("clocks", node_no=number, boot=boot, mesh=2**40, offset_us=offset_us, matches=9)
+    book.put("batches", query="q", committed_us=300 * HOUR_US, offsets="")
+    book.write(tmp_path / "db")
+    (ana,) = ask(tmp_path / "db", "overview")["nodes"]
+    assert ana["last_us"] == (199 if newest_is_known else 200) * HOUR_US
+
+
 def test_a_mesh_in_parts_is_told_with_the_time(tmp_path: Path) -> None:
     book = Book()
     book.put(
