@@ -16,6 +16,9 @@ def airtime(scope: Scope) -> Answer:
     worst = sorted(totals, key=lambda number: (-totals[number], number))[: limits.NODES_SHOWN_MAX]
     slots, packets = slots_of(scope, worst)
     laws = {(number, law["face"]): law for number, found in common.laws(scope).items() for law in found}
+    before = slots_before(
+        scope, {place: laws.get(place, {}).get("window_us") or limits.HOUR_US for place in slots}
+    )
     uses = spent(scope, "use")
     kinds = spent(scope, "packet")
     rows = []
@@ -23,14 +26,15 @@ def airtime(scope: Scope) -> Answer:
         law = laws.get((number, face), {})
         window_us = law.get("window_us") or limits.HOUR_US
         now_us = scope.own_range(number, min(scope.to_us, scope.as_of_us + 1), scope.to_us)[0]
+        all_known = {**before[number, face], **found}
         rows.append(
             {
                 **scope.nodes[number].named(),
                 "face": face,
                 **{key: law.get(key) for key in ("region", "sub_band", "limit_ppm", "window_us")},
                 "slots": thinned(scope, number, found),
-                "fullest_ppm": fullest_ppm(found, window_us),
-                "now_ppm": window_ppm(found, window_us, now_us),
+                "fullest_ppm": fullest_ppm(all_known, window_us, min(found)),
+                "now_ppm": window_ppm(all_known, window_us, now_us),
                 "uses": uses[number, face],
                 "packets": kinds[number, face],
                 "airtime_us": sum(found.values()),
@@ -64,6 +68,23 @@ def slots_of(
     return slots, packets
 
 
+def slots_before(scope: Scope, windows_us: Mapping[tuple[int, str], int]) -> dict[tuple[int, str], Slots]:
+    """Airtime of faces by slot in the windows before the range, which count in windows that end within it."""
+    of_node: dict[int, int] = defaultdict(int)
+    for (number, _face), window_us in windows_us.items():
+        of_node[number] = max(of_node[number], whole_slots_us(window_us))
+    alike: dict[int, list[int]] = defaultdict(list)
+    for number, window_us in of_node.items():
+        alike[window_us].append(number)
+    found: dict[tuple[int, str], Slots] = defaultdict(dict)
+    sql = "SELECT node_no, face, slot_us, airtime_us FROM airtime WHERE {own}"
+    for window_us, nodes in alike.items():
+        rows = common.own_rows(scope, sql, "slot_us", nodes, scope.from_us - window_us, scope.from_us)
+        for number, face, slot_us, airtime_us in rows:
+            found[number, face][slot_us] = airtime_us
+    return found
+
+
 def thinned(scope: Scope, number: int, slots: Mapping[int, int]) -> list[tuple[int, int]]:
     """[slot_us, airtime_us], by mesh time; of long ranges, the fullest slot of each stretch stands for it."""
     clock = scope.clock(number)
@@ -79,16 +100,35 @@ def thinned(scope: Scope, number: int, slots: Mapping[int, int]) -> list[tuple[i
     ]
 
 
-def fullest_ppm(slots: Mapping[int, int], window_us: int) -> int:
-    """The most that any window of full slots holds, in microseconds a second."""
-    return max((window_ppm(slots, window_us, slot_us + limits.SLOT_US) for slot_us in slots), default=0)
+def whole_slots_us(time_us: int) -> int:
+    """A time, or the length of a window, rounded up to whole slots."""
+    return -(-time_us // limits.SLOT_US) * limits.SLOT_US
+
+
+def fullest_ppm(slots: Mapping[int, int], window_us: int, since_us: int = 0) -> int:
+    """The most that a window of whole slots holds that ends with a slot since then, in microseconds a second."""
+    window_us = whole_slots_us(window_us)
+    times_us = sorted(slots)
+    left = sent_us = most_us = 0
+    for slot_us in times_us:
+        sent_us += slots[slot_us]
+        while times_us[left] <= slot_us - window_us:
+            sent_us -= slots[times_us[left]]
+            left += 1
+        if slot_us >= since_us:
+            most_us = max(most_us, sent_us)
+    return round(most_us * 1_000_000 / window_us)
 
 
 def window_ppm(slots: Mapping[int, int], window_us: int, end_us: int) -> int:
-    """Airtime of the slots that begin in the window before ``end_us``, in microseconds a second of the window."""
-    end_us = -(-end_us // limits.SLOT_US) * limits.SLOT_US
-    first_us = end_us - -(-window_us // limits.SLOT_US) * limits.SLOT_US
-    sent_us = sum(slots.get(slot_us, 0) for slot_us in range(first_us, end_us, limits.SLOT_US))
+    """Airtime of the slots that begin in the window before ``end_us``, in microseconds a second of the window.
+
+    Both are rounded up to whole slots: of a shorter window nothing is known but that it is within its slot.
+    """
+    end_us, window_us = whole_slots_us(end_us), whole_slots_us(window_us)
+    sent_us = sum(
+        airtime_us for slot_us, airtime_us in slots.items() if end_us - window_us <= slot_us < end_us
+    )
     return round(sent_us * 1_000_000 / window_us)
 
 

@@ -175,11 +175,12 @@ function windows(rows, slotUs) {
   for (let at = all[0]; at <= all.at(-1); at += apart) times.push(at);
   const values = rows.map((row, index) => times.map((at) => {
     const wide = Math.max(1, Math.ceil((row.window_us ?? HOUR_US) / slotUs));
+    const allowed = wide * slotUs * (row.limit_ppm / 1e6);
     // Where only the fullest slot of each stretch is known, it stands for all of the window.
-    if (apart >= wide) return ((maps[index].get(at) ?? 0) * wide) / row.window_us / (row.limit_ppm / 1e6);
+    if (apart >= wide) return ((maps[index].get(at) ?? 0) * wide) / allowed;
     let sum = 0;
-    for (let back = 0; back < wide; back += apart) sum += maps[index].get(at - back) ?? 0;
-    return (sum * Math.min(apart, wide)) / row.window_us / (row.limit_ppm / 1e6);
+    for (let back = 0; back < wide && at - back >= all[0]; back += apart) sum += maps[index].get(at - back) ?? 0;
+    return (sum * Math.min(apart, wide)) / allowed;
   }));
   return { times: times.map((at) => (at + 1) * slotUs), values };
 }

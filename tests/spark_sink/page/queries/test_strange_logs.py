@@ -2,14 +2,18 @@
 
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 
+from spark_sink.page import metrics
+from spark_sink.page.limits import SLOT_US
+from spark_sink.page.source import opened
 from tests.spark_sink.page.asking import ask
-from tests.spark_sink.page.book import feed_of
+from tests.spark_sink.page.book import feed_of, node_of
 from tests.spark_sink.page.story import END_US, KEYS, PHONES, T0_US, Story
 
 SLOW, SLOW_US = 1, 9 * 3_600_000_000
@@ -54,6 +58,48 @@ def test_what_a_phone_wrote_came_when_the_first_copy_did_by_clocks_put_right(
     (row,) = [row for row in ask(path, "overview")["recent"] if row["feed"] == feed_of(PHONES[0])]
     (same,) = [row for row in ask(path, "feed", name=feed_of(PHONES[0]))["entries"] if row["seq"] == seq]
     assert row["t_us"] == same["t_us"] == pytest.approx(first_us, abs=1_000)
+
+
+def air(path: Path) -> dict[tuple[str, str], float]:
+    """Shares of the law's windows, as they are scraped."""
+    with opened(str(path)) as source:
+        figures = source.read(metrics.figures)
+    assert figures is not None
+    return {(row["node"], row["face"]): row["share"] for row in figures["air"]}
+
+
+LAW = "UPDATE faces SET window_us = ? WHERE node_no = 1 AND face = 'lora'"
+BUSY = node_of(KEYS[1]), "lora"
+
+
+def test_a_law_without_a_window_is_none(changed: Change, database: Path) -> None:
+    path = changed((LAW, 0))
+    assert set(air(database)) - set(air(path)) == {BUSY}
+    (row,) = [row for row in ask(path, "airtime")["nodes"] if (row["node"], row["face"]) == BUSY]
+    assert (row["limit_ppm"], row["window_us"]) == (None, None)
+
+
+def test_a_window_shorter_than_a_slot_is_a_slot(changed: Change) -> None:
+    short, slot = (changed((LAW, window_us)) for window_us in (20_000_000, SLOT_US))
+    assert air(short) == air(slot)
+
+
+@pytest.mark.parametrize("window_us", [2**40, 2**53])
+def test_a_window_of_ages_costs_no_more_than_what_is_known(changed: Change, window_us: int) -> None:
+    path = changed((LAW, window_us))
+    began_s = time.process_time()
+    assert 0 <= air(path)[BUSY] < 1
+    assert ask(path, "airtime")
+    assert time.process_time() - began_s < 2
+
+
+def test_a_range_shorter_than_the_window_knows_what_was_sent_before(database: Path) -> None:
+    day = {(row["node"], row["face"]): row for row in ask(database, "airtime")["nodes"]}
+    found = ask(database, "airtime", from_us=END_US - 2 * SLOT_US)["nodes"]
+    assert len(found) > 3
+    for row in found:
+        wide = day[row["node"], row["face"]]
+        assert row["now_ppm"] == wide["now_ppm"] <= row["fullest_ppm"] <= wide["fullest_ppm"]
 
 
 @pytest.mark.parametrize(("more", "told"), [(300, 301), (2_000_000, 1_000)])

@@ -94,6 +94,9 @@ def test_the_fullest_window_is_the_worst_of_all_that_end_with_a_slot() -> None:
             for end in range(0, 12 * SLOT, SLOT)
         )
         assert fullest_ppm(slots, window_us) == round(worst * 1e6 / window_us)
+        assert fullest_ppm(slots, window_us - SLOT + 1) == round(worst * 1e6 / window_us), "whole slots"
+        late = max(window_ppm(slots, window_us, end) for end in (8 * SLOT, 9 * SLOT))
+        assert fullest_ppm(slots, window_us, 7 * SLOT) == late
     assert fullest_ppm({}, HOUR_US) == 0
     assert window_ppm({5 * SLOT: HOUR_US // 100}, HOUR_US, 6 * SLOT) == 10_000
 
