@@ -24,8 +24,13 @@ Key: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Hours of logs, and in which hours of mesh time figures depend on them; a value each."""
+    """Stretches of mesh time in which figures depend on hours of logs; a value each.
 
+    An hour has several that several clocks showed. They may lie years apart, with nothing between.
+    """
+
+    asked: Ints
+    """Which of the hours asked for, by place."""
     node_no: Ints
     boot: Ints
     hour_us: Ints
@@ -42,12 +47,11 @@ def keys_of(reader: Reader) -> set[Key]:
 
 def reach(clocks: Corrections, node_no: Ints, boot: Ints, hour_us: Ints) -> Reach:
     """Where figures depend on these hours of logs."""
-    last_us = hour_us + HOUR_US - 1
-    spans = clocks.spans(node_no, boot, hour_us, last_us)
-    low_us, high_us = np.full(len(hour_us), 2**62), np.full(len(hour_us), -(2**62))
-    np.minimum.at(low_us, spans.asked, spans.low_us - limits.HOURS_BEFORE_US)
-    np.maximum.at(high_us, spans.asked, spans.high_us + limits.HOURS_AFTER_US)
-    return Reach(node_no, boot, hour_us, _full_hour(low_us), _full_hour(high_us))
+    spans = clocks.spans(node_no, boot, hour_us, hour_us + HOUR_US - 1)
+    asked = spans.asked
+    low_us = _full_hour(spans.low_us - limits.HOURS_BEFORE_US)
+    high_us = _full_hour(spans.high_us + limits.HOURS_AFTER_US)
+    return Reach(asked, node_no[asked], boot[asked], hour_us[asked], low_us, high_us)
 
 
 def hours_between(low_us: Ints, high_us: Ints) -> Ints:

@@ -194,7 +194,9 @@ class Refresh:
         after = hours.reach(clocks, *keys.T)
         meets = np.searchsorted(left, after.low_us) < np.searchsorted(left, after.high_us, "right")
         covered = hours.hours_between(after.low_us[meets], after.high_us[meets])
-        return _hours(keys[own | meets].tolist()), np.setdiff1d(left, covered)
+        again = own.copy()
+        again[after.asked[meets]] = True
+        return _hours(keys[again].tolist()), np.setdiff1d(left, covered)
 
     def _all_records(self) -> Callable[[], Iterable[Records]]:
         """What gives all records, again and again: from memory where there are few."""
@@ -230,6 +232,8 @@ class Refresh:
         """Make all hours anew that depend on marked ones, and take the marks away."""
         marked = hours.reach(self._clocks, *(dirty[name].to_numpy() for name in _KEY))
         known = hours.reach(self._clocks, *np.array(sorted(self._keys), np.int64).T)
+        last_us = np.full(dirty.num_rows, -(2**62))
+        np.maximum.at(last_us, marked.asked, marked.high_us)
         todo = hours.hours_between(marked.low_us, marked.high_us)
         with self._lock:
             loader = Loader(self._database, self._clocks, known)
@@ -241,7 +245,7 @@ class Refresh:
             with self._lock:
                 facts = loader.load(since_us, until_us)
             tables = derive(facts)
-            over = ~cleared & (marked.high_us < until_us)
+            over = ~cleared & (last_us < until_us)
             cleared |= over
             done += len(some)
             with self._lock, self._database.transaction():

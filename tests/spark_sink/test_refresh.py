@@ -62,6 +62,10 @@ def test_another_refresh_goes_on_where_one_was_stopped(
         assert whole.finish() == stopped
 
 
+def _stop_at_once(_done: int, _todo: int) -> None:
+    raise KeyboardInterrupt
+
+
 def _stop(done: int, todo: int) -> None:
     if done * 2 >= todo:
         raise KeyboardInterrupt
@@ -238,3 +242,31 @@ def test_a_node_that_was_off_was_not_up_whatever_its_clock_showed_when_it_began(
         assert [hour for (hour,) in rows] == [0, 7, 8, 9]
         told = {(rule, since_us) for rule, since_us in database.rows("SELECT rule, since_us FROM alerts")}
         assert told == {("silent", began_us + 58 * 60_000_000)}
+
+
+def test_a_clock_set_back_by_years_costs_no_hours_between(tmp_path: Path) -> None:
+    began_us = 1_760_000_000_000_000 // HOUR_US * HOUR_US
+
+    def records(kind: str, ahead_us: int) -> list[dict[str, object]]:
+        """Of five hours, in the first four of which the clock is ahead."""
+        times = [(minute, minute * 60_000_000) for minute in range(1, 300, 2)]
+        return [start(began_us + ahead_us)] + [
+            packet(kind, f"{minute}", began_us + us + (ahead_us if minute < 240 else 0), us)
+            for minute, us in times
+        ]
+
+    done: list[tuple[int, int]] = []
+    with open_for_writing(str(tmp_path / "db.sqlite")) as database:
+        stream = Stream(database)
+        read(stream, log(1, 1, *records("tx", 0)), log(2, 1, *records("rx", 80 * YEAR_US)))
+        read(stream, log(3, 1, *records("rx", 0)))
+        with pytest.raises(KeyboardInterrupt):
+            stream.refresh.settle(_stop_at_once)
+        ((left,),) = database.rows("SELECT count(*) FROM dirty WHERE hour_us > ?", (began_us + YEAR_US,))
+        assert left == 4, "what may lie in both stretches is marked until both are made"
+        stream.refresh = Refresh(database, threading.Lock(), lambda: 0)
+        stream.refresh.settle(lambda some, all_: done.append((some, all_)))
+        assert count(stream, "clocks") == 4
+        assert database.rows("SELECT min(heard), max(heard) FROM links WHERE sent = heard") == [(30, 30)]
+        assert count(stream, "dirty") == 0
+    assert done[-1][0] == done[-1][1] <= 16
