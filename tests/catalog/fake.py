@@ -86,6 +86,9 @@ class FakeCatalog:
         found = [self._conversation(name) for name in names]
         return sorted(found, key=lambda row: (-(row.last.placed or 0) if row.last else 1, row.name))
 
+    def conversation(self, name: str) -> ConversationRow | None:
+        return next((row for row in self.conversations() if row.name == name), None)
+
     def _conversation(self, name: str) -> ConversationRow:
         rows = self._shown(name)
         members = () if name == PUBLIC else tuple(sorted((ANA, BOB)))
@@ -150,6 +153,9 @@ class FakeCatalog:
     def boards(self) -> Sequence[BoardRow]:
         return sorted(self.all_boards, key=lambda row: row.name)
 
+    def find_boards(self, prefix: str, limit: int = 2) -> Sequence[MessageId]:
+        return [row.id for row in self.all_boards if prefix and row.id.hex().startswith(prefix)][:limit]
+
     def operations(self, board: MessageId) -> Sequence[MessageRow]:
         return [row for row in self.thread(board) if row.kind is Kind.KAN]
 
@@ -203,7 +209,12 @@ def small_mesh() -> FakeCatalog:
     ]
     rows = [row if row.placed is None else replace(row, placed=row.arrival) for row in rows]
     board = BoardRow(
-        id=message_id("board"), name="Hut \x1b[1mwork", items=1, operations=4, last_us=rows[-4].committed_us
+        id=message_id("board"),
+        name="Hut \x1b[1mwork",
+        items=1,
+        operations=4,
+        last_us=rows[-4].committed_us,
+        ours=True,
     )
     return FakeCatalog(people, rows, [board])
 

@@ -263,13 +263,67 @@ def test_a_thread_is_read_as_somebody_goes_through_it(home, catalog, monkeypatch
     assert list(catalog.thread(MessageId(bytes(20)))) == []
 
 
-def test_so_many_conversations_are_listed_and_the_public_one_always(home, catalog, monkeypatch):
-    monkeypatch.setattr(limits, "CATALOG_CONVERSATIONS_MAX", 3)
+def test_so_many_conversations_are_listed_and_one_of_many_hides_no_others(home, catalog, monkeypatch):
+    monkeypatch.setattr(limits, "CATALOG_CONVERSATIONS_MAX", 4)
+    dan = Author("dan")
+    home.owner.tip = SOUP.extended.tip
+    ours = home.owner.whisper(post("ours", recipients=[ANA.feed, dan.feed]), [ANA.feed, dan.feed])
+    home.keep([ours])
     crowd = [[ANA.feed, FeedId(bytes([number]) * 32)] for number in range(5)]
     secrets = [EVE_CIRCLES.whisper(post(f"{feeds[1][0]}", recipients=feeds), [ANA.feed]) for feeds in crowd]
     home.keep(secrets)
     catalog.catch_up()
-    assert [row.last and row.last.text for row in catalog.conversations()] == ["4", "3", "soup is poison"]
+
+    def last() -> list[str | None]:
+        return [row.last and row.last.text for row in catalog.conversations()]
+
+    assert last() == ["ours", "soup is poison", "4", "under the stone"]
+    hidden = catalog.message(id_of(secrets[0])).conversation
+    found = catalog.conversation(hidden)
+    assert (found.name, found.members, found.messages) == (
+        hidden,
+        tuple(sorted(crowd[0] + [EVE_CIRCLES.feed])),
+        1,
+    )
+    assert found.last.text == "0"
+    assert catalog.conversation("nothing such") is None
+    set_blocked(home.folder, EVE_CIRCLES.feed, blocked=True)
+    assert last()[:3] == ["ours", "soup is poison", "under the stone"]
+    assert catalog.conversation(hidden).messages == 0
+
+
+def test_a_stranger_of_many_boards_hides_no_others(home, catalog, monkeypatch):
+    monkeypatch.setattr(limits, "CATALOG_BOARDS_MAX", 4)
+    dan, cyd = Author("dan"), Author("cyd")
+    home.owner.tip = SOUP.extended.tip
+    mine, old, helped = (
+        home.owner.say(create_step("Hut")),
+        dan.say(create_step("Old")),
+        cyd.say(create_step("Cyd")),
+    )
+    do = chat.BoardStep(
+        board=id_of(helped), previous=(id_of(helped),), operation=Operation.COLUMN_CREATE, args=("do",)
+    )
+    wood = home.owner.say(do)
+    many = [EVE_BOARDS.say(create_step(f"{number}")) for number in range(9)]
+    home.keep([mine, old, helped, wood, *many])
+    catalog.catch_up()
+
+    def listed() -> list[tuple[str, bool]]:
+        return [(row.name, row.ours) for row in catalog.boards()]
+
+    assert listed() == [("Cyd", True), ("Hut", True), ("8", False), ("Old", False)]
+    hidden = id_of(many[0])
+    assert (
+        catalog.find_boards(hidden.hex()) == catalog.find_boards(f" {hidden.hex()[:9].upper()}") == [hidden]
+    )
+    for nothing in ("", "zz", "ff" * 21, id_of(SOUP).hex(), id_of(wood).hex()):
+        assert catalog.find_boards(nothing) == []
+    set_blocked(home.folder, EVE_BOARDS.feed, blocked=True)
+    set_blocked(home.folder, cyd.feed, blocked=True)
+    assert listed() == [("Cyd", True), ("Hut", True), ("Old", False)], "what we work on stays"
+    assert catalog.find_boards(hidden.hex()) == [hidden]
 
 
 EVE_CIRCLES = Author("circles")
+EVE_BOARDS = Author("boards")

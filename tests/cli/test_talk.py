@@ -7,9 +7,11 @@ from typing import cast
 
 import pytest
 
-from tests.catalog.mesh import Author, seed_of
+from tests.catalog.mesh import Author, Home, id_of, seed_of
+from tests.catalog.mesh import post as words
 from tests.cli.talkers import ANA, BOB, CYD, EVE, Talkers, make_talkers
 from tests.daemon.processes import make_home
+from tinyssb_node.catalog import limits as catalog_limits
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.cli.client import Client, DaemonUnreachableError
 from tinyssb_node.cli.talk import (
@@ -24,7 +26,7 @@ from tinyssb_node.cli.talk import (
     UnknownMessageError,
 )
 from tinyssb_node.content import chat, private
-from tinyssb_node.content.board import Operation
+from tinyssb_node.content.board import Operation, create_step
 from tinyssb_node.errors import CircleSizeError
 from tinyssb_node.ids import FeedId, MessageId
 
@@ -170,9 +172,49 @@ def test_boards_are_found_changed_and_begun(talk: Talk, talkers: Talkers) -> Non
         talk.board(MessageId(bytes(20)))
     with pytest.raises(NotInvitedError):
         talk.answer_invitation(board.id, accept=True)
-    talk.catalog.boards = lambda: [row] * 2  # type: ignore[method-assign] # a fake's answer
-    with pytest.raises(AmbiguousBoardError):
-        talk.find_board("hut [1mwork")
+    assert row.ours
+
+
+def test_nobody_takes_the_name_or_the_id_of_a_board_of_ours(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home", Author(ANA))
+    mine, eve, bob = home.owner.say(create_step("Hut")), Author(EVE), Author(BOB)
+    whole = id_of(mine).hex()
+    theirs = [eve.say(create_step(name)) for name in ("Hut", "hut", whole, whole[:8], "Well")]
+    home.keep([mine, *theirs, bob.say(create_step("well"))])
+    home.close()
+    with Talk.at_home(str(home.folder)) as talk:
+        talk.catch_up()
+        assert talk.find_board("hut").id == talk.find_board(f"{whole.upper()} ").id == id_of(mine)
+        assert talk.find_board(whole[:9]).id == id_of(mine)
+        for either in (whole[:8], "well"):
+            with pytest.raises(AmbiguousBoardError):
+                talk.find_board(either)
+        talk.block(eve.feed)
+        assert talk.find_board(whole[:8]).id == id_of(mine)
+        assert talk.find_board("well").name == "well"
+
+
+def test_one_stranger_makes_nothing_of_ours_unreachable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog_limits, "CATALOG_BOARDS_MAX", 2)
+    monkeypatch.setattr(catalog_limits, "CATALOG_CONVERSATIONS_MAX", 2)
+    home, bob, eve = Home(tmp_path / "home", Author(ANA)), Author(BOB), Author(EVE)
+    ana = home.owner.feed
+    home.keep(
+        [home.owner.say(create_step("Hut")), bob.whisper(words("hi", recipients=[ana, bob.feed]), [ana])]
+    )
+    home.keep(eve.say(create_step(f"{number}")) for number in range(3))
+    circles = [[ana, eve.feed, FeedId(bytes([number]) * 32)] for number in range(1, 4)]
+    home.keep(eve.whisper(words("spam", recipients=feeds), [ana]) for feeds in circles)
+    home.close()
+    with Talk.at_home(str(home.folder)) as talk:
+        talk.catch_up()
+        assert talk.find_board("hut").name == "Hut"
+        for feeds in ([ana, bob.feed], *circles):
+            where = talk.conversation_with(feeds)
+            assert where is not None
+            assert talk.members(where) == tuple(sorted(feeds))
 
 
 def test_people_are_blocked_here_and_followed_again(talk: Talk, talkers: Talkers) -> None:

@@ -25,11 +25,25 @@ LEFT JOIN circles ON space = 'chat' AND circles.root = messages.root
 """
 _TIES: Final = "SELECT number, id, previous FROM messages"
 _CONVERSATIONS: Final = """
-SELECT circles.root, name, members, coalesce(sum(messages), 0), max(placed) FROM circles
-LEFT JOIN speakers ON speakers.root = circles.root
+SELECT circles.root AS root, name, members, coalesce(sum(messages), 0) AS count, max(placed) AS placed,
+    name = 'public' OR coalesce(max(own), 0) AS ours,
+    row_number() OVER (PARTITION BY min(speakers.feed) ORDER BY max(placed) DESC) AS turn
+FROM circles LEFT JOIN speakers ON speakers.root = circles.root {shown}
+LEFT JOIN people ON people.number = speakers.feed
+"""
+_BOARDS: Final = """
+SELECT board, last_us, ours FROM (
+    SELECT board, last_us, ours, row_number() OVER (PARTITION BY begun.feed ORDER BY last_us DESC) AS turn FROM (
+        SELECT messages.root AS board, max(committed_us) AS last_us, max(own) AS ours
+        FROM messages JOIN people ON people.number = messages.feed
+        WHERE content IS NOT NULL AND placed IS NOT NULL GROUP BY board
+    ) JOIN messages AS begun ON begun.id = board WHERE ours OR (1 {shown})
+) ORDER BY ours DESC, turn, last_us DESC, board LIMIT ?
 """
 _ID: Final = MessageId.SIZE
 _DIGITS: Final = frozenset("0123456789abcdef")
+_NOTHING_SAID: Final = ConversationRow(name=PUBLIC, members=(), messages=0, last=None)
+"""The public conversation before anybody said something."""
 
 _Value = int | str | bytes | None
 _Given = ParamSpec("_Given")
@@ -68,31 +82,36 @@ class Asking:
 
     @_question
     def conversations(self) -> Sequence[ConversationRow]:
-        """Conversations, the one with the latest message first; `PUBLIC` is always among them.
+        """Conversations in which our user said something, and `PUBLIC`; behind them those of others alone. Of both the
+        one with the latest message first.
 
-        Of more than `limits.CATALOG_CONVERSATIONS_MAX` the latest.
+        Of more than `limits.CATALOG_CONVERSATIONS_MAX` those of our user's, then of each other person the latest before
+        anybody's second.
         """
-        shown = self._shown("speakers.feed")
         with self._reading():
             sql = (
-                f"{_CONVERSATIONS} {shown} GROUP BY circles.root "
-                "ORDER BY name = 'public' DESC, max(placed) DESC, circles.root LIMIT ?"
+                f"{_CONVERSATIONS.format(shown=self._shown('speakers.feed'))} GROUP BY circles.root "
+                "ORDER BY name = 'public' DESC, ours DESC, turn, max(placed) DESC, circles.root LIMIT ?"
             )
             rows = self._connection.execute(sql, (limits.CATALOG_CONVERSATIONS_MAX,)).fetchall()
-            found = [
-                ConversationRow(
-                    name=name,
-                    members=_feeds(members),
-                    messages=count,
-                    last=None
-                    if placed is None
-                    else self._one("messages.root = ? AND messages.placed = ?", root, placed),
-                )
-                for root, name, members, count, placed in rows
-            ]
-        if all(row.name != PUBLIC for row in found):
-            found.append(ConversationRow(name=PUBLIC, members=(), messages=0, last=None))
-        return sorted(found, key=lambda row: (-(row.last.placed or 0) if row.last else 0, row.name))
+            found = [(bool(ours), self._conversation(*values)) for *values, ours, _ in rows]
+        if all(row.name != PUBLIC for _, row in found):
+            found.append((True, _NOTHING_SAID))
+        found.sort(
+            key=lambda one: (not one[0], -(one[1].last.placed or 0) if one[1].last else 0, one[1].name)
+        )
+        return [row for _, row in found]
+
+    @_question
+    def conversation(self, name: str) -> ConversationRow | None:
+        """The conversation of that name, listed or not; None: there is none."""
+        with self._reading():
+            shown = self._shown("speakers.feed")
+            sql = f"{_CONVERSATIONS.format(shown=shown)} WHERE circles.root = ? GROUP BY circles.root"
+            row = self._connection.execute(sql, (self._root(name),)).fetchone()
+            if row is None:
+                return _NOTHING_SAID if name == PUBLIC else None
+            return self._conversation(*row[:5])
 
     @_question
     def messages(
@@ -203,17 +222,34 @@ class Asking:
 
     @_question
     def boards(self) -> Sequence[BoardRow]:
-        """All boards, by name; of more than `limits.CATALOG_BOARDS_MAX` those last worked on."""
+        """Boards that our user works on, by name, then those of others, by name.
+
+        Of more than `limits.CATALOG_BOARDS_MAX` our user's that were last worked on, then of each other person the last
+        one before anybody's second.
+        """
         from tinyssb_node.catalog.boards import board_row  # noqa: PLC0415 - most questions do without
 
+        with self._reading():
+            sql = _BOARDS.format(shown=self._shown("begun.feed"))
+            found = self._connection.execute(sql, (limits.CATALOG_BOARDS_MAX,)).fetchall()
+        boards = ((MessageId(root), last_us, bool(ours)) for root, last_us, ours in found)
+        rows = [board_row(root, self.steps(root), last_us, ours=ours) for root, last_us, ours in boards]
+        return sorted(rows, key=lambda row: (not row.ours, row.name, row.id))
+
+    @_question
+    def find_boards(self, prefix: str, limit: int = 2) -> Sequence[MessageId]:
+        """Boards whose id begins with these hexadecimal digits, listed or not."""
+        digits = prefix.strip().lower()
+        if not digits or len(digits) > 2 * _ID or not set(digits) <= _DIGITS:
+            return []
+        low = bytes.fromhex(digits.ljust(2 * _ID, "0"))
+        high = bytes.fromhex(digits.ljust(2 * _ID, "f"))
         sql = (
-            "SELECT root, max(committed_us) AS last_us FROM messages "
-            "WHERE content IS NOT NULL AND placed IS NOT NULL GROUP BY root ORDER BY last_us DESC LIMIT ?"
+            "SELECT id FROM messages WHERE id BETWEEN ? AND ? AND root = id AND content IS NOT NULL "
+            "ORDER BY id LIMIT ?"
         )
         with self._reading():
-            found = self._connection.execute(sql, (limits.CATALOG_BOARDS_MAX,)).fetchall()
-        rows = [board_row(MessageId(root), self.steps(MessageId(root)), last_us) for root, last_us in found]
-        return sorted(rows, key=lambda row: (row.name, row.id))
+            return [MessageId(id_) for (id_,) in self._connection.execute(sql, (low, high, limit))]
 
     @_question
     def operations(self, board: MessageId) -> Sequence[MessageRow]:
@@ -245,6 +281,15 @@ class Asking:
         """Questions that see one state of the catalog."""
         with schema.reading(self._connection, self._path):
             yield
+
+    def _conversation(
+        self, root: bytes, name: str, members: bytes, count: int, placed: int | None
+    ) -> ConversationRow:
+        """A row of `_CONVERSATIONS`, with its last message."""
+        last = (
+            None if placed is None else self._one("messages.root = ? AND messages.placed = ?", root, placed)
+        )
+        return ConversationRow(name=name, members=_feeds(members), messages=count, last=last)
 
     def _root(self, conversation: str) -> bytes:
         """What stands for the first message of a conversation; no bytes for one that there is not."""

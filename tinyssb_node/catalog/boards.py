@@ -14,8 +14,8 @@ def read_step(id_: MessageId, author: FeedId, content: bytes) -> Step | None:
     return Step(id_, author, message) if isinstance(message, chat.BoardStep) else None
 
 
-def board_row(root: MessageId, steps: Sequence[Step], last_us: int) -> BoardRow:
-    """What a listing says of the board *root*, last worked on at *last_us*."""
+def board_row(root: MessageId, steps: Sequence[Step], last_us: int, *, ours: bool) -> BoardRow:
+    """What a listing says of the board *root*, last worked on at *last_us*, by our user as well if it is *ours*."""
     board = fold(root, steps)
     return BoardRow(
         id=root,
@@ -23,4 +23,5 @@ def board_row(root: MessageId, steps: Sequence[Step], last_us: int) -> BoardRow:
         items=sum(len(column.items) for column in board.columns),
         operations=len(steps),
         last_us=last_us,
+        ours=ours,
     )

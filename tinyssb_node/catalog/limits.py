@@ -15,9 +15,9 @@ CATALOG_TIPS_MAX: Final = 64
 CATALOG_PAGE: Final = 200
 """Messages of a thread that are in memory at a time: 3 MB if all are as long as may be."""
 CATALOG_CONVERSATIONS_MAX: Final = 256
-"""Conversations that are listed, the latest ones: anybody may begin one with us, with anybody named in it."""
+"""Conversations that are listed, ours first: anybody may begin one with us, with anybody named in it."""
 CATALOG_BOARDS_MAX: Final = 256
-"""Boards that are listed, those last worked on: among more one searches."""
+"""Boards that are listed, ours first: others are found by their ids."""
 CIRCLE_NAME_DIGITS: Final = 16
 """Hexadecimal digits of a private conversation's name: nobody has so many that two of 64 bits are the same."""
 

@@ -13,15 +13,21 @@ if TYPE_CHECKING:
 class Questions(Protocol):
     """Each answer is of one state of the catalog. Raises CatalogFailedError, ContactsError.
 
-    Whom our user blocked is left out of conversations and search; not out of threads and boards, where what others
-    said hangs on it.
+    Whom our user blocked is left out of conversations and search, and the boards that they began out of the list of
+    boards, unless our user works on them; not out of threads and single boards, where what others said hangs on it.
     """
 
     def conversations(self) -> Sequence[ConversationRow]:
-        """Conversations, the one with the latest message first; `PUBLIC` is always among them.
+        """Conversations in which our user said something, and `PUBLIC`; behind them those of others alone. Of both the
+        one with the latest message first.
 
-        Of more than `limits.CATALOG_CONVERSATIONS_MAX` the latest.
+        Of more than `limits.CATALOG_CONVERSATIONS_MAX` those of our user's, then of each other person the latest before
+        anybody's second: who begins many hides nobody else's.
         """
+        ...
+
+    def conversation(self, name: str) -> ConversationRow | None:
+        """The conversation of that name, listed or not; None: there is none."""
         ...
 
     def messages(
@@ -66,7 +72,15 @@ class Questions(Protocol):
         ...
 
     def boards(self) -> Sequence[BoardRow]:
-        """All boards, by name; of more than `limits.CATALOG_BOARDS_MAX` those last worked on."""
+        """Boards that our user works on, by name, then those of others, by name.
+
+        Of more than `limits.CATALOG_BOARDS_MAX` our user's that were last worked on, then of each other person the last
+        one before anybody's second: who begins many hides nobody else's.
+        """
+        ...
+
+    def find_boards(self, prefix: str, limit: int = 2) -> Sequence[MessageId]:
+        """Boards whose id begins with these hexadecimal digits, listed or not, whoever began them."""
         ...
 
     def operations(self, board: MessageId) -> Sequence[MessageRow]:

@@ -125,3 +125,5 @@ class BoardRow:
     items: int
     operations: int
     last_us: int
+    ours: bool
+    """Our user began it, or did something on it."""

@@ -216,9 +216,9 @@ class Talk:
         """Who reads *conversation*; empty: everybody. Raises UnknownConversationError."""
         if conversation == PUBLIC:
             return ()
-        for row in self.catalog.conversations():
-            if row.name == conversation:
-                return row.members
+        row = self.catalog.conversation(conversation)
+        if row is not None:
+            return row.members
         raise UnknownConversationError(
             f"There is no conversation '{one_line(conversation, limits.NAME_CELLS)}'.",
             "`tinyssb chat list` lists them; `tinyssb chat say --with PERSON` begins one.",
@@ -360,20 +360,26 @@ class Talk:
         return fold(board, steps)
 
     def find_board(self, text: str) -> Board:
-        """The board whose name is *text*, or whose id begins so. Raises UnknownBoardError, AmbiguousBoardError."""
-        rows = self.catalog.boards()
-        word, digits = alike(text), text.lower()
-        named = [row for row in rows if word and alike(row.name) == word]
-        found = named or [row for row in rows if digits and row.id.hex().startswith(digits)]
+        """The board of the id *text*; else, of the boards that our user works on, the one whose name it is; else the
+        one of any other name or beginning of an id. Nobody else can take the name or the id of a board of ours.
+
+        Raises UnknownBoardError, AmbiguousBoardError.
+        """
+        begins = self.catalog.find_boards(text)
+        if len(text.strip()) == 2 * MessageId.SIZE and begins:
+            return self.board(begins[0])
+        word = alike(text)
+        named = [row for row in self.catalog.boards() if word and alike(row.name) == word]
+        found = {row.id for row in named if row.ours} or {*(row.id for row in named), *begins}
         told = one_line(text, limits.NAME_CELLS)
         if not found:
             raise UnknownBoardError(f"There is no board '{told}'.", "`tinyssb board` lists them.")
         if len(found) > 1:
             raise AmbiguousBoardError(
-                f"'{told}' may be one of {len(found)} boards.",
-                "Type digits of its id; `tinyssb board` lists them.",
+                f"'{told}' may be one of several boards.",
+                "Type more digits of its id; `tinyssb board` lists them, with `--json` whole.",
             )
-        return self.board(found[0].id)
+        return self.board(found.pop())
 
     def new_board(self, name: str) -> PublishedRow:
         """Begin a board; the id of what is published is the board's."""
