@@ -29,6 +29,8 @@ class Ages:
 
     old: Ints
     """1: so long before the newest record of any related clock that nothing is made of its packets any more."""
+    by_reading: Ints
+    """1: its clock tells no age that could be trusted for good; when it was read does."""
     low_us: Ints
     high_us: Ints
     """First and last moment of mesh time of its records that is not ahead; if there is none, low is above high."""
@@ -38,7 +40,8 @@ def ages(clocks: Corrections, hours: Hours, boots: Boots, keep_us: int, latest_u
     """How old these hours of logs are. What is later than *latest_us* in mesh time is of clocks that are ahead.
 
     A group of related clocks is its own measure: one that was never set shows 1970, and so may all of a mesh. What a
-    clock says that met nobody tells nothing of when it was: a log that is still to come may put it right.
+    clock says that met nobody tells nothing of when it was: a log that is still to come may put it right. The same log
+    may relate a smaller group to the largest one, so all but the largest are measured by when they were read, too.
     """
     count = len(hours.hour_us)
     found = lives(clocks, boots)
@@ -47,13 +50,15 @@ def ages(clocks: Corrections, hours: Hours, boots: Boots, keep_us: int, latest_u
     since_us = np.full(len(groups) + 1, NONE_US)
     np.maximum.at(since_us, place, found.until_us[counts] - keep_us - limits.SIGHTS_MARGIN_US)
     spans = clocks.spans(hours.node_no, hours.boot, hours.hour_us, hours.hour_us + HOUR_US - 1)
-    group = np.searchsorted(groups, spans.mesh)
-    known = np.isin(spans.mesh, groups)
-    young = spans.high_us >= since_us[np.where(known, group, len(groups))]
-    old = np.ones(count, np.int64)
-    old[spans.asked[young]] = 0
-    low_us, high_us = np.full(count, -NONE_US), np.full(count, NONE_US)
     past = spans.high_us <= latest_us
+    low_us, high_us = np.full(count, -NONE_US), np.full(count, NONE_US)
     np.minimum.at(low_us, spans.asked[past], spans.low_us[past])
     np.maximum.at(high_us, spans.asked[past], spans.high_us[past])
-    return Ages(old, low_us, high_us)
+    tells = (spans.again == 0) | np.isin(spans.asked, spans.asked[spans.again == 0], invert=True)
+    known = np.isin(spans.mesh, groups)
+    young = spans.high_us >= since_us[np.where(known, np.searchsorted(groups, spans.mesh), len(groups))]
+    largest = groups[np.bincount(place).argmax()] if len(groups) else NONE_US
+    old, by_reading = np.ones(count, np.int64), np.zeros(count, np.int64)
+    old[spans.asked[tells & young]] = 0
+    by_reading[spans.asked[tells & (~past | (spans.mesh != largest))]] = 1
+    return Ages(old, by_reading, low_us, high_us)

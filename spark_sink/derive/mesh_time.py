@@ -32,6 +32,8 @@ class Span:
     high_us: Ints
     mesh: Ints
     """Of the clock by which that is so; the node's number where none is known."""
+    again: Ints
+    """1: that clock is of the boot before. Only records written again after a crash go by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ class Corrections:
         before = self._clock_before(node_no, boot)
         has_before = np.flatnonzero(before >= 0)
         asked, clock = np.concatenate([asked, has_before]), np.concatenate([clock, before[has_before]])
+        again = np.repeat([0, 1], [len(within), len(has_before)])
         since_us, until_us = self.shown(clock)
         earliest = np.flatnonzero(within == 0)  # a boot's first clock goes for whatever came before it, too
         since_us[earliest] = self.base_us[clock[earliest]] - HOUR_US
@@ -123,7 +126,8 @@ class Corrections:
         low = np.concatenate([self.put_right(clock, low_us[asked]), low_us[lost]])
         high = np.concatenate([self.put_right(clock, high_us[asked]), high_us[lost]])
         mesh = np.concatenate([self.mesh[clock], node_no[lost]])
-        return Span(np.concatenate([asked, lost]), low, high, mesh)
+        again = np.concatenate([again[met], np.zeros(len(lost), np.int64)])
+        return Span(np.concatenate([asked, lost]), low, high, mesh, again)
 
     def hours(self, node_no: int, boot: int, hour_us: int) -> tuple[int, ...]:
         """The hours of mesh time, in order, that a boot's records of one hour of its own may lie in."""

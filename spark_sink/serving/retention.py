@@ -27,12 +27,12 @@ _AGED: Final = (
 
 
 def forget(database: Database, ages: pa.Table, now_us: int, keep_us: int) -> int:
-    """Delete rows of ``sights`` that are `old` by *ages* or were read *keep_us* ago, and their marks; says how many.
+    """Delete rows of ``sights`` that are `old` by *ages*, or `by_reading` and read *keep_us* ago; says how many.
 
     *ages* are all hours of logs (``node_no``, ``boot``, ``hour_us``) with what derive/ageing.py says of them. *now_us*
-    is the clock of the job. Derived rows of the hours of mesh time that depend on them are not made anew from now on.
-    What came since the last call for such hours and goes now is told in ``oddities``, by node. In a transaction of its
-    own. Raises DatabaseFailedError.
+    is the clock of the job. Marks go with the last row. Derived rows of the hours of mesh time that depend on them are
+    not made anew from now on. What came since the last call for such hours and goes now is told in ``oddities``, by
+    node. In a transaction of its own. Raises DatabaseFailedError.
     """
     with database.transaction():
         read_before = _read_before(database, now_us - keep_us)
@@ -43,11 +43,9 @@ def forget(database: Database, ages: pa.Table, now_us: int, keep_us: int) -> int
             f"SELECT count(*), min(CASE WHEN a.low_us <= a.high_us THEN a.low_us END), max(a.high_us) {gone}",
             (read_before,),
         )
-        database.execute(
-            "DELETE FROM sights WHERE batch <= ? OR (node_no, boot, hour_us) IN "
-            "(SELECT node_no, boot, hour_us FROM new_ages WHERE old = 1)",
-            (read_before,),
-        )
+        hours = "(node_no, boot, hour_us) IN (SELECT node_no, boot, hour_us FROM new_ages"
+        database.execute(f"DELETE FROM sights WHERE {hours} WHERE old = 1)")  # noqa: S608 - names of ours
+        database.execute(f"DELETE FROM sights WHERE batch <= ? AND {hours})", (read_before,))  # noqa: S608 - names of ours
         database.execute(
             "DELETE FROM dirty WHERE NOT EXISTS (SELECT 1 FROM sights s WHERE s.node_no = dirty.node_no "
             "AND s.boot = dirty.boot AND s.hour_us = dirty.hour_us)"
@@ -121,7 +119,7 @@ def _going(database: Database, ages: pa.Table, read_before: int) -> pa.Table:
     query = "SELECT DISTINCT node_no, boot, hour_us FROM sights WHERE batch <= ?"
     if long_ago := set(database.rows(query, (read_before,))):
         keys = zip(*(ages[name].to_pylist() for name in ("node_no", "boot", "hour_us")), strict=True)
-        goes |= np.array([key in long_ago for key in keys], bool)
+        goes |= (ages["by_reading"].to_numpy() == 1) & np.array([key in long_ago for key in keys], bool)
     return ages.filter(pa.array(goes))
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spark_sink.derive.ageing import Hours, ages
+from spark_sink.derive.ageing import Ages, Hours, ages
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.lives import Boots
 from spark_sink.derive.mesh_time import corrections
@@ -22,10 +22,15 @@ def ends(*boots: tuple[int, int, float]) -> Boots:
 def old(
     clocks: list[dict[str, float]], newest: Boots, *hours: tuple[int, int, int], latest: int = 10**6
 ) -> list[int]:
+    return [int(value) for value in found(clocks, newest, *hours, latest=latest).old]
+
+
+def found(
+    clocks: list[dict[str, float]], newest: Boots, *hours: tuple[int, int, int], latest: int = 10**6
+) -> Ages:
     node_no, boot, hour = np.array(hours, np.int64).T
     some = Hours(node_no, boot, START_US + hour * HOUR_US)
-    found = ages(corrections(table(*clocks)), some, newest, KEEP_US, START_US + latest * HOUR_US)
-    return [int(value) for value in found.old]
+    return ages(corrections(table(*clocks)), some, newest, KEEP_US, START_US + latest * HOUR_US)
 
 
 def test_what_is_behind_the_newest_of_its_group_is_old() -> None:
@@ -56,6 +61,25 @@ def test_a_record_that_is_ahead_makes_nothing_old() -> None:
     assert old(clocks, newest, (1, 1, 0), latest=8) == [0]
 
 
+def test_all_but_the_largest_group_are_measured_by_when_they_were_read() -> None:
+    clocks = [clock(1, 1), clock(2, 1), clock(3, 1, mesh=MESH - 1), clock(4, 1, mesh=4)]
+    newest = ends((1, 1, 5), (2, 1, 5), (3, 1, 5), (4, 1, 5), (5, 1, 5))
+    hours = [(node_no, 1, 0) for node_no in range(1, 6)]
+    assert found(clocks, newest, *hours).by_reading.tolist() == [0, 0, 1, 1, 1]
+    assert found(clocks, newest, *hours, latest=-5).by_reading.tolist() == [1, 1, 1, 1, 1], "all are ahead"
+    assert found([], newest, *hours).by_reading.tolist() == [1, 1, 1, 1, 1]
+
+
+def test_a_boot_before_tells_the_age_of_nothing_but_its_own_records() -> None:
+    """Its clock may have shown what this one does, but it is another one; a log that has only begun has no other."""
+    alone = clock(1, 1, mesh=1, base_us=START_US - 9 * HOUR_US)
+    newest = ends((1, 1, -1), (1, 2, 20), (2, 1, 20))
+    known = found([alone, clock(1, 2), clock(2, 1)], newest, (1, 2, 0))
+    assert (known.old.tolist(), known.by_reading.tolist()) == ([1], [0])
+    new = found([alone, clock(2, 1)], newest, (1, 2, 0))
+    assert (new.old.tolist(), new.by_reading.tolist()) == ([0], [1])
+
+
 def test_hours_of_the_mesh_that_are_not_ahead_are_named() -> None:
     clocks = [clock(1, 1, offset_us=HOUR_US // 2), clock(1, 1, 1, from_mono_us=1, offset_us=-99 * HOUR_US)]
     some = Hours(np.array([1]), np.array([1]), np.array([START_US]))
@@ -63,7 +87,7 @@ def test_hours_of_the_mesh_that_are_not_ahead_are_named() -> None:
         (START_US, (-(HOUR_US // 2), HOUR_US // 2 - 1)),
         (START_US + 100 * HOUR_US, (-(HOUR_US // 2), 100 * HOUR_US - 1)),
     ):
-        found = ages(corrections(table(*clocks)), some, ends((1, 1, 0)), KEEP_US, latest_us + HOUR_US // 2)
-        assert (found.low_us[0] - START_US, found.high_us[0] - START_US) == wanted
-    found = ages(corrections(table(*clocks)), some, ends((1, 1, 0)), KEEP_US, START_US - HOUR_US)
-    assert found.low_us[0] > found.high_us[0]
+        reached = ages(corrections(table(*clocks)), some, ends((1, 1, 0)), KEEP_US, latest_us + HOUR_US // 2)
+        assert (reached.low_us[0] - START_US, reached.high_us[0] - START_US) == wanted
+    reached = ages(corrections(table(*clocks)), some, ends((1, 1, 0)), KEEP_US, START_US - HOUR_US)
+    assert reached.low_us[0] > reached.high_us[0]

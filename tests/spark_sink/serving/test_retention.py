@@ -30,6 +30,10 @@ def held(database: Database) -> set[tuple[object, ...]]:
     return set(database.rows(query))
 
 
+STEADY = 77
+"""An hour of a clock that tells its age well enough."""
+
+
 def forget_before(database: Database, hour: int, now_us: int = 1_000, keep_us: int = 999) -> int:
     """Forget what is older than two hours before *hour*, all clocks being right."""
     keys = np.array(database.rows("SELECT DISTINCT node_no, boot, hour_us FROM sights"), np.int64).reshape(
@@ -37,7 +41,11 @@ def forget_before(database: Database, hour: int, now_us: int = 1_000, keep_us: i
     )
     hour_us = keys[:, 2]
     columns = {"node_no": keys[:, 0], "boot": keys[:, 1], "hour_us": hour_us, "low_us": hour_us}
-    columns |= {"old": (hour_us < (hour - 2) * HOUR_US) * 1, "high_us": hour_us + HOUR_US - 1}
+    columns |= {
+        "old": (hour_us < (hour - 2) * HOUR_US) * 1,
+        "by_reading": (hour_us != STEADY * HOUR_US) * 1,
+        "high_us": hour_us + HOUR_US - 1,
+    }
     return forget(database, pa.table(columns), now_us, keep_us)
 
 
@@ -67,6 +75,12 @@ def test_what_was_read_long_ago_goes_whatever_its_clock_says(database: Database)
     assert held(database) == marked(database) == set()
 
 
+def test_what_tells_its_age_stays_however_long_ago_it_was_read(database: Database) -> None:
+    deliver(database, 0, (NODES[0], STEADY), (NODES[0], STEADY + 1))
+    assert [forget_before(database, 0, now_us, keep_us=100) for now_us in (1, 200, 400)] == [0, 1, 0]
+    assert held(database) == {(NODES[0], STEADY)}
+
+
 def test_a_job_whose_clock_goes_back_begins_to_count_anew(database: Database) -> None:
     deliver(database, 0, (NODES[0], 5))
     for now_us in (10**15, 10, 60, 109):
@@ -86,7 +100,13 @@ def test_hours_before_all_that_was_forgotten_can_still_be_made(database: Databas
     keys = database.rows("SELECT node_no, boot, hour_us FROM sights ORDER BY node_no, hour_us")
     columns = dict(zip(("node_no", "boot", "hour_us"), np.array(keys, np.int64).T, strict=True))
     hour_us = columns["hour_us"]
-    told = {**columns, "old": np.array([1, 0, 0]), "low_us": hour_us, "high_us": hour_us + HOUR_US - 1}
+    told = {
+        **columns,
+        "old": np.array([1, 0, 0]),
+        "by_reading": np.zeros(3, np.int64),
+        "low_us": hour_us,
+        "high_us": hour_us + HOUR_US - 1,
+    }
     assert forget(database, pa.table(told), 1, 1) == 1
     assert (read_sights_until(database), read_sights_since(database)) == (499 * HOUR_US, 503 * HOUR_US)
     hours = [3, 498, 499, 502, 503]
@@ -101,7 +121,13 @@ def test_what_is_ahead_of_now_freezes_nothing(database: Database) -> None:
     keys = database.rows("SELECT node_no, boot, hour_us FROM sights ORDER BY node_no, hour_us")
     columns = dict(zip(("node_no", "boot", "hour_us"), np.array(keys, np.int64).T, strict=True))
     low_us, high_us = np.array([500 * HOUR_US, -NONE_US]), np.array([501 * HOUR_US - 1, NONE_US])
-    told = {**columns, "old": np.array([1, 1]), "low_us": low_us, "high_us": high_us}
+    told = {
+        **columns,
+        "old": np.array([1, 1]),
+        "by_reading": np.zeros(2, np.int64),
+        "low_us": low_us,
+        "high_us": high_us,
+    }
     assert forget(database, pa.table(told), 1, 1) == 2
     assert (read_sights_until(database), read_sights_since(database)) == (499 * HOUR_US, 503 * HOUR_US)
 
