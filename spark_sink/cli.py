@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spark_sink import limits
-from spark_sink.errors import NoSparkError, OptionError, SinkError
+from spark_sink.errors import FileFailedError, NoSparkError, OptionError, SinkError
 from spark_sink.page.limits import PORT
 from spark_sink.settings import LOCAL
 
@@ -28,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough (`tinyssb-sink report … | head`); Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        failed = FileFailedError(error)
+        print(f"tinyssb-sink: {failed}", file=sys.stderr)
+        return failed.exit_code
     except KeyboardInterrupt:
         return 130
     return code

@@ -191,6 +191,19 @@ class DatabaseFailedError(SinkError):
         )
 
 
+class FileFailedError(SinkError):
+    """A file or a folder could not be used."""
+
+    exit_code = 74
+
+    def __init__(self, error: OSError) -> None:
+        where = "a file or a folder" if error.filename is None else str(error.filename)
+        super().__init__(
+            f"Using {where} failed: {error.strerror or error}. What was counted before is kept; see to it and start "
+            "again."
+        )
+
+
 class JobFailedError(SinkError):
     """Spark stopped for a reason of its own."""
 

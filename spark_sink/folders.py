@@ -40,13 +40,15 @@ class Folders:
         self._seen: dict[str, _Seen] = {}
         self._index = ArchiveIndex(self.read)
         self._joined: dict[str, tuple[list[tuple[Segment, ...]], tuple[Segment, ...]]] = {}
+        self._closed: list[str] = []
 
     def listing(self) -> Listing:
-        """What is there now. Raises NoLogsFolderError; OSError if a folder may not be read."""
+        """What is there now. Raises NoLogsFolderError; OSError if a node's folder, or all of it, may not be read."""
         if not os.path.isdir(self._root):  # noqa: PTH112 - called often
             raise NoLogsFolderError(self._root)
         now_ns = time.time_ns()
         before, self._seen = self._seen, {}
+        self._closed = []
         found: dict[str, list[tuple[Segment, ...]]] = {}
         archived: list[ArchiveFile] = []
         for node, seen in self._walk(self._root, 0, before, now_ns):
@@ -80,8 +82,11 @@ class Folders:
         return pa.memory_map(path)
 
     def passed_over(self) -> Sequence[tuple[str, str]]:
-        """Files of archives that could not be listed, and why, as of the last listing."""
-        return self._index.passed_over()
+        """Files of archives that could not be listed, and folders of no node; why, as of the last listing."""
+        closed = [
+            (folder, "this folder may not be read: no logs are looked for in it") for folder in self._closed
+        ]
+        return [*self._index.passed_over(), *closed]
 
     def _walk(
         self, folder: str, depth: int, before: dict[str, _Seen], now_ns: int
@@ -93,6 +98,11 @@ class Folders:
             seen = _look(folder, before.get(folder), now_ns, is_node=is_node)
         except FileNotFoundError:
             return  # gone since its name was read
+        except PermissionError:
+            if is_node or depth == 0:
+                raise
+            self._closed.append(folder)  # as lost+found is, where a file system was put
+            return
         self._seen[folder] = seen
         if is_node or DAY.match(node):
             yield node, seen
@@ -120,12 +130,19 @@ def _look(folder: str, known: _Seen | None, now_ns: int, *, is_node: bool) -> _S
                     segments += [segment] if segment else []
             elif is_day:
                 archived += _archived(entry)
-            elif entry.name != NETWORKS and entry.is_dir():
+            elif entry.name != NETWORKS and _is_folder(entry):
                 inner.append(entry.path)
     settled = now_ns - modified_ns > limits.FOLDER_SETTLED_NS
     return _Seen(
         modified_ns, now_ns, settled, tuple(sorted(inner)), tuple(sorted(segments)), tuple(sorted(archived))
     )
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except PermissionError:
+        return True  # a link to where nobody may look: told of like a folder that may not be read
 
 
 def _archived(entry: "os.DirEntry[str]") -> list[ArchiveFile]:

@@ -42,5 +42,5 @@ class LogFiles(Protocol):
         ...
 
     def passed_over(self) -> Sequence[tuple[str, str]]:
-        """Files of archives that could not be listed, and why, as of the last listing."""
+        """Files of archives that could not be listed, and folders of no node; why, as of the last listing."""
         ...

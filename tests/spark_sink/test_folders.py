@@ -1,13 +1,19 @@
 """Listing: which folders are nodes', and what is looked at again."""
 
+import errno
 import os
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from spark_sink import limits
+from spark_sink.cli import main
 from spark_sink.errors import NoLogsFolderError
 from spark_sink.folders import Folders
+from spark_sink.planner import Planner
 from spark_sink.segments import Segment
 from tests.spark_sink.logs import NodeLog, node_name
 
@@ -112,3 +118,59 @@ def test_no_folder_is_an_error_but_an_empty_one_is_not(logs: Path) -> None:
     assert Folders(str(logs)).listing() == {}
     with pytest.raises(NoLogsFolderError, match="no folder"):
         Folders(str(logs / "nowhere")).listing()
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Nobody may read *folder*; that of the file system would not keep root out."""
+    real = os.scandir
+
+    def scandir(path: str) -> Any:
+        if path == str(folder):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+
+
+def test_a_folder_that_nobody_may_read_is_told_of(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = NodeLog(logs, NODE)
+    log.add("stop", reason="signal")
+    (logs / "lost+found").mkdir()
+    forbid(monkeypatch, logs / "lost+found")
+    planner = Planner(Folders(str(logs)))
+    for _ in range(2):
+        planner.refresh()
+        (odd,) = planner.oddities({})
+        assert (odd.node, odd.path) == ("", str(logs / "lost+found"))
+        assert "may not be read" in odd.reason
+    assert planner.bytes_listed() == log.path.stat().st_size
+    monkeypatch.undo()
+    settle(logs)
+    planner.refresh()
+    assert planner.oddities({}) == []
+
+
+def test_a_link_to_where_nobody_may_look_is_told_of(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    path, folders = str(logs / "elsewhere"), Folders(str(logs))
+    stat = os.stat
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", lambda _: nullcontext([Mock(path=path, is_dir=refuse)]))
+        patch.setattr(os, "stat", lambda found, **more: refuse() if found == path else stat(found, **more))
+        found = folders.listing()
+    assert found == {}
+    assert [closed for closed, _ in folders.passed_over()] == [path]
+
+
+@pytest.mark.parametrize("below", ["", NODE])
+def test_a_nodes_folder_that_nobody_may_read_stops(
+    logs: Path, below: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is in it would seem to be gone."""
+    NodeLog(logs, NODE)
+    forbid(monkeypatch, logs / below)
+    assert main(["backfill", str(logs), "--db", str(logs.parent / "db.sqlite")]) == 74
+    (said,) = capsys.readouterr().err.splitlines()
+    assert f"Using {logs / below} failed: Permission denied." in said

@@ -170,19 +170,11 @@ def places(scope: Scope) -> dict[int, tuple[float, float]]:
 
 
 def isolated(scope: Scope) -> dict[int, int]:
-    """The nodes that are isolated now, and since when."""
-    found: dict[int, int] = {}
+    """The nodes that are isolated now, and since when: of one that is no longer up nobody can say that it is."""
     rows = fetch(
-        scope.db,
-        "SELECT t_us, kind, subject FROM changes WHERE kind IN ('isolated', 'back') ORDER BY t_us, kind",
+        scope.db, "SELECT subject, since_us FROM alerts WHERE rule = 'isolated' AND until_us IS NULL"
     )
-    for t_us, kind, subject in rows:
-        number = int(subject.removeprefix("node ")) if subject.startswith("node ") else -1
-        if kind == "isolated":
-            found[number] = t_us
-        else:
-            found.pop(number, None)
-    return found
+    return {int(subject.removeprefix("node ")): since_us for subject, since_us in rows}
 
 
 def clock_fields(scope: Scope, number: int) -> Answer:

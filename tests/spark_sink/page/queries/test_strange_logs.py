@@ -14,7 +14,7 @@ from spark_sink.page.limits import SLOT_US
 from spark_sink.page.source import opened
 from tests.spark_sink.page.asking import ask
 from tests.spark_sink.page.book import feed_of, node_of
-from tests.spark_sink.page.story import END_US, KEYS, PHONES, T0_US, Story
+from tests.spark_sink.page.story import END_US, HOUR_US, KEYS, PHONES, T0_US, WRONG, Story
 
 SLOW, SLOW_US = 1, 9 * 3_600_000_000
 Change: TypeAlias = Callable[..., Path]
@@ -100,6 +100,28 @@ def test_a_range_shorter_than_the_window_knows_what_was_sent_before(database: Pa
     for row in found:
         wide = day[row["node"], row["face"]]
         assert row["now_ppm"] == wide["now_ppm"] <= row["fullest_ppm"] <= wide["fullest_ppm"]
+
+
+def test_who_is_no_longer_up_is_not_isolated_any_more(changed: Change) -> None:
+    """Its alert ends when its log does, though nothing tells that it is back."""
+    over = "UPDATE alerts SET until_us = ? WHERE rule = 'isolated' AND until_us IS NULL"
+    found = ask(changed((over, END_US)), "overview")["nodes"]
+    assert [row["node"] for row in found if row["isolated_since_us"] is not None] == []
+
+
+def test_all_there_is_begins_with_the_first_record(database: Path, story: Story) -> None:
+    """Who asks for everything asks from 0; a line over time then has its points where something happened."""
+    found = ask(database, "overview", from_us=0)
+    began_us = min(row["first_us"] for row in story.book.rows["boots"].values() if row["node_no"] != WRONG)
+    assert began_us - 2 * HOUR_US <= found["from_us"] <= began_us - HOUR_US
+    assert sum(t_us >= began_us for t_us, _missing in found["convergence"]) > 200
+    sent_us = sum(row["airtime_us"] for row in story.book.rows["airtime"].values())
+    assert ask(database, "airtime", from_us=0)["airtime_us"] == sent_us
+
+
+def test_a_range_before_all_records_stays_as_it_was_asked(database: Path) -> None:
+    found = ask(database, "overview", from_us=5, to_us=10)
+    assert (found["from_us"], found["to_us"]) == (5, 10)
 
 
 @pytest.mark.parametrize(("more", "told"), [(300, 301), (2_000_000, 1_000)])
