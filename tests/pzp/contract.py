@@ -18,6 +18,7 @@ from tests.pzp.messages import (
     state,
     without,
 )
+from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.content.pzp import base58, errors, message
 from tinyssb_node.content.pzp.goals import ALL
 from tinyssb_node.content.pzp.jsontext import Json, canonical
@@ -234,6 +235,23 @@ class DatabaseContract:
             database.add(said, wall_us=1)
         assert database.add(second, wall_us=1) == Added(added, author.group, Outcome.FILLED)
         assert database.add(said, wall_us=1).outcome is Outcome.NEW
+
+    @pytest.mark.parametrize(("empty", "key"), [(0, ALICE), (2, BOB)])
+    def test_what_waited_for_a_key_that_came_empty_has_its_place_with_it(
+        self, database: Database, empty: int, key: SigningKey
+    ) -> None:
+        one, other = Author(), Author(nonce="another")
+        for author in (one, other):
+            author.add_key(BOB)
+        both = write(V2, key, {"add": public(CAROL)}, message.IDENTITY_TYPE, (one.identity, other.identity))
+        filled(database, other)
+        for number in (0, 2):
+            said = one.written[number]
+            database.add(without(said) if number == empty else said, one.group, wall_us=1, strict=False)
+        assert database.add(both, other.group, wall_us=1).outcome is Outcome.NEW
+        assert public(CAROL) not in database.tangle(one.group).keys
+        assert database.add(one.written[empty], wall_us=1).outcome is Outcome.FILLED
+        assert public(CAROL) in database.tangle(one.group).keys
 
     # --- in any order
 

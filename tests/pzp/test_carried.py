@@ -12,7 +12,7 @@ import pytest
 
 from tests.catalog.mesh import Author as Writer
 from tests.catalog.mesh import Home
-from tests.pzp.messages import ALICE, BOB, Author, changed, state
+from tests.pzp.messages import ALICE, BOB, Author, changed, state, without
 from tests.store.gaps import cut_and_given_again
 from tinyssb_node.catalog.catalog import STORE_FILE
 from tinyssb_node.codec import bipf
@@ -135,6 +135,22 @@ def test_what_waits_is_woken_by_what_comes_another_way(mesh: Mesh) -> None:
     mesh.database.add(author.written[1], wall_us=1)
     caught = mesh.catch_up()
     assert (caught.new, caught.waiting) == (3, 0)
+    assert logical(mesh.database) == whole(author)
+
+
+def test_what_waits_for_a_key_is_woken_when_its_message_comes_whole(mesh: Mesh) -> None:
+    author = Author()
+    author.add_key(BOB)
+    author.say({"text": "from the other device"}, key=BOB)
+    first, root, added, said = author.written
+    mesh.database.add(first, wall_us=1)
+    mesh.database.add(root, wall_us=1)
+    mesh.database.add(without(added), wall_us=1)  # a copy that anybody may pass on
+    mesh.carry(said)
+    assert mesh.catch_up().waiting == 1
+    mesh.carry(added)
+    caught = mesh.catch_up()
+    assert (caught.new, caught.waiting) == (2, 0)
     assert logical(mesh.database) == whole(author)
 
 

@@ -221,13 +221,16 @@ class Database(TakingAway):
         return Added(case.id, found, Outcome.FILLED)
 
     def _learn_key(self, version: Version, case: Case) -> None:
-        """What a message says may be a key that it adds to an identity."""
+        """What a message says may be a key that it adds to an identity, for which others may have waited there."""
         if version.fields.tips is None or message.added_key(version.fields, case.message) is None:
             return
         self._held.drop(case.id)
-        for name, placed in places_of(self._held, version, case, case.id).items():
+        places = places_of(self._held, version, case, case.id)
+        for name, placed in places.items():
             self._rows.take(name, placed)
             self._held.drop(name)
+        for name in (case.id, *places):
+            self._wake(name, name)
 
     # --- publishing
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tinyssb_node.content.pzp.errors import MessageError, NotMemberError, PrevUnknownError, RootError
 from tinyssb_node.content.pzp.jsontext import Json
 from tinyssb_node.content.pzp.message import is_hash
+from tinyssb_node.content.pzp.tangle import Tangle
 from tinyssb_node.pzp import limits
 from tinyssb_node.pzp.database import Database
 from tinyssb_node.pzp.errors import GroupUnknownError, TangleUnknownError
@@ -20,7 +21,7 @@ class Lack:
     id: str
     """The message that has to; empty: any one."""
     held: int
-    """How many messages the tangle had."""
+    """How many messages and keys the tangle had: one that was here empty adds its key when it comes whole."""
 
 
 def lacking(database: Database, message: Mapping[str, Json], error: MessageError) -> list[Lack]:
@@ -43,7 +44,7 @@ def lacking(database: Database, message: Mapping[str, Json], error: MessageError
     else:
         return []
     known = [root for root in roots if isinstance(root, str) and is_hash(root)][: limits.LACKS_MAX]
-    return [Lack(root, "", len(database.tangle(root))) for root in known]
+    return [Lack(root, "", _count(database.tangle(root))) for root in known]
 
 
 def _identities(message: Mapping[str, Json]) -> list[object]:
@@ -60,4 +61,9 @@ def _identities(message: Mapping[str, Json]) -> list[object]:
 def has_come(database: Database, lack: Lack) -> bool:
     """Whether what was lacking is here. Raises StoreFailedError."""
     tangle = database.tangle(lack.root)
-    return lack.id in tangle if lack.id else len(tangle) != lack.held
+    return lack.id in tangle if lack.id else _count(tangle) != lack.held
+
+
+def _count(tangle: Tangle) -> int:
+    """How much is known of *tangle*."""
+    return len(tangle) + len(tangle.keys)
