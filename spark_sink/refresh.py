@@ -310,10 +310,11 @@ class Refresh:
     def _forget(self) -> None:
         """Let single packets go of which nothing is made any more."""
         with self._lock:
-            keys = np.array(sorted(self._keys), np.int64).reshape(-1, len(_KEY)).T
             boots = boots_of(stored.boots(self._database))
-            found = ages(self._clocks, Hours(*keys), boots, self._keep_us, self._latest_us())
-            told = [*zip(_KEY, keys, strict=True), *((name, getattr(found, name)) for name in Ages.__slots__)]
+        keys = np.array(sorted(self._keys), np.int64).reshape(-1, len(_KEY)).T
+        found = ages(self._clocks, Hours(*keys), boots, self._keep_us, self._latest_us())
+        told = [*zip(_KEY, keys, strict=True), *((name, getattr(found, name)) for name in Ages.__slots__)]
+        with self._lock:
             if retention.forget(self._database, pa.table(dict(told)), self._wall_us(), self._keep_us):
                 self._keys = hours.keys_of(self._database)
 

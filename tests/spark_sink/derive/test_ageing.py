@@ -67,6 +67,8 @@ def test_all_but_the_largest_group_are_measured_by_when_they_were_read() -> None
     hours = [(node_no, 1, 0) for node_no in range(1, 6)]
     assert found(clocks, newest, *hours).by_reading.tolist() == [0, 0, 1, 1, 1]
     assert found(clocks, newest, *hours, latest=-5).by_reading.tolist() == [1, 1, 1, 1, 1], "all are ahead"
+    ahead = found(clocks, ends((1, 1, 5), (2, 1, 900)), (1, 1, 0), (2, 1, 899), latest=9)
+    assert ahead.by_reading.tolist() == [0, 1]
     assert found([], newest, *hours).by_reading.tolist() == [1, 1, 1, 1, 1]
 
 
