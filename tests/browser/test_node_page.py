@@ -2,14 +2,29 @@
 
 import dataclasses
 import re
+from collections.abc import Mapping, Sequence
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.visits import Visit
-from tests.catalog.fake import BOB, EVE, PRIVATE, ZOE, FakeCatalog, make_message, make_person, message_id
+from tests.catalog.fake import (
+    ANA,
+    BOB,
+    CYD,
+    EVE,
+    PRIVATE,
+    ZOE,
+    FakeCatalog,
+    make_message,
+    make_person,
+    message_id,
+)
 from tests.cli.web.fake import TOKEN, FakeNode, friendly_mesh, serving
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
 from tinyssb_node.cli.grouptalk import GroupRoom
+from tinyssb_node.cli.people import Names
+from tinyssb_node.ids import FeedId
 
 pytestmark = pytest.mark.browser
 
@@ -164,6 +179,63 @@ def test_what_harmful_people_write_is_only_text(browser: Browser) -> None:
         visit.page.goto(address + "/people")
         expect(page.locator(".person")).to_have_count(5)
         assert page.evaluate("document.querySelectorAll('main img, main b, main script').length") == 0
+        assert visit.complaints == []
+
+
+class Circles(FakeCatalog):
+    """Private conversations of several."""
+
+    circles: Mapping[str, tuple[FeedId, ...]] = {"aa" * 8: (BOB, CYD), "bb" * 8: (EVE,), "cc" * 8: ()}
+
+    def conversations(self) -> Sequence[ConversationRow]:
+        private = [
+            ConversationRow(name=name, members=tuple(sorted((ANA, *others))), messages=0, last=None)
+            for name, others in self.circles.items()
+        ]
+        return [self._conversation(PUBLIC), *private]
+
+
+class Petnamed(FakeNode):
+    """Our user calls Bob and Cyd by these names."""
+
+    def names(self) -> Names:
+        return Names(self.catalog.people(), {BOB, CYD})
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Bob, Cyd", "“Bob, Cyd”"), ('Bob", “Cyd', "“Bob', 'Cyd”"), ("Public", "Public"), ("You", "You"),
+        ("Notes to myself", "Notes to myself"),
+    ],
+)  # fmt: skip
+def test_nobody_poses_as_others(browser: Browser, said: str, shown: str) -> None:
+    people = [
+        make_person(feed, name) for feed, name in ((ANA, "Ana"), (BOB, "Bob"), (CYD, "Cyd"), (EVE, said))
+    ]
+    messages = [
+        make_message("first", ANA, 1, "Mine.", arrival=1, placed=1),
+        make_message("second", EVE, 2, "Not yours.", arrival=2, placed=2),
+        make_message("third", ANA, 3, "So?", "second", "first", arrival=3, placed=3),
+        make_message("fourth", EVE, 4, "Indeed.", "third", "second", arrival=4, placed=4),
+        make_message("fifth", BOB, 5, "Hm.", "second", arrival=5, placed=5),
+    ]
+    who = f"{shown} {EVE.hex()[:8]}"
+    both = ", ".join(name for _, name in sorted([(BOB, "Bob"), (CYD, "Cyd")]))
+    with serving(Petnamed(Circles(people, messages))) as address, Visit(browser, address) as visit:
+        page = opened(visit, "/c/" + "bb" * 8)
+        expect(page.get_by_role("heading", name=who, exact=True)).to_be_visible()
+        expect(page.locator(".talk > header p")).to_have_text(f"Only {who} and you can read this.")
+        links = page.locator(".conversations a .title")
+        expect(links).to_have_text(["Public", both, who, "Notes to myself"])
+        links.nth(1).click()
+        expect(page.locator(".talk > header p")).to_have_text(f"Only {both} and you can read this.")
+        links.nth(3).click()
+        expect(page.locator(".talk > header p")).to_have_text("Only you can read this.")
+        links.first.click()
+        expect(page.locator(".quote")).to_have_text([f"Follows {who}: Not yours."])
+        page.get_by_role("button", name=f"Answer {who}").first.click()
+        expect(page.locator(".answering span").first).to_have_text(f"Answering {who}: Not yours.")
         assert visit.complaints == []
 
 

@@ -68,6 +68,25 @@ def test_nobody_else_is_me() -> None:
     assert names.find("ana").feed == ZOE
 
 
+def test_a_name_stands_alone_if_our_user_gave_it_to_one_and_no_screen_says_it_of_its_own() -> None:
+    people = [
+        make_person(ANA, "Ana"),
+        make_person(BOB, "Bob"),
+        make_person(CYD, "Cyd"),
+        make_person(EVE, "Y\u200bOU"),
+    ]
+    names = Names(people, {BOB, EVE})
+    assert [names.stands_alone(feed) for feed in (ANA, BOB, CYD, EVE, ZOE)] == [
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    twice = Names([make_person(BOB, "Bob"), make_person(CYD, "bob")], {BOB, CYD})
+    assert not twice.stands_alone(BOB)
+
+
 def test_a_name_that_reads_as_digits_of_somebody_else_means_nobody() -> None:
     names = Names([make_person(BOB, "Bob"), make_person(EVE, BOB.hex()[:6])])
     with pytest.raises(AmbiguousPersonError):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.catalog.fake import HOSTILE_NAME, HOSTILE_TEXT
 from tinyssb_node.cli import limits
-from tinyssb_node.cli.safetext import CARRIER, ELLIPSIS, cells, one_line, padded, safe, wrapped
+from tinyssb_node.cli.safetext import CARRIER, ELLIPSIS, apart, cells, one_line, padded, safe, wrapped
 
 TEXTS = st.one_of(
     st.text(max_size=60),
@@ -131,6 +131,21 @@ def test_long_texts_are_read_only_as_far_as_they_are_shown() -> None:
     Counted.read = 0
     wrapped(Counted(WIDE), 20, 5)
     assert Counted.read < 100
+
+
+@given(TEXTS | st.text("ab ,;:\"'“”„«»，、/&", max_size=12), st.integers(1, 20))
+def test_a_name_among_others_ends_where_it_seems_to(name: str, width: int) -> None:
+    shown = apart(name, width)
+    assert cells(shown) <= width + 2
+    assert drawn(shown) <= width + 2
+    inner = shown
+    if shown.startswith('"'):
+        assert shown.endswith('"')
+        inner = shown[1:-1]
+        assert not any(unicodedata.category(char) in {"Pi", "Pf"} for char in inner)
+    else:
+        assert not set(shown) & set(",;:，、/&")
+    assert '"' not in inner
 
 
 def test_words_are_kept_whole() -> None:

@@ -19,6 +19,10 @@ ME: Final = "me"
 """What our own feed is called."""
 SHORT_FEED: Final = 8
 """Digits of a feed id that stand beside a name."""
+RESERVED: Final = frozenset(
+    {ME, "you", "myself", "notes to myself", "everybody", "nobody", "public", "private"}
+)
+"""What screens call us, and conversations: nobody's name where it stands alone."""
 
 
 class UnknownPersonError(ProblemError):
@@ -78,6 +82,12 @@ class Names:
             return None
         sure = self._meant(word) == [feed]
         return person.alias if sure else f"{person.alias}?"
+
+    def stands_alone(self, feed: FeedId) -> bool:
+        """Does its name mean it without digits? Our user gave it, to nobody else, and it is no word of ours."""
+        person = self._people.get(feed)
+        word = "" if person is None else alike(person.alias or "")
+        return word not in RESERVED and self._given.get(word) == [feed]
 
     def of(self, feed: FeedId) -> str:
         """Name and beginning of the id of *feed*, unescaped."""

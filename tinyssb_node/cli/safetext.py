@@ -35,6 +35,10 @@ _WIDE_SINCE: Final = (
     range(0x1F1E6, 0x1F200),
 )
 """Symbols that Unicode 16 made wide, and the letters of which two are a flag."""
+_IN_NAMES: Final = frozenset(f"-_.'’·?!(){ELLIPSIS}")
+"""Punctuation that ends no name."""
+_QUOTES: Final = frozenset('"„〝〞〟＂')
+"""Quotation marks besides those that Unicode has in pairs."""
 _MARKS: Final = frozenset({"Mn", "Me", "Mc"})
 _UNPRINTABLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -61,6 +65,18 @@ def one_line(text: str, cells: int | None = None) -> str:
         if used < cells:
             fitting = len(taken)
     return "".join(taken)
+
+
+def apart(name: str, cells: int) -> str:
+    """*name* in one line, to stand among others: in quotation marks if signs in it could pass for the end of a name.
+
+    Of at most *cells* cells, and two for the marks.
+    """
+    told = one_line(name, cells)
+    if all(char in _IN_NAMES or not unicodedata.category(char).startswith("P") for char in told):
+        return told
+    inner = "".join("'" if _is_quote(char) else char for char in told)
+    return f'"{inner}"'
 
 
 def wrapped(text: str, cells: int, lines_max: int) -> list[str]:
@@ -155,6 +171,10 @@ def _glyphs(text: str) -> Iterator[tuple[str, int]]:
 def _is_mark(char: str, category: str) -> bool:
     """Is *char* drawn onto what is before it?"""
     return category in _MARKS or char in _JOINERS or (category == "Lo" and _is_vowel(char))
+
+
+def _is_quote(char: str) -> bool:
+    return char in _QUOTES or unicodedata.category(char) in {"Pi", "Pf"}
 
 
 def _is_vowel(char: str) -> bool:

@@ -26,7 +26,7 @@ async def test_a_group_is_opened_and_written_to() -> None:
         await screen.press("shift+tab", "down", "down")
         assert node.asked[-1].conversation == GROUP
         assert ">Hut crew" in screen.text()
-        assert "Ana: Only for us." in screen.text()
+        assert f"Ana {ANA.hex()[:4]}: Only for us." in screen.text()
         assert "> to the group Hut crew 5a5a5a5a" in screen.text()
         await screen.press("enter", "w", *"hi", "enter")
         assert node.done == [("say", GROUP, "hi", None)]

@@ -104,7 +104,7 @@ def test_a_name_that_may_be_somebody_else_says_so() -> None:
 
 
 def test_what_a_message_answers_is_told_unless_it_stands_above() -> None:
-    names = Names([person(ANA, "Ana"), person(BEN, "Ben")])
+    names = Names([person(ANA, "Ana"), person(BEN, "Ben")], {ANA, BEN})
     first, second = message("a", ANA, "Who?", 1), message("b", BEN, "Me.", 2, previous=(id_of("a"),))
 
     def drawn(above: MessageRow | None, known: dict[MessageId, MessageRow]) -> str:
@@ -132,12 +132,43 @@ def test_torn_and_unasked_records_are_left_out() -> None:
 
 
 def test_what_a_conversation_is_called() -> None:
-    names = Names([person(ANA, "Ana"), person(ME, "cabin")])
+    names = Names([person(ANA, "Ana"), person(ME, "cabin")], {ANA})
     public = ConversationRow(name=PUBLIC, members=(), messages=0, last=None)
     assert lines.conversation_title(public, names) == "everybody"
     mine = dataclasses.replace(public, name="00", members=(ME,))
     assert lines.conversation_title(mine, names) == "notes to myself"
     assert lines.conversation_title(dataclasses.replace(mine, members=(ANA, ME)), names) == "Ana"
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("Ana, Ben", '"Ana, Ben"'),
+        ('Ana", "Ben', "\"Ana', 'Ben\""),
+        ("Ana“, „Ben", "\"Ana', 'Ben\""),
+        ("Ana，Ben", '"Ana，Ben"'),
+        ("everybody", "everybody"),
+        ("notes to myself", "notes to myself"),
+        ("me", "me?"),
+        ("Cyd-Eve (hut no. 3)", "Cyd-Eve (hut no…"),
+    ],
+)
+@pytest.mark.parametrize("petnamed", [False, True])
+def test_no_conversation_poses_as_another(said: str, title: str, petnamed: bool) -> None:
+    people = [person(ANA, "Ana"), person(BEN, "Ben"), person(EVA, said), person(ME, "cabin")]
+    names = Names(people, {ANA, BEN, EVA} if petnamed else {ANA, BEN})
+    mine = ConversationRow(name="00", members=(ANA, BEN, ME), messages=0, last=None)
+    assert lines.conversation_title(mine, names) == "Ana, Ben"
+    shown = lines.conversation_title(dataclasses.replace(mine, members=(EVA, ME)), names)
+    alone = petnamed and said not in {"everybody", "notes to myself", "me"}
+    assert shown == (title if alone else f"{title} {EVA.hex()[:4]}")
+    assert lines.names_of([EVA, ME], names, 8) == (title if alone else f"{title} {EVA.hex()[:8]}")
+
+
+def test_a_group_poses_as_nobody() -> None:
+    assert lines.group_title("Ana, Ben", "5a" * 20) == '"Ana, Ben" 5a5a5a5a'
+    assert lines.group_title("Ana, " * 99, "5a" * 20).endswith('…" 5a5a5a5a')
+    assert lines.group_title(None, "5a" * 20) == "group 5a5a5a5a"
 
 
 def test_a_feed_of_a_further_identity_is_told_as_ours() -> None:

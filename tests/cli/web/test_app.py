@@ -11,6 +11,7 @@ from tests.catalog.fake import ANA, BOB, EVE, HOSTILE_TEXT, PRIVATE, ZOE, make_p
 from tests.cli.web.asking import ask, post
 from tests.cli.web.fake import FakeNode, serving
 from tests.sse import Events
+from tinyssb_node.cli.grouptalk import GroupRoom
 from tinyssb_node.cli.web import limits
 from tinyssb_node.cli.web.app import STATIC
 
@@ -278,6 +279,19 @@ def test_the_numbers_of_the_scripts_are_those_of_the_server() -> None:
     found = re.search(r"const SILENCE_MS = ([\d_]+);", live)
     assert found
     assert int(found[1].replace("_", "")) > 3 * limits.SIGN_S * 1_000
+
+
+def test_a_name_of_our_users_giving_is_told_from_others(quiet: str) -> None:
+    people = {row["feed"]: row["alone"] for row in ask(quiet, "/api/people").json["rows"]}
+    assert people == {feed: feed == BOB.hex() for feed in people}
+
+
+def test_a_group_is_not_called_as_several_people_are() -> None:
+    node = FakeNode()
+    group = "5a" * 20
+    node.rooms = [GroupRoom(name=group, members=(), messages=0, last=None, title="Bob, Cyd", note="")]
+    with serving(node) as address:
+        assert ask(address, f"/api/messages?conversation={group}").json["title"] == '"Bob, Cyd" 5a5a5a5a'
 
 
 def test_our_own_name_is_ours(quiet: str) -> None:

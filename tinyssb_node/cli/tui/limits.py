@@ -18,6 +18,8 @@ WIDE: Final = 76
 """Columns from which on names and conversations have all the room they want: the 80 of old terminals, less borders."""
 ID_DIGITS: Final = 8
 """Digits of an id shown where there is a name too: 32 bits tell any two apart that nobody made alike."""
+FEW_DIGITS: Final = 4
+"""Digits behind a name where there is little room and nothing is decided: where one writes privately, all are shown."""
 IDS_MAX: Final = 12
 """Ids listed in a row: what a message follows may be a thousand."""
 TODAY_US: Final = 20 * 3_600_000_000

@@ -12,8 +12,9 @@ from textual.content import Content
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.cli.chatlines import said
 from tinyssb_node.cli.grouptalk import GroupRoom, called, is_group
-from tinyssb_node.cli.people import ME, Names
-from tinyssb_node.cli.safetext import cells, one_line, padded, wrapped
+from tinyssb_node.cli.limits import TITLE_CELLS
+from tinyssb_node.cli.people import Names
+from tinyssb_node.cli.safetext import apart, cells, one_line, padded, wrapped
 from tinyssb_node.cli.tui import limits
 from tinyssb_node.daemon.rows import FeedRow
 from tinyssb_node.ids import FeedId, MessageId
@@ -29,23 +30,29 @@ def short(id_: FeedId | MessageId) -> str:
     return id_.hex()[: limits.ID_DIGITS]
 
 
-def name_column(width: int) -> int:
-    """Cells of a name in a table: a name, and the digits that tell it from another; less where there is little room."""
-    return limits.NAME_CELLS + 5 if width >= limits.WIDE else limits.NAME_CELLS
-
-
 def column(text: str, width: int) -> str:
     """*text* escaped, in exactly *width* cells."""
     return padded(one_line(text, width), width)
 
 
-def name_of(feed: FeedId, names: Names) -> str:
-    """What a feed is called, escaped; behind a name that may mean others too stand digits of its id."""
+def name_and_digits(feed: FeedId, names: Names, digits: int = limits.FEW_DIGITS) -> tuple[str, str]:
+    """What a feed is called, escaped, and the digits of its id that belong to it. A name that our user gave needs none,
+    nor does our own; who has no name has digits only."""
     name = names.name(feed)
     if name is None:
-        return short(feed)
-    told = one_line(name, limits.NAME_CELLS)
-    return f"{told} {short(feed)[:4]}" if name.endswith("?") else told
+        return "", short(feed)
+    alone = names.is_own(feed) or names.stands_alone(feed)
+    return apart(name, limits.NAME_CELLS), "" if alone else feed.hex()[:digits]
+
+
+def name_of(feed: FeedId, names: Names, digits: int = limits.FEW_DIGITS) -> str:
+    """The same in one."""
+    return " ".join(filter(None, name_and_digits(feed, names, digits)))
+
+
+def names_of(feeds: Sequence[FeedId], names: Names, digits: int = limits.FEW_DIGITS) -> str:
+    """What several are called besides us; empty if there is nobody."""
+    return ", ".join(name_of(feed, names, digits) for feed in feeds if not names.is_own(feed))
 
 
 def moment(wall_us: int, form: str) -> str:
@@ -73,14 +80,18 @@ def ago(us: int) -> str:
 # --- Conversations ---------------------------------------------------------------------------------------------------
 
 
-def conversation_title(row: ConversationRow, names: Names) -> str:
-    """What a conversation is called: who is in it besides us, or the name of the group."""
+def conversation_title(row: ConversationRow, names: Names, digits: int = limits.FEW_DIGITS) -> str:
+    """What a conversation is called: who is in it besides us, with *digits* of their ids, or the name of the group."""
     if isinstance(row, GroupRoom):
-        return called(row.title, row.name)
+        return group_title(row.title, row.name)
     if row.name == PUBLIC:
         return "everybody"
-    others = [name for name in (name_of(feed, names) for feed in row.members) if name != ME]
-    return ", ".join(others) or "notes to myself"
+    return names_of(row.members, names, digits) or "notes to myself"
+
+
+def group_title(title: str | None, group: str) -> str:
+    """What a group is called, that none is called as several people are."""
+    return called(apart(title or "", TITLE_CELLS - 2), group)
 
 
 def conversation(
@@ -106,7 +117,8 @@ def message(
 ) -> Content:
     """A message in a conversation: when, who, what; what it answers unless that stands right above; who has it."""
     room = max(width - INDENT, 2)
-    name = name_of(row.feed, names)
+    bare, digits = name_and_digits(row.feed, names)
+    name = f"{bare} {digits}".strip()
     answers = bool(row.previous) and (above is None or above.id not in row.previous)
     words = ("" if answers else f"{name}: ") + said(row)
     # Blank lines say nothing, and would take the screen.
@@ -114,13 +126,19 @@ def message(
     if answers:
         name = one_line(name, room)
         reference = one_line(f" ↳ {_answered(row, names, known)}", room - cells(name))
-        lines = [Content.assemble((name, "bold"), (reference, "dim")), *map(Content, texts)]
+        first_line = Content.assemble(name, (reference, "dim"))
+        lines = [_with_name(first_line, bare, name), *map(Content, texts)]
     else:
-        lines = [Content(texts[0]).stylize("bold", 0, len(name)), *map(Content, texts[1:])]
+        lines = [_with_name(Content(texts[0]), bare, name), *map(Content, texts[1:])]
     if holders is not None:
         lines += [Content.styled(line, "dim") for line in wrapped(f"who has it: {holders}", room, 2)]
     first = Content.assemble((f"{clock(row.committed_us, now_us)} ", "dim"), lines[0])
     return Content("\n").join([first, *(line.pad_left(INDENT) for line in lines[1:])])
+
+
+def _with_name(line: Content, bare: str, name: str) -> Content:
+    """*line* that begins with *name*: the *bare* name is bold, digits behind it are dim."""
+    return line.stylize("bold", 0, len(bare) or len(name)).stylize("dim", len(bare) or len(name), len(name))
 
 
 def _answered(row: MessageRow, names: Names, known: Mapping[MessageId, MessageRow]) -> str:
@@ -168,14 +186,14 @@ def person(row: PersonRow, names: Names, *, followed: bool | None, now_us: int, 
     if row.alias is not None and row.said is not None and row.alias != row.said:
         marks.append(f"says {one_line(row.said, limits.NAME_CELLS)}")
     last = "never" if row.last_us is None else f"{ago(now_us - row.last_us)} ago"
-    name = column(name_of(row.feed, names), name_column(width))
+    name = column(names.name(row.feed) or "-", limits.NAME_CELLS)
     line = f" {name} {short(row.feed)} {row.entries:>7,} {last:>10}  {', '.join(marks)}"
     return Content.styled(one_line(line.rstrip(), width), "dim" if row.blocked else "")
 
 
 def person_header(width: int) -> Content:
     """What stands above people."""
-    return _header(f" {'NAME':<{name_column(width)}} {'FEED':<8} {'ENTRIES':>7} {'LAST':>10}", width)
+    return _header(f" {'NAME':<{limits.NAME_CELLS}} {'FEED':<8} {'ENTRIES':>7} {'LAST':>10}", width)
 
 
 def person_page(row: PersonRow, now_us: int) -> str:
@@ -211,14 +229,14 @@ def feed(row: FeedRow, names: Names, width: int) -> Content:
     if not row["wanted"]:
         marks.append("not followed")
     id_ = FeedId.from_hex(row["feed"])
-    name = column(name_of(id_, names), name_column(width))
+    name = column(names.name(id_) or "-", limits.NAME_CELLS)
     line = f" {name} {short(id_)} {row['seq']:>10,} {row['dialect'] or '-':<8}  {', '.join(marks)}"
     return Content.styled(one_line(line.rstrip(), width), "")
 
 
 def feed_header(width: int) -> Content:
     """What stands above feeds."""
-    return _header(f" {'NAME':<{name_column(width)}} {'FEED':<8} {'HELD UP TO':>10} {'DIALECT':<8}", width)
+    return _header(f" {'NAME':<{limits.NAME_CELLS}} {'FEED':<8} {'HELD UP TO':>10} {'DIALECT':<8}", width)
 
 
 def _header(text: str, width: int) -> Content:

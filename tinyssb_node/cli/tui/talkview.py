@@ -13,8 +13,8 @@ from textual.widgets import OptionList
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.cli.chatlines import said
-from tinyssb_node.cli.grouptalk import called, is_group
-from tinyssb_node.cli.people import ME, Names
+from tinyssb_node.cli.grouptalk import is_group
+from tinyssb_node.cli.people import Names
 from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.cli.tui import limits, lines
 from tinyssb_node.cli.tui.sight import Asked, Sight, Source
@@ -134,7 +134,7 @@ class Talk(View):
     def _above(self, sight: Sight, names: Names) -> Content:
         title = next(
             (
-                lines.conversation_title(row, names)
+                lines.conversation_title(row, names, limits.ID_DIGITS)
                 for row in sight.rooms
                 if row.name == sight.asked.conversation
             ),
@@ -169,15 +169,14 @@ class Talk(View):
     def _group(self, conversation: str) -> str:
         rooms = () if self.sight is None else self.sight.groups
         title = next((room.title for room in rooms if room.name == conversation), None)
-        return called(title, conversation)
+        return lines.group_title(title, conversation)
 
     def _readers(self, target: Target, names: Names) -> str:
         rows = () if self.sight is None else self.sight.conversations
         people: Sequence[FeedId] = next(
             (row.members for row in rows if row.name == target.conversation), target.people
         )
-        others = [name for name in (lines.name_of(feed, names) for feed in people) if name != ME]
-        return ", ".join(others) or "myself"
+        return lines.names_of(people, names, limits.ID_DIGITS) or "myself"
 
     # --- Reading ------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from tinyssb_node.catalog.rows import ConversationRow, MessageRow, PersonRow
 from tinyssb_node.cli.estimate import Cost
 from tinyssb_node.cli.grouptalk import GroupRoom, called
+from tinyssb_node.cli.limits import TITLE_CELLS
 from tinyssb_node.cli.people import Names
+from tinyssb_node.cli.safetext import apart
 from tinyssb_node.cli.web import limits
 from tinyssb_node.cli.web.voice import Receipt
 from tinyssb_node.daemon.rows import AirtimeRow, FaceRow, StatusRow
@@ -28,9 +30,14 @@ class People:
 
 
 def author_shape(feed: FeedId, people: People) -> Shape:
-    """Who it is: a name is anybody's to choose, so the page shows digits of the feed beside it."""
+    """Who it is: a name is anybody's to choose, so the page shows digits of the feed beside what we did not give."""
     row = people.rows.get(feed)
-    return {"feed": feed.hex(), "name": people.names.name(feed), "own": row is not None and row.own}
+    return {
+        "feed": feed.hex(),
+        "name": people.names.name(feed),
+        "alone": people.names.stands_alone(feed),
+        "own": row is not None and row.own,
+    }
 
 
 def message_shape(row: MessageRow, people: People) -> Shape:
@@ -70,13 +77,18 @@ def conversation_shape(row: ConversationRow, people: People) -> Shape:
     """One conversation, and the last that was said in it."""
     return {
         "name": row.name,
-        "title": called(row.title, row.name) if isinstance(row, GroupRoom) else None,
+        "title": group_title(row) if isinstance(row, GroupRoom) else None,
         "note": row.note if isinstance(row, GroupRoom) else "",
         "members": [author_shape(feed, people) for feed in row.members if not _own(feed, people)],
         "messages": row.messages,
         "last": quote_shape(row.last, people) if row.last else None,
         "last_us": row.last.committed_us if row.last else None,
     }
+
+
+def group_title(room: GroupRoom) -> str:
+    """What a group is called, that none is called as several people are."""
+    return called(apart(room.title or "", TITLE_CELLS - 2), room.name)
 
 
 def _own(feed: FeedId, people: People) -> bool:

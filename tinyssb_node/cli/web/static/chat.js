@@ -2,8 +2,8 @@
 
 import { ApiError, get } from "/static/api.js";
 import { Composer } from "/static/composer.js";
-import { announce, arrange, h, setText } from "/static/dom.js";
-import { Message } from "/static/message.js";
+import { announce, arrange, h, setParts, setText } from "/static/dom.js";
+import { Message, named } from "/static/message.js";
 import { count, line, nameOf } from "/static/words.js";
 
 const NEAR_END_PX = 80;
@@ -11,8 +11,20 @@ const RECEIPTS_MS = 30_000; // others tell who has what without anything new bei
 const RETRY_MS = 2_000;
 const TOLD_MAX = 3; // messages read out at once; of more only the number is said
 
-const titleOf = ({ title, members }) => title ?? (members.length ? members.map(nameOf).join(", ") : "Public");
-const readersOf = (found) => (found.title ? `the ${count(found.members.length + 1, "member")} of this group` : `${titleOf(found)} and you`);
+const listOf = (members) => members.flatMap((member, place) => [place ? ", " : "", ...named(member)]);
+
+/** What a conversation is called, text and elements. */
+function titleOf({ name, title, members }) {
+  if (title) return [h("bdi", { text: title })];
+  if (name === "public") return ["Public"];
+  return members.length ? listOf(members) : ["Notes to myself"];
+}
+
+/** Who reads a private one. */
+function readersOf({ title, members }) {
+  if (title) return [`the ${count(members.length + 1, "member")} of this group`];
+  return members.length ? [...listOf(members), " and you"] : ["you"];
+}
 
 export class ChatView {
   /** Of a conversation by its name, or with a feed, where nothing may have been said yet. */
@@ -22,7 +34,7 @@ export class ChatView {
     this.rows = new Map(); // id: Message
     this.more = false;
     this.loaded = false;
-    this.circle = { title: null, members: [] };
+    this.circle = { name: null, title: null, members: [] };
     this.title = h("h1", { tabindex: "-1", text: conversation === "public" ? "Public" : "Private" });
     this.about = h("p", { class: "soft" });
     this.links = h("ul");
@@ -92,18 +104,18 @@ export class ChatView {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
       const note = found.note ? ` You can write nothing new here: ${found.note}.` : "";
-      setText(this.about, this.conversation === "public" ? "Everybody in the mesh can read this." : `Only ${readersOf(found)} can read this.${note}`);
+      setParts(this.about, this.conversation === "public" ? ["Everybody in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}`]);
       this.take(found);
     } else {
-      setText(this.about, `Only ${readersOf(this.circle)} will be able to read this.`);
+      setParts(this.about, ["Only ", ...readersOf(this.circle), " will be able to read this."]);
       arrange(this.list, [this.empty]);
     }
-    setText(this.title, titleOf(this.circle));
+    setParts(this.title, titleOf(this.circle));
   }
 
   async findCircle() {
     const found = await get("/api/circle", { feed: this.feed });
-    this.circle = { title: null, members: found.members };
+    this.circle = { ...found, title: null };
     this.composer.target = { to: [this.feed] };
     if (found.name !== null) this.conversation = found.name;
   }
@@ -111,8 +123,8 @@ export class ChatView {
   drawConversations(rows) {
     const here = this.conversation;
     const links = rows.map((row) => {
-      const said = row.last ? `${nameOf(row.last.author)}: ${line(row.last.text)}` : "Nothing yet";
-      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("bdi", { text: titleOf(row) }), h("span", { class: "preview" }, h("bdi", { text: said })));
+      const said = row.last ? [...named(row.last.author), ": ", h("bdi", { text: line(row.last.text) })] : ["Nothing yet"];
+      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row)), h("span", { class: "preview" }, ...said));
       return h("li", {}, link);
     });
     // Drawn anew only if something changed, so that the keyboard's place in it stays.

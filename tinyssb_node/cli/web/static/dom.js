@@ -20,6 +20,12 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** The same for text with elements in it. */
+export function setParts(element, parts) {
+  const made = h("span", {}, ...parts);
+  if (element.textContent !== made.textContent) element.replaceChildren(...made.childNodes);
+}
+
 /** Makes `nodes` the children of `parent`, touching only what is out of place: focus and selection stay. */
 export function arrange(parent, nodes) {
   const wanted = new Set(nodes);

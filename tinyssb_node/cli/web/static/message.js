@@ -1,7 +1,7 @@
 // One message as it stands in the list.
 
 import { h, setText } from "/static/dom.js";
-import { count, digits, fullTime, line, nameOf, size, timeOf, visible } from "/static/words.js";
+import { called, count, digits, fullTime, line, nameOf, size, timeOf, visible } from "/static/words.js";
 
 const FOLD_CHARACTERS = 1_200;
 const FOLD_LINES = 14;
@@ -54,7 +54,7 @@ export class Message {
       "button",
       { type: "button", class: "quote", onclick: () => this.view.reveal(quoted.id) },
       h("span", { class: "unseen", text: "Follows " }),
-      h("bdi", { text: nameOf(quoted.author) }),
+      named(quoted.author),
       ": ",
       h("bdi", { text }),
     );
@@ -100,6 +100,12 @@ export class Message {
     if (row.placed === null || this.view.circle?.title) return null;
     return h("button", { type: "button", class: "plain", onclick: () => this.view.answer(row) }, "Answer", h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(row.author) })));
   }
+}
+
+/** A name with digits behind it, unless our user gave it. */
+export function named(author) {
+  const [name, digits] = called(author);
+  return [name && h("bdi", { text: name }), name && digits && " ", digits && h("span", { class: "digits", text: digits })].filter(Boolean);
 }
 
 /** A name with the digits that nobody else has. */

@@ -3,7 +3,7 @@
 import { ApiError, get, post } from "/static/api.js";
 import { h, setText } from "/static/dom.js";
 import { who } from "/static/message.js";
-import { count, line, timeOf } from "/static/words.js";
+import { count, line, nameOf, timeOf } from "/static/words.js";
 
 export class PeopleView {
   constructor() {
@@ -55,6 +55,6 @@ function person(row) {
     "li",
     { class: "card person" },
     h("div", {}, h("p", {}, who(row)), says, h("p", { class: "soft", text: facts.filter(Boolean).join(" ") }), h("details", {}, h("summary", { text: "Feed id" }), h("code", { text: row.feed }))),
-    row.own || row.blocked ? null : h("a", { class: "button quiet", href: `/with/${row.feed}`, "data-page": true }, "Write", h("span", { class: "unseen" }, " to ", h("bdi", { text: row.name ? line(row.name, 40) : row.feed.slice(0, 8) }))),
+    row.own || row.blocked ? null : h("a", { class: "button quiet", href: `/with/${row.feed}`, "data-page": true }, "Write", h("span", { class: "unseen" }, " to ", h("bdi", { text: nameOf(row) }))),
   );
 }

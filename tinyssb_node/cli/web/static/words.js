@@ -23,8 +23,17 @@ export function line(text, most = 80) {
 
 export const digits = (feed) => feed.slice(0, 8);
 
-/** How somebody is called; who has no name is called by digits. */
-export const nameOf = (author) => (author.own ? "You" : author.name ? line(author.name, 32) : digits(author.feed));
+/** A name among others: in quotation marks if signs in it could pass for its end. */
+const apart = (name) => (/(?![-_.'’·?!()…])\p{P}/u.test(name) ? `“${name.replace(/["„〝〞〟＂\p{Pi}\p{Pf}]/gu, "'")}”` : name);
+
+/** How somebody is called: name, and digits unless our user gave the name. Either may be empty. */
+export function called(author) {
+  if (author.own) return ["You", ""];
+  return [author.name ? apart(line(author.name, 32)) : "", author.name && author.alone ? "" : digits(author.feed)];
+}
+
+/** The same as text. */
+export const nameOf = (author) => called(author).filter(Boolean).join(" ");
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
