@@ -39,6 +39,15 @@ def test_a_name_of_several_people_means_nobody() -> None:
     assert BOB.hex()[:8] in caught.value.message
 
 
+@pytest.mark.parametrize(
+    "unseen", ["\u2800", "\u3164", "\uffa0", "\u115f", "\u1160", "\U0001d159", "\ufe0f", "\u200d"]
+)
+def test_what_is_not_seen_makes_no_other_name(unseen: str) -> None:
+    names = Names([make_person(BOB, "Bob"), make_person(EVE, f"B{unseen}ob{unseen}")], {BOB})
+    assert (names.name(BOB), names.name(EVE)) == ("Bob", f"B{unseen}ob{unseen}?")
+    assert Names([make_person(EVE, unseen)]).name(EVE) is None
+
+
 def test_a_petname_goes_before_what_others_say_of_themselves() -> None:
     names = Names([make_person(BOB, "Bob"), make_person(EVE, "BOB")], {BOB})
     assert (names.name(BOB), names.name(EVE)) == ("Bob", "BOB?")

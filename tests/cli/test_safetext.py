@@ -1,6 +1,8 @@
 """What reaches a terminal: nothing that moves a cursor, hides, turns around, or is wider than it may be."""
 
+import re
 import unicodedata
+from pathlib import Path
 
 import pytest
 import wcwidth
@@ -9,13 +11,24 @@ from hypothesis import strategies as st
 
 from tests.catalog.fake import HOSTILE_NAME, HOSTILE_TEXT
 from tinyssb_node.cli import limits
-from tinyssb_node.cli.safetext import CARRIER, ELLIPSIS, apart, cells, one_line, padded, safe, wrapped
+from tinyssb_node.cli.safetext import (
+    CARRIER,
+    ELLIPSIS,
+    INVISIBLE,
+    apart,
+    cells,
+    one_line,
+    padded,
+    safe,
+    wrapped,
+)
 
 TEXTS = st.one_of(
     st.text(max_size=60),
     st.text("a \n\t\x1b\x9b\r\u202e\u2066\u200b\u200d\ufe0f\u0301\u0336\u0903漢🏔☰👩\ud800", max_size=60),
 )
 WIDE = "漢" * 10_000
+WORDS = Path(__file__).parents[2] / "tinyssb_node" / "cli" / "web" / "static" / "words.js"
 
 
 def drawn(text: str) -> int:
@@ -146,6 +159,13 @@ def test_a_name_among_others_ends_where_it_seems_to(name: str, width: int) -> No
     else:
         assert not set(shown) & set(",;:，、/&")
     assert '"' not in inner
+
+
+def test_the_page_shows_what_is_not_seen_by_number_as_terminals_do() -> None:
+    pattern = re.search(r"const HIDDEN = /(\[.*\])/gu;", WORDS.read_text("utf-8"))
+    assert pattern
+    hidden = re.compile(re.sub(r"\\u\{(\w+)\}", lambda found: f"\\U{found[1]:0>8}", pattern[1]))
+    assert [char for char in INVISIBLE | {"\u1160", "\u200b", "\u202e"} if not hidden.fullmatch(char)] == []
 
 
 def test_words_are_kept_whole() -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.cli import limits
-from tinyssb_node.cli.safetext import one_line
+from tinyssb_node.cli.safetext import INVISIBLE, one_line
 from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.limits import FEED_ID_SIZE
@@ -19,6 +19,8 @@ ME: Final = "me"
 """What our own feed is called."""
 SHORT_FEED: Final = 8
 """Digits of a feed id that stand beside a name."""
+_UNSEEN: Final = INVISIBLE | {"\u1160"}
+"""What is printable and yet not seen; the last one is what two of them become in Unicode's form for comparing."""
 RESERVED: Final = frozenset(
     {ME, "you", "myself", "notes to myself", "everybody", "nobody", "public", "private"}
 )
@@ -40,7 +42,11 @@ class AmbiguousPersonError(ProblemError):
 def alike(name: str) -> str:
     """What two names have in common that people take for the same."""
     plain = unicodedata.normalize("NFKC", name[: limits.NAME_MAX])
-    seen = (char for char in plain if char.isprintable() and not unicodedata.category(char).startswith("M"))
+    seen = (
+        char
+        for char in plain
+        if char.isprintable() and char not in _UNSEEN and unicodedata.category(char)[0] != "M"
+    )
     return " ".join("".join(seen).casefold().split())
 
 

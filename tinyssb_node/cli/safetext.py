@@ -23,8 +23,8 @@ _VOWELS: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
 """Parts of Korean syllables that terminals draw onto what is before them."""
 _GROWING: Final = frozenset("\ufe0f\U0001171e")
 """Marks that may make wider what they are on: the first asks for the emoji form, the second did not in older tables."""
-_INVISIBLE: Final = frozenset("\u115f\u3164\uffa0\u2800")
-"""Letters and a symbol to Unicode, nothing to the eye."""
+INVISIBLE: Final = frozenset("\u115f\u3164\uffa0\u2800\U0001d159")
+"""Letters and symbols to Unicode, nothing to the eye."""
 _LATER_EMOJI: Final = range(0x1F000, 0x1FB00)
 """Blocks in which Unicode adds emoji every year; Python's tables know those of its own year."""
 _WIDE_SINCE: Final = (
@@ -195,7 +195,7 @@ def _visible(char: str, category: str) -> tuple[str, int]:
         return " ", 1
     if category == "Cn" and code in _LATER_EMOJI:
         return char, 2
-    if category in _UNPRINTABLE or char in _INVISIBLE:
+    if category in _UNPRINTABLE or char in INVISIBLE:
         escaped = char.encode("unicode_escape", "surrogatepass").decode()
         return escaped, len(escaped)
     wide = unicodedata.east_asian_width(char) in {"W", "F"} or any(code in some for some in _WIDE_SINCE)

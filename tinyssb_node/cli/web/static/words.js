@@ -1,6 +1,6 @@
 // Values as words. What strangers wrote is made visible here: what would hide, reorder or flood becomes something to see.
 
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d159}\u{e0000}-\u{e0fff}]/gu;
 const JOINERS = /[\u200c\u200d]{2,}/g;
 const MARKS = /(\p{M}{4})\p{M}+/gu;
 const code = (char) => `⟨${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
