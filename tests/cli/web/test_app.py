@@ -286,6 +286,16 @@ def test_a_name_of_our_users_giving_is_told_from_others(quiet: str) -> None:
     assert people == {feed: feed == BOB.hex() for feed in people}
 
 
+def test_a_name_as_long_as_a_file_is_cut_in_every_row() -> None:
+    catalog = small_mesh()
+    catalog.all_people[BOB] = make_person(BOB, "B" * 1_000_000)
+    with serving(FakeNode(catalog)) as address:
+        for path in ("/api/messages", "/api/conversations", "/api/people", "/api/receipts"):
+            answer = ask(address, path)
+            assert b"B" * limits.NAME_MAX in answer.body
+            assert len(answer.body) < 100_000
+
+
 def test_a_group_is_not_called_as_several_people_are() -> None:
     node = FakeNode()
     group = "5a" * 20

@@ -21,6 +21,9 @@ ROWS: Final = 50
 """Messages that the page asks for at a time: some screens of a phone."""
 ROWS_MAX: Final = 200
 """Most messages in an answer."""
+NAME_MAX: Final = 128
+"""Characters of a name in an answer, which has it in every row: the page shows 40 at most, and drops piles of marks
+before that. What somebody calls itself may have a million."""
 QUOTE_MAX: Final = 160
 """Characters of a message that an answer to it shows: two lines of a phone."""
 QUOTES_MAX: Final = 3

@@ -34,7 +34,7 @@ def author_shape(feed: FeedId, people: People) -> Shape:
     row = people.rows.get(feed)
     return {
         "feed": feed.hex(),
-        "name": people.names.name(feed),
+        "name": _cut(people.names.name(feed)),
         "alone": people.names.stands_alone(feed),
         "own": row is not None and row.own,
     }
@@ -86,6 +86,10 @@ def conversation_shape(row: ConversationRow, people: People) -> Shape:
     }
 
 
+def _cut(name: str | None) -> str | None:
+    return None if name is None else name[: limits.NAME_MAX]
+
+
 def group_title(room: GroupRoom) -> str:
     """What a group is called, that none is called as several people are."""
     return called(apart(room.title or "", TITLE_CELLS - 2), room.name)
@@ -99,7 +103,7 @@ def person_shape(row: PersonRow, people: People) -> Shape:
     """One person."""
     return {
         **author_shape(row.feed, people),
-        "said": row.said,
+        "said": _cut(row.said),
         "entries": row.entries,
         "last_us": row.last_us,
         "blocked": row.blocked,
