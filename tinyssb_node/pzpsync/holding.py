@@ -54,16 +54,20 @@ class Held:
 
     def whole(self) -> Range:
         """The range of depths of messages that are held with what they say."""
-        depths = [self.depth(one) for one in self.tangle.slice(0, limits.DEPTH_MAX) if one not in self._bare]
-        return Range(min(depths), max(depths)) if depths else EMPTY
+        ends = [self._first_whole(back=back) for back in (False, True)]
+        low, high = (None if one is None else self.depth(one) for one in ends)
+        return EMPTY if low is None or high is None else Range(low, high)
+
+    def _first_whole(self, *, back: bool) -> str | None:
+        walk = self.tangle.walk(0, limits.DEPTH_MAX, back=back)
+        return next((one for one in walk if one not in self._bare), None)
 
     def window(self, depths: Range) -> Window:
         """The messages of these *depths*, or of the first of them if there are too many."""
-        ids = self.ids(depths)
+        ids = list(islice(self.tangle.walk(depths.low, depths.high), limits.WINDOW_IDS_MAX + 1))
         if len(ids) <= limits.WINDOW_IDS_MAX:
             return Window(depths, ids)
-        cut = self.depth(ids[limits.WINDOW_IDS_MAX])
-        ids = ids[: limits.WINDOW_IDS_MAX]
+        cut = self.depth(ids.pop())
         if self.depth(ids[0]) != cut:
             cut -= 1
             ids = [one for one in ids if self.depth(one) <= cut]
@@ -83,7 +87,7 @@ class Held:
 
 def identity_ids(held: Held) -> list[str]:
     """The messages of an identity that go along with those that are written for it."""
-    return held.ids(Range(0, limits.DEPTH_MAX))[: limits.IDENTITY_IDS_MAX]
+    return list(islice(held.tangle.walk(0, limits.DEPTH_MAX), limits.IDENTITY_IDS_MAX))
 
 
 def _with_identity(msgs: Msgs, held: Held, ids: Iterable[str]) -> Iterator[str]:
@@ -108,9 +112,14 @@ def digests(msgs: Msgs, held: Held, start: int, salt: bytes) -> list[Digest]:
 
 
 def differs_from(msgs: Msgs, held: Held, start: int, theirs: Iterable[Digest], salt: bytes) -> int | None:
-    """The depth from which on *theirs*, which begin at *start*, are not what is held here; None if they are."""
-    for one in theirs:
-        if _digest(msgs, held, Range(start, one.high), salt) != one.value:
+    """The depth from which on *theirs*, which begin at *start*, are not what is held here; None if they are.
+
+    What is longer than a window is not looked at: who holds the same would have ended it earlier.
+    """
+    for number, one in enumerate(theirs, 1):
+        depths = Range(start, one.high)
+        too_long = number < limits.WINDOWS_MAX and held.window(depths).depths != depths
+        if too_long or _digest(msgs, held, depths, salt) != one.value:
             return start
         start = one.high + 1
     return None

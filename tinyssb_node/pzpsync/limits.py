@@ -54,7 +54,8 @@ ASIDE_SIZE_MAX: Final = 4 * 2**20
 EXCHANGES_MAX: Final = 16
 """Exchanges at a time with one peer that it began: 2 MB of ids. Others begin when one of them ended."""
 BEGUN_A_MINUTE_MAX: Final = 1_200
-"""Exchanges that a peer may begin in a minute: more windows than are filled in that time, and 20 ms of work each."""
+"""Exchanges that a peer may begin in a minute, each further window that is compared for one counted as well: more than
+are filled in that time, and 20 ms of work each."""
 WAITING_MAX: Final = 4_096
 """Tangles that wait for their turn to be synced with one peer."""
 OUTBOX_MAX: Final = 64

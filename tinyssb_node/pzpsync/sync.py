@@ -117,7 +117,7 @@ class Sync:
         self._events: list[Event] = []
         self._minute = -1
         self._begun = 0
-        """Exchanges that the peer began in that minute."""
+        """Exchanges that the peer began in that minute, and windows that were compared beyond the first."""
 
     # --- what the shell calls
 
@@ -225,6 +225,7 @@ class Sync:
             return
         held = Held(self._msgs, of.root)
         start = differs_from(self._msgs, held, packet.start, packet.digests, of.nonce)
+        self._begun += sum(start is None or one.high < start for one in packet.digests[:-1])
         if start is None:
             self._outbox.append(End(of, Why.DONE))
             return

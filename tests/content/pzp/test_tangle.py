@@ -191,6 +191,14 @@ def test_what_is_taken_away_was_never_there(
         assert one.keys == {f"key {number}" for number in left}
     assert tangle.topological() == fresh.topological()
     assert (tangle.max_depth, tangle.ends) == (fresh.max_depth, fresh.ends)
+    order = tangle.topological()
+    for low in range(-1, 15):
+        for high in range(low - 1, 15):
+            found = [one for one in order if low <= (tangle.depth(one) or 0) <= high]
+            assert tangle.slice(low, high) == found
+            assert sorted(tangle.walk(low, high, back=True)) == sorted(found)
+    back = [tangle.depth(one) or 0 for one in tangle.walk(0, 14, back=True)]
+    assert back == sorted(back, reverse=True)
     assert tangle.place_of_next() == fresh.place_of_next()
     for number in left:
         assert tangle.path_to_root(str(number)) == fresh.path_to_root(str(number))

@@ -4,8 +4,9 @@ It holds ids, depths and links, not messages. What is added has been checked; of
 links that name it are known.
 """
 
+from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -42,7 +43,7 @@ class Tangle:
     """The messages of one root that are known."""
 
     __slots__ = (
-        "_adds", "_by_depth", "_deepest", "_depths", "_first_added", "_followers", "_missing", "_prev", "_tips",
+        "_adds", "_by_depth", "_depths", "_first_added", "_followers", "_levels", "_missing", "_prev", "_tips",
         "facts", "root",
     )  # fmt: skip
 
@@ -53,7 +54,8 @@ class Tangle:
         self._depths: dict[str, int] = {}
         self._prev: dict[str, tuple[str, ...]] = {}
         self._by_depth: dict[int, list[str]] = {}
-        self._deepest = 0
+        self._levels: list[int] = []
+        """The depths of ``_by_depth``, sorted."""
         self._followers: dict[str, list[str]] = {}
         """Which known messages name it as a predecessor, for each, known or not."""
         self._missing: set[str] = set()
@@ -77,7 +79,8 @@ class Tangle:
     def _enter(self, message: str, depth: int, prev: tuple[str, ...], adds: str | None) -> None:
         self._depths[message] = depth
         self._prev[message] = prev
-        self._deepest = max(self._deepest, depth)
+        if depth not in self._by_depth:
+            insort(self._levels, depth)
         self._by_depth.setdefault(depth, []).append(message)
         for one in prev:
             self._followers.setdefault(one, []).append(message)
@@ -100,7 +103,7 @@ class Tangle:
         beside.remove(message)
         if not beside:
             del self._by_depth[depth]
-            self._deepest = max(self._by_depth, default=0) if depth == self._deepest else self._deepest
+            del self._levels[bisect_left(self._levels, depth)]
         self._tips.discard(message)
         if message in self._followers:
             self._missing.add(message)
@@ -138,7 +141,7 @@ class Tangle:
     @property
     def max_depth(self) -> int:
         """The largest depth of a message that is known; 0 for an empty tangle."""
-        return self._deepest
+        return self._levels[-1] if self._levels else 0
 
     @property
     def tips(self) -> frozenset[str]:
@@ -171,7 +174,8 @@ class Tangle:
 
     def at_depth(self, depth: int) -> list[str]:
         """The messages at *depth*, in the original's order."""
-        return in_locale_order(self._by_depth.get(depth, ()))
+        found = self._by_depth.get(depth, ())
+        return in_locale_order(found) if len(found) > 1 else list(found)
 
     def place_of_next(self) -> tuple[int, tuple[str, ...]]:
         """Depth and ``prev`` of a message written now: the ``ends`` and all messages at the lipmaa depth."""
@@ -180,12 +184,17 @@ class Tangle:
 
     def topological(self) -> list[str]:
         """All messages, none before what it follows: by depth, then in the original's order."""
-        return [message for depth in sorted(self._by_depth) for message in self.at_depth(depth)]
+        return [message for depth in self._levels for message in self.at_depth(depth)]
 
     def slice(self, low: int, high: int) -> list[str]:
         """The messages from depth *low* to depth *high*, both included, in topological order."""
-        depths = sorted(depth for depth in self._by_depth if low <= depth <= high)
-        return [message for depth in depths for message in self.at_depth(depth)]
+        return list(self.walk(low, high))
+
+    def walk(self, low: int, high: int, *, back: bool = False) -> Iterator[str]:
+        """The same, sought as somebody goes through them; *back*: the deepest first. Nothing may change meanwhile."""
+        levels = range(bisect_left(self._levels, low), bisect_right(self._levels, high))
+        for level in reversed(levels) if back else levels:
+            yield from self.at_depth(self._levels[level])
 
     def path_to_root(self, message: str) -> list[str]:
         """From *message*, which is left out, by the least deep predecessors to the root, or as far as is known."""
