@@ -1,7 +1,10 @@
 """Who is let in, and what is turned away before anybody thinks about it."""
 
+import contextlib
+import http.client
 import re
 import socket
+import time
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -12,7 +15,7 @@ from starlette.types import Message
 from tests.cli.web.asking import ask, post
 from tests.cli.web.fake import TOKEN, FakeNode, serving
 from tests.sse import Events
-from tinyssb_node.cli.web import limits
+from tinyssb_node.cli.web import limits, visits
 from tinyssb_node.cli.web.access import allowed_hosts
 from tinyssb_node.cli.web.app import body_of
 from tinyssb_node.cli.web.errors import BodyTooLongError
@@ -170,6 +173,59 @@ async def test_a_body_is_counted_as_it_comes() -> None:
     with pytest.raises(BodyTooLongError):
         await body_of(Request({"type": "http", "headers": [(b"content-length", b"2")]}, receive))
     assert asked == limits.BODY_MAX // 10_000 + 1
+
+
+def connect(address: str, *sent: bytes) -> socket.socket:
+    """A connection that says *sent*, and waits."""
+    place = urlsplit(address)
+    talk = socket.create_connection((place.hostname or "", place.port or 0), timeout=10)
+    talk.sendall(b"".join(sent))
+    return talk
+
+
+def rest_of(talk: socket.socket) -> bytes:
+    """What comes until the other end ends it."""
+    found = b""
+    with talk, contextlib.suppress(ConnectionResetError):
+        while part := talk.recv(4_096):
+            found += part
+    return found
+
+
+def test_who_asks_nothing_or_without_end_gives_up_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "REQUEST_S", 0.2)
+    post_head = b"POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    whole = b"GET /api/session HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with serving(FakeNode()) as address:
+        listening = Events(address)
+        assert rest_of(connect(address)) == b""
+        assert rest_of(connect(address, b"GET / HTTP/1.1\r\nHost: 127")) == b""
+        assert rest_of(connect(address, post_head, b"Content-Length: 9\r\n\r\n{")) == b""
+        assert rest_of(connect(address, whole, b"GET / HTTP")).startswith(b"HTTP/1.1 200 ")
+        # One that listens has said all it has to say.
+        for _ in range(6):
+            listening.next("sign")
+        listening.close()
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_one_address_does_not_take_all_places(monkeypatch: pytest.MonkeyPatch, near: bool) -> None:
+    monkeypatch.setattr(limits, "EACH_MAX", 3)
+    monkeypatch.setattr(visits, "is_local", lambda _address: near)
+    with serving(FakeNode()) as address, contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(connect(address)) for _ in range(3)]
+        if near:
+            assert ask(address, "/api/session").status == 200
+            return
+        with pytest.raises((ConnectionError, http.client.HTTPException)):
+            ask(address, "/api/session")
+        silent[0].close()
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            with contextlib.suppress(ConnectionError, http.client.HTTPException):
+                assert ask(address, "/api/session").status == 200
+                return
+        pytest.fail("a place that was left stays taken")
 
 
 def test_there_are_only_so_many_listeners() -> None:

@@ -8,6 +8,11 @@ TOKEN_SIZE: Final = 16
 """Bytes of a token that we make: nobody guesses 128 bits, and a QR code of the link stays small."""
 CONNECTIONS_MAX: Final = 48
 """Connections at a time: a dozen phones, of which each listens on one and asks on some."""
+EACH_MAX: Final = 12
+"""Connections from one address at a time, a quarter of all: browsers open six, and a phone may have two of them."""
+REQUEST_S: Final = 10.0
+"""Seconds that a request may take to come, counted from when the connection was there or the last answer gone: a phone
+at the edge of the Wi-Fi needs one."""
 LISTENERS_MAX: Final = 16
 """Pages that listen at a time; further ones are told so, and ask again."""
 TARGET_MAX: Final = 512

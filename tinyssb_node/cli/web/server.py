@@ -13,6 +13,7 @@ from tinyssb_node.cli.web.access import Gate
 from tinyssb_node.cli.web.app import make_app
 from tinyssb_node.cli.web.desk import Desk
 from tinyssb_node.cli.web.errors import CannotListenError
+from tinyssb_node.cli.web.visits import make_visits
 from tinyssb_node.cli.web.voice import Opener
 from tinyssb_node.faces.limits import TOKEN_MAX
 
@@ -45,7 +46,7 @@ def make_server(
         make_app(desk, host=host, gate=Gate(token, port)),
         # The least that does it: a Pi has no memory to give away.
         loop="asyncio",
-        http="h11",
+        http=make_visits(),
         ws="none",
         log_level="warning",
         access_log=False,
