@@ -1,21 +1,39 @@
 """What counts is a function of the messages held: who knew what, in whatever order it came."""
 
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
+from typing import Final
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.groups.plain import PlainJudge
 from tests.groups.world import GROUP, followed, key_of, message_id, person, said, start
 from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.groups import membership
 from tinyssb_node.groups.drafting import draft_add, draft_content
-from tinyssb_node.groups.judging import Histories
+from tinyssb_node.groups.judging import Histories, Judge
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import Content, GroupMessage, Init
+from tinyssb_node.groups.messages import (
+    AddMember,
+    Content,
+    Excluded,
+    ExcludeMember,
+    GroupMessage,
+    Init,
+    Said,
+)
 from tinyssb_node.groups.planning import add, exclude
-from tinyssb_node.ids import MessageId
+from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 ROOT = message_id("root")
+HISTORIES: Final = 400
+"""Of few people who write what they like."""
+JUDGING_MAX_S: Final = 1
+"""For 1,200 messages, each held against each: minutes; as it is, 10 ms on a notebook."""
 
 
 def graph(chance: Random, size: int) -> dict[MessageId, GroupMessage]:
@@ -113,3 +131,95 @@ def test_who_added_somebody_is_told_over_all_epochs() -> None:
     world.meet(*"abcz")
     assert a.here.adders(person("z")) == {a.id, b.id}
     assert a.here.adders(person("nobody")) == frozenset()
+
+
+# --- what all of it comes to
+
+
+def first() -> Said:
+    """The beginning of a group by *a*."""
+    return said(ROOT, person("a"), Init(key_of(0), FIRST, FIRST, FIRST))
+
+
+def adding(by: FeedId, people: Sequence[FeedId], key: EpochKey, group: Place, members: Place) -> AddMember:
+    return AddMember(key, GROUP, ROOT, person("a"), tuple(people), group, members)
+
+
+def excluding(people: Sequence[FeedId], group: Place, members: Place) -> ExcludeMember:
+    return ExcludeMember(GROUP, tuple(map(Excluded, people)), group, members)
+
+
+def mischief(chance: Random, size: int) -> list[Said]:
+    """A group in which few people write what they like, and follow whatever they like."""
+    people = [person(name) for name in "abcde"[: chance.randint(2, 5)]]
+    written = [first()]
+    epochs = [(ROOT, key_of(0))]
+    for number in range(1, size):
+        id_, author = message_id(number), chance.choice([*people, people[0]])
+        near = [each.id for each in written[-chance.choice([1, 3, size]) :]]
+        place = Place(ROOT, tuple(chance.sample(near, min(len(near), chance.randint(1, 3)))))
+        epoch, key = chance.choice(epochs)
+        members = Place(epoch, (chance.choice([epoch, chance.choice(written).id]),))
+        some = chance.sample(people, chance.randint(1, 2))
+        message: GroupMessage
+        match chance.choices(["init", "add", "exclude", "say"], [1, 5, 5, 1])[0]:
+            case "init":
+                key = key_of(number)
+                behind = chance.sample([init for init, _ in epochs], min(len(epochs), chance.randint(1, 2)))
+                message = Init(key, place, Place(ROOT, tuple(behind)), FIRST, GROUP, author)
+                epochs.append((id_, key))
+            case "add":
+                message = adding(author, some, key, place, members)
+            case "exclude":
+                message = excluding(some, place, members)
+            case _:
+                message = Content("post", b"hello", GROUP, place)
+        written.append(said(id_, author, message, key))
+    return written
+
+
+def outcome(messages: Sequence[Said], judge: type[Judge]) -> tuple[object, ...]:
+    """What messages come to, as *judge* has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(membership, "Judge", judge)
+        group = Group(GROUP, ROOT)
+        for each in messages:
+            group.add(each)
+        view = group.view
+        return view, group.audit(), group.pending, group.standing, group.barred, group.doubtful
+
+
+def test_what_counts_is_what_going_through_all_of_it_finds() -> None:
+    for seed in range(HISTORIES):
+        chance = Random(seed)
+        messages = mischief(chance, chance.randint(5, 60))
+        if seed % 2:
+            chance.shuffle(messages)
+        assert outcome(messages, Judge) == outcome(messages, PlainJudge), f"seed {seed}"
+
+
+@pytest.mark.parametrize("order", ["add, exclude", "exclude, add"])
+def test_a_stranger_who_adds_and_excludes_without_end_costs_milliseconds(order: str) -> None:
+    a, x, key = person("a"), person("x"), key_of(0)
+    messages = [first()]
+
+    def write(author: FeedId, what: str) -> None:
+        behind = Place(ROOT, (messages[-1].id,))
+        message = (
+            adding(author, [x], key, behind, behind) if what == "add" else excluding([x], behind, behind)
+        )
+        messages.append(said(message_id(len(messages)), author, message, key))
+
+    for what in order.split(", "):
+        for _ in range(400):
+            write(a, what)
+    write(a, "add")
+    for _ in range(400):
+        write(x, "add")
+    group = Group(GROUP, ROOT)
+    for each in messages:
+        group.add(each)
+    begun_s = time.process_time()
+    assert x in group.view[ROOT].correct
+    assert time.process_time() - begun_s < JUDGING_MAX_S
+    assert not [line for line in group.audit() if line.flaw is not None]

@@ -1,9 +1,10 @@
 """What messages of a group count for: who was in which epoch when he wrote, and what he knew (4.9, decision 0033)."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
 from tinyssb_node.content.tangle import Tangle
 from tinyssb_node.groups import limits as group_limits
@@ -69,9 +70,13 @@ class Histories:
                     ahead.append(follower)
         return told
 
-    def follows(self, id_: MessageId, other: MessageId) -> bool:
-        """Whether *id_* follows *other*, which changes the group. Raises KeyError for what is not here."""
-        return bool(self._masks[id_] & self._bits[other])
+    def known(self, id_: MessageId) -> int:
+        """Bits of all messages that change the group and that *id_* follows. Raises KeyError for what is not here."""
+        return self._masks[id_]
+
+    def bit(self, id_: MessageId) -> int:
+        """The bit of a message that changes the group. Raises KeyError for what is not here, or changes nothing."""
+        return self._bits[id_]
 
     def followed_by(self, id_: MessageId, others: Iterable[MessageId]) -> list[MessageId]:
         """Those of *others*, all of which change the group, that *id_* follows. Raises KeyError."""
@@ -110,14 +115,70 @@ def _named(message: GroupMessage) -> set[MessageId]:
 class _Addition:
     """A message that adds people, and that counts."""
 
-    id: MessageId
     by: FeedId
     epoch: MessageId
     people: People
+    bit: int
+    known: int
+    """Bits of what its author knew."""
+
+
+class Undoing:
+    """Which exclusions which additions undo, once all of both are known: one bit for each exclusion.
+
+    An addition undoes an exclusion for a person in both if its author knew of it, and so did who made the epoch that it
+    is to: otherwise he may only be handing on a key that was owed. Whom an exclusion names undoes it for nobody.
+    """
+
+    def __init__(
+        self, additions: Iterable[_Addition], naming: Mapping[FeedId, int], reaching: Mapping[MessageId, int]
+    ) -> None:
+        """*naming*: by person the exclusions that name him. *reaching*: by epoch those that an addition may undo."""
+        self._naming = naming
+        self._each: list[tuple[_Addition, FeedId, int]] = []
+        """Additions, whom they take on, and which exclusions they undo for him."""
+        self._by: dict[FeedId, dict[FeedId, int]] = defaultdict(dict)
+        """The same by author and person."""
+        self.all: dict[FeedId, int] = {}
+        """By person: exclusions undone for him."""
+        self.within: dict[MessageId, dict[FeedId, int]] = defaultdict(dict)
+        """The same by additions to one epoch."""
+        for one in additions:
+            may = one.known & reaching[one.epoch] & ~naming.get(one.by, 0)
+            for person in one.people if may else ():
+                undone = may & naming.get(person, 0)
+                if undone:
+                    self._each.append((one, person, undone))
+                    for found in (self._by[one.by], self.all, self.within[one.epoch]):
+                        found[person] = found.get(person, 0) | undone
+
+    def left_out(self, known: int) -> People:
+        """Whom exclusions that lead up to an epoch name, and nobody took on again, in whichever epoch.
+
+        Who is left out himself takes on nobody, unless the epoch's creator knew: he may say that he had not heard.
+        *known* is what the creator knew.
+        """
+        stand = {person: mask & known for person, mask in self._naming.items() if mask & known}
+        named = stand.keys()
+        for one, person, undone in self._each:
+            if person in stand and (one.bit & known or one.by not in named):
+                stand[person] &= ~undone
+        ahead = [person for person, mask in stand.items() if not mask]
+        for person in ahead:
+            for other, undone in self._by.get(person, {}).items():
+                if stand.get(other):
+                    stand[other] &= ~undone
+                    if not stand[other]:
+                        ahead.append(other)
+        return frozenset(person for person, mask in stand.items() if mask)
 
 
 class Judge:
-    """Weighs all messages that change the group: what their authors knew decides what counts for what."""
+    """Weighs all messages that change the group: what their authors knew decides what counts for what.
+
+    Strangers add us to groups of theirs, and write in them what they like. So nothing here compares each message with
+    each: what somebody knew, and what an exclusion or an addition is about, are bits (decision 0033).
+    """
 
     def __init__(
         self,
@@ -128,18 +189,18 @@ class Judge:
     ) -> None:
         self._said = said
         self._histories = histories
-        self._follows = histories.follows
         self._epoch_tangle = epoch_tangle
         self._members_tangle = members_tangle
         self._flaws: dict[MessageId, Flaw] = {}
-        self._additions: dict[MessageId, People] = {}
-        self._additions_of: dict[FeedId, list[_Addition]] = defaultdict(list)
-        self._added_by: dict[FeedId, People] = {}
+        self._additions: dict[MessageId, _Addition] = {}
+        self._at: dict[int, _Addition] = {}
+        """Additions by the place of their bit."""
+        self._taking: dict[MessageId, dict[FeedId, int]] = {}
+        """By epoch and person: additions of him to it by others."""
+        self._added_by: dict[FeedId, set[FeedId]] = defaultdict(set)
         self._exclusions: dict[MessageId, Exclusion] = {}
-        self._exclusions_from: dict[MessageId, dict[MessageId, Exclusion]] = {}
-        """By epoch."""
-        self._undone: dict[MessageId, list[tuple[_Addition, FeedId]]] = {}
-        """By exclusion: who was added in spite of it, and how."""
+        self._naming: dict[MessageId, dict[FeedId, int]] = {}
+        """By epoch and person: exclusions of him from it."""
         self._epochs: dict[MessageId, Epoch] = {}
         """Valid ones, so far without what depends on all of them."""
         self._chains: dict[MessageId, frozenset[MessageId]] = {}
@@ -155,9 +216,12 @@ class Judge:
                 self._open(said)
             else:
                 self._flaws[init] = flaw
-        epochs, doubtful = self._finished()
+        undoing = self._undoing()
+        epochs, doubtful = self._finished(undoing)
         standing = {
-            id_: one.people.difference(person for _, person in self._undone[id_])
+            id_: frozenset(
+                person for person in one.until if not undoing.all.get(person, 0) & self._histories.bit(id_)
+            )
             for id_, one in self._exclusions.items()
         }
         led_to = frozenset[MessageId]().union(*(epoch.exclusions for epoch in epochs))
@@ -169,7 +233,7 @@ class Judge:
             standing,
             NOBODY.union(*standing.values()),
             doubtful,
-            self._added_by,
+            {by: frozenset(people) for by, people in self._added_by.items()},
         )
 
     # --- epochs
@@ -200,38 +264,44 @@ class Judge:
         assert isinstance(message, Init)
         previous = self._epoch_tangle.previous(said.id)
         self._chains[said.id] = frozenset([said.id]).union(*(self._chains[one] for one in previous))
-        self._exclusions_from[said.id] = {}
+        self._taking[said.id], self._naming[said.id] = {}, {}
         members = self._weigh(said)
         self._epochs[said.id] = Epoch(said.id, message.secret, said.author, previous, members)
 
     def _weigh(self, init: Said) -> People:
-        """Let what is in an epoch's members tangle count, or not. Returns who was added."""
+        """Let what is in an epoch's members tangle count, or not. Returns who was added.
+
+        All of it by people who are inside, in the order of rank; who comes in has what stood before that looked at in
+        the next round.
+        """
         order = [id_ for id_ in self._members_tangle(init.id) if id_ != init.id and self._fits(id_)]
         order.sort(key=self._histories.rank)
-        exclusions = self._exclusions_from[init.id]
+        outside: dict[FeedId, list[int]] = defaultdict(list)
+        for place, id_ in enumerate(order):
+            outside[self._said[id_].author].append(place)
+        exclusions: list[Exclusion] = []
         inside = {init.author}
         members: set[FeedId] = set()
-        grows = True
-        while grows:
-            grows = False
-            left = []
-            for id_ in order:
-                said = self._said[id_]
-                if said.author not in inside:
-                    left.append(id_)
-                elif exclusions and self._was_excluded(said.author, id_, init.id):
-                    self._flaws[id_] = Flaw("R1", "is by somebody who was excluded from the epoch before")
-                elif isinstance(said.message, AddMember):
-                    added = self._take(said, said.message, init.id)
-                    members |= added
-                    inside |= added
-                    grows = True
-                else:
-                    self._exclude(said, init.id)
-            order = left
-        for id_ in order:
-            self._flaws[id_] = Flaw("R32", "is by somebody who is not in the epoch")
-        self._pass_over_strangers(init.id, inside)
+        round_, next_round = outside.pop(init.author, []), list[int]()
+        while round_:
+            place = heappop(round_)
+            said = self._said[order[place]]
+            if self._was_excluded(said.author, said.id, init.id):
+                self._flaws[said.id] = Flaw("R1", "is by somebody who was excluded from the epoch before")
+            elif isinstance(said.message, AddMember):
+                added = self._take(said, said.message, init.id)
+                members |= added
+                for person in added - inside:
+                    for other in outside.pop(person, ()):
+                        heappush(round_ if other > place else next_round, other)
+                inside |= added
+            else:
+                exclusions += self._exclude(said, init.id)
+            if not round_:
+                round_, next_round = next_round, []
+        for place in (place for places in outside.values() for place in places):
+            self._flaws[order[place]] = Flaw("R32", "is by somebody who is not in the epoch")
+        self._pass_over_strangers(exclusions, init.id, inside)
         return frozenset(members)
 
     def _fits(self, id_: MessageId) -> bool:
@@ -246,51 +316,78 @@ class Judge:
         return False
 
     def _take(self, said: Said, message: AddMember, epoch: MessageId) -> People:
-        addition = _Addition(said.id, said.author, epoch, frozenset(message.people))
-        self._additions[said.id] = addition.people
-        self._added_by[said.author] = self._added_by.get(said.author, NOBODY) | addition.people
-        for person in addition.people:
-            self._additions_of[person].append(addition)
+        bit, known = self._histories.bit(said.id), self._histories.known(said.id)
+        addition = _Addition(said.author, epoch, frozenset(message.people), bit, known)
+        self._additions[said.id] = self._at[bit.bit_length()] = addition
+        self._added_by[said.author] |= addition.people
+        taking = self._taking[epoch]
+        for person in addition.people - {said.author}:
+            taking[person] = taking.get(person, 0) | bit
         return addition.people
 
-    def _exclude(self, said: Said, epoch: MessageId) -> None:
+    def _exclude(self, said: Said, epoch: MessageId) -> tuple[Exclusion, ...]:
         message = said.message
         assert isinstance(message, ExcludeMember)
         if said.author in message.people:
             self._flaws[said.id] = Flaw("R1", "excludes its own author")
-            return
+            return ()
         until = {each.member: each.seq for each in message.excludes}
-        self._exclusions_from[epoch][said.id] = Exclusion(said.id, said.author, epoch, until)
+        naming = self._naming[epoch]
+        for person in until:
+            naming[person] = naming.get(person, 0) | self._histories.bit(said.id)
+        return (Exclusion(said.id, said.author, epoch, until),)
 
-    def _pass_over_strangers(self, epoch: MessageId, people: AbstractSet[FeedId]) -> None:
+    def _pass_over_strangers(
+        self, exclusions: Iterable[Exclusion], epoch: MessageId, people: AbstractSet[FeedId]
+    ) -> None:
         """Only who is in an epoch is excluded from it."""
-        for id_, one in list(self._exclusions_from[epoch].items()):
+        for one in exclusions:
             until = {person: seq for person, seq in one.until.items() if person in people}
             if until:
-                self._exclusions_from[epoch][id_] = self._exclusions[id_] = replace(one, until=until)
+                self._exclusions[one.id] = replace(one, until=until)
             else:
-                del self._exclusions_from[epoch][id_]
-                self._flaws[id_] = Flaw("R7", "excludes nobody who is in the epoch")
+                self._flaws[one.id] = Flaw("R7", "excludes nobody who is in the epoch")
+        naming = self._naming[epoch]
+        self._naming[epoch] = {person: mask for person, mask in naming.items() if person in people}
 
     # --- what depends on all epochs (4.9)
 
-    def _finished(self) -> tuple[list[Epoch], dict[MessageId, People]]:
+    def _undoing(self) -> Undoing:
+        """Which exclusions are undone. An addition may undo those from its epoch, and of those from epochs before it
+        the ones that its epoch's creator knew."""
+        naming: dict[FeedId, int] = {}
+        excluding: dict[MessageId, int] = {}
+        for epoch, people in self._naming.items():
+            excluding[epoch] = 0
+            for person, mask in people.items():
+                naming[person] = naming.get(person, 0) | mask
+                excluding[epoch] |= mask
+        reaching = {}
+        for epoch, chain in self._chains.items():
+            before = 0
+            for one in chain:
+                before |= excluding[one]
+            reaching[epoch] = excluding[epoch] | before & self._histories.known(epoch)
+        return Undoing(self._additions.values(), naming, reaching)
+
+    def _finished(self, undoing: Undoing) -> tuple[list[Epoch], dict[MessageId, People]]:
         """All epochs with who should be in them. And by epoch whom nobody vouches for."""
-        for one in self._exclusions.values():
-            self._undone[one.id] = self._undoing(one)
         added = NOBODY.union(*self._added_by.values())
         finished, doubtful = [], {}
         for epoch in self._epochs.values():
             init = epoch.init
             led = self._histories.followed_by(init, self._exclusions)
-            without = self._left_out(init, [self._exclusions[one] for one in led])
+            without = undoing.left_out(self._histories.known(init))
             before = self._histories.followed_by(init, self._additions)
-            known = NOBODY.union(*[self._additions[one] for one in before])
+            known = NOBODY.union(*[self._additions[one].people for one in before])
             vouched = epoch.members | known | self._vouched(known | {epoch.creator}, without)
+            undone = undoing.within[init]
             finished.append(
                 replace(
                     epoch,
-                    excluded=self._excluded_from(init),
+                    excluded=frozenset(
+                        person for person, mask in self._naming[init].items() if mask & ~undone.get(person, 0)
+                    ),
                     exclusions=frozenset(led),
                     without=without,
                     correct=vouched - without,
@@ -311,72 +408,18 @@ class Judge:
             found |= more
         return found
 
-    def _undoing(self, exclusion: Exclusion) -> list[tuple[_Addition, FeedId]]:
-        """Who was added in spite of *exclusion*, and how."""
-        return [
-            (addition, person)
-            for person in exclusion.until
-            for addition in self._additions_of.get(person, ())
-            if self._takes_on(addition, exclusion)
-        ]
-
-    def _excluded_from(self, init: MessageId) -> People:
-        """Who was excluded from an epoch, and not added to it again."""
-        return NOBODY.union(
-            *[
-                one.people.difference(each for addition, each in self._undone[id_] if addition.epoch == init)
-                for id_, one in self._exclusions_from[init].items()
-            ]
-        )
-
-    def _left_out(self, init: MessageId, led: Sequence[Exclusion]) -> People:
-        """Whom exclusions that lead up to an epoch name, and nobody took on again, in whichever epoch.
-
-        Who is left out himself takes on nobody, unless the epoch's creator knew: he may say that he had not heard.
-        """
-        left_out = NOBODY.union(*[one.people for one in led])
-        undone = any(self._undone[one.id] for one in led)
-        while undone:
-            still = NOBODY.union(*[one.people - self._again(one, init, left_out) for one in led])
-            undone = still != left_out
-            left_out = still
-        return left_out
-
-    def _again(self, exclusion: Exclusion, init: MessageId, left_out: People) -> People:
-        """Whom somebody took on again who is not in *left_out*, or to the knowledge of who made the epoch."""
-        return frozenset(
-            person
-            for addition, person in self._undone[exclusion.id]
-            if addition.by not in left_out or self._follows(init, addition.id)
-        )
-
-    def _takes_on(self, addition: _Addition, exclusion: Exclusion) -> bool:
-        """Whether *addition* undoes *exclusion* for those in both.
-
-        Its author knew of it, and so did who made the epoch: otherwise he may only be handing on a key that was owed.
-        Whom an exclusion names undoes it for nobody.
-        """
-        return (
-            self._follows(addition.id, exclusion.id)
-            and exclusion.epoch in self._chains[addition.epoch]
-            and (addition.epoch == exclusion.epoch or self._follows(addition.epoch, exclusion.id))
-            and addition.by not in exclusion.until
-        )
-
     # --- what somebody knew
 
     def _was_excluded(self, author: FeedId, id_: MessageId, epoch: MessageId) -> bool:
-        """Whether the author of *id_* knew, when he wrote it, that he had been excluded from *epoch*."""
-        return any(
-            author in one.until and self._follows(id_, one.id) and not self._known_again(one, author, id_)
-            for one in self._exclusions_from[epoch].values()
-        )
-
-    def _known_again(self, exclusion: Exclusion, person: FeedId, id_: MessageId) -> bool:
-        """Whether somebody had taken *person* on again, to the author's knowledge, when he wrote *id_*."""
-        return any(
-            addition.epoch == exclusion.epoch
-            and self._follows(id_, addition.id)
-            and self._takes_on(addition, exclusion)
-            for addition in self._additions_of.get(person, ())
-        )
+        """Whether the author of *id_* knew, when he wrote it, that he had been excluded from *epoch*, and of nobody who
+        had taken him on again there since."""
+        known, naming = self._histories.known(id_), self._naming[epoch]
+        stand = known & naming.get(author, 0)
+        additions = known & self._taking[epoch].get(author, 0) if stand else 0
+        while stand and additions:
+            addition = self._at[additions.bit_length()]
+            stand &= ~addition.known | naming.get(addition.by, 0)
+            additions ^= addition.bit
+            if not stand & addition.known:  # nor does any addition that it follows undo more
+                additions &= ~addition.known
+        return bool(stand)
