@@ -165,6 +165,20 @@ def test_no_conversation_poses_as_another(said: str, title: str, petnamed: bool)
     assert lines.names_of([EVA, ME], names, 8) == (title if alone else f"{title} {EVA.hex()[:8]}")
 
 
+def test_where_there_is_little_room_the_digits_stay() -> None:
+    names = Names([person(EVA, "everybody"), person(ANA, "Ana")], {ANA})
+    public = ConversationRow(name=PUBLIC, members=(), messages=0, last=None)
+    private = dataclasses.replace(public, name="00", members=(EVA,))
+
+    def listed(row: ConversationRow, width: int) -> str:
+        drawn = lines.conversation(row, names, new=False, chosen=True, now_us=NOW_US, width=width)
+        return drawn.plain.split("\n")[0].rstrip()
+
+    assert [listed(row, 11) for row in (public, private)] == [">everybody", f">eve… {EVA.hex()[:4]}"]
+    assert listed(private, 40) == f">everybody {EVA.hex()[:4]}"
+    assert listed(dataclasses.replace(private, members=tuple(sorted((EVA, ANA)))), 14)[-1] == "…"
+
+
 def test_a_group_poses_as_nobody() -> None:
     assert lines.group_title("Ana, Ben", "5a" * 20) == '"Ana, Ben" 5a5a5a5a'
     assert lines.group_title("Ana, " * 99, "5a" * 20).endswith('…" 5a5a5a5a')

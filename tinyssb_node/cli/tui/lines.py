@@ -89,6 +89,16 @@ def conversation_title(row: ConversationRow, names: Names, digits: int = limits.
     return names_of(row.members, names, digits) or "notes to myself"
 
 
+def _title_within(row: ConversationRow, names: Names, room: int) -> str:
+    """The title for a list: where there is no room for a name and its digits, it is the name that is cut."""
+    title = conversation_title(row, names)
+    others = [feed for feed in row.members if not names.is_own(feed)]
+    if cells(title) <= room or isinstance(row, GroupRoom) or len(others) != 1:
+        return title
+    bare, digits = name_and_digits(others[0], names)
+    return f"{one_line(bare, max(room - len(digits) - 1, 1))} {digits}" if bare and digits else title
+
+
 def group_title(title: str | None, group: str) -> str:
     """What a group is called, that none is called as several people are."""
     return called(apart(title or "", TITLE_CELLS - 2), group)
@@ -100,7 +110,8 @@ def conversation(
     """A conversation in the list, two lines: who and when, and how it ends. `*`: something new, `>`: open."""
     mark = ">" if chosen else "*" if new else " "
     when = clock(row.last.committed_us, now_us) if row.last is not None else ""
-    title = column(f"{mark}{conversation_title(row, names)}", max(width - len(when) - 1, 1))
+    room = max(width - len(when) - 1, 1)
+    title = column(mark + _title_within(row, names, room - 1), room)
     last = "nothing yet" if row.last is None else said(row.last)
     return Content.assemble((title, "bold"), f" {when}\n", (column(" " + last, width), "" if new else "dim"))
 
