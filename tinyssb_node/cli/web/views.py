@@ -23,8 +23,10 @@ from tinyssb_node.ids import FeedId
 def conversations(voice: Voice) -> Shape:
     """All conversations, the liveliest first, and behind them private groups."""
     known = people_of(voice)
-    rows = [*voice.catalog.conversations(), *(voice.groups() or ())]
-    return {"rows": [conversation_shape(row, known) for row in rows[: limits.PEOPLE_MAX]]}
+    groups = list(voice.groups() or ())
+    # Strangers begin as many conversations as they like; groups are only those that we are in.
+    rows = [*voice.catalog.conversations()[: max(0, limits.PEOPLE_MAX - len(groups))], *groups]
+    return {"rows": [conversation_shape(row, known) for row in rows]}
 
 
 def people(voice: Voice) -> Shape:
@@ -53,7 +55,7 @@ def messages(voice: Voice, conversation: str, *, before: int | None, limit: int)
     if is_group(conversation):
         return _group_messages(voice, conversation, before, limit)
     catalog = voice.catalog
-    found = next((row for row in catalog.conversations() if row.name == conversation), None)
+    found = catalog.conversation(conversation)
     if found is None:
         raise NothingThereError("There is no such conversation here.", "See the list of conversations.")
     known = people_of(voice)
