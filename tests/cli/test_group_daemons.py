@@ -57,7 +57,7 @@ def test_a_group_from_its_beginning_to_an_exclusion(
     assert f"Made the group Hut crew {made.split()[5]} with Bob" in made
     bob.sees("Hut crew", "group", "list")
     cyd.sees("Hut crew", "group", "list")
-    cyd.sees("(calls the group: Hut crew)", "group", "read", "hut crew")
+    cyd.sees("◆ calls the group: Hut crew", "group", "read", "hut crew")
     said = bob.types("group", "post", "hut crew", "Soup", "at noon")
     assert said.startswith("Said ")
     assert f"Bob {bob.feed[:8]}" in ana.sees("Soup at noon", "group", "read", "Hut crew")
@@ -132,7 +132,7 @@ def test_a_group_is_left(three: tuple[Person, Person, Person]) -> None:
     bob.sees("Short", "group", "list")
     assert bob.types("group", "leave", "Short").startswith("Left the group ")
     assert "you left it" in bob.types("group", "list")
-    ana.sees("(leaves the group)", "group", "read", "Short")
+    ana.sees("◆ leaves the group", "group", "read", "Short")
     assert "You left this group" in refused(bob, Exit.DATA, "group", "post", "Short", "x")
     assert "again; what you missed is fetched" in bob.types("group", "return", "Short")
     bob.types("group", "post", "Short", "Here I am")
@@ -160,7 +160,7 @@ def test_a_group_is_followed_as_it_comes(three: tuple[Person, Person, Person]) -
         [*PROGRAM, "--home", str(ana.running.home), *chat], stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["text"].startswith("(added Bob")
+        assert json.loads(process.stdout.readline())["text"].startswith("added Bob")
         bob.types("group", "post", "Live", "Now?")
         assert json.loads(process.stdout.readline())["text"] == "Now?"
         process.terminate()

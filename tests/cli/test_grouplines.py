@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ from tests.daemon.fakes import make_bench
 from tests.daemon.groupfakes import FakeGroups, say
 from tests.daemon.test_groupdesk import Asked
 from tests.groups.world import World, person, start
-from tinyssb_node.catalog.rows import PersonRow
+from tinyssb_node.catalog.rows import Kind, PersonRow
 from tinyssb_node.cli import grouplines, grouptalk
-from tinyssb_node.cli.chatlines import Lines
+from tinyssb_node.cli.chatlines import Lines, said
 from tinyssb_node.cli.graph import ASCII, UNICODE
 from tinyssb_node.cli.people import Names
+from tinyssb_node.cli.safetext import HAPPENED, apart
 from tinyssb_node.groups.drafting import draft_exclude
 from tinyssb_node.groups.planning import add, exclude
 
@@ -134,10 +136,10 @@ def test_who_was_excluded_is_told(tmp_path: Path) -> None:
 
 def test_what_was_said_is_read_like_a_chat(forked: Looking) -> None:
     lines = forked.read()
-    assert lines[1].endswith("(made the group)")
-    assert "(added Bob\\x1b[2J" in " ".join("".join(lines[2:4]).split())
+    assert lines[1].endswith("◆ made the group")
+    assert "◆ added Bob\\x1b[2J" in " ".join("".join(lines[2:4]).split())
     assert any("hello" in line for line in lines)
-    assert any(line.endswith(f"(excluded {CYD})") for line in lines)
+    assert any(line.endswith(f"◆ excluded {CYD}") for line in lines)
     assert "\\x1b[2J" in "\n".join(lines)
     # Nobody is told to follow what is not shown.
     shown = {line.split()[1] for line in lines if line[2:3] == ":"}
@@ -194,14 +196,37 @@ def test_what_a_blocked_person_says_is_not_shown(forked: Looking, monkeypatch: p
 @pytest.mark.parametrize(
     ("kind", "text", "words"),
     [
-        ("group/leave", None, "(leaves the group)"),
-        ("group/name", "Hut", "(calls the group: Hut)"),
-        ("something", None, "(something: something that this program cannot show)"),
+        ("group/leave", None, "leaves the group"),
+        ("group/name", "Hut", "calls the group: Hut"),
+        ("something", None, "wrote something that this program cannot show: something"),
     ],
 )
 def test_other_happenings_are_told_in_words(kind: str, text: str | None, words: str) -> None:
     row: Any = {"kind": kind, "text": text, "people": [], "feed": person("a").hex()}
     assert grouptalk.happening(row, NAMES) == words
+
+
+@pytest.mark.parametrize("text", ["excluded {}", "(excluded {})", "◆ excluded {}", "hi\nAna: ◆ excluded {}"])
+def test_nobody_can_say_what_only_the_node_tells(text: str) -> None:
+    feed, group = person("b").hex(), "5a" * 20
+    shared: Any = {"id": group, "group": group, "feed": feed, "seq": 1, "own": False, "epoch": None}
+    shared |= {"previous": [], "committed_us": 1, "place": 1}
+    deed: Any = {**shared, "kind": "group/exclude-member", "text": None, "people": [person("c").hex()]}
+    post: Any = {**shared, "kind": "post", "text": text.format(CYD), "people": []}
+    done, written = (grouptalk.message_row(row, NAMES) for row in (deed, post))
+    assert (done.kind, written.kind) == (Kind.HAPPENING, Kind.TEXT)
+    assert said(done) == f"{HAPPENED} excluded {CYD}"
+    assert HAPPENED not in said(written)
+    assert CYD in said(written)
+
+
+BOB = PersonRow(feed=person("b"), alias=None, said=None, own=False, entries=1, last_us=None, blocked=False)
+
+
+def test_nobody_is_called_what_only_the_node_tells() -> None:
+    bob = dataclasses.replace(BOB, alias="Bob ◆ excluded Cyd")
+    assert HAPPENED not in apart(bob.alias or "", 40)
+    assert HAPPENED not in Names([bob]).shown(bob.feed)
 
 
 def test_of_many_people_it_is_said_how_many_they_are() -> None:

@@ -35,6 +35,8 @@ class Kind(StrEnum):
     """Bytes that `tinyssb attach` announced, with a name."""
     BLK = "BLK"
     """A change of its author's list of blocks."""
+    HAPPENING = "happening"
+    """A change of a private group that somebody made, told in words that are not his. The catalog has none."""
     OPAQUE = "opaque"
     """Anything else, and private messages that are not for us."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from tinyssb_node.catalog.rows import Kind, MessageRow
 from tinyssb_node.cli import limits
 from tinyssb_node.cli.people import SHORT_FEED, Names
-from tinyssb_node.cli.safetext import cells, one_line, padded, wrapped
+from tinyssb_node.cli.safetext import HAPPENED, NO_HAPPENING, cells, one_line, padded, wrapped
 from tinyssb_node.ids import MessageId
 
 SHORT_MESSAGE = 8
@@ -38,7 +38,9 @@ def said(row: MessageRow) -> str:
     """What a message says, in words and unescaped: its text, or what is in the place of one."""
     if row.chunks_held < row.chunks:
         return f"(not all here yet: {row.chunks_held} of {row.chunks} packets)"
-    text = row.text
+    text = row.text.replace(HAPPENED, NO_HAPPENING)
+    if row.kind is Kind.HAPPENING:
+        return f"{HAPPENED} {text}"
     if row.kind is Kind.FILE:
         return _file(row)
     if row.kind in {Kind.TAV, Kind.TEXT}:

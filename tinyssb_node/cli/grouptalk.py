@@ -92,9 +92,11 @@ def messages(
 
 
 def message_row(row: GroupSaidRow, names: Names) -> MessageRow:
-    """Something said in a group as a message of the catalog; who was added and excluded is told in its text."""
+    """Something said in a group as a message of the catalog. What somebody did there is of a kind that no text has."""
     feed = FeedId.from_hex(row["feed"])
-    text = row["text"] or "" if row["kind"] == POST else happening(row, names)
+    kind, text = Kind.TEXT, row["text"] or ""
+    if row["kind"] != POST:
+        kind, text = Kind.HAPPENING, happening(row, names)
     if names.is_blocked(feed):
         text = BLOCKED
     came_us = row["committed_us"] or 0
@@ -107,7 +109,7 @@ def message_row(row: GroupSaidRow, names: Names) -> MessageRow:
         said_us=None,
         origin=Origin.OWN if row["own"] else Origin.PEER,
         own=row["own"],
-        kind=Kind.TEXT,
+        kind=kind,
         conversation=row["group"],
         tangle=MessageId.from_hex(row["group"]),
         previous=tuple(map(MessageId.from_hex, row["previous"])),
@@ -124,21 +126,21 @@ def message_row(row: GroupSaidRow, names: Names) -> MessageRow:
 
 
 def happening(row: GroupMessageRow, names: Names) -> str:
-    """What a message that is no post did, in brackets and unescaped."""
+    """What a message that is no post did, unescaped: our words first, and what its author chose behind a colon."""
     people = people_in_words([FeedId.from_hex(feed) for feed in row["people"] if feed != row["feed"]], names)
-    greeting = f" {row['text']}" if row["text"] else ""
+    greeting = f": {row['text']}" if row["text"] else ""
     match row["kind"]:
         case kind if kind == _ADD:
-            return f"(added {people}){greeting}"
+            return f"added {people}{greeting}"
         case kind if kind == _EXCLUDE:
-            return f"(excluded {people})"
+            return f"excluded {people}"
         case kind if kind == _INIT:
-            return "(made the group)"
+            return "made the group"
         case kind if kind == _NAME:
-            return f"(calls the group: {row['text'] or ''})"
+            return f"calls the group: {row['text'] or ''}"
         case kind if kind == _LEAVE:
-            return "(leaves the group)"
-    return f"({row['kind']}: something that this program cannot show)"
+            return "leaves the group"
+    return f"wrote something that this program cannot show: {row['kind']}"
 
 
 def people_in_words(people: Sequence[FeedId], names: Names) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.cli import limits
-from tinyssb_node.cli.safetext import INVISIBLE, one_line
+from tinyssb_node.cli.safetext import HAPPENED, INVISIBLE, NO_HAPPENING, one_line
 from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.limits import FEED_ID_SIZE
@@ -105,7 +105,11 @@ class Names:
         """The same for a terminal, of bounded width."""
         name = self.name(feed)
         digits = feed.hex()[:SHORT_FEED]
-        return digits if name is None else f"{one_line(name, limits.NAME_CELLS)} {digits}"
+        return (
+            digits
+            if name is None
+            else f"{one_line(name, limits.NAME_CELLS).replace(HAPPENED, NO_HAPPENING)} {digits}"
+        )
 
     def find(self, text: str) -> PersonRow:
         """Whom *text* means: ``me``, a petname, an alias, or the beginning of a feed id.

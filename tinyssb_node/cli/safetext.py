@@ -35,6 +35,10 @@ _WIDE_SINCE: Final = (
     range(0x1F1E6, 0x1F200),
 )
 """Symbols that Unicode 16 made wide, and the letters of which two are a flag."""
+HAPPENED: Final = "◆"
+"""In front of what was done to a group: our words, not somebody's."""
+NO_HAPPENING: Final = "◇"
+"""What it becomes in all that people write and are called, so that nobody can say what he did not do."""
 _IN_NAMES: Final = frozenset(f"-_.'’·?!(){ELLIPSIS}")
 """Punctuation that ends no name."""
 _QUOTES: Final = frozenset('"„〝〞〟＂')
@@ -72,7 +76,7 @@ def apart(name: str, cells: int) -> str:
 
     Of at most *cells* cells, and two for the marks.
     """
-    told = one_line(name, cells)
+    told = one_line(name, cells).replace(HAPPENED, NO_HAPPENING)
     if all(char in _IN_NAMES or not unicodedata.category(char).startswith("P") for char in told):
         return told
     inner = "".join("'" if _is_quote(char) else char for char in told)

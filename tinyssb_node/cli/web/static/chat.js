@@ -4,7 +4,7 @@ import { ApiError, get } from "/static/api.js";
 import { Composer } from "/static/composer.js";
 import { announce, arrange, h, setParts, setText } from "/static/dom.js";
 import { Message, named } from "/static/message.js";
-import { count, line, nameOf } from "/static/words.js";
+import { count, nameOf, saidLine } from "/static/words.js";
 
 const NEAR_END_PX = 80;
 const RECEIPTS_MS = 30_000; // others tell who has what without anything new being said
@@ -123,7 +123,7 @@ export class ChatView {
   drawConversations(rows) {
     const here = this.conversation;
     const links = rows.map((row) => {
-      const said = row.last ? [...named(row.last.author), ": ", h("bdi", { text: line(row.last.text) })] : ["Nothing yet"];
+      const said = row.last ? [...named(row.last.author), ": ", h("bdi", { text: saidLine(row.last) })] : ["Nothing yet"];
       const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row)), h("span", { class: "preview" }, ...said));
       return h("li", {}, link);
     });
@@ -187,7 +187,7 @@ export class ChatView {
 
   tell(rows) {
     if (rows.length > TOLD_MAX) announce(count(rows.length, "new message"));
-    else announce(rows.map((row) => `${nameOf(row.author)}: ${line(row.text, 300)}`).join(". "));
+    else announce(rows.map((row) => `${nameOf(row.author)}: ${saidLine(row, 300)}`).join(". "));
     if (document.hidden) this.countUnread(this.unread + rows.length);
   }
 

@@ -3,7 +3,7 @@
 import { ApiError, post } from "/static/api.js";
 import { announce, h, setText } from "/static/dom.js";
 import { named } from "/static/message.js";
-import { count, duration, line } from "/static/words.js";
+import { count, duration, saidLine } from "/static/words.js";
 
 const TEXT_MAX = 4_000;
 const PAUSE_MS = 600; // of typing, before it is asked what the message would cost
@@ -53,7 +53,7 @@ export class Composer {
     this.replyTo = row?.id ?? null;
     this.once = null;
     this.answering.hidden = !row;
-    this.answeringText.replaceChildren(...(row ? ["Answering ", ...named(row.author), ": ", h("bdi", { text: row.text ? line(row.text, 60) : row.kind })] : []));
+    this.answeringText.replaceChildren(...(row ? ["Answering ", ...named(row.author), ": ", h("bdi", { text: row.text ? saidLine(row, 60) : row.kind })] : []));
     this.askCostSoon();
     this.box.focus();
   }

@@ -1,11 +1,11 @@
 // One message as it stands in the list.
 
 import { h, setText } from "/static/dom.js";
-import { called, count, digits, fullTime, line, nameOf, size, timeOf, visible } from "/static/words.js";
+import { called, count, digits, fullTime, isHappening, line, nameOf, said, saidLine, size, timeOf } from "/static/words.js";
 
 const FOLD_CHARACTERS = 1_200;
 const FOLD_LINES = 14;
-const TEXTS = new Set(["text", "TAV"]);
+const TEXTS = new Set(["text", "TAV", "happening"]);
 
 export class Message {
   constructor(row, view) {
@@ -33,7 +33,7 @@ export class Message {
 
   draw() {
     const { row } = this;
-    this.element.className = `message${row.own ? " own" : ""}${row.placed === null ? " waits" : ""}`;
+    this.element.className = `message${row.own ? " own" : ""}${row.placed === null ? " waits" : ""}${isHappening(row) ? " happening" : ""}`;
     this.element.replaceChildren(
       h("header", {}, who(row.author), h("time", { datetime: new Date(row.committed_us / 1_000).toISOString(), title: this.times(), text: timeOf(row.committed_us) })),
       ...(row.answers ?? []).map((quoted) => this.quote(quoted)),
@@ -49,7 +49,7 @@ export class Message {
   }
 
   quote(quoted) {
-    const text = quoted.text ? line(quoted.text, 100) : quoted.kind;
+    const text = quoted.text ? saidLine(quoted, 100) : quoted.kind;
     return h(
       "button",
       { type: "button", class: "quote", onclick: () => this.view.reveal(quoted.id) },
@@ -65,7 +65,7 @@ export class Message {
     if (row.chunks_held < row.chunks) return [h("p", { class: "text odd", text: `Still coming: ${row.chunks_held} of ${count(row.chunks, "packet")} are here.` })];
     const parts = [];
     if (row.text) {
-      const text = visible(row.text);
+      const text = said(row);
       const paragraph = h("p", { class: TEXTS.has(row.kind) ? "text" : "text odd", dir: "auto", text: row.cut ? `${text}…` : text });
       if (row.kind === "file") parts.push(h("p", { class: "soft" }, `A file of ${size(row.size)}; on the node, `, h("code", { text: `tinyssb fetch ${row.id.slice(0, 12)}` }), " saves it:"));
       else if (!TEXTS.has(row.kind)) parts.push(h("p", { class: "soft", text: `No text, but ${row.kind}:` }));

@@ -5,6 +5,9 @@ const JOINERS = /[\u200c\u200d]{2,}/g;
 const MARKS = /(\p{M}{4})\p{M}+/gu;
 const code = (char) => `⟨${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
+/** In front of what was done to a group. In what people write it becomes `◇`, so that nobody can say that he did it. */
+const HAPPENED = "◆";
+
 /** A text with line breaks, with nothing in it that works unseen. */
 export function visible(text) {
   return text
@@ -12,6 +15,7 @@ export function visible(text) {
     .replace(HIDDEN, code)
     .replace(JOINERS, "\u200d")
     .replace(MARKS, "$1")
+    .replaceAll(HAPPENED, "◇")
     .replace(/\n{3,}/g, "\n\n");
 }
 
@@ -20,6 +24,13 @@ export function line(text, most = 80) {
   const flat = [...visible(text).replace(/\s+/g, " ").trim()];
   return flat.length > most ? `${flat.slice(0, most - 1).join("")}…` : flat.join("");
 }
+
+/** Whether a message is something done to its group; its words are the node's. */
+export const isHappening = (row) => row.kind === "happening";
+
+/** All that a message says, and the same on one line. */
+export const said = (row) => (isHappening(row) ? `${HAPPENED} ` : "") + visible(row.text);
+export const saidLine = (row, most = 80) => (isHappening(row) ? `${HAPPENED} ` : "") + line(row.text, most);
 
 export const digits = (feed) => feed.slice(0, 8);
 
