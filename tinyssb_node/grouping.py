@@ -20,8 +20,9 @@ from tinyssb_node.groups.book import Book
 from tinyssb_node.groups.drafting import draft_content, draft_first
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.news import News
 from tinyssb_node.groups.planning import Add, GroupRefusalError, Plan, Refusal, Task, add, exclude, plan
-from tinyssb_node.groups.reading import SealedEntry, StoreSource
+from tinyssb_node.groups.reading import StoreSource
 from tinyssb_node.groups.replicating import publishing_epoch, replication
 from tinyssb_node.groups.sealing import UnsealableError
 from tinyssb_node.groups.waits import Waits
@@ -94,13 +95,13 @@ class Grouping:
 
     @property
     def read_all(self) -> bool:
-        """True if everything that is here was read."""
-        return self._source.read_all
+        """True if everything that is here was read, with all keys."""
+        return self._source.read_all and not self.book.unfinished
 
     def wake(self, pen: Pen, now_us: int) -> None:
         """Read on; when all is read, do what is due."""
-        self._read(self._source.next(group_limits.READ_AT_ONCE))
-        if not self._source.read_all:
+        self._read_on()
+        if not self.read_all:
             self.next_us = now_us
             return
         for root in sorted(self._changed - self.book.groups.keys()):
@@ -119,14 +120,21 @@ class Grouping:
     # --- reading
 
     def _read_all(self) -> None:
-        while not self._source.read_all:
-            self._read(self._source.next(group_limits.READ_AT_ONCE))
+        while not self.read_all:
+            self._read_on()
 
-    def _read(self, entries: Iterable[SealedEntry]) -> None:
-        for entry in entries:
-            for news in self.book.take(entry):
-                if news.root is not None and news.changes:
-                    self._changed.add(news.root)
+    def _read_on(self) -> None:
+        """Try the keys that are new before more is read: some of either in a turn."""
+        if self.book.unfinished:
+            self._note(self.book.go_on())
+            return
+        for entry in self._source.next(group_limits.READ_AT_ONCE):
+            self._note(self.book.take(entry))
+
+    def _note(self, found: Iterable[News]) -> None:
+        for news in found:
+            if news.root is not None and news.changes:
+                self._changed.add(news.root)
 
     # --- what is due
 

@@ -66,7 +66,8 @@ class Press(Shelf):
 def read_all(source: StoreSource, book: Book) -> list[News]:
     """Let *book* take all that *source* has."""
     news: list[News] = []
-    while not source.read_all:
+    while not source.read_all or book.unfinished:
+        news += book.go_on()
         for entry in source.next(AT_ONCE):
             news += book.take(entry)
     return news

@@ -80,8 +80,8 @@ class Shelf:
     def read(self, book: Book) -> list[News]:
         """Let *book* take all that is to be handed out."""
         news: list[News] = []
-        while self.ahead:
-            news += book.take(self.ahead.popleft())
+        while self.ahead or book.unfinished:
+            news += book.go_on() if book.unfinished else book.take(self.ahead.popleft())
         return news
 
 

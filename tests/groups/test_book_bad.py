@@ -1,5 +1,6 @@
 """What a book makes of entries that are no good, or too many: nobody's membership changes, and it is counted."""
 
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -17,10 +18,15 @@ from tests.groups.mischief import (
 )
 from tests.groups.shelf import Scribe, Shelf, begin, keys_of, meet, state, texts
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups import unread
 from tinyssb_node.groups.book import Book
+from tinyssb_node.groups.drafting import draft_add
+from tinyssb_node.groups.encoding import Context
+from tinyssb_node.groups.envelope import SlotKey, opens_first
 from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.news import Fault
 from tinyssb_node.groups.planning import Add, add
+from tinyssb_node.groups.tiny import encode
 
 
 @pytest.mark.parametrize("wrong", MISCHIEF, ids=lambda wrong: wrong.__name__)
@@ -150,6 +156,63 @@ def test_what_nobody_can_read_yet_is_bounded(bound: str, monkeypatch: pytest.Mon
     assert d.book.counts[Fault.FULL] + b.book.counts[Fault.FULL] > 0
     d.receive(a.shelf.entries)
     assert a.root in d.book.groups
+
+
+def test_one_who_writes_much_that_is_not_for_us_pushes_out_nobody_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(group_limits, "UNREAD_MAX", 10)
+    a, b, c = scribes = begin("a", "b", "c")
+    a.do([Add(a.root, (keys_of("newcomer").main,))])
+    other = c.create()
+    for number in range(30):
+        c.do([Add(other, (keys_of(f"stranger {number}").main,))], other)
+    meet(*scribes)
+    newcomer, key = keys_of("newcomer").main, a.group.view[a.root].key
+    book = Book(keys_of("d"), shelf := Shelf(a.shelf.entries))
+    shelf.read(book)
+    assert book.counts[Fault.FULL] > 0
+    book.learn(key, a.root)
+    shelf.read(book)
+    assert newcomer in book.groups[a.root].group.view[a.root].members
+    assert b.me in book.groups[a.root].group.view[a.root].members
+
+
+def test_many_keys_at_once_are_tried_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, _, c = scribes = begin("a", "b", "c")
+    other = c.create()
+    for number in range(20):
+        c.do([Add(other, (keys_of(f"stranger {number}").main,))], other)
+    old_keys = tuple(a.draw_key() for _ in range(20))
+    d = keys_of("d")
+    message = replace(draft_add(a.group, a.root, [d.main]), old_secrets=old_keys)
+    slot = a.keys.member(d.main)
+    assert slot is not None
+    a.write_plain(a.open_additions(), encode(message), [epoch_slot(message.secret), slot])
+    meet(*scribes)
+    monkeypatch.setattr(group_limits, "TRIES_AT_ONCE", 64)
+    tried: list[int] = []
+
+    def counted(head: bytes, context: Context, key: SlotKey) -> bool:
+        tried.append(1)
+        return opens_first(head, context, key)
+
+    monkeypatch.setattr(unread, "opens_first", counted)
+    theirs = {c.me, c.keys.additions().feed_id}
+    book = Book(d, shelf := Shelf(sorted(a.shelf.entries, key=lambda entry: entry.feed not in theirs)))
+    most = steps = 0
+    while shelf.ahead or book.unfinished:
+        before = len(tried)
+        if book.unfinished:
+            book.go_on()
+            steps += 1
+        else:
+            book.take(shelf.ahead.popleft())
+        most = max(most, len(tried) - before)
+    assert most <= group_limits.TRIES_OF_ENTRY
+    assert len(tried) > 2 * most
+    assert steps > 1
+    assert d.main in book.groups[a.root].group.view[a.root].members
 
 
 def test_a_group_shows_so_many_broken_entries(monkeypatch: pytest.MonkeyPatch) -> None:

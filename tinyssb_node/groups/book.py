@@ -6,7 +6,7 @@ member writes makes it raise: what is no good is counted.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,6 +28,7 @@ from tinyssb_node.groups.messages import AddMember, FeedRole, GroupMessage, Init
 from tinyssb_node.groups.news import Broken, Fault, FeedKnown, FeedPlace, Joined, News, Spoke
 from tinyssb_node.groups.reading import SealedEntry, Source
 from tinyssb_node.groups.tiny import Lacks, Reading, decode, split_owner
+from tinyssb_node.groups.unread import Unread
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 _Ref = tuple[FeedId, int]
@@ -39,14 +40,6 @@ class _Hidden:
 
     context: Context
     content: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Unread:
-    """An addition that no key opens yet."""
-
-    context: Context
-    head: bytes
 
 
 class Book:
@@ -69,12 +62,14 @@ class Book:
         self._feeds = Feeds(self.counts)
         self._hidden: dict[FeedId, dict[int, _Hidden]] = {}
         """By main feed of somebody who is named in a group, and number."""
-        self._unread: dict[_Ref, _Unread] = {}
+        self._unread = Unread()
         self._waiting: dict[bytes, dict[_Ref, None]] = {}
         """By what they lack: a group's first message, or how a main feed begins."""
         self._waits = 0
         self._fresh: deque[tuple[EpochKey, MessageId] | FeedId] = deque()
         """Keys and people that were not tried yet on what came before."""
+        self._trying: Iterator[None] | None = None
+        """The one that is tried now, a step for each entry."""
 
     # --- what is known
 
@@ -100,10 +95,13 @@ class Book:
     def learn(self, key: EpochKey, root: MessageId) -> list[News]:
         """Take a key that we drew ourselves, for the group that begins with *root*."""
         self._learn(key, root, self._keys.main)
-        return self._finish()
+        return self._tried(group_limits.TRIES_OF_ENTRY)
 
     def take(self, entry: SealedEntry) -> list[News]:
-        """An entry is whole. Returns what is new. Taken again, it changes nothing."""
+        """An entry is whole. Returns what is new. Taken again, it changes nothing.
+
+        If it brings keys, there may be more to try than is done at once: see `unfinished`.
+        """
         if entry.type == FIXED_TYPE:
             self._look_for_announcement(entry)
         elif entry.type == EntryType.CHILD_MADE:
@@ -114,7 +112,16 @@ class Book:
             place = self._feeds.role_of(entry.feed)
             if place is not None:
                 self._read(entry, place)
-        return self._finish()
+        return self._tried(group_limits.TRIES_OF_ENTRY)
+
+    @property
+    def unfinished(self) -> bool:
+        """True while keys or people are new that were not tried yet on all that came before."""
+        return self._trying is not None or bool(self._fresh)
+
+    def go_on(self) -> list[News]:
+        """Try some more of what is new on what came before. Returns what came of it."""
+        return self._tried(group_limits.TRIES_AT_ONCE)
 
     def restart(self) -> None:
         """Forget everything, and have it handed out once more: what was taken may have been taken back since."""
@@ -131,14 +138,18 @@ class Book:
         else:
             self._read_epoch(entry, place, place.key)
 
-    def _finish(self) -> list[News]:
-        """Try what is new on what came before, until nothing is."""
-        while self._fresh:
-            fresh = self._fresh.popleft()
-            if isinstance(fresh, FeedId):
-                self._try_on_person(fresh)
-            else:
-                self._try_key(*fresh)
+    def _tried(self, most: int) -> list[News]:
+        """Try what is new on what came before: at most so many times."""
+        for _ in range(most):
+            if self._trying is None:
+                if not self._fresh:
+                    break
+                fresh = self._fresh.popleft()
+                self._trying = (
+                    self._try_on_person(fresh) if isinstance(fresh, FeedId) else self._try_key(*fresh)
+                )
+            if next(self._trying, self) is self:
+                self._trying = None
         news, self._news = self._news, []
         return news
 
@@ -255,25 +266,26 @@ class Book:
             if self._ring.name(person, root):
                 self._fresh.append(person)
 
-    def _try_key(self, key: EpochKey, root: MessageId) -> None:
-        """A key is there: see what it opens of what came before."""
+    def _try_key(self, key: EpochKey, root: MessageId) -> Iterator[None]:
+        """A key is there: see what it opens of what came before. What comes meanwhile is tried when it comes."""
         for person in list(self._ring.people_of(root)):
             theirs = self._hidden.get(person, {})
             for seq, hidden in list(theirs.items()):
                 if self._announces(person, seq, hidden, [key]):
                     theirs.pop(seq, None)
+                yield
         slot = epoch_slot(key)
-        for ref, unread in list(self._unread.items()):
-            if opens_first(unread.head, unread.context, slot):
-                self._unread.pop(ref, None)
+        for ref in self._unread.opened_by(slot):
+            if ref is not None:
                 self._read_again(ref)
+            yield
         if (
             len(self._ring.roots_of(key)) > 1
         ):  # somebody lies: its feeds and additions were read for another group
             for feed in (*self._feeds.with_key(key), *self._feeds.with_key(None)):
                 self._source.again(feed)
 
-    def _try_on_person(self, person: FeedId) -> None:
+    def _try_on_person(self, person: FeedId) -> Iterator[None]:
         """Somebody is named in a group: see whether he announced feeds to us, and who waits for his name."""
         if person not in self._hidden:
             self._hidden[person] = {}
@@ -282,6 +294,7 @@ class Book:
         for seq, hidden in list(theirs.items()):
             if self._announces(person, seq, hidden, self._ring.keys_with(person)):
                 theirs.pop(seq, None)
+            yield
         self._wake(person[: group_limits.SHORT_NAME_SIZE])
 
     def _wait(self, ref: _Ref, ids: Iterable[bytes]) -> None:
@@ -391,7 +404,7 @@ class Book:
         if len(entry.content) < group_limits.ENVELOPE_MIN_SIZE:
             self.counts[Fault.SEAL] += 1
             return
-        context, ref = context_of(entry.feed, entry.prev), (entry.feed, entry.seq)
+        context = context_of(entry.feed, entry.prev)
         me = self._keys.main
         personal = self._keys.own if place.member == me else self._keys.member(place.member)
         slots = self._ring.slots if personal is None else [*self._ring.slots, personal]
@@ -404,7 +417,8 @@ class Book:
             self._spoil(entry, roots, Fault.BODY, error)
             return
         if opened is None or slot is None:
-            self._put_by(ref, _Unread(context, entry.content[: group_limits.ENVELOPE_HEAD_SIZE]))
+            if not self._unread.put(entry.feed, entry.seq, context, entry.content):
+                self.counts[Fault.FULL] += 1
             return
         key = EpochKey(slot.key) if slot.scheme is Scheme.GROUP else None
         for root in (None,) if key is None else self._ring.roots_of(key):
@@ -432,12 +446,6 @@ class Book:
             self._add(message.root, entry, place, message)
         elif root is not None:
             self._add(root, entry, place, message)
-
-    def _put_by(self, ref: _Ref, unread: _Unread) -> None:
-        if len(self._unread) >= group_limits.UNREAD_MAX and ref not in self._unread:
-            del self._unread[next(iter(self._unread))]
-            self.counts[Fault.FULL] += 1
-        self._unread[ref] = unread
 
     def _add(self, root: MessageId, entry: SealedEntry, place: FeedPlace, message: GroupMessage) -> None:
         held = self.groups.get(root)

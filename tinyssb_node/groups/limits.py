@@ -77,7 +77,13 @@ HIDDEN_MAX: Final = 1_024
 """Most entries of one main feed that may turn out to announce a feed: all that somebody in 85 groups of 12 epochs
 writes; 250 bytes each."""
 UNREAD_MAX: Final = 8_192
-"""Most additions that no key opens yet, of all feeds together: 255 feeds with 32 each; 500 bytes each."""
+"""Most additions that no key opens yet, of all feeds together: 255 feeds with 32 each; 500 bytes each. Beyond
+that the feed with the most of them loses its first."""
+TRIES_AT_ONCE: Final = 1_024
+"""Entries that new keys are tried on in one turn of the node: 10 ms on a notebook. One addition may bring 256 keys,
+each to be tried on all that is unread."""
+TRIES_OF_ENTRY: Final = 64
+"""The same for an entry just read, of which there are `READ_AT_ONCE`: mostly that is all there is to try."""
 WAITING_MAX: Final = 4_096
 """Most messages that wait for a name or for their group's beginning: their places only, 200 bytes each."""
 BROKEN_MAX: Final = 256
