@@ -83,7 +83,7 @@ def test_two_people_talk_over_the_page_of_one(browser: Browser, mesh: tuple[Path
             )
 
             page.get_by_role("link", name="People").click()
-            page.get_by_role("link", name="Write to Ben").click()
+            page.get_by_role("link", name="Write to “Ben⟨202E⟩”").click()
             box = page.get_by_role("textbox", name="Message")
             box.fill("The key is under the stone.")
             box.press("Enter")

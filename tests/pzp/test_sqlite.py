@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -291,3 +292,14 @@ def test_errors_of_peers_do_not_undo_the_batch(database: Database) -> None:
             except errors.MessageError:
                 continue
     assert database.totals().messages == 4
+
+
+def test_several_may_make_the_file_at_once(tmp_path) -> None:
+    def make(path: Path) -> None:
+        SqliteRows.open(path).close()
+
+    # Without a lock it went wrong about once in ten.
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(60):
+            for making in [pool.submit(make, tmp_path / f"{number}.sqlite") for _ in range(4)]:
+                making.result()

@@ -168,10 +168,12 @@ def _tune(connection: sqlite3.Connection) -> None:
 
 def look(connection: sqlite3.Connection) -> Found:
     """What is in the file. Raises sqlite3.Error."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    # In one question: who makes the file does so beside us.
+    tables, application, version = connection.execute(
+        "SELECT (SELECT count(*) FROM sqlite_schema), application_id, user_version "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
     if application != APPLICATION_ID:
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         return Found.FOREIGN if tables or application or version else Found.EMPTY
     return Found.CURRENT if version == CATALOG_VERSION else Found.OTHER
 

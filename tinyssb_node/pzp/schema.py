@@ -84,6 +84,7 @@ def open_for_writing(path: Path) -> tuple[sqlite3.Connection, int]:
                 f"{path}: the file system cannot have a write-ahead log, or a program reads it."
             )
         connection.execute("PRAGMA synchronous = FULL")
+        fcntl.flock(lock, fcntl.LOCK_SH)
         # What is erased or deleted is overwritten with zeros.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute(f"PRAGMA wal_autocheckpoint = {limits.CHECKPOINT_PAGES}")
@@ -117,7 +118,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 def _settle(path: Path) -> int:
     """Take our part of the lock. Who is the first puts on the disk what a process left that did not end in order.
 
-    New commits go behind it in the write-ahead log, and would be lost with it. Raises StoreFailedError.
+    New commits go behind it in the write-ahead log, and would be lost with it. The first one has all of the lock, until
+    the file is made: two that make it at once get into each other's way. Raises StoreFailedError.
     """
     log = path.with_name(path.name + "-wal")
     try:
@@ -128,12 +130,11 @@ def _settle(path: Path) -> int:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            pass  # others have it open: one of them has done it
+            fcntl.flock(lock, fcntl.LOCK_SH)  # others have it open: one of them has done it, or does
         else:
             write_anew(log)
             if path.exists() and path.stat().st_size <= limits.NEW_FILE_MAX:
                 write_anew(path)  # it may have been made, and not have got to the disk
-        fcntl.flock(lock, fcntl.LOCK_SH)
     except OSError as error:
         os.close(lock)
         raise StoreFailedError(f"{log}: the disk or file system refused it: {error.strerror}") from error
@@ -152,9 +153,11 @@ def _sync_names(path: Path) -> None:
 
 def _is_known(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the file has our schema; False if it has nothing at all."""
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    # In one question: who makes the file does so beside us.
+    tables, application, version = connection.execute(
+        "SELECT (SELECT count(*) FROM sqlite_schema), application_id, user_version "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
     if not tables and not application and not version:
         return False
     if application != APPLICATION_ID:
