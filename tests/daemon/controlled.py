@@ -11,6 +11,7 @@ from typing import Any
 from tests.daemon.fakes import KEY, Bench, make_bench
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.blockkeeper import BlockKeeper
 from tinyssb_node.daemon.control import ControlServer
 from tinyssb_node.daemon.desk import KEEPERS_ONLY, About, Desk
 from tinyssb_node.daemon.door import Door
@@ -65,6 +66,7 @@ async def serving(
         clock=bench.clock,
         endpoints=list,
         turned_away=lambda: door.turned_away,
+        blocks=BlockKeeper(home, bench.places, bench.logger),
     )
     path = folder / "c"
     listening = asyncio.Event()

@@ -1,6 +1,7 @@
 """Whom the daemon takes nothing from: contacts and lists, whenever they change."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 import structlog
@@ -11,6 +12,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.blocklist import BlockStep, blocked_short, serialize_block_step
 from tinyssb_node.daemon.blockkeeper import BlockKeeper
 from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.store.memory import MemoryStore
 
@@ -65,6 +67,26 @@ def test_our_users_blocks_count_in_all_networks_as_soon_as_they_are_written(kept
     assert kept.now() == kept.now(VILLAGE) == {E}
     set_blocked(kept.home, EVE.feed_id, blocked=False)
     assert kept.now() == set()
+
+
+def test_who_asks_keeps_no_news_from_the_node(kept: Kept) -> None:
+    told: list[NetworkName] = []
+
+    class Listening:
+        """A runtime whose nodes only listen."""
+
+        def do(self, _tell: object, network: NetworkName) -> None:
+            told.append(network)
+
+    for network in (DEFAULT_NETWORK, VILLAGE):
+        assert kept.keeper.for_node(network) == frozenset()
+    kept.keeper.tick(cast("Runtime", Listening()))
+    assert told == [], "they have asked"
+    set_blocked(kept.home, EVE.feed_id, blocked=True)
+    assert kept.now() == {E}
+    for _ in range(2):
+        kept.keeper.tick(cast("Runtime", Listening()))
+    assert told == [DEFAULT_NETWORK, VILLAGE], "each once"
 
 
 def test_a_list_counts_where_it_was_published_as_long_as_it_is_followed(kept: Kept) -> None:

@@ -88,13 +88,18 @@ class BlockKeeper:
         """Tell the nodes what has changed."""
         for network in self._stores:
             before = self._told.get(network)
-            if (shorts := self.blocked(network)) != before:
+            if (shorts := self.for_node(network)) != before:
                 # On a disk that is full meanwhile, nodes are loaded anew, and ask.
                 with suppress(StoreFullError):
                     runtime.do(partial(_block, shorts), network)
 
+    def for_node(self, network: NetworkName) -> frozenset[bytes]:
+        """The same as ``blocked``, for the node of *network*, which is told it or asks: it is told no more of it."""
+        shorts = self._told[network] = self.blocked(network)
+        return shorts
+
     def blocked(self, network: NetworkName) -> frozenset[bytes]:
-        """How the ids of feeds begin that are blocked in *network*, as of now: its node is told, or asks."""
+        """How the ids of feeds begin that are blocked in *network*, as of now."""
         self._look_at_contacts()
         followed = [feed for feed, contact in self._contacts.items() if contact.list_followed]
         known = self._lists[network]
@@ -102,9 +107,7 @@ class BlockKeeper:
         for each in lists.values():
             each.look(self._stores[network])
         named = frozenset[bytes]().union(*(each.shorts for each in lists.values()))
-        shorts = (named - self._decided(blocked=False)) | self._decided(blocked=True)
-        self._told[network] = shorts
-        return shorts
+        return (named - self._decided(blocked=False)) | self._decided(blocked=True)
 
     def _decided(self, *, blocked: bool) -> set[bytes]:
         """Of whom our user said that they are *blocked*, or are not."""

@@ -5,7 +5,6 @@ import bisect
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node import __version__, limits
@@ -50,7 +49,6 @@ from tinyssb_node.daemon.rows import (
     SureRow,
 )
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.daemon.structured import structlog
 from tinyssb_node.daemon.tipkeeper import waiting_row
 from tinyssb_node.daemon.verify import check_entry
 from tinyssb_node.effects import Effect
@@ -97,6 +95,7 @@ class Desk:
         clock: Clock,
         endpoints: Callable[[], list[EndpointRow]],
         turned_away: Callable[[], int],
+        blocks: BlockKeeper,
         authorship: "Authorship | None" = None,
         companions: Sequence[Companion] = (),
     ) -> None:
@@ -109,8 +108,7 @@ class Desk:
         self._turned_away = turned_away
         self._authorship = authorship
         self._companions = companions
-        # As of now: nodes are told a moment later, and of feeds that they know.
-        self._blocks = BlockKeeper(Path(about.home), places, structlog.get_logger())
+        self._blocks = blocks
         self._groups: GroupDesk | None = None
         self.commands: Mapping[str, Answer] = {
             "status": self._status,
@@ -375,6 +373,7 @@ class Desk:
         place = self._place(arguments)
         feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
         arguments.end()
+        # As of now: nodes are told a moment later, and of feeds that they know.
         blocked = self._blocks.blocked(place.name)
         return self._runtime.do(
             lambda node, now_us: import_packets(node, place, feed, packets, blocked, now_us), place.name

@@ -193,7 +193,7 @@ class Daemon:
             )
             for place in places:
                 runtime.begin(place.name, self._started(place))
-            await self._work(runtime, places, authorship, stop)
+            await self._work(runtime, places, authorship, blocks, stop)
             runtime.note(DaemonStopped(reason=self._stop_reason))
             keeper.close(runtime.networks, self._clock.now_us())
             if authorship is not None:
@@ -205,6 +205,7 @@ class Daemon:
         runtime: Runtime,
         places: Sequence[Place],
         authorship: "Authorship | None",
+        blocks: BlockKeeper,
         stop: asyncio.Event,
     ) -> None:
         links = Links(self._config.faces, runtime, self._logger)
@@ -225,6 +226,7 @@ class Daemon:
             clock=self._clock,
             endpoints=links.rows,
             turned_away=lambda: door.turned_away,
+            blocks=blocks,
             authorship=authorship,
             companions=companions,
         )
@@ -310,7 +312,7 @@ class Daemon:
                 node = networks.node(place.name)
                 for author in () if authorship is None else authorship.authors(place.name):
                     node.adopt(author)
-                node.block(blocks.blocked(place.name), 0)
+                node.block(blocks.for_node(place.name), 0)
             return networks
 
         return make_networks
