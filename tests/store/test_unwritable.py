@@ -147,7 +147,7 @@ def test_where_the_folder_can_be_written_nothing_else_is_tried(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with without_rights(path.parent):
-        monkeypatch.setattr("tinyssb_node.store.sqlite_file.os.access", lambda *_, **__: True)
+        monkeypatch.setattr("tinyssb_node.store.sqlite_file.can_write", lambda _: True)
         with pytest.raises(StoreFailedError, match="attempt to write a readonly database"):
             SqliteStore.open_readonly(path)
 

@@ -17,6 +17,7 @@ from tinyssb_node.catalog.errors import (
     CatalogFullError,
     CatalogReadOnlyError,
 )
+from tinyssb_node.store.sqlite_file import whose
 
 CATALOG_VERSION: Final = 2
 """The schema written, and the only one read: another one is made anew."""
@@ -168,11 +169,7 @@ def _tune(connection: sqlite3.Connection) -> None:
 
 def look(connection: sqlite3.Connection) -> Found:
     """What is in the file. Raises sqlite3.Error."""
-    # In one question: who makes the file does so beside us.
-    tables, application, version = connection.execute(
-        "SELECT (SELECT count(*) FROM sqlite_schema), application_id, user_version "
-        "FROM pragma_application_id, pragma_user_version"
-    ).fetchone()
+    tables, application, version = whose(connection)
     if application != APPLICATION_ID:
         return Found.FOREIGN if tables or application or version else Found.EMPTY
     return Found.CURRENT if version == CATALOG_VERSION else Found.OTHER

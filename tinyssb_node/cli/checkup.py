@@ -1,6 +1,5 @@
 """What `doctor` looks at. Each check says what it found, and what to do where that is not well."""
 
-import os
 import shlex
 import shutil
 import time
@@ -19,6 +18,7 @@ from tinyssb_node.daemon.setup import read_own
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.store.durable import can_write
 from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.sqlite import SqliteStore
 
@@ -71,7 +71,7 @@ def _check_home(home: Home) -> Finding:
             found=f"others may {what} what is in {home.root}, where the secret key is (mode {mode:04o})",
             advice=f"Type: chmod 700 {shlex.quote(str(home.root))}",
         )
-    if not os.access(home.root, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+    if not can_write(home.root):
         return Finding(
             "home",
             ok=False,

@@ -10,7 +10,7 @@ from typing import Final
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreTooNewError
 from tinyssb_node.pzp import limits
 from tinyssb_node.store.durable import sync_folder, write_anew
-from tinyssb_node.store.sqlite_file import store_faults
+from tinyssb_node.store.sqlite_file import store_faults, whose
 
 PZP_FILE: Final = "pzp.sqlite"
 """Its name in the home folder."""
@@ -153,11 +153,7 @@ def _sync_names(path: Path) -> None:
 
 def _is_known(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the file has our schema; False if it has nothing at all."""
-    # In one question: who makes the file does so beside us.
-    tables, application, version = connection.execute(
-        "SELECT (SELECT count(*) FROM sqlite_schema), application_id, user_version "
-        "FROM pragma_application_id, pragma_user_version"
-    ).fetchone()
+    tables, application, version = whose(connection)
     if not tables and not application and not version:
         return False
     if application != APPLICATION_ID:

@@ -25,6 +25,11 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def can_write(folder: Path) -> bool:
+    """Whether we may make files in *folder*: by its rights, and by how its disk is mounted."""
+    return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
 def lacks_room(folder: Path) -> bool:
     """Whether nobody gives us room in *folder*, found out by a write that leaves nothing behind: a disk's free bytes do
     not tell that a user's quota is used up. False where writing fails for another reason."""

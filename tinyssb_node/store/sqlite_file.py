@@ -1,6 +1,5 @@
 """The file behind the SQLite store: schema, opening, names of its faults. Format: ``docs/formats/store.md``."""
 
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -9,7 +8,7 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
-from tinyssb_node.store.durable import lacks_room
+from tinyssb_node.store.durable import can_write, lacks_room
 from tinyssb_node.store.errors import StoreUnsettledError
 
 STORE_VERSION: Final = 4
@@ -201,7 +200,7 @@ def _open_for_reading(path: Path) -> tuple[sqlite3.Connection, bool]:
             return _connect_reading(path, _SHARED), False
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-            if code not in _NO_INDEX or os.access(path.parent, os.W_OK, effective_ids=True):
+            if code not in _NO_INDEX or can_write(path.parent):
                 raise
             # Readers share an index beside the file, which cannot be made there. Without it the log cannot be read, and
             # what is in it would be passed over; whoever writes, writes there first.
@@ -293,16 +292,27 @@ def _state_of(path: Path) -> tuple[int, int, int, int] | None:
 
 def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
     """The version of the file's schema; None if it has nothing at all."""
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    tables, application, version = whose(connection)
     if not tables and not application and not version:
         return None
     if application != APPLICATION_ID:
         raise StoreDamagedError(path, "another program's database")
     if version > STORE_VERSION:
         raise StoreTooNewError(path, version, STORE_VERSION)
-    return int(version)
+    return version
+
+
+def whose(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """How much is in a file's schema, whose application's file it is, and of which version: all 0 if it is empty.
+
+    One question, as somebody may be making the file beside us. Raises sqlite3.Error.
+    """
+    (found,) = connection.execute(
+        "SELECT (SELECT count(*) FROM sqlite_schema), application_id, user_version "
+        "FROM pragma_application_id, pragma_user_version"
+    )
+    tables, application, version = found
+    return tables, application, version
 
 
 def _create(connection: sqlite3.Connection) -> None:
