@@ -38,9 +38,11 @@ as_root() {
 
 # The first of the packages named that this system's archive offers.
 offered() {
-    local package
+    local package policy
     for package in "$@"; do
-        if LC_ALL=C apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [^(]'; then
+        # Not a pipe: grep -q leaves at the first match, and apt-cache, still writing, would die of SIGPIPE (pipefail).
+        policy=$(LC_ALL=C apt-cache policy "$package" 2>/dev/null) || continue
+        if grep -q 'Candidate: [^(]' <<<"$policy"; then
             echo "$package"
             return
         fi
