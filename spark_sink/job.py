@@ -189,7 +189,7 @@ class Refresher(threading.Thread):
             rest_s = 0.0
             while not self._stopped.wait(rest_s):
                 begin_s = time.monotonic()
-                self._refresh.pass_()
+                self._refresh.run_pass()
                 spent_s = time.monotonic() - begin_s
                 rest_s = max(limits.REFRESH_EVERY_US / 1_000_000, spent_s / limits.REFRESH_SHARE - spent_s)
         except Exception as error:  # noqa: BLE001 - whatever it is: nobody may read on beside tables that stand still

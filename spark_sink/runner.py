@@ -56,7 +56,7 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
                 return 0
             tell("All read. Working out what takes all logs together.")
             with _refreshing(settings):
-                work.refresh.settle(lambda done, todo: tell(f"{done:8d} of {todo} hours"))
+                work.refresh.run_to_end(lambda done, todo: tell(f"{done:8d} of {todo} hours"))
             tell("Done.")
             return 0
     finally:

@@ -73,7 +73,7 @@ class Stream:
         while self.batch(None, 10**9):
             pass
         assert gaps(self.offset) == []
-        self.refresh.settle()
+        self.refresh.run_to_end()
         return contents.facts(self.database), contents.derived(self.database), contents.told(self.database)
 
 
@@ -117,7 +117,7 @@ def test_any_order_any_copies_and_any_pieces_make_the_same_tables(data: st.DataO
                 bytes_max = data.draw(st.one_of(st.none(), st.integers(1, 200_000)))
                 stream.batch(bytes_max, data.draw(st.sampled_from([10_000, 10**9])))
                 if data.draw(st.booleans()):
-                    stream.refresh.pass_()
+                    stream.refresh.run_pass()
         facts, derived, told = stream.finish()
     expected = at_once()
     assert facts == expected[0]

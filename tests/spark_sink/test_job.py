@@ -39,7 +39,7 @@ def read_all(spark: Any, settings: Settings) -> None:
     with open_for_writing(settings.database) as database:
         work = job.Job(spark, settings, database)
         work.start(once=True).awaitTermination()
-        work.refresh.settle()
+        work.refresh.run_to_end()
 
 
 def records_of(logs: list[NodeLog]) -> list[Record]:

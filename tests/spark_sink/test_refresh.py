@@ -38,10 +38,10 @@ def count(stream: Stream, table: str) -> int:
 
 def test_a_pass_does_what_is_to_be_done_and_then_nothing(stream: Stream) -> None:
     assert count(stream, "dirty") > 0
-    assert stream.refresh.pass_()
+    assert stream.refresh.run_pass()
     assert (count(stream, "dirty"), count(stream, "touched")) == (0, 0)
     before = stream.database.changes()
-    assert not stream.refresh.pass_()
+    assert not stream.refresh.run_pass()
     assert stream.database.changes() == before
 
 
@@ -51,7 +51,7 @@ def test_another_refresh_goes_on_where_one_was_stopped(
     monkeypatch.setattr(limits, "SIGHTS_AT_A_TIME", 100)
     monkeypatch.setattr(limits, "SIGHTS_IN_MEMORY", 0)
     with pytest.raises(KeyboardInterrupt):
-        stream.refresh.settle(_stop)
+        stream.refresh.run_to_end(_stop)
     assert count(stream, "dirty") > 0
     stream.refresh = Refresh(stream.database, threading.Lock())
     stopped = stream.finish()
@@ -72,25 +72,25 @@ def _stop(done: int, todo: int) -> None:
 
 
 def test_old_packets_go_and_what_was_made_of_them_stays(stream: Stream) -> None:
-    stream.refresh.settle()
+    stream.refresh.run_to_end()
     before, kept = contents.derived(stream.database), count(stream, "sights")
     with stream.database.transaction():
         stream.database.execute("DELETE FROM forgets")
     short = Refresh(stream.database, threading.Lock(), keep_days=0)
-    short.settle()
+    short.run_to_end()
     assert 0 < count(stream, "sights") < kept
     assert contents.derived(stream.database) == before
 
 
 def test_other_definitions_make_all_hours_anew(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream.refresh.settle()
+    stream.refresh.run_to_end()
     wanted = contents.derived(stream.database)
     with stream.database.transaction():
         for table in ("links", "uses", "delays"):
             stream.database.execute(f"DELETE FROM {table}")
-    assert not Refresh(stream.database, threading.Lock()).pass_(), "made by the same definitions"
+    assert not Refresh(stream.database, threading.Lock()).run_pass(), "made by the same definitions"
     monkeypatch.setattr(limits, "DERIVED_VERSION", limits.DERIVED_VERSION + 1)
-    Refresh(stream.database, threading.Lock()).settle()
+    Refresh(stream.database, threading.Lock()).run_to_end()
     assert contents.derived(stream.database) == wanted
     assert count(stream, "dirty") == 0
 
@@ -137,7 +137,7 @@ def newest_us(stream: Stream) -> int:
 
 def test_a_clock_far_ahead_neither_ages_packets_nor_sets_now(stream: Stream) -> None:
     of_today(stream)
-    stream.refresh.settle()
+    stream.refresh.run_to_end()
     before, told, kept = (
         contents.derived(stream.database),
         contents.told(stream.database),
@@ -147,7 +147,7 @@ def test_a_clock_far_ahead_neither_ages_packets_nor_sets_now(stream: Stream) -> 
     ahead_us = newest_us(stream) + 70 * YEAR_US
     read(stream, log(1, 1, start(ahead_us), packet("tx", "alone", ahead_us + 1_000, 1_000)))
     of_today(stream)
-    stream.refresh.settle()
+    stream.refresh.run_to_end()
     assert count(stream, "sights") == kept + 1
     assert read_sights_since(stream.database) == since_us
     assert contents.told(stream.database) == told
@@ -157,7 +157,7 @@ def test_a_clock_far_ahead_neither_ages_packets_nor_sets_now(stream: Stream) -> 
 
 def test_what_an_earlier_version_forgot_for_a_clock_far_ahead_does_not_freeze_tables(stream: Stream) -> None:
     of_today(stream)
-    stream.refresh.settle()
+    stream.refresh.run_to_end()
     wanted, last_us = contents.derived(stream.database), newest_us(stream)
     with stream.database.transaction():
         stream.database.execute("DELETE FROM groups WHERE hour_us >= ?", (last_us // HOUR_US * HOUR_US,))
@@ -167,7 +167,7 @@ def test_what_an_earlier_version_forgot_for_a_clock_far_ahead_does_not_freeze_ta
         )
     of_today(stream)
     assert read_sights_since(stream.database) == last_us // HOUR_US * HOUR_US
-    stream.refresh.settle()
+    stream.refresh.run_to_end()
     assert contents.derived(stream.database) == wanted
 
 
@@ -204,7 +204,7 @@ def made(folder: Path, *rounds: str) -> tuple[Any, ...]:
         for number, names in enumerate(rounds):
             stream.refresh = Refresh(database, threading.Lock(), itertools.repeat(wall_us + number).__next__)
             read(stream, *(logs[name] for name in names))
-            stream.refresh.settle()
+            stream.refresh.run_to_end()
         return contents.derived(database), contents.told(database)
 
 
@@ -233,7 +233,7 @@ def test_a_node_that_was_off_was_not_up_whatever_its_clock_showed_when_it_began(
             log(2, 1, start(began_us), *packets("rx", *range(1, 60, 3))),
             log(2, 2, start(began_us + HOUR_US), *packets("rx", *range(421, 600, 3), since_us=late_us)),
         )
-        stream.refresh.settle()
+        stream.refresh.run_to_end()
         rows = database.rows(
             "SELECT DISTINCT (hour_us - ?) / 3600000000 FROM groups g JOIN nodes n ON n.node_no = g.node_no "
             "WHERE n.node = ? ORDER BY 1",
@@ -261,11 +261,11 @@ def test_a_clock_set_back_by_years_costs_no_hours_between(tmp_path: Path) -> Non
         read(stream, log(1, 1, *records("tx", 0)), log(2, 1, *records("rx", 80 * YEAR_US)))
         read(stream, log(3, 1, *records("rx", 0)))
         with pytest.raises(KeyboardInterrupt):
-            stream.refresh.settle(_stop_at_once)
+            stream.refresh.run_to_end(_stop_at_once)
         ((left,),) = database.rows("SELECT count(*) FROM dirty WHERE hour_us > ?", (began_us + YEAR_US,))
         assert left == 4, "what may lie in both stretches is marked until both are made"
         stream.refresh = Refresh(database, threading.Lock(), lambda: 0)
-        stream.refresh.settle(lambda some, all_: done.append((some, all_)))
+        stream.refresh.run_to_end(lambda some, all_: done.append((some, all_)))
         assert count(stream, "clocks") == 4
         assert database.rows("SELECT min(heard), max(heard) FROM links WHERE sent = heard") == [(30, 30)]
         assert count(stream, "dirty") == 0

@@ -1,0 +1,183 @@
+"""Schedule of the refresh: which hours of logs are marked, and which periodic work is due."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from spark_sink import hours, limits
+from spark_sink.derive.facts import HOUR_US, Ints
+from spark_sink.derive.mesh_time import Corrections
+from spark_sink.hours import Reach
+from spark_sink.serving import facts as stored
+from spark_sink.serving import marks, meta
+from spark_sink.serving.port import Database
+
+KEY: Final = ("node_no", "boot", "hour_us")
+"""Columns that name an hour of a log."""
+
+
+@dataclass(slots=True)
+class Timer:
+    """Times at which costly work may run again: not too often, and not for too large a share of the time."""
+
+    every_us: int
+    share: float = 1.0
+    due_us: int = 0
+
+    def done(self, begin_us: int, end_us: int) -> None:
+        """Note that the work ran, and set the next time."""
+        self.due_us = end_us + max(self.every_us, int((end_us - begin_us) / self.share))
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive hours of mesh time that are derived in one go."""
+
+    hours: Ints
+    finished: pa.Table
+    """Marks that go with these hours: no later hour depends on them."""
+    waiting: int
+    """Hours that are left after these."""
+
+
+class RefreshSchedule:
+    """Work that is due on one database: marked hours, and timers of clocks, alerts and retention."""
+
+    def __init__(self, database: Database, lock: threading.Lock, wall_us: Callable[[], int]) -> None:
+        """*lock* is held by the caller, and later by the methods while they use *database*.
+
+        Raises DatabaseFailedError.
+        """
+        self._database = database
+        self._lock = lock
+        self._wall_us = wall_us
+        self._keys = hours.keys_of(database)
+        self._derived = False
+        self.clocks: Final = Timer(limits.CLOCKS_EVERY_US, limits.CLOCKS_SHARE)
+        self.alerts: Final = Timer(limits.CHANGES_EVERY_US, limits.REFRESH_SHARE)
+        self.retention: Final = Timer(limits.FORGET_EVERY_US)
+
+    @property
+    def keys(self) -> Ints:
+        """All hours of logs that have sights, a row each with the columns `KEY`."""
+        return np.array(sorted(self._keys), np.int64).reshape(-1, len(KEY))
+
+    def reload_keys(self) -> None:
+        """Read again which hours of logs have sights, after some were deleted. The caller holds the lock."""
+        self._keys = hours.keys_of(self._database)
+
+    def mark_all_if_outdated(self, *, force: bool) -> None:
+        """Mark every hour if forced, or if derived tables have another version. The caller holds the lock."""
+        if not force and meta.read_derived(self._database) == limits.DERIVED_VERSION:
+            return
+        with self._database.transaction():
+            marks.mark(self._database, hours_table(self.keys), self._wall_us())
+            meta.write_derived(self._database)
+
+    # --- Marked hours
+
+    def marked(self, clocks: Corrections) -> pa.Table:
+        """Return the marked hours, including those that newly merged copies affect. Raises DatabaseFailedError."""
+        with self._lock:
+            dirty = self._read_marks()
+            if self._database.rows("SELECT 1 FROM touched LIMIT 1"):
+                with self._database.transaction():
+                    if dirty.num_rows >= len(self._keys):
+                        self._database.execute("DELETE FROM touched")  # everything is derived anew anyway
+                    else:
+                        marks.spread(
+                            self._database,
+                            self._wall_us(),
+                            lambda copies: hours.mesh_times(clocks, copies)[0],
+                        )
+                dirty = self._read_marks()
+        return dirty
+
+    def _read_marks(self) -> pa.Table:
+        dirty = stored.dirty(self._database, limits.DIRTY_AT_A_TIME)
+        self._keys.update(zip(*(dirty[name].to_pylist() for name in KEY), strict=True))
+        return dirty
+
+    def reach(self, clocks: Corrections) -> Reach:
+        """Return the mesh time that depends on each hour of logs."""
+        return hours.reach(clocks, *self.keys.T)
+
+    def chunks(self, dirty: pa.Table, clocks: Corrections, known: Reach) -> Iterator[Chunk]:
+        """Yield the hours that depend on marked ones, few enough at a time to be joined in memory."""
+        marked = hours.reach(clocks, *(dirty[name].to_numpy() for name in KEY))
+        last_us = np.full(dirty.num_rows, -(2**62))
+        np.maximum.at(last_us, marked.asked, marked.high_us)
+        todo = hours.hours_between(marked.low_us, marked.high_us)
+        per_key = self.count_sights() / max(1, len(known.hour_us))
+        starts = np.sort(known.low_us)
+        reached_us = -(2**62)
+        begin = 0
+        for end in range(1, len(todo) + 1):
+            held = np.searchsorted(starts, todo[end - 1], "right") - np.searchsorted(starts, todo[begin])
+            if (
+                end == len(todo)
+                or todo[end] - todo[end - 1] > HOUR_US
+                or held * per_key >= limits.SIGHTS_AT_A_TIME
+            ):
+                until_us = int(todo[end - 1]) + HOUR_US
+                finished = (last_us >= reached_us) & (last_us < until_us)
+                yield Chunk(todo[begin:end], dirty.filter(pa.array(finished)), len(todo) - end)
+                begin, reached_us = end, until_us
+
+    def affected(
+        self, old: Corrections, new: Corrections, shifted: set[tuple[int, int]]
+    ) -> tuple[pa.Table, Ints]:
+        """Return what has to be derived anew when *new* clocks replace *old* ones and shift these boots.
+
+        First, hours of logs: those of the boots, and of other logs that lie where the boots' records lay until now.
+        Second, hours of mesh time in which nothing is left.
+        """
+        keys = self.keys
+        own = np.array([(node_no, boot) in shifted for node_no, boot in keys[:, :2].tolist()], bool)
+        before = hours.reach(old, *keys[own].T)
+        left = hours.hours_between(before.low_us, before.high_us)
+        after = hours.reach(new, *keys.T)
+        meets = np.searchsorted(left, after.low_us) < np.searchsorted(left, after.high_us, "right")
+        covered = hours.hours_between(after.low_us[meets], after.high_us[meets])
+        again = own.copy()
+        again[after.asked[meets]] = True
+        return hours_table(keys[again]), np.setdiff1d(left, covered)
+
+    def count_sights(self) -> int:
+        """Return the number of sights that are stored. Raises DatabaseFailedError."""
+        with self._lock:
+            ((sights,),) = self._database.rows("SELECT coalesce(sum(n), 0) FROM sights")
+        assert isinstance(sights, int)
+        return sights
+
+    # --- Periodic work
+
+    def clocks_are_due(self, now_us: int, dirty: pa.Table, clocks: Corrections) -> bool:
+        """True if clocks are to be estimated: the timer says so, or a marked boot has no clock yet."""
+        if now_us >= self.clocks.due_us:
+            return True
+        node_no, boot = dirty["node_no"].to_numpy(), dirty["boot"].to_numpy()
+        known = clocks.clock(node_no, boot, np.zeros(len(boot), np.int64)) >= 0
+        return not known.all() and self._wall_us() >= self.clocks.due_us - self.clocks.every_us
+
+    def note_derived(self) -> None:
+        """Note that rows were derived, from which alerts are to be made."""
+        self._derived = True
+
+    def alerts_are_due(self, now_us: int) -> bool:
+        """True if something was derived since alerts were made last, and the timer allows it."""
+        return self._derived and now_us >= self.alerts.due_us
+
+    def note_alerts(self) -> None:
+        """Note that alerts are being made from all that is derived."""
+        self._derived = False
+
+
+def hours_table(keys: Iterable[Sequence[int]] | Ints) -> pa.Table:
+    """Hours of logs as a table with the columns `KEY`."""
+    columns = np.asarray(keys, np.int64).reshape(-1, len(KEY)).T
+    return pa.table({name: pa.array(column) for name, column in zip(KEY, columns, strict=True)})
