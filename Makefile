@@ -5,14 +5,21 @@ SETUP := bash .ci/setup.sh
 
 # Seconds the demo runs; empty: until Ctrl-C.
 DEMO_SECONDS ?=
-# Processes that run tests side by side; 0 runs them in one, as a debugger wants it. Those that real time matters to come
-# by themselves afterwards. 5 is pytest's word for no test at all: ARGS may have chosen only of the others.
+# Processes that run tests in parallel; 0 runs them in one process, for a debugger.
 WORKERS ?= auto
 # More words for pytest, such as ARGS="-k goset -x".
 ARGS ?=
 
+# Runs the tests that the first argument selects (a marker expression; empty: all): first in parallel, then those marked
+# `realtime`, one at a time. The second argument holds options for both. pytest exits with 5 if ARGS leaves a run no test.
+define run_tests
+@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile -m "$(if $(1),$(1) and )not realtime" $(2) $(ARGS) || [ $$? = 5 ]
+@$(PYTHON) -m pytest -m "$(if $(1),$(1) and )realtime" $(2) $(ARGS) || [ $$? = 5 ]
+endef
+TEST_PROGRAMS := dev java chromium dbus postgres mosquitto gcc micropython
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-gossip bench-sink torture fuzz search-groups search-groups-live deb clean
+.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture fuzz search-groups search-groups-live deb clean
 
 help:  ## list these targets
 	@echo "tinySSB node: what you can type here"
@@ -22,10 +29,19 @@ demo:  ## five nodes on a modelled LoRa channel, Spark and a live page (DEMO_SEC
 	@$(SETUP) demo java
 	@.venv/bin/tinyssb demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
 
-test:  ## every test, with branch coverage (ARGS="-k word" for some)
-	@$(SETUP) dev java chromium dbus postgres mosquitto gcc micropython
-	@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile -m "not realtime" --cov --cov-branch --cov-report= $(ARGS) || [ $$? = 5 ]
-	@$(PYTHON) -m pytest -m realtime --cov --cov-branch --cov-append --cov-report=term $(ARGS) || [ $$? = 5 ]
+test:  ## every test but the slow ones (ARGS="-k word" for some)
+	@$(SETUP) $(TEST_PROGRAMS)
+	$(call run_tests,not slow,)
+
+test-slow:  ## the slow tests: kill and restart, power cuts, a Spark cluster
+	@$(SETUP) $(TEST_PROGRAMS)
+	$(call run_tests,slow,)
+
+coverage:  ## every test, slow ones too, with branch coverage; takes three times as long
+	@$(SETUP) $(TEST_PROGRAMS)
+	@$(PYTHON) -m coverage erase
+	$(call run_tests,,--cov --cov-branch --cov-append --cov-report=)
+	@$(PYTHON) -m coverage report
 
 lint:  ## ruff, the formatter, mypy --strict and the layers
 	@$(SETUP) dev

@@ -1,6 +1,7 @@
 """`.ci/setup.sh` does what it can without asking, and says the line to type for the rest."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -193,3 +194,28 @@ def test_the_tests_look_for_the_same_browser_and_java_as_the_set_up() -> None:
     assert f"for name in {' '.join(needs.CHROMIUM_NAMES)}; do" in script
     assert f'"$(java_version)" -ge {needs.JAVA_VERSION_MIN} ]' in script
     assert os.access(ROOT / ".ci/run", os.X_OK)
+
+
+def test_ci_runs_the_linters_and_every_test() -> None:
+    assert re.findall(r"^make .*?([a-z-]+)$", (ROOT / ".ci/run").read_text(), re.MULTILINE) == [
+        "lint",
+        "test",
+        "test-slow",
+    ]
+    chosen = {
+        target: re.findall(r'-m "([^"]+)"', _dry_run(target)) for target in ("test", "test-slow", "coverage")
+    }
+    assert chosen == {
+        "test": ["not slow and not realtime", "not slow and realtime"],
+        "test-slow": ["slow and not realtime", "slow and realtime"],
+        "coverage": ["not realtime", "realtime"],
+    }, "each test belongs to exactly one run of `make test` and `make test-slow`"
+
+
+def _dry_run(target: str) -> str:
+    """Return the commands that `make` would run."""
+    command = ["make", "--no-print-directory", "-n", target, "ARGS="]
+    environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout

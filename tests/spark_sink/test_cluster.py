@@ -22,7 +22,7 @@ from tests.spark_sink.test_object_files import store, upload
 
 __all__ = ("store",)  # a fixture
 
-pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.slow]
 
 SETTINGS = """
 spark.authenticate        true

@@ -156,6 +156,7 @@ def _batches(database: str) -> int:
     return 0 if found[0][0] is None else int(found[0][0]) + 1
 
 
+@pytest.mark.slow
 def test_killed_and_restarted_each_event_is_counted_once(logs: Path) -> None:
     written = mesh(logs, nodes=3, posts=20)
     settings = settings_for(logs)

@@ -29,6 +29,7 @@ def torture(*arguments: str) -> tuple[int, str]:
     return run.returncode, run.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.gcc
 @pytest.mark.parametrize(
     ("sort", "count", "seed"),
@@ -42,6 +43,7 @@ def test_nothing_that_somebody_was_told_of_is_lost(sort: str, count: int, seed: 
     assert f"{sort}: {count} of {count}" in said
 
 
+@pytest.mark.slow
 @pytest.mark.gcc
 def test_a_store_that_does_not_sync_is_found_out_again_and_again() -> None:
     code, said = torture("cuts", "--count", "40", "--careless")
