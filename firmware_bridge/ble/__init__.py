@@ -1,1 +1,1 @@
-"""Bluetooth Low Energy as tinySSB phones and boards use it: one packet a value, no CRC, no fragments."""
+"""Bluetooth Low Energy as tinySSB phones and boards use it: one packet per value, no CRC, no fragmentation."""

@@ -1,4 +1,4 @@
-"""Finding boards and connecting to them through BlueZ, by bleak."""
+"""The central through BlueZ, by bleak: finds boards and connects to them."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from dbus_fast import DBusFastError
 from dbus_fast.aio import MessageBus
 
 from firmware_bridge.ble import bluez, limits
-from firmware_bridge.ble.errors import BluetoothRefusedError, LinkClosedError
+from firmware_bridge.ble.errors import LinkClosedError, refused
 from firmware_bridge.ble.gatt import (
     NAME_PREFIX,
     NOTIFY_UUID,
@@ -24,19 +24,19 @@ from firmware_bridge.ble.gatt import (
     answers_writes,
     judge_offer,
 )
-from firmware_bridge.ble.link import Inbox
+from firmware_bridge.ble.link import BOARD_GONE, CLOSED_HERE, Inbox
 
 _QUIET: Final = logging.getLogger("bleak")
-"""It warns of what is our everyday life, links that break; what matters reaches the caller."""
+"""Bleak logs a warning for each broken link, which is routine here; callers get what matters as errors."""
 _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
 
 _FAULTS: Final = (BleakError, DBusFastError, OSError, EOFError, TimeoutError)
-"""What bleak raises when a link or the bus breaks under it."""
+"""Exceptions of bleak when a link or the bus breaks."""
 
 
 class BoardLink:
-    """A board that we are connected to."""
+    """The link to a board, by bleak."""
 
     def __init__(self, client: BleakClient, inbox: Inbox, written: BleakGATTCharacteristic) -> None:
         self.inbox = inbox
@@ -50,9 +50,9 @@ class BoardLink:
         return self._client.address
 
     async def send(self, value: bytes) -> None:
-        """See Link. Returns when the board said that it took the value, if it says so."""
+        """See Link. Returns when the board has acknowledged the value, if it does that."""
         if self.inbox.ended:
-            raise LinkClosedError("the board went away")
+            raise LinkClosedError(BOARD_GONE)
         try:
             await self._client.write_gatt_char(self._written, value, response=self._answered)
         except _FAULTS as error:
@@ -64,9 +64,9 @@ class BoardLink:
 
     async def close(self) -> None:
         """See Link."""
-        self.inbox.end("this node closed it")
+        self.inbox.end(CLOSED_HERE)
         with suppress(*_FAULTS):
-            # A link that cannot even be ended is broken, which is as good.
+            # A link that cannot be closed is broken, which has the same effect.
             await self._client.disconnect()
 
 
@@ -75,7 +75,7 @@ def _text(error: BaseException) -> str:
 
 
 class BluezCentral:
-    """Looks for boards through one adapter."""
+    """A central on one adapter."""
 
     def __init__(self, bus: MessageBus, adapter: str | None) -> None:
         self._bus = bus
@@ -84,7 +84,7 @@ class BluezCentral:
         self._found: dict[str, BLEDevice] = {}
 
     async def find(self, seconds: float) -> list[str]:
-        """See Central. Raises LinkClosedError, too, if the bus goes away."""
+        """See Central. Raises LinkClosedError if the bus goes away."""
         self._adapter = (await bluez.find_adapter(self._bus, self._wanted, advertising=False)).name
         try:
             async with BleakScanner(
@@ -93,14 +93,14 @@ class BluezCentral:
                 await asyncio.sleep(seconds)
                 devices = scanner.discovered_devices + await self._connected()
         except BleakDBusError as error:
-            raise bluez.fault(error.dbus_error, error.dbus_error_details or "") from error
+            raise bluez.bluez_error(error.dbus_error, error.dbus_error_details or "") from error
         except _FAULTS as error:
-            raise BluetoothRefusedError(_text(error)) from error
+            raise refused(_text(error)) from error
         self._found = {device.address: device for device in devices if _is_free(device)}
         return list(self._found)
 
     async def _connected(self) -> list[BLEDevice]:
-        """Those that are connected already, by whomever."""
+        """Return the devices that are connected already, by any program."""
         adapter = await BleakAdapter.get(bluez={"adapter": self._adapter})
         return await adapter.get_connected_devices([SERVICE_UUID])
 
@@ -109,7 +109,7 @@ class BluezCentral:
         inbox = Inbox()
         client = BleakClient(
             self._found[address],
-            disconnected_callback=lambda _: inbox.end("the board went away"),
+            disconnected_callback=lambda _: inbox.end(BOARD_GONE),
             services=[SERVICE_UUID],
             timeout=limits.CONNECT_S,
             bluez={"adapter": self._adapter},
@@ -128,9 +128,9 @@ class BluezCentral:
 
 
 async def _link_up(client: BleakClient, inbox: Inbox) -> BleakGATTCharacteristic | None:
-    """Have notifications put into *inbox*; the characteristic to write to. None if this is a phone.
+    """Route notifications to *inbox* and return the characteristic to write to. None for a phone.
 
-    Raises what bleak raises, LinkClosedError for what is no use to us.
+    Raises what bleak raises; LinkClosedError if the service is not what a link needs.
     """
     service = client.services.get_service(SERVICE_UUID)
     characteristics = {} if service is None else {one.uuid: one for one in service.characteristics}
@@ -142,7 +142,7 @@ async def _link_up(client: BleakClient, inbox: Inbox) -> BleakGATTCharacteristic
     if offer is Offer.PHONE:
         return None
     if offer is Offer.INCOMPLETE or written is None:
-        raise LinkClosedError("it has not the service that boards have")
+        raise LinkClosedError("it lacks the service that boards have")
     room = written.max_write_without_response_size
     if room < limits.VALUE_SIZE_MAX:
         raise LinkClosedError(f"it takes values of {room} bytes only")
@@ -151,15 +151,15 @@ async def _link_up(client: BleakClient, inbox: Inbox) -> BleakGATTCharacteristic
 
 
 def _is_free(device: BLEDevice) -> bool:
-    """Whether to try *device*. A phone that is connected already came to us by itself; a board that is was left so by a
-    program that ended without a word, and advertises itself no more."""
+    """Return whether to try *device*. A phone that is connected already has connected to us. A board that is connected
+    was left so by a program that crashed, and no longer advertises itself."""
     connected: bool = device.details["props"]["Connected"]
     return not connected or (device.name or "").startswith(NAME_PREFIX)
 
 
 @asynccontextmanager
 async def bluez_central(adapter: str | None) -> AsyncIterator[BluezCentral]:
-    """Be able to find boards through the adapter called *adapter*, or else the first one on, while the context lasts.
+    """Open a central on the adapter *adapter*, or else on the first that is on, while the context lasts.
 
     Raises BluetoothError, LinkClosedError.
     """

@@ -1,47 +1,87 @@
-"""Being found by phones, through BlueZ.
+"""The peripheral through BlueZ: phones find it and connect to it.
 
-BlueZ gives a socket for each phone that wants notifications: what is written to it goes to that phone, and it hangs up
-when the phone does. So it is from BlueZ 5.76 on. Versions before send what is written to any socket to every phone,
-and those before 5.69 have one socket, of the phone that came first, for all: packets then reach more phones than meant,
-which does no harm, and what phones without a socket of their own write counts as written by the one that has.
+From version 5.76 on, BlueZ gives a socket for each phone that subscribes to notifications. Bytes written to it go to
+that phone, and BlueZ closes it when the phone disconnects. Older versions send what is written to any socket to every
+phone. Versions before 5.69 have one socket for all phones, that of the first. Packets then reach more phones than
+meant, which does no harm. A value written by a phone without a socket of its own counts as written by the phone that
+has one.
+
+Our D-Bus objects follow org.bluez.GattService(5), org.bluez.GattCharacteristic(5) and org.bluez.LEAdvertisement(5).
 """
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
-from dbus_fast import DBusFastError, Message, MessageType, unpack_variants
+from dbus_fast import DBusFastError, Message, MessageType, Variant, unpack_variants
 from dbus_fast.aio import MessageBus
 
 from firmware_bridge.ble import bluez, limits
-from firmware_bridge.ble.bluez_objects import (
-    ADVERTISEMENT,
-    ADVERTISEMENT_PATH,
-    CHARACTERISTIC,
-    NOTIFY_PATH,
-    ROOT,
-    WRITE_PATH,
-    advertisement,
-    service_objects,
-)
 from firmware_bridge.ble.errors import BluetoothError, LinkClosedError
-from firmware_bridge.ble.gatt import carries_packets, local_name
-from firmware_bridge.ble.link import Inbox
+from firmware_bridge.ble.gatt import (
+    CHARACTERISTICS,
+    NOTIFY_UUID,
+    SERVICE_UUID,
+    WRITE_UUID,
+    carries_packets,
+    local_name,
+)
+from firmware_bridge.ble.link import CLOSED_HERE, PHONE_GONE, Inbox, LinkQueue
 
-_HUNG_UP: Final = "the phone went away"
+Properties = dict[str, Variant]
+"""Properties of one D-Bus interface."""
+
+ROOT: Final = "/org/tinyssb"
+"""The D-Bus path above all our objects."""
+ADVERTISEMENT_PATH: Final = f"{ROOT}/advertisement"
+"""The advertisement."""
+SERVICE_PATH: Final = f"{ROOT}/service"
+"""The service."""
+PATHS: Final = {one.uuid: f"{SERVICE_PATH}/char{number}" for number, one in enumerate(CHARACTERISTICS)}
+"""The characteristics by UUID."""
+CHARACTERISTIC: Final = "org.bluez.GattCharacteristic1"
+"""Interface of a characteristic."""
+ADVERTISEMENT: Final = "org.bluez.LEAdvertisement1"
+"""Interface of an advertisement."""
+
+
+def service_objects() -> dict[str, dict[str, Properties]]:
+    """Return the answer to GetManagedObjects: the service and its characteristics, without descriptors of ours."""
+    service = {"UUID": Variant("s", SERVICE_UUID), "Primary": Variant("b", True)}
+    objects = {SERVICE_PATH: {"org.bluez.GattService1": service}}
+    for characteristic in CHARACTERISTICS:
+        properties = {
+            "UUID": Variant("s", characteristic.uuid),
+            "Service": Variant("o", SERVICE_PATH),
+            "Flags": Variant("as", [str(flag) for flag in characteristic.flags]),
+        }
+        if characteristic.uuid == NOTIFY_UUID:
+            # The presence of this property makes BlueZ ask for a socket per phone instead of listening for signals.
+            properties["NotifyAcquired"] = Variant("b", False)
+        objects[PATHS[characteristic.uuid]] = {CHARACTERISTIC: properties}
+    return objects
+
+
+def advertisement(name: str) -> Properties:
+    """Return the advertisement with the UUID that phones filter for. BlueZ puts the name into the scan response."""
+    return {
+        "Type": Variant("s", "peripheral"),
+        "ServiceUUIDs": Variant("as", [SERVICE_UUID]),
+        "LocalName": Variant("s", name),
+    }
 
 
 class PhoneLink:
-    """A phone that asked for notifications."""
+    """The link to a phone that subscribed to notifications, by its socket."""
 
     def __init__(self, device: str, sock: socket.socket) -> None:
         self.device = device
-        """Its D-Bus object: ``/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF``."""
+        """The phone's D-Bus object: ``/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF``."""
         self.inbox = Inbox()
         self.gone = asyncio.Event()
-        """Set when it is a link no more."""
+        """Set when the link has ended."""
         self._socket = sock
         self._sending = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
@@ -53,10 +93,10 @@ class PhoneLink:
         return self.device.rpartition("/dev_")[2].replace("_", ":")
 
     async def send(self, value: bytes) -> None:
-        """See Link. Handed over to BlueZ: a notification has no answer."""
+        """See Link. The value is handed over to BlueZ: a notification has no acknowledgement."""
         async with self._sending:
             if self.inbox.ended:
-                raise LinkClosedError(_HUNG_UP)
+                raise LinkClosedError(PHONE_GONE)
             await self._loop.sock_sendall(self._socket, value)
 
     async def receive(self) -> bytes:
@@ -64,47 +104,45 @@ class PhoneLink:
         return await self.inbox.take()
 
     async def close(self) -> None:
-        """See Link. BlueZ has no way to let a phone go from here but to take its socket away."""
+        """See Link. Closing the socket is the only way that BlueZ offers to disconnect a phone."""
         self._watching.cancel()
         await asyncio.wait([self._watching])
 
     async def _watch(self) -> None:
-        """Until BlueZ hangs up."""
-        reason = "this node closed it"
+        """Wait until BlueZ closes the socket."""
+        reason = CLOSED_HERE
         try:
             while await self._loop.sock_recv(self._socket, 1):
                 pass
-            reason = _HUNG_UP
+            reason = PHONE_GONE
         except OSError as error:
             reason = f"the link broke ({error.strerror})"
         finally:
             self.inbox.end(reason)
             with suppress(OSError):
-                # Whoever waits for room to send is told so, and lets go of the socket.
+                # A sender that waits for room gets an error, and releases the socket.
                 self._socket.shutdown(socket.SHUT_RDWR)
             async with self._sending:
                 self._socket.close()
             self.gone.set()
 
 
-class BluezPeripheral:
-    """Our service and advertisement while BlueZ has them."""
+class BluezPeripheral(LinkQueue[PhoneLink]):
+    """Our service and advertisement while they are registered with BlueZ."""
 
     def __init__(self, bus: MessageBus, adapter: bluez.Adapter, owner: str, links: int) -> None:
-        """*owner* is BlueZ's unique name on the bus: nobody else may use our objects. At most *links* phones."""
+        """*owner*: BlueZ's unique name on the bus; no other program may use our objects. *links*: most phones."""
+        super().__init__()
         self._bus = bus
         self._adapter = adapter
         self._owner = owner
         self._links_max = links
         self._links: dict[str, PhoneLink] = {}
-        self._arrived: asyncio.Queue[PhoneLink | None] = asyncio.Queue()
-        self._lost: str | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
         self._advertised = asyncio.Lock()
         self._advertising = False
         self._answers: dict[tuple[str, str], Callable[[Message], Message | bool]] = {
-            (bluez.OBJECTS, "GetManagedObjects"): self._tell_objects,
-            (bluez.PROPERTIES, "GetAll"): self._tell_properties,
+            (bluez.OBJECTS, "GetManagedObjects"): self._get_objects,
+            (bluez.PROPERTIES, "GetAll"): self._get_properties,
             (ADVERTISEMENT, "Release"): self._released,
             (CHARACTERISTIC, "ReadValue"): self._read,
             (CHARACTERISTIC, "WriteValue"): self._write,
@@ -112,19 +150,9 @@ class BluezPeripheral:
             (CHARACTERISTIC, "StartNotify"): self._agree,
             (CHARACTERISTIC, "StopNotify"): self._agree,
         }
-        self.remark: str | None = None
-        """See Peripheral."""
-
-    async def accept(self) -> PhoneLink:
-        """See Peripheral."""
-        link = await self._arrived.get()
-        if link is None:
-            self._arrived.put_nowait(None)
-            raise LinkClosedError(self._lost or "")
-        return link
 
     async def register(self) -> None:
-        """Have BlueZ take our service and advertise it. Raises BluetoothError, LinkClosedError."""
+        """Register our service and advertisement with BlueZ. Raises BluetoothError, LinkClosedError."""
         self._bus.add_message_handler(self._handle)
         self._spawn(self._until_disconnected())
         await bluez.watch(
@@ -137,8 +165,8 @@ class BluezPeripheral:
         await self._advertise()
 
     async def close(self) -> None:
-        """End all links. BlueZ drops our objects when the bus is left."""
-        self._lose("this node closed it")
+        """Close all links. BlueZ drops our objects when we leave the bus."""
+        self._lose(CLOSED_HERE)
         for link in list(self._links.values()):
             await link.close()
         for task in self._tasks:
@@ -158,7 +186,7 @@ class BluezPeripheral:
         await bluez.ask(self._bus, message)
 
     async def _advertise(self) -> None:
-        """Advertise while there is room for one more phone. Raises BluetoothError, LinkClosedError."""
+        """Advertise if there is room for one more phone, stop if not. Raises BluetoothError, LinkClosedError."""
         async with self._advertised:
             wanted = len(self._links) < self._links_max
             if wanted and not self._advertising:
@@ -171,25 +199,15 @@ class BluezPeripheral:
                 )
             self._advertising = wanted
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def _lose(self, reason: str) -> None:
-        if self._lost is None:
-            self._lost = reason
-            self._arrived.put_nowait(None)
-
     async def _until_disconnected(self) -> None:
         with suppress(OSError, EOFError, DBusFastError):
-            await self._bus.wait_for_disconnect()  # type: ignore[no-untyped-call]  # the library's own lack
+            await self._bus.wait_for_disconnect()  # type: ignore[no-untyped-call]  # the library lacks the types
         self._lose("the connection to the Bluetooth service broke")
 
-    # --- what the bus brings
+    # --- messages from the bus
 
     def _handle(self, message: Message) -> Message | bool:
-        """Answer calls to our objects, and notice when the adapter or BlueZ goes. False: not for us."""
+        """Answer calls to our objects, and notice when the adapter or BlueZ goes. Returns False for other messages."""
         if message.message_type is MessageType.SIGNAL:
             self._notice(message)
             return False
@@ -200,10 +218,10 @@ class BluezPeripheral:
         answer = self._answers.get((message.interface or "", message.member or ""))
         return answer is not None and answer(message)
 
-    def _tell_objects(self, message: Message) -> Message:
+    def _get_objects(self, message: Message) -> Message:
         return Message.new_method_return(message, "a{oa{sa{sv}}}", [service_objects()])
 
-    def _tell_properties(self, message: Message) -> Message | bool:
+    def _get_properties(self, message: Message) -> Message | bool:
         if message.path != ADVERTISEMENT_PATH:
             return False
         return Message.new_method_return(message, "a{sv}", [advertisement(local_name(self._adapter.address))])
@@ -219,13 +237,13 @@ class BluezPeripheral:
         return Message.new_method_return(message)
 
     def _write(self, message: Message) -> bool:
-        if message.path != WRITE_PATH:
+        if message.path != PATHS[WRITE_UUID]:
             return False
         self._spawn(self._written(message))
         return True
 
     def _acquire(self, message: Message) -> bool:
-        if message.path != NOTIFY_PATH:
+        if message.path != PATHS[NOTIFY_UUID]:
             return False
         self._spawn(self._subscribed(message))
         return True
@@ -243,7 +261,7 @@ class BluezPeripheral:
                     self._lose("the Bluetooth adapter was switched off")
 
     async def _written(self, message: Message) -> None:
-        """A phone wrote. It may write again when we have answered, so room is waited for first."""
+        """Queue a value that a phone wrote. The answer, after which it may write again, waits until there is room."""
         value, options = message.body[0], unpack_variants(message.body[1])
         if options.get("offset", 0):
             reply = Message.new_error(message, "org.bluez.Error.InvalidOffset", "whole values only")
@@ -255,11 +273,11 @@ class BluezPeripheral:
         await self._reply(message, reply)
 
     def _link_of(self, device: str) -> PhoneLink | None:
-        """The link by which *device* writes: its own, or with old versions of BlueZ that of all."""
+        """Return the link of *device*; with old versions of BlueZ, the one that all phones share."""
         return self._links.get(device) or next(iter(self._links.values()), None)
 
     async def _subscribed(self, message: Message) -> None:
-        """A phone wants notifications: that makes a link."""
+        """Make a link for a phone that subscribes to notifications."""
         options = unpack_variants(message.body[0])
         device, mtu = options.get("device", ""), options.get("mtu", limits.ATT_MTU_WANTED)
         if not carries_packets(mtu):
@@ -302,7 +320,7 @@ class BluezPeripheral:
         if message.flags.value & 1:
             return
         with suppress(OSError, EOFError, DBusFastError):
-            # Who asked is gone with the bus, which ends everything here (_until_disconnected).
+            # The caller is gone with the bus, which ends everything here (_until_disconnected).
             await self._bus.send(reply)
 
 
@@ -310,9 +328,9 @@ class BluezPeripheral:
 async def bluez_peripheral(
     adapter: str | None, links: int = limits.LINKS_MAX
 ) -> AsyncIterator[BluezPeripheral]:
-    """Be found by phones through the adapter called *adapter*, or else the first that is on, while the context lasts.
+    """Advertise on the adapter *adapter*, or else on the first that is on, while the context lasts.
 
-    At most *links* phones at a time. Raises BluetoothError, LinkClosedError.
+    Accepts at most *links* phones at a time. Raises BluetoothError, LinkClosedError.
     """
     async with bluez.system_bus() as bus:
         found = await bluez.find_adapter(bus, adapter, advertising=True)

@@ -1,4 +1,4 @@
-"""Finding boards and connecting to them, through a dongle driven directly."""
+"""The central through a dongle: finds boards and connects to them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ from firmware_bridge.ble.bumble_device import (
     hang_up,
     reason_of,
 )
-from firmware_bridge.ble.errors import BluetoothRefusedError, LinkClosedError
+from firmware_bridge.ble.errors import LinkClosedError, refused
 from firmware_bridge.ble.gatt import (
     NOTIFY_UUID,
     SERVICE_UUID,
@@ -31,7 +31,7 @@ from firmware_bridge.ble.gatt import (
     judge_offer,
     value_room,
 )
-from firmware_bridge.ble.link import Inbox
+from firmware_bridge.ble.link import BOARD_GONE, Inbox
 
 _LISTS = (
     AdvertisingData.COMPLETE_LIST_OF_128_BIT_SERVICE_CLASS_UUIDS,
@@ -40,7 +40,7 @@ _LISTS = (
 
 
 class DongleBoardLink(DongleLink):
-    """A board that we are connected to."""
+    """The link to a board, through a dongle."""
 
     def __init__(self, connection: Connection, inbox: Inbox, written: CharacteristicProxy[bytes]) -> None:
         super().__init__(connection, inbox)
@@ -48,9 +48,9 @@ class DongleBoardLink(DongleLink):
         self._answered = answers_writes(flags_of(written))
 
     async def send(self, value: bytes) -> None:
-        """See Link. Returns when the board said that it took the value, if it says so."""
+        """See Link. Returns when the board has acknowledged the value, if it does that."""
         if self.inbox.ended:
-            raise LinkClosedError("the board went away")
+            raise LinkClosedError(BOARD_GONE)
         try:
             await self._written.write_value(value, with_response=self._answered)
         except FAULTS as error:
@@ -58,12 +58,12 @@ class DongleBoardLink(DongleLink):
 
 
 def flags_of(characteristic: CharacteristicProxy[bytes]) -> set[str]:
-    """What may be done with it, in BlueZ's words."""
+    """Return the flags of *characteristic* as BlueZ names them."""
     return {flag for flag, bits in PROPERTIES.items() if bits in characteristic.properties}
 
 
 class BumbleCentral:
-    """Looks for boards through one dongle."""
+    """A central on one dongle."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -84,13 +84,13 @@ class BumbleCentral:
             await asyncio.sleep(seconds)
             await self._device.stop_scanning()
         except FAULTS as error:
-            raise BluetoothRefusedError(reason_of(error)) from error
+            raise refused(reason_of(error)) from error
         return list(self._found)
 
     async def connect(self, address: str) -> DongleBoardLink | None:
         """See Central."""
         try:
-            # With its own time-out, bumble also tells the dongle to try no longer.
+            # With its own timeout, bumble also makes the dongle stop trying.
             connection = await self._device.connect(self._found[address], timeout=limits.CONNECT_S)
             async with asyncio.timeout(limits.CONNECT_S):
                 link = await self._link_up(connection)
@@ -99,9 +99,9 @@ class BumbleCentral:
         return link
 
     async def _link_up(self, connection: Connection) -> DongleBoardLink | None:
-        """A link by *connection*, which is ended if there is none."""
+        """Make a link of *connection*, which is disconnected if that is not possible."""
         inbox = Inbox()
-        connection.on(Connection.EVENT_DISCONNECTION, lambda _: inbox.end("the board went away"))
+        connection.on(Connection.EVENT_DISCONNECTION, lambda _: inbox.end(BOARD_GONE))
         link = None
         try:
             written = await _subscribe(Peer(connection), inbox)
@@ -114,9 +114,9 @@ class BumbleCentral:
 
 
 async def _subscribe(peer: Peer, inbox: Inbox) -> CharacteristicProxy[bytes] | None:
-    """Have notifications put into *inbox*; the characteristic to write to. None if this is a phone.
+    """Route notifications to *inbox* and return the characteristic to write to. None for a phone.
 
-    Raises what bumble raises, LinkClosedError for what is no use to us.
+    Raises what bumble raises; LinkClosedError if the service is not what a link needs.
     """
     await peer.request_mtu(limits.ATT_MTU_WANTED)
     services = await peer.discover_service(SERVICE_UUID)
@@ -131,7 +131,7 @@ async def _subscribe(peer: Peer, inbox: Inbox) -> CharacteristicProxy[bytes] | N
     if offer is Offer.PHONE:
         return None
     if offer is Offer.INCOMPLETE or written is None:
-        raise LinkClosedError("it has not the service that boards have")
+        raise LinkClosedError("it lacks the service that boards have")
     mtu = peer.connection.att_mtu
     if not carries_packets(mtu):
         raise LinkClosedError(f"it takes values of {value_room(mtu)} bytes only")
@@ -141,9 +141,9 @@ async def _subscribe(peer: Peer, inbox: Inbox) -> CharacteristicProxy[bytes] | N
 
 @asynccontextmanager
 async def bumble_central(transport: str) -> AsyncIterator[BumbleCentral]:
-    """Be able to find boards through the dongle that bumble calls *transport*, while the context lasts.
+    """Open a central on the dongle that bumble calls *transport*, while the context lasts.
 
-    Raises DongleError.
+    Raises BluetoothError.
     """
     async with bumble_device(transport) as device:
         yield BumbleCentral(device)

@@ -1,5 +1,5 @@
-"""A Bluetooth dongle driven directly, without BlueZ, by bumble: a Bluetooth stack in Python that speaks HCI to a
-controller on USB, a serial line or a socket."""
+"""A Bluetooth dongle driven without BlueZ, by bumble: a Bluetooth stack in Python that speaks HCI to a controller on
+USB, a serial line or a socket."""
 
 import asyncio
 import logging
@@ -15,17 +15,17 @@ from bumble.transport import open_transport
 from usb1 import USBError
 
 from firmware_bridge.ble import limits
-from firmware_bridge.ble.errors import DongleError, LinkClosedError
+from firmware_bridge.ble.errors import BluetoothError, LinkClosedError
 from firmware_bridge.ble.gatt import Flag, local_name
-from firmware_bridge.ble.link import Inbox
+from firmware_bridge.ble.link import CLOSED_HERE, Inbox
 
 _QUIET: Final = logging.getLogger("bumble")
-"""It warns of what is our everyday life, links that break; what matters reaches the caller."""
+"""Bumble logs a warning for each broken link, which is routine here; callers get what matters as errors."""
 _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
 
 FAULTS: Final = (BaseBumbleError, OSError, EOFError, TimeoutError)
-"""What bumble raises when a link or the dongle breaks under it."""
+"""Exceptions of bumble when a link or the dongle breaks."""
 
 PROPERTIES: Final = {
     Flag.READ: Characteristic.Properties.READ,
@@ -33,20 +33,19 @@ PROPERTIES: Final = {
     Flag.COMMAND: Characteristic.Properties.WRITE_WITHOUT_RESPONSE,
     Flag.NOTIFY: Characteristic.Properties.NOTIFY,
 }
-"""Flags of characteristics in bumble's words."""
+"""Flags of characteristics as bumble names them."""
 
 
 @asynccontextmanager
 async def bumble_device(transport: str) -> AsyncIterator[Device]:
-    """The dongle that bumble calls *transport* (``usb:0``), switched on while the context lasts, under an address
-    that is drawn anew each time.
+    """Switch on the dongle that bumble calls *transport* (``usb:0``) while the context lasts.
 
-    Raises DongleError.
+    Each time it has a new random address. Raises BluetoothError.
     """
     try:
         opened = await open_transport(transport)
     except (*FAULTS, USBError) as error:
-        raise DongleError(transport, reason_of(error)) from error
+        raise _dongle_error(transport, error) from error
     try:
         address = Address.generate_static_address()
         device = Device.with_hci(local_name(bare(address)), address, opened.source, opened.sink)
@@ -54,40 +53,48 @@ async def bumble_device(transport: str) -> AsyncIterator[Device]:
         try:
             await device.power_on()
         except FAULTS as error:
-            raise DongleError(transport, reason_of(error)) from error
+            raise _dongle_error(transport, error) from error
         yield device
         with suppress(*FAULTS):
-            # A dongle that was pulled out cannot be switched off.
+            # A dongle that was unplugged cannot be switched off.
             await device.power_off()
     finally:
         await opened.close()
 
 
+def _dongle_error(transport: str, error: BaseException) -> BluetoothError:
+    return BluetoothError(
+        f"the Bluetooth dongle '{transport}' cannot be opened ({reason_of(error)})",
+        "Make sure that it is plugged in, that this user may use it, and that no other program does "
+        "(docs/howto/ble.md).",
+    )
+
+
 def bare(address: Address) -> str:
-    """*address* as everybody else writes it: ``AA:BB:CC:DD:EE:FF``."""
+    """Format *address* without bumble's type: ``AA:BB:CC:DD:EE:FF``."""
     return address.to_string(with_type_qualifier=False)
 
 
 def reason_of(error: BaseException) -> str:
-    """*error* in words."""
+    """Return *error* in words."""
     return str(error) or type(error).__name__
 
 
 async def hang_up(connection: Connection) -> None:
-    """End *connection*; harmless when it has ended."""
+    """Disconnect *connection*; harmless when it has ended."""
     with suppress(*FAULTS):
-        # A link that cannot even be ended is broken, which is as good.
+        # A link that cannot be closed is broken, which has the same effect.
         async with asyncio.timeout(limits.OPEN_S):
             await connection.disconnect()
 
 
 def broken(what: str, error: BaseException) -> LinkClosedError:
-    """The error for a link that broke while *what* was tried."""
+    """Return the error for a link that broke during *what*."""
     return LinkClosedError(f"{what} ({reason_of(error)})")
 
 
 class DongleLink:
-    """What links through a dongle have in common; how values are sent is for each kind to say."""
+    """A link through a dongle: the base of both kinds, which differ in how they send."""
 
     def __init__(self, connection: Connection, inbox: Inbox) -> None:
         self.inbox = inbox
@@ -105,5 +112,5 @@ class DongleLink:
     async def close(self) -> None:
         """See Link."""
         if not self.inbox.ended:
-            self.inbox.end("this node closed it")
+            self.inbox.end(CLOSED_HERE)
             await hang_up(self._connection)

@@ -1,10 +1,9 @@
-"""Being found by phones, through a dongle driven directly."""
+"""The peripheral through a dongle: phones find it and connect to it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
 
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Connection, Device
@@ -29,11 +28,11 @@ from firmware_bridge.ble.gatt import (
     local_name,
     value_room,
 )
-from firmware_bridge.ble.link import Inbox
+from firmware_bridge.ble.link import PHONE_GONE, Inbox, LinkQueue
 
 
 class DonglePhoneLink(DongleLink):
-    """A phone that asked for notifications."""
+    """The link to a phone that subscribed to notifications, through a dongle."""
 
     def __init__(self, device: Device, connection: Connection, notified: Characteristic[bytes]) -> None:
         super().__init__(connection, Inbox())
@@ -41,29 +40,25 @@ class DonglePhoneLink(DongleLink):
         self._notified = notified
 
     async def send(self, value: bytes) -> None:
-        """See Link. Handed over to the dongle: a notification has no answer."""
+        """See Link. The value is handed over to the dongle: a notification has no acknowledgement."""
         if self.inbox.ended:
-            raise LinkClosedError("the phone went away")
+            raise LinkClosedError(PHONE_GONE)
         try:
             await self._device.notify_subscriber(self._connection, self._notified, value)
         except FAULTS as error:
             raise broken("notifying the phone failed", error) from error
 
 
-class BumblePeripheral:
-    """Our service, and who uses it."""
+class BumblePeripheral(LinkQueue[DonglePhoneLink]):
+    """Our service and advertisement on one dongle."""
 
     def __init__(self, device: Device, links: int) -> None:
+        super().__init__()
         self._device = device
         self._links_max = links
         self._links: dict[Connection, DonglePhoneLink] = {}
-        self._arrived: asyncio.Queue[DonglePhoneLink | None] = asyncio.Queue()
-        self._lost: str | None = None
         self._advertising = asyncio.Lock()
         self._closing = False
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.remark: str | None = None
-        """See Peripheral."""
         characteristics = {
             one.uuid: Characteristic(
                 one.uuid,
@@ -81,19 +76,11 @@ class BumblePeripheral:
 
     @property
     def address(self) -> str:
-        """What it is found under."""
+        """The address that it advertises."""
         return bare(self._device.random_address)
 
-    async def accept(self) -> DonglePhoneLink:
-        """See Peripheral."""
-        link = await self._arrived.get()
-        if link is None:
-            self._arrived.put_nowait(None)
-            raise LinkClosedError(self._lost or "")
-        return link
-
     async def advertise(self) -> None:
-        """Be found while there is room for one more phone. A controller stops by itself whenever somebody connects."""
+        """Advertise if there is room for one more phone. A controller stops by itself at each new connection."""
         async with self._advertising:
             if self._closing or len(self._links) >= self._links_max:
                 await self._device.stop_advertising()
@@ -101,17 +88,10 @@ class BumblePeripheral:
                 await self._start_advertising()
 
     async def _start_advertising(self) -> None:
+        flags = AdvertisingData.LE_GENERAL_DISCOVERABLE_MODE_FLAG | AdvertisingData.BR_EDR_NOT_SUPPORTED_FLAG
         data = AdvertisingData(
             [
-                (
-                    AdvertisingData.FLAGS,
-                    bytes(
-                        [
-                            AdvertisingData.LE_GENERAL_DISCOVERABLE_MODE_FLAG
-                            | AdvertisingData.BR_EDR_NOT_SUPPORTED_FLAG
-                        ]
-                    ),
-                ),
+                (AdvertisingData.FLAGS, bytes([flags])),
                 (AdvertisingData.COMPLETE_LIST_OF_128_BIT_SERVICE_CLASS_UUIDS, bytes(UUID(SERVICE_UUID))),
             ]
         )
@@ -125,22 +105,13 @@ class BumblePeripheral:
         )
 
     async def close(self) -> None:
-        """End all links, and be found no more."""
+        """Close all links, and stop advertising."""
         self._closing = True
         for link in list(self._links.values()):
             await link.close()
         await self._readvertise()
         if self._tasks:
             await asyncio.wait(self._tasks)
-
-    def _lose(self, reason: str) -> None:
-        self._lost = reason
-        self._arrived.put_nowait(None)
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     def _connected(self, connection: Connection) -> None:
         connection.on(Connection.EVENT_DISCONNECTION, lambda _: self._disconnected(connection))
@@ -149,7 +120,7 @@ class BumblePeripheral:
     def _disconnected(self, connection: Connection) -> None:
         link = self._links.pop(connection, None)
         if link is not None:
-            link.inbox.end("the phone went away")
+            link.inbox.end(PHONE_GONE)
         self._spawn(self._readvertise())
 
     async def _readvertise(self) -> None:
@@ -160,10 +131,10 @@ class BumblePeripheral:
             self._lose(broken("advertising failed", error).reason)
 
     def _subscribed(self, connection: Connection, notify: bool, _indicate: bool) -> None:
-        """A phone switched notifications on or off: that makes a link, or ends it."""
+        """Make or end a link when a phone subscribes to notifications or unsubscribes."""
         before = self._links.pop(connection, None)
         if before is not None:
-            before.inbox.end("the phone subscribed anew" if notify else "the phone wants no more")
+            before.inbox.end("the phone subscribed again" if notify else "the phone unsubscribed")
         if not notify:
             return
         if not carries_packets(connection.att_mtu):
@@ -177,7 +148,7 @@ class BumblePeripheral:
             self._spawn(self._readvertise())
 
     async def _written(self, connection: Connection, value: bytes) -> None:
-        """A phone wrote. It may write again when this returns, so room is waited for."""
+        """Queue a value that a phone wrote, when there is room. The phone may write again when this returns."""
         link = self._links.get(connection)
         if link is not None:
             await link.inbox.put(value)
@@ -185,9 +156,9 @@ class BumblePeripheral:
 
 @asynccontextmanager
 async def bumble_peripheral(transport: str, links: int = limits.LINKS_MAX) -> AsyncIterator[BumblePeripheral]:
-    """Be found by phones through the dongle that bumble calls *transport*, while the context lasts.
+    """Advertise on the dongle that bumble calls *transport*, while the context lasts.
 
-    At most *links* phones at a time. Raises DongleError, LinkClosedError.
+    Accepts at most *links* phones at a time. Raises BluetoothError, LinkClosedError.
     """
     async with bumble_device(transport) as device:
         peripheral = BumblePeripheral(device, links)

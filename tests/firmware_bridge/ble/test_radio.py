@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from firmware_bridge.ble.errors import BluetoothPackagesError
+from firmware_bridge.ble.errors import BluetoothError
 from firmware_bridge.ble.link import Radio
 from firmware_bridge.ble.radio import BluezRadio, BumbleRadio
 
@@ -36,7 +36,9 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_is_missing_is_said_as_the_line_to_type(radio: Radio, missing: set[str], extra: str) -> None:
     for role in (lambda: radio.peripheral(7), radio.central):
-        with pytest.raises(BluetoothPackagesError) as caught:
+        with pytest.raises(BluetoothError) as caught:
             role()
-        assert caught.value.missing in missing
+        assert caught.value.what in {
+            f"the Python package '{package}' is not installed" for package in missing
+        }
         assert caught.value.remedy == f"Type: pip install 'tinyssb-node[{extra}]'"
