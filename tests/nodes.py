@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tinyssb_node import limits
-from tinyssb_node.authors import Author
-from tinyssb_node.certainty import Certainty
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.effects import Effect, Send
@@ -15,7 +13,9 @@ from tinyssb_node.feeds.author import Composed, compose, sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.feeds.layout import VARIABLE_TYPE
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
-from tinyssb_node.node import Node
+from tinyssb_node.node.identities import Author
+from tinyssb_node.node.node import Node
+from tinyssb_node.replication.certainty import Certainty
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, air_profile, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 

@@ -10,8 +10,8 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import Event
 from tinyssb_node.ids import DEFAULT_NETWORK, FaceName, FeedId, NetworkName
-from tinyssb_node.networks import Networks, Owned
-from tinyssb_node.node import Node
+from tinyssb_node.node.networks import Networks, Owned
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets
 from tinyssb_node.scheduling.link import WIRED, LinkProfile
 from tinyssb_node.store.memory import MemoryStore

@@ -6,16 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyssb_node.ids import (
-    Dialect,
-    Direction,
-    Dmx,
-    FeedId,
-    MessageId,
-    Origin,
-    PacketKind,
-    Verdict,
-)
+from tinyssb_node.ids import Dialect, Direction, Dmx, FeedId, MessageId, Origin, PacketKind, Verdict
 
 TYPES = [(FeedId, 32), (MessageId, 20), (Dmx, 7)]
 

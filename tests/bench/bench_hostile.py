@@ -17,7 +17,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.process import calm_collector
 from tinyssb_node.ids import FaceName
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import WIRED, stream_profile
 from tinyssb_node.store.sqlite import SqliteStore
 

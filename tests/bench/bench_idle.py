@@ -10,9 +10,9 @@ from firmware_bridge.emulation.serial_pty import Plug
 from tests.bench.figure import Figure
 from tests.daemon.processes import PROGRAM
 from tests.faces.serial_rig import KINDS, spec_text
-from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.setup import create_home
 from tinyssb_node.ids import Dialect
+from tinyssb_node.store.home import Home
 
 SETTLING_S = 10.0
 """Time for the radio to be set up and for adverts to become rare."""

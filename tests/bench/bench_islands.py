@@ -1,8 +1,8 @@
 """A gateway that fetches 1,000 feeds beside an island of ten nodes, and a day apart: in the simulator."""
 
 from tests.bench.figure import Figure
-from tests.feedsync.test_cost import DAY_ENTRIES, cost_of
-from tests.sim.busy_shelf import ISLAND, Outcome, play
+from tests.islands.feedsync.test_cost import DAY_ENTRIES, cost_of
+from tests.islands.sim.busy_shelf import ISLAND, Outcome, play
 
 FEEDS = 1_000
 FOLLOWED = 15

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from statistics import median
 
 from tests.bench.figure import Figure
-from tests.locator.villages import GROUP, SETTINGS, befriend, located, peer, place
-from tinyssb_node.locator import limits
-from tinyssb_node.locator.labels import Label
-from tinyssb_node.locator.locator import Locator
-from tinyssb_node.locator.packets import Message, Ping, Post, Query, Report, serialize
-from tinyssb_node.locator.values import Advert, ResourceParameters
+from tests.islands.locator.villages import GROUP, SETTINGS, befriend, located, peer, place
+from tinyssb_node.islands.locator import limits
+from tinyssb_node.islands.locator.labels import Label
+from tinyssb_node.islands.locator.locator import Locator
+from tinyssb_node.islands.locator.packets import Message, Ping, Post, Query, Report, serialize
+from tinyssb_node.islands.locator.values import Advert, ResourceParameters
 
 MESSAGES = 10_000
 ROUNDS = 3

@@ -23,7 +23,6 @@ from tinyssb_node.codec.packets import Want, serialize_want
 from tinyssb_node.daemon.clock import SystemClock
 from tinyssb_node.daemon.config import LogFormat, LogLevel
 from tinyssb_node.daemon.eventlog import EventLog
-from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.logs import start_logging
 from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.process import calm_collector
@@ -33,10 +32,11 @@ from tinyssb_node.events import DaemonStarted
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FaceName, FeedId, Origin
-from tinyssb_node.networks import Networks
-from tinyssb_node.node import Node
+from tinyssb_node.node.networks import Networks
+from tinyssb_node.node.node import Node
 from tinyssb_node.replication.goset import xor_of
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
+from tinyssb_node.store.home import Home
 from tinyssb_node.store.port import FeedRecord
 from tinyssb_node.store.sqlite import SqliteStore
 

@@ -18,15 +18,15 @@ from blake3 import blake3
 from tests.bench import tables
 from tests.bench.figure import Figure, Findings
 from tinyssb_node.codec.crypto import SigningKey, verify
-from tinyssb_node.content.pzp import base58, message
-from tinyssb_node.content.pzp.jsontext import Json, canonical, read
-from tinyssb_node.content.pzp.lipmaa import lipmaa_depth
-from tinyssb_node.content.pzp.tangle import Tangle
-from tinyssb_node.content.pzp.versions import V2, check, write, write_feed_root, write_identity
-from tinyssb_node.pzp.database import Database
-from tinyssb_node.pzp.port import Placed, Record
-from tinyssb_node.pzp.schema import PZP_FILE
-from tinyssb_node.pzp.sqlite import SqliteRows
+from tinyssb_node.pzp.database.database import Database
+from tinyssb_node.pzp.database.port import Placed, Record
+from tinyssb_node.pzp.database.schema import PZP_FILE
+from tinyssb_node.pzp.database.sqlite import SqliteRows
+from tinyssb_node.pzp.messages import base58, message
+from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
+from tinyssb_node.pzp.messages.lipmaa import lipmaa_depth
+from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.versions import V2, check, write, write_feed_root, write_identity
 
 MESSAGES = 5_000
 """Of a feed that is added to the database."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
+from tests.bench.flooding import flood
 from tests.bench.gossip_rows import LOADS, ROWS, Rules
 from tinyssb_node import limits
 from tinyssb_node.errors import SimulationFailedError
-from tinyssb_node.sim.flooding import flood
 from tinyssb_node.sim.ground import lay_out
 from tinyssb_node.sim.options import Options
 from tinyssb_node.sim.report import Report

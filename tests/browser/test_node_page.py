@@ -20,11 +20,11 @@ from tests.catalog.fake import (
     make_person,
     message_id,
 )
-from tests.cli.web.fake import TOKEN, FakeNode, friendly_mesh, serving
+from tests.web.fake import TOKEN, FakeNode, friendly_mesh, serving
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
-from tinyssb_node.cli.grouptalk import GroupRoom
-from tinyssb_node.cli.people import Names
 from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.grouptalk import GroupRoom
+from tinyssb_node.screens.people import Names
 
 pytestmark = pytest.mark.browser
 

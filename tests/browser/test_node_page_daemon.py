@@ -12,10 +12,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.visits import Visit
-from tests.cli.web.asking import Answer, ask
 from tests.daemon.processes import PATIENCE_S, daemon, make_home
-from tinyssb_node.cli.talk import Talk
-from tinyssb_node.cli.web.tokens import make_token
+from tests.web.asking import Answer, ask
+from tinyssb_node.screens.talk import Talk
+from tinyssb_node.web.tokens import make_token
 
 pytestmark = pytest.mark.browser
 

@@ -20,13 +20,13 @@ from tests.catalog.mesh import (
     texts,
 )
 from tinyssb_node.catalog import limits
-from tinyssb_node.catalog.contacts import follow_list, set_blocked, set_petname
 from tinyssb_node.catalog.errors import ContactsError
 from tinyssb_node.catalog.questions import Questions
 from tinyssb_node.catalog.rows import PUBLIC, Kind
 from tinyssb_node.content import chat
 from tinyssb_node.content.blocklist import BlockStep, blocked_short, serialize_block_step
 from tinyssb_node.content.board import Operation, create_step, fold
+from tinyssb_node.content.contacts import follow_list, set_blocked, set_petname
 from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.content.references import message_text
 from tinyssb_node.feeds.children import ChildOf, EntryType, serialize_child_of

@@ -12,7 +12,7 @@ from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.faces.recording_sink import PATIENCE_S
 from tests.sim.test_ether_server import QUICK, an_ether
 from tinyssb_node.cli.commands.air import airtime_table, next_packet
-from tinyssb_node.daemon.rows import AirtimeRow
+from tinyssb_node.control.rows import AirtimeRow
 
 pytestmark = pytest.mark.realtime
 

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from tests.daemon.processes import Ended, RunningDaemon, daemon, make_home, tinyssb
-from tinyssb_node.cli import limits
 from tinyssb_node.cli.commands import attach as command
-from tinyssb_node.cli.estimate import Cost
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.files import File, serialize_file
-from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect
+from tinyssb_node.problems import Exit
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.estimate import Cost
 
 DATA = bytes(range(256)) * 8
 

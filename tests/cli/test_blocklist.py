@@ -13,7 +13,7 @@ from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.content import chat
 from tinyssb_node.content.blocklist import BlockStep, blocked_short, serialize_block_step
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
 
 BEN, EVE, VIC = key_of("ben"), key_of("eve"), key_of("vic")
 NAMES = {BEN: "Ben", EVE: "Eve", VIC: "Vic"}

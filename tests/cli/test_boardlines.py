@@ -15,9 +15,9 @@ from tinyssb_node.cli.boardlines import (
     find_list,
     find_thing,
 )
-from tinyssb_node.cli.people import Names
 from tinyssb_node.content.board import Board, Column, Comment, Item
 from tinyssb_node.ids import MessageId
+from tinyssb_node.screens.people import Names
 
 NAMES = Names(small_mesh().people(), {BOB})
 

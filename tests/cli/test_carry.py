@@ -14,14 +14,14 @@ import pytest
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.nodes import feed_of, key_of, written
 from tinyssb_node.cli import carrying, offering
-from tinyssb_node.cli.limits import CARRY_TOLD_MAX
-from tinyssb_node.cli.newfile import FileUnwritableError
 from tinyssb_node.cli.offering import NO_PLACE
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece, write_export
-from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.ids import Dialect, Seq
 from tinyssb_node.limits import SET_MAX
+from tinyssb_node.problems import Exit
+from tinyssb_node.screens.limits import CARRY_TOLD_MAX
+from tinyssb_node.screens.newfile import FileUnwritableError
 from tinyssb_node.store.port import FeedRecord
 from tinyssb_node.store.sqlite import SqliteStore
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tinyssb_node.cli.checkup import Finding, examine
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
+from tinyssb_node.store.home import Home
 
 Usage = namedtuple("Usage", ["total", "used", "free"])  # noqa: PYI024 - what shutil.disk_usage returns
 

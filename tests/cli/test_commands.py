@@ -11,8 +11,8 @@ import pytest
 from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, make_home, tinyssb
 from tinyssb_node import limits
 from tinyssb_node.cli.commands.node import _companion, _short
-from tinyssb_node.daemon.problems import Exit
-from tinyssb_node.daemon.rows import CompanionRow
+from tinyssb_node.control.rows import CompanionRow
+from tinyssb_node.problems import Exit
 
 
 @pytest.fixture(scope="module")

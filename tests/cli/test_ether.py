@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, tinyssb
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ import pytest
 from tinyssb_node.catalog import errors as catalog_errors
 from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError, ContactsError
 from tinyssb_node.cli.explaining import _EXITS, explained
-from tinyssb_node.daemon.problems import Exit, UnknownFeedError
 from tinyssb_node.errors import LocalError
-from tinyssb_node.pzp import errors as pzp_errors
-from tinyssb_node.pzp.errors import PzpBusyError
+from tinyssb_node.problems import Exit, UnknownFeedError
+from tinyssb_node.pzp.database import errors as pzp_errors
+from tinyssb_node.pzp.database.errors import PzpBusyError
 
 
 @pytest.mark.parametrize(

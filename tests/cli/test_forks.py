@@ -12,11 +12,11 @@ from tests.nodes import key_of, written
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import chat
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.daemon.setup import read_own
 from tinyssb_node.feeds.fork import fork_ids, verify_proof
 from tinyssb_node.feeds.forkfile import parse_fork_file
+from tinyssb_node.problems import Exit
+from tinyssb_node.store.home import Home
 
 EVE, VIC = key_of("eve"), key_of("vic")
 FROZEN = Path(__file__).parent.parent / "vectors" / "forks"

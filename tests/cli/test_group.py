@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli.tui.node import AIR, ANA, LORA, UDP
+from tests.tui.node import AIR, ANA, LORA, UDP
 from tinyssb_node.cli.commands import group
 from tinyssb_node.cli.commands.attach import NobodyToAskError
-from tinyssb_node.cli.people import Names
+from tinyssb_node.screens.people import Names
 
 COST: Any = {
     "group": "5a" * 20,

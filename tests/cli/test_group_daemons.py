@@ -12,14 +12,14 @@ from tests.cli.test_talk_daemons import Person
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
 from tinyssb_node.cli.commands import group as command
-from tinyssb_node.cli.tui.sight import Asked
-from tinyssb_node.cli.tui.source import NodeSource
-from tinyssb_node.cli.web import views
-from tinyssb_node.cli.web.errors import NothingThereError
-from tinyssb_node.cli.web.opener import NodeOpener
-from tinyssb_node.cli.web.voice import Saying
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
+from tinyssb_node.store.home import Home
+from tinyssb_node.tui.sight import Asked
+from tinyssb_node.tui.source import NodeSource
+from tinyssb_node.web import views
+from tinyssb_node.web.errors import NothingThereError
+from tinyssb_node.web.opener import NodeOpener
+from tinyssb_node.web.voice import Saying
 
 NAMES = ("Ana", "Bob", "Cyd")
 

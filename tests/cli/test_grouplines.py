@@ -15,13 +15,14 @@ from tests.daemon.groupfakes import FakeGroups, say
 from tests.daemon.test_groupdesk import Asked
 from tests.groups.world import World, person, start
 from tinyssb_node.catalog.rows import Kind, PersonRow
-from tinyssb_node.cli import grouplines, grouptalk
-from tinyssb_node.cli.chatlines import Lines, said
+from tinyssb_node.cli import grouplines
 from tinyssb_node.cli.graph import ASCII, UNICODE
-from tinyssb_node.cli.people import Names
-from tinyssb_node.cli.safetext import HAPPENED, apart
 from tinyssb_node.groups.drafting import draft_exclude
 from tinyssb_node.groups.planning import add, exclude
+from tinyssb_node.screens import grouptalk
+from tinyssb_node.screens.chatlines import Lines, said
+from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.safetext import HAPPENED, apart
 
 EVIL = "Bob\x1b[2J\u202e" + "x" * 300
 CALLED = {"a": "Ana", "b": EVIL, "c": "Cyd", "d": "Dan"}

@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyssb_node.cli import limits
-from tinyssb_node.cli.heldfile import (
-    HeldFile,
-    NoFileError,
-    Progress,
-    clean_name,
-    look_at,
-    wait_for,
-)
+from tinyssb_node.cli.heldfile import HeldFile, NoFileError, Progress, clean_name, look_at, wait_for
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.files import File, FileHead, serialize_file
@@ -23,6 +15,7 @@ from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.layout import NO_CHUNK
 from tinyssb_node.ids import Dialect, Origin
+from tinyssb_node.screens import limits
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
 

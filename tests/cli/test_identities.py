@@ -9,9 +9,9 @@ import pytest
 
 from tests.cli.test_identity import PASSPHRASE, cheap, forms_of, home, passphrase_file, words_in
 from tests.daemon.processes import daemon, tinyssb
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
 from tinyssb_node.store import limits
+from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import read_identity
 from tinyssb_node.store.unlocking import open_identity
 from tinyssb_node.store.words import parse_words

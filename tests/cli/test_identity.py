@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
 from tinyssb_node.store import limits, sealing, secrets
+from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import read_identity
 from tinyssb_node.store.unlocking import open_identity
 from tinyssb_node.store.words import parse_words, serialize_words

@@ -12,7 +12,7 @@ import pytest
 from tests.daemon.processes import PROGRAM, make_home, tinyssb
 from tinyssb_node.cli import commands
 from tinyssb_node.cli.main import build_parser, main
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
 
 pytestmark = pytest.mark.realtime
 
@@ -78,11 +78,10 @@ def test_each_command_is_where_the_table_says() -> None:
     for module, names in commands.MODULES.items():
         parser = argparse.ArgumentParser()
         subparsers = parser.add_subparsers()
-        import_module(f"tinyssb_node.cli.commands.{module}").add(
-            subparsers, argparse.ArgumentParser(add_help=False)
-        )
+        import_module(module).add(subparsers, argparse.ArgumentParser(add_help=False))
         assert tuple(subparsers.choices) == names
-    assert {path.stem for path in Path(commands.__file__).parent.glob("[!_]*.py")} == set(commands.MODULES)
+    here = {f"{commands.__name__}.{path.stem}" for path in Path(commands.__file__).parent.glob("[!_]*.py")}
+    assert here <= set(commands.MODULES)
 
 
 @pytest.mark.parametrize(

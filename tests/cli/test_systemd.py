@@ -20,7 +20,7 @@ from tinyssb_node.cli.systemd import (
     run_tool,
     this_program,
 )
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
 
 PROGRAM = Path("/opt/tinyssb/bin/tinyssb")
 PLACES = [

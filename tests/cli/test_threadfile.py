@@ -11,10 +11,10 @@ from markdown_it.token import Token
 from tests.catalog.fake import BOB, EVE, HOSTILE_NAME, make_message, make_person, small_mesh
 from tests.docs import pages
 from tinyssb_node.catalog.rows import PUBLIC
-from tinyssb_node.cli.people import Names
-from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.cli.threadfile import as_json, as_markdown, escaped
 from tinyssb_node.ids import MessageId
+from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.safetext import one_line
 
 MESH = small_mesh()
 NAMES = Names(MESH.people(), {BOB})

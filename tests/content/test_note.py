@@ -14,7 +14,14 @@ from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import Value
 from tinyssb_node.content import limits as content_limits
-from tinyssb_node.content.note import Note, is_name, parse_note, read_note, serialize_compact, serialize_map
+from tinyssb_node.content.note import (
+    Note,
+    is_name,
+    parse_note,
+    read_note,
+    serialize_compact,
+    serialize_map,
+)
 from tinyssb_node.content.tangle import FIRST, Place
 from tinyssb_node.ids import Dialect, MessageId
 

@@ -11,10 +11,10 @@ from typing import Any
 from tests.daemon.fakes import KEY, Bench, make_bench
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.control.access import Door
+from tinyssb_node.control.server import ControlServer
 from tinyssb_node.daemon.blockkeeper import BlockKeeper
-from tinyssb_node.daemon.control import ControlServer
 from tinyssb_node.daemon.desk import KEEPERS_ONLY, About, Desk
-from tinyssb_node.daemon.door import Door
 from tinyssb_node.ids import Dialect, NetworkName
 
 PATIENCE_S = 10.0

@@ -17,8 +17,8 @@ from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.events import DaemonStarted
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FaceName, NetworkName
-from tinyssb_node.networks import Networks
-from tinyssb_node.node import Node
+from tinyssb_node.node.networks import Networks
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import LinkProfile, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import Store

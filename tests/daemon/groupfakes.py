@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from tests.groups.world import Member, World, person
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import EntryAppended
-from tinyssb_node.grouping import Due, Written
 from tinyssb_node.groups.content import post
 from tinyssb_node.groups.drafting import draft_content
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.news import Broken, FeedPlace
 from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, add, exclude, plan
-from tinyssb_node.groupwriter import Cost, Pen
+from tinyssb_node.groups.upkeep import Due, Written
+from tinyssb_node.groups.writer import Cost, Pen
 from tinyssb_node.ids import EpochKey, FeedId, MessageId, Origin
 
 

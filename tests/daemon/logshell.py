@@ -9,15 +9,9 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
 from tinyssb_node.daemon.eventlog_segments import segments
 from tinyssb_node.effects import Send
-from tinyssb_node.events import (
-    ChunkAppended,
-    DaemonStarted,
-    DaemonStopped,
-    EntryAppended,
-    PacketSent,
-)
+from tinyssb_node.events import ChunkAppended, DaemonStarted, DaemonStopped, EntryAppended, PacketSent
 from tinyssb_node.ids import Dialect, FaceName, PacketKind
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.store.memory import MemoryStore
 
 KEY = SigningKey(b"\x07" * 32)

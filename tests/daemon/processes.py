@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinyssb_node.cli.client import Client
 from tinyssb_node.cli.main import main
-from tinyssb_node.daemon.home import Home
+from tinyssb_node.control.client import Client
 from tinyssb_node.daemon.setup import create_home
 from tinyssb_node.ids import Dialect, FeedId
+from tinyssb_node.store.home import Home
 
 PATIENCE_S = 20.0
 """How long a test waits for what should come at once, before it fails."""

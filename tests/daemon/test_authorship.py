@@ -12,13 +12,13 @@ import structlog
 
 from tests.daemon.fakes import KEY
 from tests.daemon.processes import daemon, make_home, tinyssb
-from tinyssb_node.cli.client import Client, DaemonError
+from tinyssb_node.control.client import Client, DaemonError
 from tinyssb_node.daemon.authorship import open_identities
-from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.identities import new_identity
 from tinyssb_node.daemon.mark import read_mark, write_mark
-from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
+from tinyssb_node.problems import Exit
+from tinyssb_node.store.home import Home
 from tinyssb_node.store.unlocking import open_identity
 from tinyssb_node.store.words import serialize_words
 
@@ -239,7 +239,7 @@ def test_nor_does_it_load_what_they_need() -> None:
     ).stdout.decode()
     assert "tinyssb_node.daemon.desk" in said.split()
     for module in (
-        "tinyssb_node.authors",
+        "tinyssb_node.node.identities",
         "tinyssb_node.daemon.authorship",
         "tinyssb_node.daemon.identities",
     ):

@@ -7,9 +7,9 @@ import pytest
 import structlog
 
 from tests.nodes import Bench, key_of, packets_of, written
-from tinyssb_node.catalog.contacts import CONTACTS_FILE, follow_list, set_blocked
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.blocklist import BlockStep, blocked_short, serialize_block_step
+from tinyssb_node.content.contacts import CONTACTS_FILE, follow_list, set_blocked
 from tinyssb_node.daemon.blockkeeper import BlockKeeper
 from tinyssb_node.daemon.places import Place
 from tinyssb_node.daemon.runtime import Runtime

@@ -20,8 +20,8 @@ from tinyssb_node.daemon.companion import (
     page_command,
     ship_command,
 )
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
+from tinyssb_node.store.home import Home
 
 PATIENCE_S = 20.0
 TELL = (

@@ -9,7 +9,6 @@ import pytest
 
 from tests.docs import pages
 from tinyssb_node import limits
-from tinyssb_node.admission import Admit
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.config import (
     DEFAULT_FACES,
@@ -23,11 +22,12 @@ from tinyssb_node.daemon.config import (
     read_config,
 )
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import UnknownNetworkError
-from tinyssb_node.daemon.pzpaccess import PzpAccess, PzpPeer
 from tinyssb_node.faces.access import EVERYBODY, Credentials, Guard
+from tinyssb_node.gossip.admission import Admit
 from tinyssb_node.ids import DEFAULT_NETWORK
+from tinyssb_node.problems import UnknownNetworkError
+from tinyssb_node.pzp.access import PzpAccess, PzpPeer
+from tinyssb_node.store.home import Home
 
 HOME = Home(Path("/home/ana/.tinyssb"))
 

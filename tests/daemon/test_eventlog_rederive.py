@@ -9,7 +9,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog_rederive import rederive
 from tinyssb_node.events import ChunkAppended, EntryAppended
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
 from tinyssb_node.store.sqlite import SqliteStore

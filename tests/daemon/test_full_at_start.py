@@ -15,7 +15,7 @@ from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import EventLogFullError, NodeReadOnlyError
 from tinyssb_node.events import DaemonStarted
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
-from tinyssb_node.networks import Networks
+from tinyssb_node.node.networks import Networks
 
 NODE = KEY.feed_id[:8].hex()
 

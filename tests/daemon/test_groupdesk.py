@@ -12,10 +12,9 @@ import pytest
 from tests.daemon.fakes import Bench, make_bench
 from tests.daemon.groupfakes import FakeGroups, say
 from tests.groups.world import person, start
-from tinyssb_node.daemon.arguments import Arguments
-from tinyssb_node.daemon.control import Client
+from tinyssb_node.control.arguments import Arguments
+from tinyssb_node.control.server import Client
 from tinyssb_node.daemon.groupdesk import GroupDesk
-from tinyssb_node.daemon.problems import BadRequestError, ProblemError
 from tinyssb_node.errors import LocalError
 from tinyssb_node.groups.content import post
 from tinyssb_node.groups.drafting import draft_content
@@ -23,7 +22,8 @@ from tinyssb_node.groups.messages import GroupMessageError
 from tinyssb_node.groups.news import Broken, Fault
 from tinyssb_node.groups.planning import exclude
 from tinyssb_node.ids import DEFAULT_NETWORK, MessageId
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
+from tinyssb_node.problems import BadRequestError, ProblemError
 
 
 class PlayedNode(Node):

@@ -16,7 +16,13 @@ from tinyssb_node.content.acks import ACK_TYPE, ack_of, serialize_acks
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
-from tinyssb_node.feeds.children import END, ChildOf, EntryType, serialize_child_of, serialize_continued
+from tinyssb_node.feeds.children import (
+    END,
+    ChildOf,
+    EntryType,
+    serialize_child_of,
+    serialize_continued,
+)
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import Scheme, SlotKey, box
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin

@@ -10,7 +10,7 @@ from tests.daemon.controlled import Connect, code_of, serving
 from tests.daemon.fakes import Bench
 from tests.nodes import feed_of, key_of, packets_of, written
 from tinyssb_node import limits
-from tinyssb_node.catalog.contacts import set_blocked
+from tinyssb_node.content.contacts import set_blocked
 from tinyssb_node.daemon.importing import BLOCKED, UNPROVEN
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId, Origin
 

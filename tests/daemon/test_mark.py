@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.nodes import Bench, key_of
-from tinyssb_node.certainty import Doubt
 from tinyssb_node.daemon.mark import Mark, MarkedTip, judge, read_mark, this_machine, write_mark
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, MessageId, NetworkName
+from tinyssb_node.replication.certainty import Doubt
 from tinyssb_node.store.port import Store
 
 ANA = key_of("ana")

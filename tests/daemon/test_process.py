@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
-from tinyssb_node.cli.client import Client
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.control.client import Client
+from tinyssb_node.control.rows import StatusRow
 from tinyssb_node.daemon.process import run_daemon
-from tinyssb_node.daemon.rows import StatusRow
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import StoreFailedError
+from tinyssb_node.problems import Exit
+from tinyssb_node.store.home import Home
 
 
 def free_port() -> int:

@@ -9,10 +9,10 @@ import pytest
 
 from tests.daemon.processes import RunningDaemon, daemon, make_home, tinyssb
 from tinyssb_node.cli.checkup import examine
-from tinyssb_node.cli.client import Client, DaemonError
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.control.client import Client, DaemonError
+from tinyssb_node.problems import Exit
+from tinyssb_node.store.home import Home
 
 KEY = "5d0c6e7af21b9034"
 

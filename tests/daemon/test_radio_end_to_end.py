@@ -28,8 +28,8 @@ from tinyssb_node.faces.lora import LoraEndpoint
 from tinyssb_node.faces.lora_spec import LoraSpec
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId
-from tinyssb_node.networks import Networks
-from tinyssb_node.node import Node
+from tinyssb_node.node.networks import Networks
+from tinyssb_node.node.node import Node
 from tinyssb_node.store.memory import MemoryStore
 
 pytestmark = pytest.mark.realtime

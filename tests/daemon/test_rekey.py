@@ -12,7 +12,7 @@ from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import StoreDamagedError
 from tinyssb_node.events import SetChanged
 from tinyssb_node.ids import FaceName, FeedId
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import WIRED, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import Store

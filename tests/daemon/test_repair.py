@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.fakes import KEY, NETWORK, OTHER
-from tinyssb_node.certainty import Certainty
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.repair import plan_repair
 from tinyssb_node.daemon.verify import Verifier
@@ -16,7 +15,8 @@ from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import StoreDamagedError, StoreLockedError
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.ids import Dialect, FaceName, MessageId
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
+from tinyssb_node.replication.certainty import Certainty
 from tinyssb_node.scheduling.link import WIRED, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import Store

@@ -16,7 +16,7 @@ from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, StoreFullError
 from tinyssb_node.faces.framing import Junk
 from tinyssb_node.ids import FaceName, PacketKind
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import WIRED
 from tinyssb_node.store.memory import MemoryStore
 

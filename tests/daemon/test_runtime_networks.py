@@ -21,7 +21,7 @@ from tests.daemon.fakes import (
 from tinyssb_node import limits
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
-from tinyssb_node.networks import Networks, Owned
+from tinyssb_node.node.networks import Networks, Owned
 from tinyssb_node.scheduling.link import WIRED
 from tinyssb_node.store.memory import MemoryStore
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
-from tinyssb_node.cli.client import DaemonError
-from tinyssb_node.daemon.home import Home
+from tinyssb_node.control.client import DaemonError
 from tinyssb_node.daemon.mark import read_mark, write_mark
-from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.ids import DEFAULT_NETWORK
+from tinyssb_node.problems import Exit
+from tinyssb_node.store.home import Home
 from tinyssb_node.store.unlocking import open_identity
 from tinyssb_node.store.words import serialize_words
 

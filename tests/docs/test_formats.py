@@ -11,9 +11,9 @@ from tests.docs import pages
 from tinyssb_node import events
 from tinyssb_node.daemon.config import parse_config
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.daemon.home import Home
 from tinyssb_node.eventrecords import KINDS
 from tinyssb_node.ids import PacketKind
+from tinyssb_node.store.home import Home
 
 
 def rows(page: str) -> dict[str, str]:

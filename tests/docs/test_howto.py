@@ -11,8 +11,8 @@ from firmware_bridge.firmware.boards.pico_rfm95 import BOARD
 from firmware_bridge.flashing import controller_names
 from tests.architecture.sources import ROOT
 from tinyssb_node.daemon.config import parse_config
-from tinyssb_node.daemon.home import Home
 from tinyssb_node.faces.spec import parse_spec
+from tinyssb_node.store.home import Home
 
 HOWTO = ROOT / "docs" / "howto"
 SCREEN_LINES = 50

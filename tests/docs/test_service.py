@@ -11,13 +11,13 @@ import pytest
 
 from tests.architecture.sources import ROOT
 from tinyssb_node import limits
-from tinyssb_node.cli.client import SERVICE_SOCKET
 from tinyssb_node.cli.main import build_parser
 from tinyssb_node.cli.systemd import FILES
+from tinyssb_node.control.access import GROUP
+from tinyssb_node.control.client import SERVICE_SOCKET
 from tinyssb_node.daemon.config import parse_config
-from tinyssb_node.daemon.door import GROUP
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
+from tinyssb_node.store.home import Home
 
 
 def unit() -> configparser.ConfigParser:

@@ -9,7 +9,16 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.reasoncodes import ReasonCode
 
-from tests.faces.mqtt_rig import CLAIM, endpoint, following, next_of, stranger, subscribed, topic_of, until
+from tests.faces.mqtt_rig import (
+    CLAIM,
+    endpoint,
+    following,
+    next_of,
+    stranger,
+    subscribed,
+    topic_of,
+    until,
+)
 from tests.faces.recording_sink import RecordingSink, running
 from tests.faces.shelves import Shelf
 from tests.mosquitto import Mosquitto, running_mosquitto

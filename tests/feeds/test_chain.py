@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codec.vectors import load
-from tests.feeds.builders import KEY, OPEN, OTHER_KEY, Written, empty_tip, other_dialect, sign_anything
+from tests.feeds.builders import (
+    KEY,
+    OPEN,
+    OTHER_KEY,
+    Written,
+    empty_tip,
+    other_dialect,
+    sign_anything,
+)
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import PacketSizeError, SeqRangeError

@@ -17,13 +17,13 @@ from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh
 from tests.groups.search import entitled
 from tests.groups.seeds import happened_in, parser, play_all
 from tinyssb_node import limits
-from tinyssb_node.grouping import Grouping
 from tinyssb_node.groups.content import text_of
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import Content
 from tinyssb_node.groups.planning import GroupRefusalError
-from tinyssb_node.groupwriter import Pen
+from tinyssb_node.groups.upkeep import Grouping
+from tinyssb_node.groups.writer import Pen
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.scheduling.link import stream_profile
 from tinyssb_node.store.port import FeedRecord

@@ -9,15 +9,15 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import EntryAppended
-from tinyssb_node.grouping import Grouping, Written
 from tinyssb_node.groups.content import post, text_of
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import Content, GroupMessage, Said
 from tinyssb_node.groups.reading import StoreSource
-from tinyssb_node.groupwriter import Pen
+from tinyssb_node.groups.upkeep import Grouping, Written
+from tinyssb_node.groups.writer import Pen
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.sim.board import Board
 from tinyssb_node.sim.world import World
 

@@ -8,7 +8,13 @@ from tests.groups.shelf import Scribe, keys_of
 from tinyssb_node.feeds.children import ChildMade, EntryType, serialize_child_made
 from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
 from tinyssb_node.groups.content import post
-from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude, draft_first, draft_init
+from tinyssb_node.groups.drafting import (
+    draft_add,
+    draft_content,
+    draft_exclude,
+    draft_first,
+    draft_init,
+)
 from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.tiny import encode
 from tinyssb_node.ids import EpochKey

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from tests.groups.mesh import Mesh
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.grouping import Grouping
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import SlotKey, box
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupMessage
 from tinyssb_node.groups.tiny import encode
-from tinyssb_node.groupwriter import Pen
+from tinyssb_node.groups.upkeep import Grouping
+from tinyssb_node.groups.writer import Pen
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 

@@ -14,7 +14,13 @@ from tinyssb_node.feeds.children import (
 from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
 from tinyssb_node.groups.book import Book
 from tinyssb_node.groups.content import post, text_of
-from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude, draft_first, draft_init
+from tinyssb_node.groups.drafting import (
+    draft_add,
+    draft_content,
+    draft_exclude,
+    draft_first,
+    draft_init,
+)
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import SlotKey, box
 from tinyssb_node.groups.identity import GroupKeys

@@ -19,17 +19,23 @@ from tinyssb_node.feeds.children import (
     serialize_child_made,
     serialize_child_of,
 )
-from tinyssb_node.grouping import Grouping
 from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
 from tinyssb_node.groups.content import post
-from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude, draft_first, draft_init
+from tinyssb_node.groups.drafting import (
+    draft_add,
+    draft_content,
+    draft_exclude,
+    draft_first,
+    draft_init,
+)
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import box
 from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.messages import Content
 from tinyssb_node.groups.news import Fault
 from tinyssb_node.groups.sealing import Sealer
-from tinyssb_node.groupwriter import Pen
+from tinyssb_node.groups.upkeep import Grouping
+from tinyssb_node.groups.writer import Pen
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 NOBODYS = FeedId(b"\x01" + bytes(31))

@@ -10,9 +10,9 @@ from functools import partial
 import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh, begun
-from tinyssb_node.grouping import Grouping
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groupwriter import Pen
+from tinyssb_node.groups.upkeep import Grouping
+from tinyssb_node.groups.writer import Pen
 from tinyssb_node.ids import MessageId
 from tinyssb_node.sim.inhabitants import Inhabitant
 

@@ -11,9 +11,23 @@ import pytest
 from tests.groups.world import GROUP, key_of, message_id, person, said, start
 from tinyssb_node.content.tangle import FIRST, Outcome, Place
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude, draft_first, draft_init
+from tinyssb_node.groups.drafting import (
+    draft_add,
+    draft_content,
+    draft_exclude,
+    draft_first,
+    draft_init,
+)
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, Content, Excluded, ExcludeMember, FeedRole, Init, Said
+from tinyssb_node.groups.messages import (
+    AddMember,
+    Content,
+    Excluded,
+    ExcludeMember,
+    FeedRole,
+    Init,
+    Said,
+)
 from tinyssb_node.groups.planning import exclude
 from tinyssb_node.ids import MessageId
 

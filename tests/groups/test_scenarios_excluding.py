@@ -9,12 +9,12 @@ import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh, begun
 from tinyssb_node.content.tangle import FIRST, Place
-from tinyssb_node.grouping import Grouping
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.messages import AddMember, Content, Excluded, ExcludeMember, Init
 from tinyssb_node.groups.planning import Add, GroupRefusalError, Refusal
 from tinyssb_node.groups.planning import exclude as steps_of_excluding
-from tinyssb_node.groupwriter import Pen
+from tinyssb_node.groups.upkeep import Grouping
+from tinyssb_node.groups.writer import Pen
 from tinyssb_node.ids import MessageId
 
 GONE_US = 100 * HOUR_US

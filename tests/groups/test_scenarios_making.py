@@ -10,13 +10,13 @@ import pytest
 
 from tests.groups.mesh import Mesh, begun
 from tinyssb_node.content.tangle import FIRST, Place
-from tinyssb_node.grouping import Grouping, Written
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import unbox
 from tinyssb_node.groups.messages import AddMember, GroupMessageError, Init
 from tinyssb_node.groups.planning import GroupRefusalError, Refusal
 from tinyssb_node.groups.sealing import UnsealableError
-from tinyssb_node.groupwriter import Pen
+from tinyssb_node.groups.upkeep import Grouping, Written
+from tinyssb_node.groups.writer import Pen
 from tinyssb_node.ids import FeedId, MessageId
 
 NOBODYS = FeedId(b"\x01" + bytes(31))

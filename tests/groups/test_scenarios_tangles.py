@@ -5,11 +5,11 @@ docs/reference/groups.md has the list of all, and what differs here.
 
 from tests.groups.mesh import Mesh, begun
 from tinyssb_node.content.tangle import Place
-from tinyssb_node.grouping import Grouping
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.content import post
 from tinyssb_node.groups.messages import AddMember, Content, ExcludeMember, Init
-from tinyssb_node.groupwriter import Pen
+from tinyssb_node.groups.upkeep import Grouping
+from tinyssb_node.groups.writer import Pen
 from tinyssb_node.ids import MessageId
 
 

@@ -36,13 +36,7 @@ from tinyssb_node.groups.classic import from_classic
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import SlotKey, box
 from tinyssb_node.groups.keys import epoch_slot, own_slot
-from tinyssb_node.groups.messages import (
-    AddMember,
-    Content,
-    GroupMessage,
-    GroupMessageError,
-    Init,
-)
+from tinyssb_node.groups.messages import AddMember, Content, GroupMessage, GroupMessageError, Init
 from tinyssb_node.groups.tiny import Lack, Lacks, decode, encode, split_owner, with_owner
 from tinyssb_node.ids import Dialect, FeedId
 

@@ -5,9 +5,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
 from tinyssb_node import limits
-from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude, draft_first, draft_init
+from tinyssb_node.groups.drafting import (
+    draft_add,
+    draft_content,
+    draft_exclude,
+    draft_first,
+    draft_init,
+)
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, Content, ExcludeMember, FeedRole, GroupMessage, Init, Said
+from tinyssb_node.groups.messages import (
+    AddMember,
+    Content,
+    ExcludeMember,
+    FeedRole,
+    GroupMessage,
+    Init,
+    Said,
+)
 from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, plan
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 

@@ -10,12 +10,7 @@ from tests.replication.replicas import FACE, NETWORK, contents, offer, offer_all
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import chunk_hash
-from tinyssb_node.errors import (
-    ContentTooLongError,
-    FeedForkedError,
-    NodeReadOnlyError,
-    SetFullError,
-)
+from tinyssb_node.errors import ContentTooLongError, FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import EntryAppended, ForkFound, SetChanged
 from tinyssb_node.feeds.author import Composed, compose, compose_fixed, sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations

@@ -11,7 +11,7 @@ from tinyssb_node.effects import Send
 from tinyssb_node.events import ChunkAppended, EntryAppended
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds, Law
 from tinyssb_node.sim.inhabitants import Inhabitant
 from tinyssb_node.sim.world import World

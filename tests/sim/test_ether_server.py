@@ -13,7 +13,12 @@ from firmware_bridge.lora import LoraSettings, airtime_us
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
-from tinyssb_node.faces.errors import EtherOpenError, EtherRefusedError, EtherUnreachableError, FaceOpenError
+from tinyssb_node.faces.errors import (
+    EtherOpenError,
+    EtherRefusedError,
+    EtherUnreachableError,
+    FaceOpenError,
+)
 from tinyssb_node.faces.ether import EtherEndpoint, ether_profile
 from tinyssb_node.faces.ether_protocol import (
     Cut,

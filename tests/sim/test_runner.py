@@ -7,7 +7,7 @@ import pytest
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import SimulationFailedError
 from tinyssb_node.ids import FeedId, PacketKind
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.ledger import Ledger
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.options import Options, OtherRadio, Radio

@@ -9,7 +9,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.packets import Want, parse_want
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.sim.board import Board
 from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
 from tinyssb_node.sim.links import Link

@@ -1,5 +1,5 @@
 """The collector's side of a broker, a real one: what it makes of faults. How it lands logs from nodes that ship them is
-tested in tests/daemon/shipping/test_over_a_broker.py."""
+tested in tests/shipping/test_over_a_broker.py."""
 
 import errno
 import re
@@ -21,8 +21,8 @@ from spark_sink.collect_files import Files
 from spark_sink.collect_wire import SegmentId
 from spark_sink.errors import ConnectionEndedError
 from tests import certificates
-from tests.daemon.shipping.rig import PATIENCE_S, address, until
 from tests.mosquitto import Mosquitto, running_mosquitto
+from tests.shipping.rig import PATIENCE_S, address, until
 from tests.spark_sink.shipped import NODE, UP, batch
 
 CONTENT = bytes(range(256)) * 8

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from spark_sink import limits
 from spark_sink.collect_core import Collector
 from spark_sink.collect_wire import FINE, FULL, GAP, OTHER, Log, SegmentId
-from tests.logship.memory_landing import MemoryLanding
+from tests.shipping.memory_landing import MemoryLanding
 from tests.spark_sink.shipped import FIRST, NODE, UP, ask, batch, have
 
 LOG = Log("open", NODE)

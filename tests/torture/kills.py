@@ -18,8 +18,8 @@ from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, m
 from tests.torture.checks import BrokenError, check_home
 from tests.torture.shim import build, environment
 from tests.torture.victim import Claim
-from tinyssb_node.cli.client import Client, DaemonUnreachableError
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.control.client import Client, DaemonUnreachableError
 from tinyssb_node.daemon.setup import node_name
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.store.sqlite import SqliteStore

@@ -17,7 +17,7 @@ from tests.torture.shim import Did
 from tests.torture.victim import Claim
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.ids import Dialect, MessageId
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.store.memory import MemoryStore
 
 

@@ -23,8 +23,8 @@ from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, StoreFullError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FaceName, FeedId, MessageId
-from tinyssb_node.networks import Networks
-from tinyssb_node.node import Node
+from tinyssb_node.node.networks import Networks
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.sqlite import SqliteStore

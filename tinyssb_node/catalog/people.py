@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.catalog.contacts import CONTACTS_FILE, NOBODY, Contact, read_contacts
 from tinyssb_node.catalog.rows import Kind, PersonRow
 from tinyssb_node.content.blocklist import blocked_short, fold_blocks, parse_block_step
+from tinyssb_node.content.contacts import CONTACTS_FILE, NOBODY, Contact, read_contacts
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.glance import Glance, Glimpse
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from tinyssb_node.cli import limits
-from tinyssb_node.cli.chatlines import SHORT_MESSAGE, short
-from tinyssb_node.cli.people import Names, alike
-from tinyssb_node.cli.safetext import one_line, wrapped
 from tinyssb_node.content.board import Board, Column, Item
-from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.chatlines import SHORT_MESSAGE, short
+from tinyssb_node.screens.people import Names, alike
+from tinyssb_node.screens.safetext import one_line, wrapped
 
 
 class UnknownThingError(ProblemError):

@@ -9,12 +9,9 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.cli import limits
-from tinyssb_node.cli.client import Client
-from tinyssb_node.cli.newfile import FileUnwritableError, remove_leftovers, write_new_file
 from tinyssb_node.cli.offering import Taken, lacked, offer
-from tinyssb_node.cli.safetext import one_line
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.control.client import Client
 from tinyssb_node.daemon.exportcover import Cover
 from tinyssb_node.daemon.exports import (
     ExportDamagedError,
@@ -25,9 +22,12 @@ from tinyssb_node.daemon.exports import (
     read_export,
     write_export,
 )
-from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
 from tinyssb_node.feeds.forkfile import network_tag
 from tinyssb_node.ids import FeedId
+from tinyssb_node.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.newfile import FileUnwritableError, remove_leftovers, write_new_file
+from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.store.durable import sync_folder
 from tinyssb_node.store.port import Store
 

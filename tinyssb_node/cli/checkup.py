@@ -8,17 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from tinyssb_node import __version__, limits
-from tinyssb_node.cli.client import Client, DaemonUnreachableError
+from tinyssb_node.control.client import Client, DaemonUnreachableError
+from tinyssb_node.control.explain import explain
+from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow
 from tinyssb_node.daemon.config import Config, read_config
-from tinyssb_node.daemon.explain import explain
-from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.identities import names_of
-from tinyssb_node.daemon.rows import CompanionRow, EndpointRow, IdentityRow
 from tinyssb_node.daemon.setup import read_own
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.store.durable import can_write
+from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.sqlite import SqliteStore
 

@@ -11,10 +11,15 @@ from tinyssb_node.catalog.errors import (
     CatalogReadOnlyError,
     ContactsError,
 )
-from tinyssb_node.daemon.explain import Explanation, explain
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.control.explain import Explanation, explain
 from tinyssb_node.errors import LocalError
-from tinyssb_node.pzp.errors import PzpBusyError, PzpKeptError, PzpMissingError, PzpRefusedError
+from tinyssb_node.problems import Exit
+from tinyssb_node.pzp.database.errors import (
+    PzpBusyError,
+    PzpKeptError,
+    PzpMissingError,
+    PzpRefusedError,
+)
 
 _EXITS: Final[dict[type[LocalError], Exit]] = {
     CatalogFailedError: Exit.STORAGE,

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tinyssb_node.cli import limits
-from tinyssb_node.cli.chatlines import BLOCKED, SHORT_MESSAGE, local_minute
 from tinyssb_node.cli.graph import draw
-from tinyssb_node.cli.grouptalk import NOTES, called, happening, people_in_words
-from tinyssb_node.cli.render import duration, table
-from tinyssb_node.cli.safetext import cells, one_line, padded, wrapped
 from tinyssb_node.ids import FeedId
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.chatlines import BLOCKED, SHORT_MESSAGE, local_minute
+from tinyssb_node.screens.grouptalk import NOTES, called, happening, people_in_words
+from tinyssb_node.screens.render import duration, table
+from tinyssb_node.screens.safetext import cells, one_line, padded, wrapped
 
 if TYPE_CHECKING:
-    from tinyssb_node.cli.people import Names
-    from tinyssb_node.daemon.grouprows import (
+    from tinyssb_node.control.group_rows import (
         GroupAuditRow,
         GroupEpochRow,
         GroupForkRow,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
         GroupShownRow,
         GroupTaskRow,
     )
+    from tinyssb_node.screens.people import Names
 
 _REASONS: Final = {
     "epoch-zero": "it is the only one",

@@ -12,8 +12,8 @@ from typing import NoReturn
 
 from tinyssb_node import __version__
 from tinyssb_node.cli import commands
-from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.errors import LocalError
+from tinyssb_node.problems import Exit
 
 
 class Parser(argparse.ArgumentParser):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tinyssb_node import limits
-from tinyssb_node.cli.client import Client, DaemonError
+from tinyssb_node.control.client import Client, DaemonError
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece
 from tinyssb_node.daemon.importing import BLOCKED
 from tinyssb_node.ids import FeedId

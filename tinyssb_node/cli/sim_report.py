@@ -5,8 +5,8 @@ from bisect import bisect_right
 from dataclasses import asdict
 from pathlib import Path
 
-from tinyssb_node.cli.render import duration, fields, table
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens.render import duration, fields, table
 from tinyssb_node.sim.report import Report
 
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.problems import Exit, ProblemError
 
 Run = Callable[[Sequence[str]], str]
 """Runs a program and returns what it printed. Raises ToolFailedError."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tinyssb_node.catalog.rows import MessageRow
-from tinyssb_node.cli.chatlines import BLOCKED, said, short
-from tinyssb_node.cli.people import Names
-from tinyssb_node.cli.safetext import one_line, safe
-from tinyssb_node.cli.talkjson import message_json
+from tinyssb_node.screens.chatlines import BLOCKED, said, short
+from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.safetext import one_line, safe
+from tinyssb_node.screens.talkjson import message_json
 
 FORMAT: Final = "tinyssb-thread"
 VERSION: Final = 1

@@ -3,25 +3,25 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tinyssb_node.authors import Author
-from tinyssb_node.certainty import TipUncertainError
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.control.explain import explain
+from tinyssb_node.control.rows import IdentityRow
 from tinyssb_node.daemon.clock import Clock
-from tinyssb_node.daemon.explain import explain
-from tinyssb_node.daemon.home import MAIN_IDENTITY, Home
 from tinyssb_node.daemon.identities import IdentityTwiceError, names_of
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.places import Place
-from tinyssb_node.daemon.problems import HomeRefusedError, ProblemError, UnknownIdentityError
-from tinyssb_node.daemon.rows import IdentityRow
 from tinyssb_node.daemon.setup import unlock_identity
 from tinyssb_node.daemon.tipkeeper import TipKeeper, waiting_row
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import LocalError, SetFullError
 from tinyssb_node.events import EntryAppended
 from tinyssb_node.ids import Dialect, FeedId, NetworkName
-from tinyssb_node.networks import Networks
-from tinyssb_node.node import Node
+from tinyssb_node.node.identities import Author
+from tinyssb_node.node.networks import Networks
+from tinyssb_node.node.node import Node
+from tinyssb_node.problems import HomeRefusedError, ProblemError, UnknownIdentityError
+from tinyssb_node.replication.certainty import TipUncertainError
+from tinyssb_node.store.home import MAIN_IDENTITY, Home
 from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.unlocking import Ask
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tinyssb_node import limits
+from tinyssb_node.control.rows import CompanionRow
 from tinyssb_node.daemon.ending import TOLD_FD
-from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.daemon.problems import Exit
-from tinyssb_node.daemon.rows import CompanionRow
 from tinyssb_node.faces.backoff import Backoff
+from tinyssb_node.problems import Exit
+from tinyssb_node.store.home import Home
 
 _CODE: Final = "import sys; sys.path[:] = {path!r}; from tinyssb_node.cli.main import main; sys.exit(main())"
 """The same program, wherever the packages of this one are: a Debian package keeps them in a place of its own."""

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node import limits
-from tinyssb_node.admission import Admit
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.configreader import ConfigError, Reader, as_toml
-from tinyssb_node.daemon.home import CONTROL_SOCKET, Home
-from tinyssb_node.daemon.problems import UnknownNetworkError
-from tinyssb_node.daemon.pzpaccess import PzpAccess, read_pzp_access
+from tinyssb_node.gossip.admission import Admit
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.problems import UnknownNetworkError
+from tinyssb_node.pzp.access import PzpAccess, read_pzp_access
 from tinyssb_node.replication import limits as set_limits
+from tinyssb_node.store.home import CONTROL_SOCKET, Home
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.gateway.config import GatewayConfig
-    from tinyssb_node.daemon.shipping.config import ShipConfig
+    from tinyssb_node.islands.gateway.config import GatewayConfig
+    from tinyssb_node.shipping.config import ShipConfig
 
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
 """What a fresh node listens on: the multicast group all tinySSB programs use."""
@@ -282,7 +282,7 @@ def _gateway(reader: Reader, home: Home, networks: Iterable[NetworkName]) -> "Ga
     reader.know(GATEWAY_KEYS)
     if not reader.tables("gateway"):
         return None
-    from tinyssb_node.daemon.gateway.config import read_gateway  # noqa: PLC0415 - most nodes do without
+    from tinyssb_node.islands.gateway.config import read_gateway  # noqa: PLC0415 - most nodes do without
 
     return read_gateway(reader, home.root, networks)
 
@@ -291,7 +291,7 @@ def _ship(reader: Reader) -> "ShipConfig | None":
     reader.know(SHIP_KEYS)
     if not reader.tables("ship"):
         return None
-    from tinyssb_node.daemon.shipping.config import read_ship  # noqa: PLC0415 - most nodes do without
+    from tinyssb_node.shipping.config import read_ship  # noqa: PLC0415 - most nodes do without
 
     return read_ship(reader)
 

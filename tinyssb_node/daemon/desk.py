@@ -9,29 +9,10 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.packets import parse_entry
-from tinyssb_node.daemon.arguments import Arguments
-from tinyssb_node.daemon.blockkeeper import BlockKeeper
-from tinyssb_node.daemon.clock import Clock
-from tinyssb_node.daemon.companion import Companion
-from tinyssb_node.daemon.config import find_network
-from tinyssb_node.daemon.control import Client
-from tinyssb_node.daemon.feedrows import feed_rows
-from tinyssb_node.daemon.forkdesk import send_forks
-from tinyssb_node.daemon.grouprows import GROUP_COMMANDS
-from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
-from tinyssb_node.daemon.home import MAIN_IDENTITY
-from tinyssb_node.daemon.importing import import_packets
-from tinyssb_node.daemon.naming import find_feed
-from tinyssb_node.daemon.places import Place
-from tinyssb_node.daemon.problems import (
-    BadRequestError,
-    UnknownCommandError,
-    UnknownEntryError,
-    UnknownIdentityError,
-)
-from tinyssb_node.daemon.protocol import Request
-from tinyssb_node.daemon.rekey import rekey
-from tinyssb_node.daemon.rows import (
+from tinyssb_node.control.arguments import Arguments
+from tinyssb_node.control.group_rows import GROUP_COMMANDS
+from tinyssb_node.control.protocol import Request
+from tinyssb_node.control.rows import (
     AirtimeRow,
     BroughtRow,
     CountRow,
@@ -48,6 +29,18 @@ from tinyssb_node.daemon.rows import (
     StatusRow,
     SureRow,
 )
+from tinyssb_node.control.server import Client
+from tinyssb_node.daemon.blockkeeper import BlockKeeper
+from tinyssb_node.daemon.clock import Clock
+from tinyssb_node.daemon.companion import Companion
+from tinyssb_node.daemon.config import find_network
+from tinyssb_node.daemon.feedrows import feed_rows
+from tinyssb_node.daemon.forkdesk import send_forks
+from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
+from tinyssb_node.daemon.importing import import_packets
+from tinyssb_node.daemon.naming import find_feed
+from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.rekey import rekey
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.tipkeeper import waiting_row
 from tinyssb_node.daemon.verify import check_entry
@@ -57,7 +50,14 @@ from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.groups.waits import META as GROUPS_META
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
+from tinyssb_node.problems import (
+    BadRequestError,
+    UnknownCommandError,
+    UnknownEntryError,
+    UnknownIdentityError,
+)
+from tinyssb_node.store.home import MAIN_IDENTITY
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
 if TYPE_CHECKING:

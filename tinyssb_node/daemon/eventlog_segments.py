@@ -8,7 +8,14 @@ from pathlib import Path
 import msgspec
 
 from tinyssb_node import limits
-from tinyssb_node.eventrecords import BOOT_DIGITS, MARK, OFFSET_DIGITS, SEGMENT_SUFFIX, STOP, segment_name
+from tinyssb_node.eventrecords import (
+    BOOT_DIGITS,
+    MARK,
+    OFFSET_DIGITS,
+    SEGMENT_SUFFIX,
+    STOP,
+    segment_name,
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from tinyssb_node.daemon.rows import FeedRow
+from tinyssb_node.control.rows import FeedRow
 from tinyssb_node.ids import FeedId
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.store.port import FeedRecord
 
 

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 from tinyssb_node import limits
-from tinyssb_node.daemon.arguments import Arguments
-from tinyssb_node.daemon.clock import Clock
-from tinyssb_node.daemon.explain import explain
-from tinyssb_node.daemon.grouprows import (
+from tinyssb_node.control.arguments import Arguments
+from tinyssb_node.control.explain import explain
+from tinyssb_node.control.group_rows import (
     GroupCostRow,
     GroupRow,
     GroupShownRow,
     GroupTaskRow,
     GroupWrittenRow,
 )
+from tinyssb_node.control.rows import CountRow
+from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.groupviews import (
     Timeline,
     audit_row,
@@ -27,25 +28,24 @@ from tinyssb_node.daemon.groupviews import (
     step_row,
 )
 from tinyssb_node.daemon.places import Place
-from tinyssb_node.daemon.problems import (
+from tinyssb_node.daemon.runtime import Runtime
+from tinyssb_node.effects import Effect
+from tinyssb_node.groups.content import post
+from tinyssb_node.groups.epochs import NOBODY
+from tinyssb_node.groups.messages import FeedRole, GroupMessageError, Said
+from tinyssb_node.groups.planning import GroupRefusalError, Refusal
+from tinyssb_node.groups.sealing import UnsealableError
+from tinyssb_node.groups.upkeep import Grouping, LeftGroupError, Written
+from tinyssb_node.groups.writer import Cost, Pen, PhoneFeedError
+from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.node.node import Node
+from tinyssb_node.problems import (
     AmbiguousGroupError,
     BadRequestError,
     GroupRefusedError,
     NoGroupsError,
     UnknownGroupError,
 )
-from tinyssb_node.daemon.rows import CountRow
-from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.effects import Effect
-from tinyssb_node.grouping import Grouping, LeftGroupError, Written
-from tinyssb_node.groups.content import post
-from tinyssb_node.groups.epochs import NOBODY
-from tinyssb_node.groups.messages import FeedRole, GroupMessageError, Said
-from tinyssb_node.groups.planning import GroupRefusalError, Refusal
-from tinyssb_node.groups.sealing import UnsealableError
-from tinyssb_node.groupwriter import Cost, Pen, PhoneFeedError
-from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.node import Node
 
 _ID_TOLD: Final = 8
 """Digits of an id that is told."""

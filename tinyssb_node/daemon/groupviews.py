@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tinyssb_node.content.tangle import Place
-from tinyssb_node.daemon.grouprows import (
+from tinyssb_node.control.group_rows import (
     GroupAuditRow,
     GroupEpochRow,
     GroupForkRow,

@@ -10,7 +10,7 @@ from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.codec.varint import read_varint
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE
-from tinyssb_node.daemon.rows import HolderRow, ReceiptRow
+from tinyssb_node.control.rows import HolderRow, ReceiptRow
 from tinyssb_node.feeds.children import EntryType, ends_feed
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.ids import Dialect, FaceName, FeedId

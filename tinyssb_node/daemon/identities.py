@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.daemon.home import MAIN_IDENTITY, Home
 from tinyssb_node.daemon.mark import Mark, this_machine, write_mark
-from tinyssb_node.daemon.problems import Exit, ProblemError, UnknownIdentityError
 from tinyssb_node.daemon.setup import read_own, refused, restored_mark
 from tinyssb_node.errors import IdentityExistsError, LocalError
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.limits import NAME_MAX
+from tinyssb_node.problems import Exit, ProblemError, UnknownIdentityError
 from tinyssb_node.store import limits
 from tinyssb_node.store.durable import sync_folder
+from tinyssb_node.store.home import MAIN_IDENTITY, Home
 from tinyssb_node.store.secrets import Identity, create_identity, generate_identity, read_identity
 
 _NAME: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{NAME_MAX - 1}}}")

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 
 from tinyssb_node import limits
+from tinyssb_node.control.rows import EndpointRow
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.daemon.rows import EndpointRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.face import Endpoint, FaceSink, Listener
 from tinyssb_node.faces.spec import open_endpoint, parse_spec

@@ -12,11 +12,12 @@ from secrets import token_bytes
 from typing import TYPE_CHECKING
 
 from tinyssb_node import __version__, limits
-from tinyssb_node.admission import Admission, Admit
-from tinyssb_node.catalog.contacts import read_contacts
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.contacts import read_contacts
+from tinyssb_node.control.access import Door
+from tinyssb_node.control.server import ControlServer
 from tinyssb_node.daemon.blockkeeper import BlockKeeper
 from tinyssb_node.daemon.clock import SystemClock, find_boot
 from tinyssb_node.daemon.companion import (
@@ -28,32 +29,31 @@ from tinyssb_node.daemon.companion import (
 )
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.daemon.control import ControlServer
 from tinyssb_node.daemon.desk import KEEPERS_ONLY, About, Desk
-from tinyssb_node.daemon.door import Door
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
-from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.links import Links
 from tinyssb_node.daemon.logs import Logger, start_logging
 from tinyssb_node.daemon.notify import Notifier
 from tinyssb_node.daemon.places import Place, WrongNetworkError, claim_store
-from tinyssb_node.daemon.problems import Exit
 from tinyssb_node.daemon.rekey import spoken
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name, refused, unlock_identity
-from tinyssb_node.daemon.shelves import ShelfFile
 from tinyssb_node.daemon.tipkeeper import TipKeeper
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.faces.ws_spec import WsListenSpec
-from tinyssb_node.grouphost import MakeGroups, groups_of
+from tinyssb_node.gossip.admission import Admission, Admit
+from tinyssb_node.groups.host import MakeGroups, groups_of
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
-from tinyssb_node.networks import Networks
-from tinyssb_node.node import Node
+from tinyssb_node.islands.shelves import ShelfFile
+from tinyssb_node.node.networks import Networks
+from tinyssb_node.node.node import Node
+from tinyssb_node.problems import Exit
 from tinyssb_node.scheduling.budget import AirBudgets
 from tinyssb_node.store.durable import lacks_room
+from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.unlocking import Ask

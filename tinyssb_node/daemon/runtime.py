@@ -30,7 +30,7 @@ from tinyssb_node.errors import (
 from tinyssb_node.events import ChunkAppended, DaemonStarted, EntryAppended, Event
 from tinyssb_node.faces.face import Face
 from tinyssb_node.ids import DEFAULT_NETWORK, FaceName, NetworkName
-from tinyssb_node.networks import Action, Networks, Owned
+from tinyssb_node.node.networks import Action, Networks, Owned
 from tinyssb_node.scheduling.link import Reception
 from tinyssb_node.store.port import Store
 

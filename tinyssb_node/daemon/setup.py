@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node import limits
-from tinyssb_node.certainty import Doubt
 from tinyssb_node.daemon.config import DEFAULT_FACES, check_name, initial_config
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.daemon.home import Home
 from tinyssb_node.daemon.mark import Mark, read_mark, this_machine, write_mark
-from tinyssb_node.daemon.problems import HomeDiskError, HomeExistsError, HomeRefusedError
 from tinyssb_node.errors import IdentityExistsError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import Dialect, FeedId
+from tinyssb_node.problems import HomeDiskError, HomeExistsError, HomeRefusedError
+from tinyssb_node.replication.certainty import Doubt
 from tinyssb_node.store.durable import FULL
+from tinyssb_node.store.home import Home
 from tinyssb_node.store.sealing import Passphrase
 from tinyssb_node.store.secrets import (
     Identity,

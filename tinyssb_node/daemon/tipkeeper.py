@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from tinyssb_node.certainty import Certainty, Doubt, Waiting
+from tinyssb_node.control.rows import WaitingRow
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.mark import Mark, MarkedTip, judge, read_mark, this_machine, write_mark
 from tinyssb_node.daemon.places import Place
-from tinyssb_node.daemon.rows import WaitingRow
 from tinyssb_node.ids import FeedId, NetworkName
-from tinyssb_node.networks import Networks
+from tinyssb_node.node.networks import Networks
+from tinyssb_node.replication.certainty import Certainty, Doubt, Waiting
 from tinyssb_node.store import limits
 
 _LASTING = frozenset(Doubt) - {Doubt.CLAIMED}

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.feeds.chain import BehindEnd, Extended, Tip, WrongDmx, WrongSignature, accept, expectations
+from tinyssb_node.feeds.chain import (
+    BehindEnd,
+    Extended,
+    Tip,
+    WrongDmx,
+    WrongSignature,
+    accept,
+    expectations,
+)
 from tinyssb_node.feeds.fork import verify_proof
 from tinyssb_node.feeds.layout import Layout
 from tinyssb_node.feeds.sidechain import WrongHash, advance, begin

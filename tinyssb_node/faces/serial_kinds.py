@@ -13,7 +13,13 @@ from firmware_bridge.serial.session import Conversation, Ready
 from tinyssb_node import limits
 from tinyssb_node.faces.framing import Junk, parse_bare, parse_crc_frame, serialize_crc_frame
 from tinyssb_node.faces.radio import RadioChoice, allowance_of
-from tinyssb_node.faces.serial_spec import KissSpec, MeshcoreSpec, MeshtasticSpec, RnodeSpec, SerialSpec
+from tinyssb_node.faces.serial_spec import (
+    KissSpec,
+    MeshcoreSpec,
+    MeshtasticSpec,
+    RnodeSpec,
+    SerialSpec,
+)
 from tinyssb_node.scheduling.link import LinkProfile, air_profile
 
 

@@ -11,7 +11,13 @@ from typing import Final
 from urllib.parse import quote
 
 from tinyssb_node import limits
-from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec, BleSpec, parse_ble, serialize_ble
+from tinyssb_node.faces.ble_spec import (
+    BleCentralSpec,
+    BlePeripheralSpec,
+    BleSpec,
+    parse_ble,
+    serialize_ble,
+)
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.face import Endpoint
 from tinyssb_node.faces.lora_spec import LoraSpec, parse_lora, serialize_lora

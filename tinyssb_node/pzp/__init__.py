@@ -1,1 +1,1 @@
-"""PZP messages, kept: a database in a file of its own, beside the store (docs/formats/pzp-store.md)."""
+"""Optional: PZP messages, their database, their form on the air, their synchronization, and their commands."""

@@ -72,7 +72,7 @@ SET_KEY_MIN: Final = 8
 SET_KEY_SIZE: Final = 16
 """Bytes of one that we draw: short enough to be read out."""
 
-# --- The shelf (tinyssb_node.shelf, decision 0048) -------------------------------------------------------------------
+# --- The shelf (tinyssb_node.islands.shelf, decision 0048) --------------------------------------------------
 
 SHELF_PACKET_BYTES: Final = 240
 """Bytes of disk that an entry or chunk takes there: measured 212, with all indexes; and what SQLite leaves free."""

@@ -14,7 +14,16 @@ from tinyssb_node.content.blocklist import blocked_short
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
 from tinyssb_node.feeds.author import compose, compose_fixed
-from tinyssb_node.feeds.chain import Duplicate, Extended, Forked, Held, Tip, accept, expectations, extend
+from tinyssb_node.feeds.chain import (
+    Duplicate,
+    Extended,
+    Forked,
+    Held,
+    Tip,
+    accept,
+    expectations,
+    extend,
+)
 from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.fork import ForkProof, fork_ids
 from tinyssb_node.feeds.sidechain import Advanced, SideChain, advance, begin

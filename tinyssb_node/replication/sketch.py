@@ -14,7 +14,16 @@ from operator import mul, xor
 from typing import Final
 
 from tinyssb_node import limits
-from tinyssb_node.replication.galois import BITS, SLOT_BITS, gather, invert, pack, settle, spread, unpack
+from tinyssb_node.replication.galois import (
+    BITS,
+    SLOT_BITS,
+    gather,
+    invert,
+    pack,
+    settle,
+    spread,
+    unpack,
+)
 from tinyssb_node.replication.roots import find_roots
 
 _SUM_SIZE: Final = BITS // 8

@@ -30,7 +30,14 @@ from tinyssb_node.codec.packets import (
 )
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import PeerError
-from tinyssb_node.events import ChunkAppended, EntryAppended, FaceDown, FaceUp, PacketReceived, PacketSent
+from tinyssb_node.events import (
+    ChunkAppended,
+    EntryAppended,
+    FaceDown,
+    FaceUp,
+    PacketReceived,
+    PacketSent,
+)
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.claim import agrees, claim_of

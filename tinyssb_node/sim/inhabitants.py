@@ -6,7 +6,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.effects import Send
 from tinyssb_node.events import EntryAppended, Event
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.board import Board

@@ -12,16 +12,23 @@ from dataclasses import replace
 
 from firmware_bridge.lora import snr_limit_db
 from tinyssb_node import limits
-from tinyssb_node.admission import Admission
 from tinyssb_node.codec.crypto import SigningKey, verify_signed
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import ChunkAppended, ClockSet, EntryAppended, Event
-from tinyssb_node.grouphost import MakeGroups, groups_of
+from tinyssb_node.gossip.admission import Admission
+from tinyssb_node.groups.host import MakeGroups, groups_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
-from tinyssb_node.node import Node
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.budget import Boot
-from tinyssb_node.scheduling.link import WIRED, Allowance, LinkProfile, Reception, air_profile, stream_profile
+from tinyssb_node.scheduling.link import (
+    WIRED,
+    Allowance,
+    LinkProfile,
+    Reception,
+    air_profile,
+    stream_profile,
+)
 from tinyssb_node.sim.board import Board
 from tinyssb_node.sim.cables import Cable
 from tinyssb_node.sim.disk import Disk

@@ -14,12 +14,7 @@ from typing import Any, Final, Self
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import chunk_hash
-from tinyssb_node.errors import (
-    LocalError,
-    StoreDamagedError,
-    StoreFailedError,
-    StoreFullError,
-)
+from tinyssb_node.errors import LocalError, StoreDamagedError, StoreFailedError, StoreFullError
 from tinyssb_node.feeds.fork import ForkProof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin
@@ -27,7 +22,12 @@ from tinyssb_node.store.hints import Hints
 from tinyssb_node.store.lock import FolderLock
 from tinyssb_node.store.port import Charge, FeedRecord, Receipt, StoredChunk, StoredEntry
 from tinyssb_node.store.settling import settle, settle_names, take_lock
-from tinyssb_node.store.sqlite_file import let_others_read, open_for_reading, open_for_writing, store_faults
+from tinyssb_node.store.sqlite_file import (
+    let_others_read,
+    open_for_reading,
+    open_for_writing,
+    store_faults,
+)
 from tinyssb_node.store.sqlite_rows import KeptFeed, SqlValue, feed_row, kept_feed, proof_of
 
 _HASH_PREFIX: Final = 8

@@ -8,7 +8,13 @@ from dbus_fast import Variant
 from firmware_bridge.ble import gatt, limits
 from firmware_bridge.ble.bluez_peripheral import bluez_peripheral
 from firmware_bridge.ble.errors import LinkClosedError
-from tests.firmware_bridge.ble.fake_bluez import ADAPTER, PATIENCE_S, FakeBluez, FakePhone, RefusedError
+from tests.firmware_bridge.ble.fake_bluez import (
+    ADAPTER,
+    PATIENCE_S,
+    FakeBluez,
+    FakePhone,
+    RefusedError,
+)
 
 pytestmark = pytest.mark.dbus
 PACKET = bytes(range(120))

@@ -11,7 +11,15 @@ from firmware_bridge.drivers import limits
 from firmware_bridge.drivers.errors import BusFailedError, ChipSilentError, StuckError
 from firmware_bridge.drivers.spi import SpiRadio
 from firmware_bridge.emulation.board import EmulatedBoard, EmulatedLines
-from tests.firmware_bridge.drivers.bench import SCALE, SX126X, SX127X, TINYSSB, Sink, WatchedEther, radio
+from tests.firmware_bridge.drivers.bench import (
+    SCALE,
+    SX126X,
+    SX127X,
+    TINYSSB,
+    Sink,
+    WatchedEther,
+    radio,
+)
 
 pytestmark = pytest.mark.realtime
 

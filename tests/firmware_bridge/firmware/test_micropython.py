@@ -11,7 +11,15 @@ from firmware_bridge.emulation.microcontroller import EmulatedController
 from firmware_bridge.firmware import limits
 from firmware_bridge.firmware.wiring import Board
 from firmware_bridge.serial.framing import serialize_frame
-from firmware_bridge.serial.kiss import Data, Hardware, Phy, Sub, TxResult, serialize_phy, serialize_radio
+from firmware_bridge.serial.kiss import (
+    Data,
+    Hardware,
+    Phy,
+    Sub,
+    TxResult,
+    serialize_phy,
+    serialize_radio,
+)
 from tests import needs
 from tests.firmware_bridge.firmware.bench import (
     EU868A,

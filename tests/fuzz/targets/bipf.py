@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from tests.fuzz.seeds import in_vectors
-from tinyssb_node.cli.render import decode_content, one_line
 from tinyssb_node.codec import bipf
+from tinyssb_node.screens.render import decode_content, one_line
 
 
 def run(data: bytes) -> None:

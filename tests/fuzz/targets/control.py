@@ -6,9 +6,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.fuzz.seeds import VECTORS, as_json, in_vectors
-from tinyssb_node.catalog.contacts import parse_contacts
+from tinyssb_node.content.contacts import parse_contacts
+from tinyssb_node.control.protocol import parse_reply, parse_request
 from tinyssb_node.daemon.exports import read_export, write_export
-from tinyssb_node.daemon.protocol import parse_reply, parse_request
 from tinyssb_node.errors import TinyssbError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.feeds.fork import parse_proof, serialize_proof

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from contextlib import suppress
 
-from tests.feedsync.gateways import Gateway
 from tests.fuzz.script import Script
 from tests.fuzz.seeds import in_vectors
+from tests.islands.feedsync.gateways import Gateway
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.feedsync import limits
-from tinyssb_node.feedsync.greeting import Greeting
-from tinyssb_node.feedsync.packets import (
+from tinyssb_node.islands.feedsync import limits
+from tinyssb_node.islands.feedsync.greeting import Greeting
+from tinyssb_node.islands.feedsync.packets import (
     Differs,
     FeedSyncPacketError,
     From,

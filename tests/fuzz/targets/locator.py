@@ -8,15 +8,25 @@ from dataclasses import replace
 
 from tests.fuzz.script import Script
 from tests.fuzz.seeds import in_vectors
-from tests.locator.villages import GROUP, PORT, SETTINGS, TCP, peer, place
+from tests.islands.locator.villages import GROUP, PORT, SETTINGS, TCP, peer, place
 from tinyssb_node.errors import PeerError
-from tinyssb_node.locator import limits
-from tinyssb_node.locator.addresses import Peer, Place
-from tinyssb_node.locator.effects import Effect, Ended, Found, Newer, NotFound, Send
-from tinyssb_node.locator.labels import Label, label_of_address
-from tinyssb_node.locator.locator import Locator
-from tinyssb_node.locator.packets import Hint, Message, Ping, Pong, Post, Query, Report, parse, serialize
-from tinyssb_node.locator.values import Advert, Location, NodeParameters, ResourceParameters
+from tinyssb_node.islands.locator import limits
+from tinyssb_node.islands.locator.addresses import Peer, Place
+from tinyssb_node.islands.locator.effects import Effect, Ended, Found, Newer, NotFound, Send
+from tinyssb_node.islands.locator.labels import Label, label_of_address
+from tinyssb_node.islands.locator.locator import Locator
+from tinyssb_node.islands.locator.packets import (
+    Hint,
+    Message,
+    Ping,
+    Pong,
+    Post,
+    Query,
+    Report,
+    parse,
+    serialize,
+)
+from tinyssb_node.islands.locator.values import Advert, Location, NodeParameters, ResourceParameters
 
 STEPS_MAX = 60
 TALKATIVE = replace(SETTINGS, pong_peers=20)

@@ -7,10 +7,10 @@ from pathlib import Path
 from spark_sink.collect_core import Collector
 from spark_sink.collect_wire import SegmentId as LandedId
 from tests.fuzz.script import BYTES_MAX, Script
-from tests.logship.memory_landing import MemoryLanding
+from tests.shipping.memory_landing import MemoryLanding
 from tests.spark_sink.shipped import FIRST, UP, ask, batch
-from tinyssb_node.logship.shipping import Saved, Shipping
-from tinyssb_node.logship.wire import SegmentId
+from tinyssb_node.shipping.shipping import Saved, Shipping
+from tinyssb_node.shipping.wire import SegmentId
 
 _VECTORS = Path(__file__).parents[2] / "vectors/log-shipping/messages_v1.json"
 _FROZEN = json.loads(_VECTORS.read_text("utf-8"))

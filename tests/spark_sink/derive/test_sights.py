@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_sink.derive import sights
-from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, Packed, pack, unpack, unpack_all
+from spark_sink.derive.sights import (
+    DTYPES,
+    NO_CHUNK,
+    NO_FACE,
+    NO_RSSI,
+    Packed,
+    pack,
+    unpack,
+    unpack_all,
+)
 from spark_sink.errors import DamagedSightsError
 
 VECTOR = Path(__file__).parents[2] / "vectors" / "serving" / "sights_v1.hex"

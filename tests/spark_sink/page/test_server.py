@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from spark_sink.page import access, limits, server
-from spark_sink.page.errors import BadCertificateError, BadTokenError, CannotListenError, TokenNeededError
+from spark_sink.page.errors import (
+    BadCertificateError,
+    BadTokenError,
+    CannotListenError,
+    TokenNeededError,
+)
 from tests.spark_sink.page.asking import get
 from tests.spark_sink.page.serve_story import serving
 

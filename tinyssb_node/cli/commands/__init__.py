@@ -1,44 +1,44 @@
 """The commands, one module a subject. A module's ``add`` describes them; what they need is imported when they run."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Final
 
-from tinyssb_node.cli.options import Subparsers
+from tinyssb_node.screens.options import Subparsers
 
-MODULES: Final = {
-    "node": ("init", "run", "status", "id"),
-    "identity": ("identity",),
-    "service": ("service",),
-    "publish": ("publish",),
-    "attach": ("attach", "fetch"),
-    "feeds": ("feeds", "log", "show", "follow", "unfollow", "goset"),
-    "forks": ("forks",),
-    "network": ("network",),
-    "chat": ("chat",),
-    "group": ("group",),
-    "thread": ("thread",),
-    "board": ("board",),
-    "people": ("alias", "contacts", "block", "unblock"),
-    "blocklist": ("blocklist",),
-    "search": ("search",),
-    "pzp": ("pzp",),
-    "gateway": ("gateway", "locate"),
-    "receipts": ("receipts",),
-    "air": ("faces", "airtime", "ether"),
-    "tui": ("tui",),
-    "web": ("web",),
-    "radio": ("radio",),
-    "demo": ("demo",),
-    "sim": ("sim",),
-    "events": ("events",),
-    "ship": ("ship",),
-    "keep": ("export", "import", "verify", "doctor"),
-    "carry": ("carry",),
-    "shell": ("completion",),
+MODULES: Final[Mapping[str, Sequence[str]]] = {
+    f"{__name__}.node": ("init", "run", "status", "id"),
+    f"{__name__}.identity": ("identity",),
+    f"{__name__}.service": ("service",),
+    f"{__name__}.publish": ("publish",),
+    f"{__name__}.attach": ("attach", "fetch"),
+    f"{__name__}.feeds": ("feeds", "log", "show", "follow", "unfollow", "goset"),
+    f"{__name__}.forks": ("forks",),
+    f"{__name__}.network": ("network",),
+    f"{__name__}.chat": ("chat",),
+    f"{__name__}.group": ("group",),
+    f"{__name__}.thread": ("thread",),
+    f"{__name__}.board": ("board",),
+    f"{__name__}.people": ("alias", "contacts", "block", "unblock"),
+    f"{__name__}.blocklist": ("blocklist",),
+    f"{__name__}.search": ("search",),
+    "tinyssb_node.pzp.commands.commands": ("pzp",),
+    "tinyssb_node.islands.commands": ("gateway", "locate"),
+    f"{__name__}.receipts": ("receipts",),
+    f"{__name__}.air": ("faces", "airtime", "ether"),
+    "tinyssb_node.tui.command": ("tui",),
+    "tinyssb_node.web.command": ("web",),
+    f"{__name__}.radio": ("radio",),
+    f"{__name__}.demo": ("demo",),
+    f"{__name__}.sim": ("sim",),
+    f"{__name__}.events": ("events",),
+    "tinyssb_node.shipping.commands": ("ship",),
+    f"{__name__}.keep": ("export", "import", "verify", "doctor"),
+    f"{__name__}.carry": ("carry",),
+    f"{__name__}.shell": ("completion",),
 }
-"""The modules of this folder, in the order `--help` shows them, and the commands that each describes."""
+"""The modules that describe commands, in the order `--help` shows them, and the commands of each."""
 
 
 def add_all(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -71,4 +71,4 @@ def _command(argv: Sequence[str]) -> str | None:
 
 
 def _add(module: str, subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    import_module(f"{__name__}.{module}").add(subparsers, common)
+    import_module(module).add(subparsers, common)

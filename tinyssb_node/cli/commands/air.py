@@ -8,13 +8,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from tinyssb_node import limits
-from tinyssb_node.cli.options import Subparsers, add_command, add_json
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tinyssb_node.daemon.rows import AirtimeRow
+    from tinyssb_node.control.rows import AirtimeRow
     from tinyssb_node.faces.ether_protocol import Command, Status
 
 _HOST = "127.0.0.1"
@@ -75,8 +75,8 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def faces(arguments: argparse.Namespace) -> int:
     """List faces."""
-    from tinyssb_node.cli.client import Client
-    from tinyssb_node.cli.render import duration, table
+    from tinyssb_node.control.client import Client
+    from tinyssb_node.screens.render import duration, table
 
     with Client.at_home(arguments.home) as node:
         rows = list(node.faces())
@@ -104,7 +104,7 @@ def faces(arguments: argparse.Namespace) -> int:
 
 def airtime(arguments: argparse.Namespace) -> int:
     """Show the accounts of airtime."""
-    from tinyssb_node.cli.client import Client
+    from tinyssb_node.control.client import Client
 
     with Client.at_home(arguments.home) as node:
         rows = list(node.airtime())
@@ -120,7 +120,7 @@ def airtime(arguments: argparse.Namespace) -> int:
 
 def airtime_table(rows: Sequence[AirtimeRow]) -> str:
     """The accounts, a line each: times in seconds, since an hour's allowance is minutes at most."""
-    from tinyssb_node.cli.render import table
+    from tinyssb_node.screens.render import table
 
     header = ("SUB-BAND", "USED", "OF", "DUTY", "LEFT", "ADVERTS", "CONTENT", "NEXT PACKET", "FACES")
     listed = [
@@ -142,7 +142,7 @@ def airtime_table(rows: Sequence[AirtimeRow]) -> str:
 
 def next_packet(wait_us: int | None) -> str:
     """When the next full packet may go, in words."""
-    from tinyssb_node.cli.render import duration
+    from tinyssb_node.screens.render import duration
 
     if wait_us is None:
         return "not while the disk is full"
@@ -220,7 +220,7 @@ def _as_json(status: Status) -> str:
 
 
 def _as_table(status: Status) -> str:
-    from tinyssb_node.cli.render import duration, table
+    from tinyssb_node.screens.render import duration, table
 
     header = ("NODE", "HERE", "SENT", "AIRTIME", "HEARD", "COLLIDED", "LOST")
     nodes = [

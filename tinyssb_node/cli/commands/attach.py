@@ -10,16 +10,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
-from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tinyssb_node.cli.estimate import Cost
     from tinyssb_node.cli.heldfile import HeldFile
     from tinyssb_node.content.files import File
-    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.screens.estimate import Cost
+    from tinyssb_node.store.home import Home
     from tinyssb_node.store.port import FeedRecord, StoredEntry
 
 
@@ -84,11 +84,11 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def attach(arguments: argparse.Namespace) -> int:
     """Publish a file, after saying what it costs."""
-    from tinyssb_node.cli.client import Client
-    from tinyssb_node.cli.estimate import as_json, costs_in_words, estimate
     from tinyssb_node.content.files import serialize_file
+    from tinyssb_node.control.client import Client
     from tinyssb_node.feeds.layout import packet_count
     from tinyssb_node.ids import Dialect
+    from tinyssb_node.screens.estimate import as_json, costs_in_words, estimate
 
     file = read_file(arguments)
     content = serialize_file(file)
@@ -150,8 +150,8 @@ def read_file(arguments: argparse.Namespace) -> File:
 
 
 def _title(file: File) -> str:
-    from tinyssb_node.cli import limits
-    from tinyssb_node.cli.safetext import one_line
+    from tinyssb_node.screens import limits
+    from tinyssb_node.screens.safetext import one_line
 
     name = one_line(file.name, limits.FILE_NAME_CELLS) or "a file without a name"
     type_ = f" of {one_line(file.type, limits.FILE_NAME_CELLS)}" if file.type else ""
@@ -160,7 +160,7 @@ def _title(file: File) -> str:
 
 def _agreed(file: File, packets: int, costs: Sequence[Cost]) -> bool:
     """Say what it costs, and ask. Raises NobodyToAskError."""
-    from tinyssb_node.cli.estimate import costs_in_words
+    from tinyssb_node.screens.estimate import costs_in_words
 
     told = "\n".join([_title(file), *(f"  {line}" for line in costs_in_words(packets, costs))])
     print(told, file=sys.stderr)
@@ -181,9 +181,9 @@ def _somebody_there() -> bool:
 def fetch(arguments: argparse.Namespace) -> int:
     """Wait until a file is here, and write it."""
     from tinyssb_node.cli.heldfile import clean_name
-    from tinyssb_node.cli.newfile import refuse_taken, write_new_file
     from tinyssb_node.content.files import parse_file
-    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.screens.newfile import refuse_taken, write_new_file
+    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()
@@ -213,7 +213,7 @@ def fetch(arguments: argparse.Namespace) -> int:
 
 
 def _say_written(arguments: argparse.Namespace, entry: StoredEntry, file: File, path: Path) -> None:
-    from tinyssb_node.cli.safetext import one_line
+    from tinyssb_node.screens.safetext import one_line
 
     if not arguments.json:
         print(f"Wrote {one_line(str(path))}, {len(file.data):,} bytes.")
@@ -235,7 +235,7 @@ def _named(arguments: argparse.Namespace) -> tuple[str, int]:
     feed, dot, seq = str(arguments.what).rpartition(".")
     if dot and seq.isascii() and seq.isdigit():
         return feed, int(seq[:12])
-    from tinyssb_node.cli.talk import Talk
+    from tinyssb_node.screens.talk import Talk
 
     with Talk.at_home(arguments.home, arguments.network) as talk:
         talk.catch_up()
@@ -249,9 +249,9 @@ def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tup
     from tinyssb_node.cli.heldfile import look_at
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.naming import OWN_FEED, find_feed
-    from tinyssb_node.daemon.problems import UnknownEntryError
     from tinyssb_node.daemon.setup import read_own
     from tinyssb_node.ids import DEFAULT_NETWORK
+    from tinyssb_node.problems import UnknownEntryError
     from tinyssb_node.store.sqlite import SqliteStore
 
     network, _ = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
@@ -286,9 +286,9 @@ def _await(
     """
     import time
 
-    from tinyssb_node.cli.client import Client
-    from tinyssb_node.cli.estimate import packets_in_words
     from tinyssb_node.cli.heldfile import wait_for
+    from tinyssb_node.control.client import Client
+    from tinyssb_node.screens.estimate import packets_in_words
 
     with Client.at_home(arguments.home, arguments.network) as node:
         node.status()  # without a daemon nothing would ever come
@@ -318,9 +318,9 @@ def _await(
 
 def _screen(held: HeldFile) -> tuple[Callable[[str], None], Callable[[], None]]:
     """How to show a line of progress, again and again in the same place, and how to end it."""
-    from tinyssb_node.cli import limits
-    from tinyssb_node.cli.estimate import packets_in_words
-    from tinyssb_node.cli.safetext import one_line
+    from tinyssb_node.screens import limits
+    from tinyssb_node.screens.estimate import packets_in_words
+    from tinyssb_node.screens.safetext import one_line
 
     if not _on_a_terminal():
         missing = packets_in_words(held.chunks - held.held)

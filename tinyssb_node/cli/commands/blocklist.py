@@ -7,17 +7,17 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from tinyssb_node.catalog.rows import PersonRow
-    from tinyssb_node.cli.people import Names
-    from tinyssb_node.cli.talk import Talk
     from tinyssb_node.content.blocklist import BlockStep
     from tinyssb_node.ids import FeedId
+    from tinyssb_node.screens.people import Names
+    from tinyssb_node.screens.talk import Talk
 
 
 class NotBlockedError(ProblemError):
@@ -80,8 +80,8 @@ def _add_person(action: argparse.ArgumentParser) -> None:
 
 def blocklist(arguments: argparse.Namespace) -> int:
     """List who is blocked, and the lists that are followed."""
-    from tinyssb_node.cli.render import table
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.render import table
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         people, names = talk.catalog.people(), talk.names()
@@ -130,7 +130,7 @@ def _list_json(feed: FeedId, listed: _Listed) -> dict[str, object]:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show somebody's list."""
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         author, names = talk.find_person(arguments.person), talk.names()
@@ -147,10 +147,10 @@ def show(arguments: argparse.Namespace) -> int:
 
 def publish(arguments: argparse.Namespace) -> int:
     """Publish one's blocks. Raises NotBlockedError, BlocklistFullError, and what publishing raises."""
-    from tinyssb_node.cli.talking import opened, published
     from tinyssb_node.content.blocklist import block_step, serialize_block_step
     from tinyssb_node.daemon.setup import read_own
     from tinyssb_node.feeds.layout import packet_count
+    from tinyssb_node.screens.talking import opened, published
 
     with opened(arguments) as talk:
         listed = talk.catalog.blocklist(talk.own)
@@ -182,8 +182,8 @@ def _changed(step: BlockStep) -> str:
 
 def _wanted(talk: Talk, people: Iterable[str], listed: frozenset[bytes]) -> set[bytes]:
     """What one's list should be. Raises NotBlockedError."""
-    from tinyssb_node.catalog.contacts import read_contacts
     from tinyssb_node.content.blocklist import blocked_short
+    from tinyssb_node.content.contacts import read_contacts
 
     contacts = read_contacts(talk.home.root)
     blocked = {blocked_short(feed) for feed, contact in contacts.items() if contact.blocked}
@@ -212,8 +212,8 @@ def unfollow(arguments: argparse.Namespace) -> int:
 
 
 def _followed(arguments: argparse.Namespace, *, followed: bool) -> int:
-    from tinyssb_node.catalog.contacts import follow_list
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.content.contacts import follow_list
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         author = talk.find_person(arguments.person)

@@ -6,8 +6,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli import limits
-from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,11 +77,11 @@ def _add_arguments(action: argparse.ArgumentParser, words: Sequence[str]) -> Non
 
 def list_boards(arguments: argparse.Namespace) -> int:
     """List all boards."""
-    from tinyssb_node.cli.chatlines import short
-    from tinyssb_node.cli.render import local_time, table
-    from tinyssb_node.cli.safetext import one_line
-    from tinyssb_node.cli.talking import opened
-    from tinyssb_node.cli.talkjson import board_row_json
+    from tinyssb_node.screens.chatlines import short
+    from tinyssb_node.screens.render import local_time, table
+    from tinyssb_node.screens.safetext import one_line
+    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talkjson import board_row_json
 
     with opened(arguments) as talk:
         rows = talk.catalog.boards()
@@ -106,9 +106,9 @@ def list_boards(arguments: argparse.Namespace) -> int:
 def show(arguments: argparse.Namespace) -> int:
     """Show a board, or one card with all that is on it."""
     from tinyssb_node.cli.boardlines import board_lines, card_lines, find_card
-    from tinyssb_node.cli.screen import width
-    from tinyssb_node.cli.talking import opened
-    from tinyssb_node.cli.talkjson import board_json, item_json
+    from tinyssb_node.screens.screen import width
+    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talkjson import board_json, item_json
 
     with opened(arguments) as talk:
         board, names = talk.find_board(arguments.board), talk.names()
@@ -123,10 +123,10 @@ def show(arguments: argparse.Namespace) -> int:
 
 def history(arguments: argparse.Namespace) -> int:
     """List what was done on a board."""
-    from tinyssb_node.cli.chatlines import local_minute, short
-    from tinyssb_node.cli.safetext import one_line
-    from tinyssb_node.cli.talking import opened
-    from tinyssb_node.cli.talkjson import change_json
+    from tinyssb_node.screens.chatlines import local_minute, short
+    from tinyssb_node.screens.safetext import one_line
+    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talkjson import change_json
 
     with opened(arguments) as talk:
         board, names = talk.find_board(arguments.board), talk.names()
@@ -145,7 +145,7 @@ def history(arguments: argparse.Namespace) -> int:
 
 def new(arguments: argparse.Namespace) -> int:
     """Begin a board."""
-    from tinyssb_node.cli.talking import opened, published
+    from tinyssb_node.screens.talking import opened, published
 
     with opened(arguments) as talk:
         return published(arguments, "Began the board", talk.new_board(arguments.name))
@@ -154,8 +154,8 @@ def new(arguments: argparse.Namespace) -> int:
 def change(arguments: argparse.Namespace) -> int:
     """Do one operation on a board."""
     from tinyssb_node.cli.boardlines import find_card, find_list
-    from tinyssb_node.cli.talking import opened, published, text_given
     from tinyssb_node.content.board import Operation
+    from tinyssb_node.screens.talking import opened, published, text_given
 
     with opened(arguments) as talk:
         board = talk.find_board(arguments.board)
@@ -174,8 +174,8 @@ def change(arguments: argparse.Namespace) -> int:
 def remove(arguments: argparse.Namespace) -> int:
     """Take a card or a list off a board."""
     from tinyssb_node.cli.boardlines import find_thing
-    from tinyssb_node.cli.talking import opened, published
     from tinyssb_node.content.board import Item, Operation
+    from tinyssb_node.screens.talking import opened, published
 
     with opened(arguments) as talk:
         board = talk.find_board(arguments.board)
@@ -187,7 +187,7 @@ def remove(arguments: argparse.Namespace) -> int:
 
 def answer(arguments: argparse.Namespace) -> int:
     """Accept or decline an invitation."""
-    from tinyssb_node.cli.talking import opened, published
+    from tinyssb_node.screens.talking import opened, published
 
     with opened(arguments) as talk:
         board = talk.find_board(arguments.board)

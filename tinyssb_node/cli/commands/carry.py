@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli import limits
-from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.cli.carrying import Found, Left
@@ -42,12 +42,12 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 def carry(arguments: argparse.Namespace) -> int:
     """Take, then leave. What was taken stays taken, whatever happens to the folder then."""
     from tinyssb_node.cli.carrying import folder_of, leave, look, require_place, take
-    from tinyssb_node.cli.client import Client
     from tinyssb_node.cli.offering import Taken
+    from tinyssb_node.control.client import Client
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.setup import read_own
     from tinyssb_node.ids import DEFAULT_NETWORK
+    from tinyssb_node.store.home import Home
     from tinyssb_node.store.sqlite import SqliteStore
 
     home = Home.find(arguments.home, os.environ)
@@ -112,7 +112,7 @@ def _row(found: Found, taken: Taken | None, left: Left | None) -> dict[str, obje
 
 def _say(found: Found, taken: Taken | None) -> None:
     """Tell what came of the files that are there."""
-    from tinyssb_node.cli.safetext import one_line
+    from tinyssb_node.screens.safetext import one_line
 
     _list(
         [

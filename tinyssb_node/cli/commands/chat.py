@@ -7,18 +7,25 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli import limits
-from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network, positive
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.options import (
+    Subparsers,
+    add_actions,
+    add_command,
+    add_json,
+    add_network,
+    positive,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tinyssb_node.catalog.rows import ConversationRow, MessageRow
-    from tinyssb_node.cli.chatlines import Lines
-    from tinyssb_node.cli.people import Names
-    from tinyssb_node.cli.talk import Talk
-    from tinyssb_node.cli.talkjson import JsonLines
     from tinyssb_node.ids import FeedId, MessageId
+    from tinyssb_node.screens.chatlines import Lines
+    from tinyssb_node.screens.people import Names
+    from tinyssb_node.screens.talk import Talk
+    from tinyssb_node.screens.talkjson import JsonLines
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -79,7 +86,7 @@ def _add_with(parser: argparse.ArgumentParser, default: object) -> None:
 def read(arguments: argparse.Namespace) -> int:
     """Show the latest messages, and what comes."""
     from tinyssb_node.catalog.rows import PUBLIC
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.talking import opened
 
     if arguments.group is not None:
         return _read_group(arguments)
@@ -116,8 +123,8 @@ def _read_group(arguments: argparse.Namespace) -> int:
     """Show the latest messages of a group, and what comes."""
     import time
 
-    from tinyssb_node.cli.grouptalk import messages
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.grouptalk import messages
+    from tinyssb_node.screens.talking import opened
 
     _refuse_beside_group(arguments)
     with opened(arguments) as talk:
@@ -142,7 +149,7 @@ def _read_group(arguments: argparse.Namespace) -> int:
 def _refuse_beside_group(arguments: argparse.Namespace) -> None:
     """Raises UsageError where a group is named and something else that says who reads it."""
     if arguments.people or getattr(arguments, "reply", None):
-        from tinyssb_node.cli.talk import NotInConversationError
+        from tinyssb_node.screens.talk import NotInConversationError
 
         raise NotInConversationError(
             "A group's messages are for all its members, and answer all that was said before.",
@@ -153,7 +160,7 @@ def _refuse_beside_group(arguments: argparse.Namespace) -> None:
 def say(arguments: argparse.Namespace) -> int:
     """Say something, and name what was said."""
     from tinyssb_node.catalog.rows import PUBLIC
-    from tinyssb_node.cli.talking import opened, published, text_given
+    from tinyssb_node.screens.talking import opened, published, text_given
 
     text = text_given(" ".join(arguments.text))
     if arguments.group is not None:
@@ -176,9 +183,9 @@ def say(arguments: argparse.Namespace) -> int:
 
 def list_conversations(arguments: argparse.Namespace) -> int:
     """List conversations, the one with the latest message first."""
-    from tinyssb_node.cli.render import local_time, table
-    from tinyssb_node.cli.talking import opened
-    from tinyssb_node.cli.talkjson import conversation_json
+    from tinyssb_node.screens.render import local_time, table
+    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talkjson import conversation_json
 
     with opened(arguments) as talk:
         names, groups = talk.names(), talk.groups()
@@ -203,7 +210,7 @@ def list_conversations(arguments: argparse.Namespace) -> int:
 
 def _title(row: ConversationRow, names: Names) -> str:
     """Who reads a conversation, or what the group is called."""
-    from tinyssb_node.cli.grouptalk import GroupRoom, called
+    from tinyssb_node.screens.grouptalk import GroupRoom, called
 
     if isinstance(row, GroupRoom):
         return f"group {called(row.title, row.name)}" + (f" ({row.note})" if row.note else "")
@@ -218,11 +225,11 @@ def _lines(
 ) -> Lines | JsonLines:
     """What turns messages to lines, for a program or for a person."""
     if arguments.json:
-        from tinyssb_node.cli.talkjson import JsonLines
+        from tinyssb_node.screens.talkjson import JsonLines
 
         return JsonLines(names)
-    from tinyssb_node.cli.chatlines import Lines
-    from tinyssb_node.cli.screen import width
+    from tinyssb_node.screens.chatlines import Lines
+    from tinyssb_node.screens.screen import width
 
     lines = Lines(names, width(), held_by(talk, names, rows))
     lines.fit(rows)
@@ -236,8 +243,8 @@ def held_by(talk: Talk, names: Names, rows: Sequence[MessageRow]) -> dict[Messag
         return {}
     import time
 
-    from tinyssb_node.cli.holding import holding_text
     from tinyssb_node.ids import FeedId
+    from tinyssb_node.screens.holding import holding_text
 
     def name_of(digits: str) -> str:
         return names.shown(FeedId.from_hex(digits))

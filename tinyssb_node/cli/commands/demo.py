@@ -2,7 +2,7 @@
 
 import argparse
 
-from tinyssb_node.cli.options import Subparsers, add_command, positive
+from tinyssb_node.screens.options import Subparsers, add_command, positive
 
 _PAGE_PORT = 8765
 

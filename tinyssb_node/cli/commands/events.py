@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_limit, add_network
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_limit, add_network
 
 
 class NoEventsError(ProblemError):
@@ -41,7 +41,7 @@ def events(arguments: argparse.Namespace) -> int:
     """Show records."""
     import time
 
-    from tinyssb_node.cli.tail import follow_lines, last_lines
+    from tinyssb_node.screens.tail import follow_lines, last_lines
 
     folder = event_folder(arguments.home, arguments.network)
     kinds = frozenset(arguments.kind or ())
@@ -55,8 +55,8 @@ def events(arguments: argparse.Namespace) -> int:
 def event_folder(given: str | None, network: str | None = None) -> Path:
     """The folder of the node's segments. Raises HomeMissingError, UnknownNetworkError, NoEventsError."""
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.setup import node_name, read_own
+    from tinyssb_node.store.home import Home
 
     home = Home.find(given, os.environ)
     home.require()
@@ -78,7 +78,7 @@ def _print(lines: Iterable[bytes], kinds: frozenset[str], *, as_json: bool) -> N
 
 def _shown(line: bytes, kinds: frozenset[str], *, as_json: bool) -> str | None:
     """One record as it is printed; None if it is not asked for, or is a torn line that no reader can use."""
-    from tinyssb_node.cli.render import local_time, printable
+    from tinyssb_node.screens.render import local_time, printable
 
     try:
         record = json.loads(line)
@@ -97,7 +97,7 @@ def _shown(line: bytes, kinds: frozenset[str], *, as_json: bool) -> str | None:
 
 def _short(value: object) -> str:
     """A value in a line for people: long hexadecimal ids shortened."""
-    from tinyssb_node.cli.render import SHORT_ID
+    from tinyssb_node.screens.render import SHORT_ID
 
     if isinstance(value, str):
         return value[:SHORT_ID] + "…" if len(value) in (40, 64) and " " not in value else value

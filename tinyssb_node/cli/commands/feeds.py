@@ -6,7 +6,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Final
 
-from tinyssb_node.cli.options import (
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens.options import (
     Subparsers,
     add_command,
     add_feed,
@@ -15,10 +16,9 @@ from tinyssb_node.cli.options import (
     add_network,
     positive,
 )
-from tinyssb_node.daemon.problems import Exit, ProblemError
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.rows import EntryRow, FeedRow, FollowedRow, ShownRow
+    from tinyssb_node.control.rows import EntryRow, FeedRow, FollowedRow, ShownRow
 
 _DIGITS: Final = frozenset("0123456789abcdef")
 
@@ -96,8 +96,8 @@ def _add_unfollow(subparsers: Subparsers, common: argparse.ArgumentParser) -> ar
 
 def feeds(arguments: argparse.Namespace) -> int:
     """List feeds."""
-    from tinyssb_node.cli.client import Client
-    from tinyssb_node.cli.render import SHORT_ID, table
+    from tinyssb_node.control.client import Client
+    from tinyssb_node.screens.render import SHORT_ID, table
 
     with Client.at_home(arguments.home, arguments.network) as node:
         rows = list(node.feeds())
@@ -113,7 +113,7 @@ def feeds(arguments: argparse.Namespace) -> int:
 
 def log(arguments: argparse.Namespace) -> int:
     """List entries."""
-    from tinyssb_node.cli.client import Client
+    from tinyssb_node.control.client import Client
 
     with Client.at_home(arguments.home, arguments.network) as node:
         for row in node.log(arguments.feed, last=arguments.limit, follow=arguments.follow):
@@ -124,7 +124,7 @@ def log(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show one entry."""
-    from tinyssb_node.cli.client import Client
+    from tinyssb_node.control.client import Client
 
     with Client.at_home(arguments.home, arguments.network) as node:
         row = node.show(arguments.feed, arguments.seq)
@@ -134,7 +134,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 def follow(arguments: argparse.Namespace) -> int:
     """Follow a feed."""
-    from tinyssb_node.cli.client import Client
+    from tinyssb_node.control.client import Client
 
     feed = _feed_to_follow(arguments)
     with Client.at_home(arguments.home, arguments.network) as node:
@@ -144,7 +144,7 @@ def follow(arguments: argparse.Namespace) -> int:
 
 def unfollow(arguments: argparse.Namespace) -> int:
     """Stop following a feed."""
-    from tinyssb_node.cli.client import Client
+    from tinyssb_node.control.client import Client
 
     feed = feed_named(arguments)
     with Client.at_home(arguments.home, arguments.network) as node:
@@ -154,7 +154,7 @@ def unfollow(arguments: argparse.Namespace) -> int:
 
 def goset(arguments: argparse.Namespace) -> int:
     """Show the set."""
-    from tinyssb_node.cli.client import Client
+    from tinyssb_node.control.client import Client
 
     with Client.at_home(arguments.home, arguments.network) as node:
         row = node.goset()
@@ -174,7 +174,7 @@ def feed_named(arguments: argparse.Namespace) -> str:
     feed: str = arguments.feed
     if feed == "me" or not set(feed.lower()) - _DIGITS:
         return feed
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         return talk.find_person(feed).feed.hex()
@@ -185,9 +185,9 @@ def _feed_to_follow(arguments: argparse.Namespace) -> str:
 
     Raises DigitsError, UnknownPersonError, AmbiguousPersonError.
     """
-    from tinyssb_node.cli.people import UnknownPersonError
-    from tinyssb_node.cli.talking import opened
     from tinyssb_node.limits import FEED_ID_SIZE
+    from tinyssb_node.screens.people import UnknownPersonError
+    from tinyssb_node.screens.talking import opened
 
     feed: str = arguments.feed
     is_digits = bool(feed) and not set(feed.lower()) - _DIGITS
@@ -234,7 +234,7 @@ def _feed_state(row: FeedRow) -> str:
 
 def _decoded(row: EntryRow) -> dict[str, object]:
     """*row* with its content also decoded, as far as it is held."""
-    from tinyssb_node.cli.render import decode_content, to_json
+    from tinyssb_node.screens.render import decode_content, to_json
 
     if row["content"] is None:
         return {**row, "form": None, "decoded": None}
@@ -249,7 +249,7 @@ def _missing(row: EntryRow) -> str:
 
 
 def _log_line(row: EntryRow) -> str:
-    from tinyssb_node.cli.render import decode_content, local_time, one_line, shortened
+    from tinyssb_node.screens.render import decode_content, local_time, one_line, shortened
 
     if row["content"] is None:
         shown = _missing(row)
@@ -260,7 +260,7 @@ def _log_line(row: EntryRow) -> str:
 
 
 def _entry_page(row: ShownRow) -> str:
-    from tinyssb_node.cli.render import decode_content, fields, local_time, one_line
+    from tinyssb_node.screens.render import decode_content, fields, local_time, one_line
 
     pairs: list[tuple[str, object]] = [
         ("feed", row["feed"]),

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network
-from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def forks(arguments: argparse.Namespace) -> int:
     """List forks."""
-    from tinyssb_node.cli.client import Client
+    from tinyssb_node.control.client import Client
 
     with Client.at_home(arguments.home, arguments.network) as node:
         rows = list(node.forks())
@@ -75,7 +75,7 @@ def forks(arguments: argparse.Namespace) -> int:
         for row in rows:
             print(json.dumps(row))
     elif rows:
-        from tinyssb_node.cli.talking import names_shown
+        from tinyssb_node.screens.talking import names_shown
 
         print(_listing(rows, names_shown(arguments)))
     else:
@@ -84,7 +84,7 @@ def forks(arguments: argparse.Namespace) -> int:
 
 
 def _listing(rows: list[ForkRow], name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.cli.render import SHORT_ID, local_time, table
+    from tinyssb_node.screens.render import SHORT_ID, local_time, table
 
     listed = [
         (
@@ -104,9 +104,9 @@ def _listing(rows: list[ForkRow], name_of: Callable[[str], str]) -> str:
 
 def export(arguments: argparse.Namespace) -> int:
     """Write a proof. Raises NoForkError."""
-    from tinyssb_node.cli.client import Client
     from tinyssb_node.cli.commands.feeds import feed_named
-    from tinyssb_node.cli.newfile import write_new_file
+    from tinyssb_node.control.client import Client
+    from tinyssb_node.screens.newfile import write_new_file
 
     feed = feed_named(arguments).lower()
     with Client.at_home(arguments.home, arguments.network) as node:
@@ -169,7 +169,7 @@ def _network(arguments: argparse.Namespace, fork: ForkFile) -> Network:
     """The network that the proof is of: the open one, or one whose key the node in the home folder has."""
     from tinyssb_node.codec.dmx import Network
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.store.home import Home
 
     if fork.network is None:
         return Network()
@@ -199,8 +199,8 @@ def _as_json(network: Network, fork: ForkFile) -> dict[str, object]:
 
 
 def _page(network: Network, proof: ForkProof) -> str:
-    from tinyssb_node.cli.render import fields
     from tinyssb_node.feeds.fork import fork_ids
+    from tinyssb_node.screens.render import fields
 
     held, other = fork_ids(network, proof)
     pairs = [
@@ -217,10 +217,10 @@ def _page(network: Network, proof: ForkProof) -> str:
 
 def _said(proof: ForkProof, packet: bytes) -> str:
     """What an entry says, safe to show, as far as it is in the entry itself."""
-    from tinyssb_node.cli.render import decode_content, one_line
     from tinyssb_node.codec.packets import parse_entry
     from tinyssb_node.feeds.layout import layout_of
     from tinyssb_node.feeds.sidechain import reassemble
+    from tinyssb_node.screens.render import decode_content, one_line
 
     entry = parse_entry(packet)
     layout = layout_of(entry.type, entry.content, proof.dialect)

@@ -7,17 +7,24 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli import limits
-from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network, positive
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.options import (
+    Subparsers,
+    add_actions,
+    add_command,
+    add_json,
+    add_network,
+    positive,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tinyssb_node.cli.people import Names
-    from tinyssb_node.cli.talk import Talk
-    from tinyssb_node.daemon.grouprows import GroupCostRow, GroupShownRow, GroupWrittenRow
+    from tinyssb_node.control.group_rows import GroupCostRow, GroupShownRow, GroupWrittenRow
     from tinyssb_node.ids import FeedId
+    from tinyssb_node.screens.people import Names
+    from tinyssb_node.screens.talk import Talk
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -95,8 +102,8 @@ def _add_dry_run(action: argparse.ArgumentParser) -> None:
 def create(arguments: argparse.Namespace) -> int:
     """Make a group."""
     from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.cli.grouptalk import called
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.grouptalk import called
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
@@ -113,7 +120,7 @@ def create(arguments: argparse.Namespace) -> int:
 
 def add_people(arguments: argparse.Namespace) -> int:
     """Add people to a group."""
-    from tinyssb_node.cli.talking import opened, text_given
+    from tinyssb_node.screens.talking import opened, text_given
 
     text = None if arguments.text is None else text_given(arguments.text)
     with opened(arguments) as talk:
@@ -134,7 +141,7 @@ def add_people(arguments: argparse.Namespace) -> int:
 
 def exclude(arguments: argparse.Namespace) -> int:
     """Exclude people from a group, after saying what that costs and what it does not do."""
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
@@ -185,7 +192,7 @@ def _somebody_there() -> bool:
 
 
 def _tell_cost(arguments: argparse.Namespace, talk: Talk, cost: GroupCostRow) -> int:
-    from tinyssb_node.cli.estimate import as_json, estimate
+    from tinyssb_node.screens.estimate import as_json, estimate
 
     if arguments.json:
         costs = estimate(cost["packets"], list(talk.client.faces()), list(talk.client.airtime()))
@@ -197,7 +204,7 @@ def _tell_cost(arguments: argparse.Namespace, talk: Talk, cost: GroupCostRow) ->
 
 def _cost_lines(talk: Talk, cost: GroupCostRow) -> list[str]:
     """What something costs: messages, packets, and on each radio face airtime."""
-    from tinyssb_node.cli.estimate import costs_in_words, estimate, packets_in_words
+    from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words
 
     costs = estimate(cost["packets"], list(talk.client.faces()), list(talk.client.airtime()))
     count = cost["messages"]
@@ -214,7 +221,7 @@ def _cost_lines(talk: Talk, cost: GroupCostRow) -> list[str]:
 def leave(arguments: argparse.Namespace) -> int:
     """Leave a group."""
     from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         row = talk.client.group_leave(arguments.group)
@@ -229,7 +236,7 @@ def leave(arguments: argparse.Namespace) -> int:
 def come_back(arguments: argparse.Namespace) -> int:
     """Take part in a group again."""
     from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         row = talk.client.group_return(arguments.group)
@@ -242,7 +249,7 @@ def come_back(arguments: argparse.Namespace) -> int:
 
 def post(arguments: argparse.Namespace) -> int:
     """Say something to a group."""
-    from tinyssb_node.cli.talking import opened, text_given
+    from tinyssb_node.screens.talking import opened, text_given
 
     text = text_given(" ".join(arguments.text))
     with opened(arguments) as talk:
@@ -261,7 +268,7 @@ def said(arguments: argparse.Namespace, row: GroupWrittenRow) -> int:
 
 def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then: str) -> int:
     """Say what was written: *what* is the beginning of the sentence."""
-    from tinyssb_node.cli.estimate import packets_in_words
+    from tinyssb_node.screens.estimate import packets_in_words
 
     if arguments.json:
         print(json.dumps(row))
@@ -280,7 +287,7 @@ def _people(talk: Talk, texts: Sequence[str]) -> list[FeedId]:
 
 
 def _shown(people: Sequence[FeedId], names: Names) -> str:
-    from tinyssb_node.cli.grouptalk import people_in_words
+    from tinyssb_node.screens.grouptalk import people_in_words
 
     return people_in_words(people, names)
 
@@ -290,8 +297,8 @@ def _shown(people: Sequence[FeedId], names: Names) -> str:
 
 def list_groups(arguments: argparse.Namespace) -> int:
     """List groups."""
-    from tinyssb_node.cli.client import Client
     from tinyssb_node.cli.grouplines import listing
+    from tinyssb_node.control.client import Client
 
     with Client.at_home(arguments.home, arguments.network) as node:
         rows = list(node.group_list())
@@ -311,8 +318,8 @@ def show(arguments: argparse.Namespace) -> int:
 
     from tinyssb_node.cli.graph import ASCII, UNICODE
     from tinyssb_node.cli.grouplines import shown
-    from tinyssb_node.cli.screen import can_draw, width
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.screen import can_draw, width
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         listing = talk.client.group_show(arguments.group)
@@ -330,7 +337,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 def read(arguments: argparse.Namespace) -> int:
     """Show what was said in a group."""
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         last = min(arguments.last, limits.CHAT_LAST_MAX)
@@ -344,9 +351,9 @@ def read(arguments: argparse.Namespace) -> int:
 
 def show_messages(talk: Talk, group: str, last: int) -> None:
     """Print the latest messages of a group."""
-    from tinyssb_node.cli.chatlines import Lines
-    from tinyssb_node.cli.grouptalk import messages
-    from tinyssb_node.cli.screen import width
+    from tinyssb_node.screens.chatlines import Lines
+    from tinyssb_node.screens.grouptalk import messages
+    from tinyssb_node.screens.screen import width
 
     names = talk.names()
     rows = messages(talk.client, group, names, limit=last)
@@ -362,8 +369,8 @@ def show_messages(talk: Talk, group: str, last: int) -> None:
 def audit(arguments: argparse.Namespace) -> int:
     """List all messages of a group."""
     from tinyssb_node.cli.grouplines import audit as lines
-    from tinyssb_node.cli.screen import width
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.screen import width
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         rows = list(talk.client.group_audit(arguments.group))

@@ -8,10 +8,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
+from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.store.home import Home
     from tinyssb_node.store.secrets import Kept
 
 
@@ -91,7 +91,7 @@ def _add_name(action: argparse.ArgumentParser) -> None:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show how the key is kept; no secret is read."""
-    from tinyssb_node.cli.render import fields
+    from tinyssb_node.screens.render import fields
     from tinyssb_node.store.secrets import folder_reach
 
     home, kept = _kept(arguments)
@@ -124,9 +124,9 @@ def show(arguments: argparse.Namespace) -> int:
 
 def show_all(arguments: argparse.Namespace) -> int:
     """List all identities; no secret is read."""
-    from tinyssb_node.cli.render import table
-    from tinyssb_node.daemon.home import MAIN_IDENTITY, Home
     from tinyssb_node.daemon.identities import names_of
+    from tinyssb_node.screens.render import table
+    from tinyssb_node.store.home import MAIN_IDENTITY, Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()
@@ -147,10 +147,10 @@ def show_all(arguments: argparse.Namespace) -> int:
 
 def _listed(home: Home, name: str | None) -> dict[str, str | None]:
     """What `list` tells of an identity."""
-    from tinyssb_node.daemon.explain import explain
-    from tinyssb_node.daemon.home import MAIN_IDENTITY
+    from tinyssb_node.control.explain import explain
     from tinyssb_node.daemon.setup import read_own
     from tinyssb_node.errors import LocalError
+    from tinyssb_node.store.home import MAIN_IDENTITY
 
     place = home if name is None else home.of_identity(name)
     row: dict[str, str | None] = dict.fromkeys(("name", "feed", "dialect", "kept", "path", "note", "problem"))
@@ -167,10 +167,10 @@ def _listed(home: Home, name: str | None) -> dict[str, str | None]:
 
 def new(arguments: argparse.Namespace) -> int:
     """Make a further identity."""
-    from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.identities import new_identity, require_room
     from tinyssb_node.daemon.setup import read_own
     from tinyssb_node.ids import Dialect
+    from tinyssb_node.store.home import Home
 
     home, name = Home.find(arguments.home, os.environ), arguments.identity
     require_room(home, name)
@@ -201,9 +201,9 @@ def _how(kept: Kept, name: str | None) -> tuple[str, str]:
 
 def backup(arguments: argparse.Namespace) -> int:
     """Show the key in words."""
-    from tinyssb_node.cli.passphrases import asker
-    from tinyssb_node.cli.web.invite import qr_code
     from tinyssb_node.daemon.setup import unlock_identity
+    from tinyssb_node.screens.invite import qr_code
+    from tinyssb_node.screens.passphrases import asker
     from tinyssb_node.store.words import serialize_words
 
     home, _ = _kept(arguments)
@@ -235,10 +235,10 @@ def restore(arguments: argparse.Namespace) -> int:
     import socket
 
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.setup import restore_home
     from tinyssb_node.errors import IdentityExistsError
     from tinyssb_node.ids import Dialect
+    from tinyssb_node.store.home import Home
     from tinyssb_node.store.secrets import Identity
     from tinyssb_node.store.words import parse_words
 
@@ -260,8 +260,8 @@ def restore(arguments: argparse.Namespace) -> int:
 
 def _restore_further(home: Home, arguments: argparse.Namespace) -> int:
     from tinyssb_node.daemon.identities import require_room, restore_identity
-    from tinyssb_node.daemon.problems import BadRequestError
     from tinyssb_node.ids import Dialect
+    from tinyssb_node.problems import BadRequestError
     from tinyssb_node.store.secrets import Identity
     from tinyssb_node.store.words import parse_words
 
@@ -287,7 +287,7 @@ def _restore_further(home: Home, arguments: argparse.Namespace) -> int:
 
 def _words() -> str:
     """What is typed, or comes in: until there are enough words, or an empty line, or the end."""
-    from tinyssb_node.cli.passphrases import somebody_there
+    from tinyssb_node.screens.passphrases import somebody_there
     from tinyssb_node.store import limits
 
     if not somebody_there():
@@ -307,9 +307,9 @@ def _words() -> str:
 
 def seal(arguments: argparse.Namespace) -> int:
     """Seal the key, or seal it anew."""
-    from tinyssb_node.cli.passphrases import ask_new, asker, somebody_there
-    from tinyssb_node.daemon.problems import BadRequestError
     from tinyssb_node.daemon.setup import new_passphrase, replace_own, unlock_identity
+    from tinyssb_node.problems import BadRequestError
+    from tinyssb_node.screens.passphrases import ask_new, asker, somebody_there
     from tinyssb_node.store.secrets import kept_sealed
 
     home, kept = _kept(arguments)
@@ -332,8 +332,8 @@ def seal(arguments: argparse.Namespace) -> int:
 
 def unseal(arguments: argparse.Namespace) -> int:
     """Keep the key as it is again."""
-    from tinyssb_node.cli.passphrases import asker
     from tinyssb_node.daemon.setup import replace_own, unlock_identity
+    from tinyssb_node.screens.passphrases import asker
     from tinyssb_node.store.secrets import kept_plain
 
     home, _ = _kept(arguments)
@@ -347,9 +347,9 @@ def detach(arguments: argparse.Namespace) -> int:
     """Keep only whose key it is."""
     from dataclasses import replace
 
-    from tinyssb_node.cli.passphrases import somebody_there
-    from tinyssb_node.daemon.problems import BadRequestError
     from tinyssb_node.daemon.setup import replace_own
+    from tinyssb_node.problems import BadRequestError
+    from tinyssb_node.screens.passphrases import somebody_there
 
     home, kept = _kept(arguments)
     if not arguments.yes:
@@ -372,7 +372,7 @@ def detach(arguments: argparse.Namespace) -> int:
 
 def sure(arguments: argparse.Namespace) -> int:
     """Say that nothing of the feed is missing."""
-    from tinyssb_node.cli.client import Client
+    from tinyssb_node.control.client import Client
 
     with Client.at_home(arguments.home, arguments.network) as node:
         changed = node.sure(_name(arguments))["changed"]
@@ -382,7 +382,7 @@ def sure(arguments: argparse.Namespace) -> int:
 
 def _name(arguments: argparse.Namespace) -> str | None:
     """The further identity that *arguments* name, None: the main one."""
-    from tinyssb_node.daemon.home import MAIN_IDENTITY
+    from tinyssb_node.store.home import MAIN_IDENTITY
 
     name: str | None = arguments.identity
     return None if name == MAIN_IDENTITY else name
@@ -390,8 +390,8 @@ def _name(arguments: argparse.Namespace) -> str | None:
 
 def _kept(arguments: argparse.Namespace) -> tuple[Home, Kept]:
     """The folder of the identity that *arguments* name, and what its identity file says."""
-    from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()

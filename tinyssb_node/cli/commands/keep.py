@@ -11,14 +11,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
-from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.cli.offering import Taken
     from tinyssb_node.codec.dmx import Network
-    from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.verify import Damage
+    from tinyssb_node.store.home import Home
     from tinyssb_node.store.port import FeedRecord, Store
 
 
@@ -119,8 +119,8 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def export(arguments: argparse.Namespace) -> int:
     """Write an export file, whole or not at all."""
-    from tinyssb_node.cli.newfile import write_new_file
     from tinyssb_node.daemon.exports import export_pieces, write_export
+    from tinyssb_node.screens.newfile import write_new_file
 
     home = _home(arguments)
     with closing(_open_network(home, arguments)[0]) as store:
@@ -165,8 +165,8 @@ def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
 
 def import_(arguments: argparse.Namespace) -> int:
     """Read a file to its end, then offer its packets to the daemon."""
-    from tinyssb_node.cli.client import Client
     from tinyssb_node.cli.offering import Taken, offer
+    from tinyssb_node.control.client import Client
     from tinyssb_node.daemon.exports import ExportDamagedError, read_export
 
     taken = Taken()
@@ -266,7 +266,7 @@ def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[D
 def doctor(arguments: argparse.Namespace) -> int:
     """Check what a node needs."""
     from tinyssb_node.cli.checkup import examine
-    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.store.home import Home
 
     findings = examine(Home.find(arguments.home, os.environ))
     for finding in findings:
@@ -289,7 +289,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _home(arguments: argparse.Namespace) -> Home:
-    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()

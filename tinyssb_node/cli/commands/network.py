@@ -9,16 +9,16 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network
-from tinyssb_node.daemon.problems import BadRequestError, Exit, ProblemError
+from tinyssb_node.problems import BadRequestError, Exit, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tinyssb_node.codec.dmx import Network
-    from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.rekey import RekeyPlan
     from tinyssb_node.ids import FeedId, NetworkName
+    from tinyssb_node.store.home import Home
     from tinyssb_node.store.port import FeedRecord
 
 
@@ -71,9 +71,9 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def network(arguments: argparse.Namespace) -> int:
     """List networks. Nothing of it needs the daemon."""
-    from tinyssb_node.cli.render import table
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.limits import SET_MAX
+    from tinyssb_node.screens.render import table
     from tinyssb_node.store.sqlite import SqliteStore
 
     home = _home(arguments)
@@ -124,7 +124,7 @@ def rekey(arguments: argparse.Namespace) -> int:
 
 
 def _home(arguments: argparse.Namespace) -> Home:
-    from tinyssb_node.daemon.home import Home
+    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()
@@ -188,7 +188,7 @@ def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]
 
 def _plan(home: Home, arguments: argparse.Namespace, records: Sequence[FeedRecord]) -> RekeyPlan:
     """What is kept and left. Raises UnknownFeedError, AmbiguousFeedError, ContactsError."""
-    from tinyssb_node.catalog.contacts import read_contacts
+    from tinyssb_node.content.contacts import read_contacts
     from tinyssb_node.daemon.naming import find_feed
     from tinyssb_node.daemon.rekey import plan_rekey
     from tinyssb_node.daemon.setup import read_own
@@ -209,7 +209,7 @@ def _show_plan(name: str, plan: RekeyPlan, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(_as_json(name, plan)))
         return
-    from tinyssb_node.cli.render import SHORT_ID
+    from tinyssb_node.screens.render import SHORT_ID
 
     said = [record for record in plan.left if record.seq]
     print(f"The set of the network {name} has {len(plan.kept) + len(plan.left)} feeds.")
@@ -231,7 +231,7 @@ def _as_json(name: str, plan: RekeyPlan) -> dict[str, object]:
 
 def _agreed() -> bool:
     """Whether the user says yes. Raises BadRequestError if nobody can be asked."""
-    from tinyssb_node.cli.passphrases import somebody_there
+    from tinyssb_node.screens.passphrases import somebody_there
 
     if not somebody_there():
         raise BadRequestError(
@@ -247,7 +247,7 @@ def _agreed() -> bool:
 
 def _carry_out(arguments: argparse.Namespace, home: Home, key: bytes, left: Sequence[FeedId]) -> bool:
     """Do it, by the daemon if it runs. Returns whether it does."""
-    from tinyssb_node.cli.client import Client, DaemonUnreachableError
+    from tinyssb_node.control.client import Client, DaemonUnreachableError
 
     try:
         node = Client.at_home(arguments.home, arguments.network)
@@ -292,7 +292,7 @@ def _tell(arguments: argparse.Namespace, name: str, plan: RekeyPlan, key: bytes,
         "(with --network and their name for it, if it is not their default one). `tinyssb network` shows it again."
     )
     if not arguments.no_qr:
-        from tinyssb_node.cli.web.invite import qr_code
+        from tinyssb_node.screens.invite import qr_code
 
         drawn = qr_code(command)
         print("" if drawn is None else f"\n{drawn}")

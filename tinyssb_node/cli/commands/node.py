@@ -7,11 +7,17 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli import limits
-from tinyssb_node.cli.options import Subparsers, add_command, add_json
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.rows import CompanionRow, EndpointRow, IdentityRow, NetworkRow, StatusRow
+    from tinyssb_node.control.rows import (
+        CompanionRow,
+        EndpointRow,
+        IdentityRow,
+        NetworkRow,
+        StatusRow,
+    )
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -56,10 +62,10 @@ def init(arguments: argparse.Namespace) -> int:
     import socket
 
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.home import Home
-    from tinyssb_node.daemon.problems import HomeExistsError
     from tinyssb_node.daemon.setup import create_home
     from tinyssb_node.ids import Dialect
+    from tinyssb_node.problems import HomeExistsError
+    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     if home.config.is_symlink() and (arguments.name is not None or arguments.face):
@@ -76,17 +82,17 @@ def init(arguments: argparse.Namespace) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Be the daemon."""
-    from tinyssb_node.cli.passphrases import asker
-    from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.process import run_daemon
+    from tinyssb_node.screens.passphrases import asker
+    from tinyssb_node.store.home import Home
 
     return run_daemon(Home.find(arguments.home, os.environ), asker(), sure=arguments.i_am_sure)
 
 
 def status(arguments: argparse.Namespace) -> int:
     """Show the daemon's answer."""
-    from tinyssb_node.cli.client import Client
-    from tinyssb_node.cli.render import duration, fields
+    from tinyssb_node.control.client import Client
+    from tinyssb_node.screens.render import duration, fields
 
     with Client.at_home(arguments.home) as node:
         row = node.status()
@@ -173,8 +179,8 @@ def _writing(row: StatusRow | NetworkRow | IdentityRow) -> str:
 def show_id(arguments: argparse.Namespace) -> int:
     """Show who the node is, from its files."""
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.home import Home
     from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()

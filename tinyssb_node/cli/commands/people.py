@@ -7,14 +7,14 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.catalog.rows import PersonRow
-    from tinyssb_node.cli.people import Names
-    from tinyssb_node.cli.talk import Talk
     from tinyssb_node.ids import FeedId
+    from tinyssb_node.screens.people import Names
+    from tinyssb_node.screens.talk import Talk
 
 
 class OneselfError(ProblemError):
@@ -64,8 +64,8 @@ def _add_person(parser: argparse.ArgumentParser) -> None:
 
 def alias(arguments: argparse.Namespace) -> int:
     """Say what we call ourselves."""
-    from tinyssb_node.cli.safetext import one_line
-    from tinyssb_node.cli.talking import opened, published
+    from tinyssb_node.screens.safetext import one_line
+    from tinyssb_node.screens.talking import opened, published
 
     with opened(arguments) as talk:
         if arguments.name is not None:
@@ -82,11 +82,11 @@ def alias(arguments: argparse.Namespace) -> int:
 
 def contacts(arguments: argparse.Namespace) -> int:
     """List everybody of whom the node knows."""
-    from tinyssb_node.cli.people import SHORT_FEED
-    from tinyssb_node.cli.render import local_time, table
-    from tinyssb_node.cli.safetext import one_line
-    from tinyssb_node.cli.talking import opened
-    from tinyssb_node.cli.talkjson import person_json
+    from tinyssb_node.screens.people import SHORT_FEED
+    from tinyssb_node.screens.render import local_time, table
+    from tinyssb_node.screens.safetext import one_line
+    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talkjson import person_json
 
     with opened(arguments) as talk:
         people, names = talk.catalog.people(), talk.names()
@@ -94,7 +94,7 @@ def contacts(arguments: argparse.Namespace) -> int:
         for person in people:
             print(json.dumps(person_json(person)))
         return 0
-    from tinyssb_node.cli.limits import NAME_CELLS
+    from tinyssb_node.screens.limits import NAME_CELLS
 
     listed = [
         (
@@ -119,7 +119,7 @@ def _state(person: PersonRow, names: Names) -> str:
 
 def petname(arguments: argparse.Namespace) -> int:
     """Give somebody a name, or take it away."""
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         feed = talk.find_person(arguments.person).feed
@@ -143,7 +143,7 @@ def unblock(arguments: argparse.Namespace) -> int:
 
 
 def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         feed = _feed(talk, arguments.person)
@@ -161,8 +161,8 @@ def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
 
 def _feed(talk: Talk, text: str) -> FeedId:
     """Whom *text* means: somebody known, or a whole feed id. Raises OneselfError, and as ``Talk.find_person`` does."""
-    from tinyssb_node.cli.people import UnknownPersonError
     from tinyssb_node.ids import FeedId
+    from tinyssb_node.screens.people import UnknownPersonError
 
     try:
         person = talk.find_person(text)

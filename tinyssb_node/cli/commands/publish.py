@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network
-from tinyssb_node.daemon.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.codec import bipf
@@ -47,7 +47,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def publish(arguments: argparse.Namespace) -> int:
     """Publish, and say where it went."""
-    from tinyssb_node.cli.client import Client
+    from tinyssb_node.control.client import Client
 
     content = read_content(arguments)
     with Client.at_home(arguments.home, arguments.network) as node:

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,7 +76,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 def boards(arguments: argparse.Namespace) -> int:
     """List profiles."""
     from firmware_bridge.boards import board_names, load_board
-    from tinyssb_node.cli.render import table
+    from tinyssb_node.screens.render import table
 
     profiles = [load_board(name) for name in board_names()]
     if arguments.json:

@@ -7,14 +7,14 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_limit, add_network
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_limit, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tinyssb_node.cli.client import Client
-    from tinyssb_node.daemon.rows import HolderRow, ReceiptRow
+    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.rows import HolderRow, ReceiptRow
 
 _SEQ_DIGITS_MAX = 10
 """Decimal digits that a sequence number may have; more of them begin an id."""
@@ -48,8 +48,8 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def receipts(arguments: argparse.Namespace) -> int:
     """List receipts, or show those of one entry."""
-    from tinyssb_node.cli.client import Client
-    from tinyssb_node.cli.talking import names_shown
+    from tinyssb_node.control.client import Client
+    from tinyssb_node.screens.talking import names_shown
 
     with Client.at_home(arguments.home, arguments.network) as node:
         if arguments.message is not None:
@@ -86,8 +86,8 @@ def _find(node: Client, name: str) -> ReceiptRow:
 
 
 def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.cli.holding import holding_text, moment
-    from tinyssb_node.cli.render import SHORT_ID, table
+    from tinyssb_node.screens.holding import holding_text, moment
+    from tinyssb_node.screens.render import SHORT_ID, table
 
     now_us = time.time_ns() // 1_000
     listed = [
@@ -103,8 +103,8 @@ def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
 
 
 def _page(row: ReceiptRow, name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.cli.holding import holding_text
-    from tinyssb_node.cli.render import fields, local_time
+    from tinyssb_node.screens.holding import holding_text
+    from tinyssb_node.screens.render import fields, local_time
 
     pairs: list[tuple[str, object]] = [
         ("seq", row["seq"]),
@@ -119,7 +119,7 @@ def _page(row: ReceiptRow, name_of: Callable[[str], str]) -> str:
 
 
 def _holder(holder: HolderRow, name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.cli.render import local_time, printable
+    from tinyssb_node.screens.render import local_time, printable
 
     if holder["feed"] is not None:
         who = name_of(holder["feed"])

@@ -2,7 +2,7 @@
 
 import argparse
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json, add_network, positive
+from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network, positive
 
 _FOUND = 20
 """Messages shown unless told otherwise: a screen."""
@@ -30,11 +30,11 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def search(arguments: argparse.Namespace) -> int:
     """Show what has all the words, the best first."""
-    from tinyssb_node.cli import limits
-    from tinyssb_node.cli.chatlines import Lines
-    from tinyssb_node.cli.screen import width
-    from tinyssb_node.cli.talking import opened
-    from tinyssb_node.cli.talkjson import JsonLines
+    from tinyssb_node.screens import limits
+    from tinyssb_node.screens.chatlines import Lines
+    from tinyssb_node.screens.screen import width
+    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talkjson import JsonLines
 
     with opened(arguments) as talk:
         rows = talk.catalog.search(" ".join(arguments.words), min(arguments.limit, limits.CHAT_LAST_MAX))

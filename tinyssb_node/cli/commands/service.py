@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, add_json
-from tinyssb_node.daemon.problems import Exit
+from tinyssb_node.problems import Exit
+from tinyssb_node.screens.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
     from tinyssb_node.cli.systemd import Service
@@ -84,8 +84,8 @@ def uninstall(arguments: argparse.Namespace) -> int:
 
 def status(arguments: argparse.Namespace) -> int:
     """Show files and state. Returns 1 if something is to be done."""
-    from tinyssb_node.cli.render import fields
     from tinyssb_node.cli.systemd import FileState
+    from tinyssb_node.screens.render import fields
 
     service = _service(arguments)
     files, manager = service.files(), service.manager()

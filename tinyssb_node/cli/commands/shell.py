@@ -2,8 +2,8 @@
 
 import argparse
 
-from tinyssb_node.cli.options import Subparsers, add_command
-from tinyssb_node.daemon.problems import Exit, ProblemError
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_command
 
 
 class CompletionMissingError(ProblemError):

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli.options import Subparsers, add_command, positive
+from tinyssb_node.screens.options import Subparsers, add_command, positive
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -213,9 +213,9 @@ def _dht(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
     from pathlib import Path
 
-    from tinyssb_node.cli.dhtlines import as_json, as_text, sizes_table
-    from tinyssb_node.sim.dht import DhtWorld
-    from tinyssb_node.sim.dht_options import NAMES, DhtOptions, sizes_up_to
+    from tinyssb_node.islands.sim.dht import DhtWorld
+    from tinyssb_node.islands.sim.dht_lines import as_json, as_text, sizes_table
+    from tinyssb_node.islands.sim.dht_options import NAMES, DhtOptions, sizes_up_to
 
     given = {field: getattr(arguments, name, None) for name, field in NAMES.items()}
     options = replace(DhtOptions(), **{field: value for field, value in given.items() if value is not None})
@@ -232,7 +232,7 @@ def _dht(arguments: argparse.Namespace) -> int:
         from tinyssb_node.cli.sim_report import PlotError
 
         try:
-            from tinyssb_node.sim.dht_plot import plot_sizes
+            from tinyssb_node.islands.sim.dht_plot import plot_sizes
 
             plot_sizes(reports, Path(arguments.plot))
         except ModuleNotFoundError as error:
@@ -249,7 +249,7 @@ def _missing(error: ModuleNotFoundError) -> str:
 
 
 def _list() -> int:
-    from tinyssb_node.cli.render import table
+    from tinyssb_node.screens.render import table
     from tinyssb_node.sim.scenarios import SCENARIOS
 
     rows = [(name, scenario.nodes, scenario.about) for name, scenario in SCENARIOS.items()]

@@ -8,15 +8,22 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.cli import limits
-from tinyssb_node.cli.options import Subparsers, add_actions, add_command, add_json, add_network, positive
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.options import (
+    Subparsers,
+    add_actions,
+    add_command,
+    add_json,
+    add_network,
+    positive,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tinyssb_node.catalog.rows import MessageRow
-    from tinyssb_node.cli.people import Names
-    from tinyssb_node.cli.talk import Talk
+    from tinyssb_node.screens.people import Names
+    from tinyssb_node.screens.talk import Talk
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -70,14 +77,14 @@ def show_usage(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Draw a part of a tangle."""
-    from tinyssb_node.cli.talking import opened
+    from tinyssb_node.screens.talking import opened
 
     with opened(arguments) as talk:
         rows, centre = _thread(talk, arguments.id)
         names = talk.names()
         first, behind = window(len(rows), centre, arguments.last)
         if arguments.json:
-            from tinyssb_node.cli.talkjson import JsonLines
+            from tinyssb_node.screens.talkjson import JsonLines
 
             for row in rows[first:behind]:
                 print(*JsonLines(names).message(row))
@@ -98,8 +105,8 @@ def _thread(talk: Talk, text: str) -> tuple[Sequence[MessageRow], int]:
     Raises NoThreadError, UnknownMessageError, AmbiguousMessageError.
     """
     from tinyssb_node.catalog.rows import PUBLIC
-    from tinyssb_node.cli.talk import NoThreadError
     from tinyssb_node.content.chat import PUBLIC_ROOT
+    from tinyssb_node.screens.talk import NoThreadError
 
     if text == PUBLIC:
         rows = talk.catalog.thread(PUBLIC_ROOT)
@@ -113,9 +120,9 @@ def _thread(talk: Talk, text: str) -> tuple[Sequence[MessageRow], int]:
 
 def _draw(rows: Sequence[MessageRow], first: int, behind: int, names: Names, *, ascii_only: bool) -> None:
     """Print messages *first* to *behind*, with the lines between all of them."""
-    from tinyssb_node.cli.chatlines import Lines
     from tinyssb_node.cli.graph import ASCII, UNICODE, draw
-    from tinyssb_node.cli.screen import can_draw, width
+    from tinyssb_node.screens.chatlines import Lines
+    from tinyssb_node.screens.screen import can_draw, width
 
     begin = max(0, first - limits.THREAD_CONTEXT)
     read = list(rows[begin:behind])
@@ -146,8 +153,8 @@ def continued(drawing: str, glyphs: str) -> str:
 
 def export(arguments: argparse.Namespace) -> int:
     """Write a whole tangle."""
-    from tinyssb_node.cli.talking import opened
     from tinyssb_node.cli.threadfile import as_json, as_markdown
+    from tinyssb_node.screens.talking import opened
 
     write = {"json": as_json, "markdown": as_markdown}[arguments.format]
     with opened(arguments) as talk:
@@ -156,7 +163,7 @@ def export(arguments: argparse.Namespace) -> int:
     if arguments.file == "-":
         sys.stdout.write(text)
         return 0
-    from tinyssb_node.cli.newfile import write_new_file
+    from tinyssb_node.screens.newfile import write_new_file
 
     size = write_new_file(Path(arguments.file), lambda file: file.write(text.encode()))
     told = {"file": arguments.file, "messages": len(rows), "size": size}

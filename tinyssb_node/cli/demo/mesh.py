@@ -13,15 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.cli.client import Client, DaemonUnreachableError
 from tinyssb_node.codec.bipf import encode
+from tinyssb_node.control.client import Client, DaemonUnreachableError
 from tinyssb_node.daemon.config import read_config
-from tinyssb_node.daemon.home import Home
-from tinyssb_node.daemon.problems import Exit, ProblemError
 from tinyssb_node.daemon.setup import create_home
 from tinyssb_node.faces.ether_protocol import Cut, Heal
 from tinyssb_node.ids import Dialect, FeedId
+from tinyssb_node.problems import Exit, ProblemError
 from tinyssb_node.sim.ether import ether_command
+from tinyssb_node.store.home import Home
 
 NAMES: Final = ("ana", "ben", "cyd", "dan", "eve")
 """The nodes."""

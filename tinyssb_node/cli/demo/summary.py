@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node.cli.demo.mesh import Mesh
-from tinyssb_node.cli.render import table
-from tinyssb_node.daemon.rows import EntryRow
+from tinyssb_node.control.rows import EntryRow
+from tinyssb_node.screens.render import table
 
 View = Mapping[str, int]
 """Feed id (64 digits) to the number of entries held, whole side chains included."""

@@ -1,0 +1,101 @@
+"""Lines of the control protocol, both ways."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.docs import pages
+from tinyssb_node import limits
+from tinyssb_node.control import rows
+from tinyssb_node.control.protocol import (
+    Reply,
+    Request,
+    parse_reply,
+    parse_request,
+    serialize_reply,
+    serialize_request,
+)
+from tinyssb_node.problems import BadRequestError, VersionError
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=20)
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=8,
+)
+ids = st.integers(0, 2**53) | st.text(max_size=limits.CONTROL_ID_MAX)
+errors = st.fixed_dictionaries({"code": st.text(), "message": st.text(), "hint": st.text()})
+answers = {"result": json_values, "item": json_values, "error": errors}
+replies = st.sampled_from(list(answers)).flatmap(
+    lambda key: st.fixed_dictionaries({"v": st.just(1), "id": ids | st.none(), key: answers[key]})
+)
+
+
+@given(st.builds(Request, ids, st.text(), st.dictionaries(st.text(), json_values, max_size=4)))
+def test_a_request_is_read_as_it_was_written(request: Request) -> None:
+    line = serialize_request(request)
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert parse_request(line) == request
+
+
+@given(replies)
+def test_a_reply_is_read_as_it_was_written(reply: Reply) -> None:
+    line = serialize_reply(reply)
+    assert line.count(b"\n") == 1
+    assert parse_reply(line) == reply
+
+
+@given(st.binary() | json_values.map(lambda value: json.dumps(value).encode()))
+def test_anything_else_is_refused(line: bytes) -> None:
+    for parse in (parse_request, parse_reply):
+        with pytest.raises((BadRequestError, VersionError)):
+            parse(line)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"result": 1, "item": 2},
+        {},
+        {"error": {"code": "x"}},
+        {"error": "no"},
+        {"error": {"code": 1, "message": "m", "hint": "h"}},
+    ],
+)
+def test_a_reply_has_exactly_one_answer(fields: dict[str, object]) -> None:
+    with pytest.raises(BadRequestError):
+        parse_reply(json.dumps({"v": 1, "id": 1, **fields}).encode())
+
+
+def test_an_id_has_a_bound() -> None:
+    line = serialize_request(Request("x" * (limits.CONTROL_ID_MAX + 1), "status", {}))
+    with pytest.raises(BadRequestError, match="64 characters"):
+        parse_request(line)
+
+
+def test_other_versions_are_named() -> None:
+    with pytest.raises(VersionError, match="not 9"):
+        parse_request(b'{"v":9,"id":1,"command":"status"}')
+    with pytest.raises(VersionError, match="speaks control protocol 9"):
+        parse_reply(b'{"v":9,"id":1,"result":{}}')
+
+
+def test_every_field_of_every_row_is_documented() -> None:
+    page = pages.read("docs/formats/control.md")
+    kinds = [
+        kind for kind in vars(rows).values() if isinstance(kind, type) and hasattr(kind, "__required_keys__")
+    ]
+    assert len(kinds) > 10
+    missing = [
+        f"{kind.__name__}.{name}"
+        for kind in kinds
+        for name in kind.__annotations__
+        if f"`{name}`" not in page
+    ]
+    assert missing == []

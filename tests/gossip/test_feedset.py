@@ -1,0 +1,303 @@
+"""What a node says of its set on the air and on wires, and what it makes of what others say of theirs."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.nodes import AIR_PACKET_US, FACE, Bench, feed_of, radio_profile
+from tests.words import NETWORK, ask, claim, feeds_packet, novelty, sketch_of, want
+from tinyssb_node import limits
+from tinyssb_node.codec.packets import (
+    ASK_KIND,
+    FEEDS_KIND,
+    SKETCH_KIND,
+    parse_ask,
+    parse_claim,
+    parse_feeds,
+    parse_sketch,
+)
+from tinyssb_node.errors import PeerError
+from tinyssb_node.events import (
+    AskSeen,
+    FeedsSeen,
+    NoveltySeen,
+    PacketReceived,
+    SetChanged,
+    SketchSeen,
+)
+from tinyssb_node.ids import Direction, FeedId, PacketKind, Verdict
+from tinyssb_node.replication.claim import claim_of
+from tinyssb_node.replication.salted import short_id
+from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
+
+AIR = radio_profile()
+SALT = b"salt"
+CAPACITY = limits.SKETCH_CAPACITY
+IDS = sorted(feed_of(number) for number in range(40))
+SILENCE_US = 20 * AIR_PACKET_US
+"""Longer than anybody waits to speak."""
+LONG_US = 20 * AIR.advert_max_us
+SET_KINDS = {PacketKind.SKETCH, PacketKind.ASK, PacketKind.FEEDS}
+
+
+def knowing(*feeds: FeedId, profile: LinkProfile = AIR) -> Bench:
+    """A node that has had these ids for long, and has nothing to say for a while."""
+    bench = Bench(profile=profile)
+    bench.follow(*feeds)
+    bench.pass_time(LONG_US)
+    bench.take()
+    return bench
+
+
+def set_of(bench: Bench) -> list[FeedId]:
+    return [record.feed for record in bench.node.feeds()]
+
+
+def sums(packet: bytes) -> int:
+    """The capacity of a SKETCH."""
+    return len(parse_sketch(packet).sums) // limits.SHORT_ID_SIZE
+
+
+# --- adverts
+
+
+def test_the_set_is_shown_in_full_until_all_agree_then_by_its_checksum() -> None:
+    bench = Bench(profile=AIR)
+    bench.follow(*IDS)
+    bench.pass_time(AIR.advert_max_us // 2)
+    assert {sums(packet) for packet in bench.take(PacketKind.SKETCH)} == {CAPACITY}
+    bench.pass_time(LONG_US)
+    bench.take()
+    bench.pass_time(LONG_US)
+    calm = bench.take(PacketKind.SKETCH)
+    assert {(sums(packet), len(packet)) for packet in calm} == {(0, 16)}
+    assert len({parse_sketch(packet).salt for packet in calm}) == len(calm)
+
+
+def test_an_empty_set_is_not_shown() -> None:
+    bench = Bench(profile=AIR)
+    bench.pass_time(LONG_US)
+    assert bench.take() == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        sketch_of(SALT, 0, *IDS),
+        sketch_of(SALT, CAPACITY, *IDS),
+        claim(claim_of(IDS)),
+        want(knowing(*IDS)),
+    ],
+)
+def test_who_shows_our_set_spares_us_showing_it(said: bytes) -> None:
+    bench = knowing(*IDS)
+    bench.pass_time(LONG_US)
+    alone = len(bench.take(PacketKind.SKETCH))
+    bench.pass_time(LONG_US, lambda: bench.hear(said))
+    assert alone >= 15
+    assert len(bench.take(PacketKind.SKETCH)) < alone / 2
+
+
+# --- differences
+
+
+def test_who_lacks_ids_is_given_them() -> None:
+    bench = knowing(*IDS)
+    bench.hear(sketch_of(SALT, CAPACITY, *IDS[5:]))
+    bench.pass_time(SILENCE_US)
+    given_ids = [feed for packet in bench.take(PacketKind.FEEDS) for feed in parse_feeds(packet).feeds]
+    assert sorted(given_ids) == IDS[:5]
+    heard = SketchSeen(direction=Direction.RX, face=FACE, salt=SALT, count=35, capacity=CAPACITY)
+    assert heard in bench.events
+    assert [event.count for event in bench.seen(FeedsSeen) if event.direction is Direction.TX][-2:] == [3, 2]
+
+
+def test_what_another_gives_is_not_given_again() -> None:
+    bench = knowing(*IDS)
+    bench.hear(sketch_of(SALT, CAPACITY, *IDS[9:]))
+    bench.hear(feeds_packet(*IDS[3:6]))
+    bench.pass_time(SILENCE_US)
+    # One packet may have been waiting already.
+    assert len(bench.take(PacketKind.FEEDS)) <= 1
+
+
+def test_what_we_lack_is_asked_for_and_taken() -> None:
+    bench = knowing(*IDS[2:])
+    bench.hear(sketch_of(SALT, CAPACITY, *IDS))
+    bench.pass_time(SILENCE_US // 2)
+    asked = parse_ask(bench.take(PacketKind.ASK)[0])
+    assert (asked.salt, set(asked.shorts)) == (SALT, {short_id(SALT, feed) for feed in IDS[:2]})
+    assert bench.verdict_of(feeds_packet(*IDS[:2])).verdict is Verdict.NEW
+    assert set_of(bench) == IDS
+    assert [event.feed for event in bench.seen(SetChanged)][-2:] == IDS[:2]
+    bench.take()
+    bench.pass_time(LONG_US)
+    assert bench.take(PacketKind.ASK) == []
+
+
+def test_an_ask_is_answered_as_far_as_we_can_and_not_repeated() -> None:
+    bench = knowing(*IDS[:20])
+    bench.hear(ask(SALT, IDS[3], IDS[30]))
+    bench.pass_time(SILENCE_US)
+    assert bench.take(PacketKind.FEEDS) == [feeds_packet(IDS[3])]
+    assert bench.seen(AskSeen)[-1] == AskSeen(direction=Direction.RX, face=FACE, salt=SALT, count=2)
+
+
+def test_what_does_not_come_is_asked_for_a_few_times_and_given_up() -> None:
+    bench = knowing(*IDS[2:])
+    bench.hear(sketch_of(SALT, CAPACITY, *IDS))
+    bench.pass_time(LONG_US)
+    sent = [send.kind for send in bench.outgoing if send.kind in SET_KINDS]
+    asks = 1 + limits.ASK_AGAIN_MAX
+    assert sent[:asks] == [PacketKind.ASK] * asks
+    assert set(sent[asks:]) == {PacketKind.SKETCH}
+    # Whoever shows them again is asked again.
+    bench.take()
+    bench.hear(sketch_of(b"more", CAPACITY, *IDS))
+    bench.pass_time(SILENCE_US)
+    assert parse_ask(bench.take(PacketKind.ASK)[0]).salt == b"more"
+
+
+def test_a_sketch_too_far_from_ours_is_answered_by_ours_under_its_salt() -> None:
+    bench = knowing(*IDS)
+    strangers = [feed_of(number) for number in range(100, 140)]
+    bench.hear(sketch_of(SALT, CAPACITY, *strangers))
+    bench.pass_time(SILENCE_US // 2)
+    answer = parse_sketch(bench.take(PacketKind.SKETCH)[0])
+    assert (answer.salt, answer.count) == (SALT, len(IDS))
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_who_cannot_learn_does_not_ask(read_only: bool) -> None:
+    bench = Bench(profile=AIR, read_only=read_only)
+    if not read_only:
+        bench.follow(*(feed_of(number) for number in range(limits.SET_MAX)))
+    bench.pass_time(LONG_US)
+    bench.take()
+    held = set_of(bench)
+    bench.hear(sketch_of(SALT, CAPACITY, *held[1:], feed_of(1_000)))
+    bench.pass_time(LONG_US)
+    kinds = {send.kind for send in bench.outgoing}
+    assert PacketKind.ASK not in kinds
+    assert (PacketKind.SKETCH in kinds) is not read_only
+    assert set_of(bench) == held
+
+
+# --- given back, gone
+
+
+@pytest.mark.parametrize("lacking", ["ours", "theirs"])
+def test_what_a_busy_face_gives_back_is_not_lost(lacking: str) -> None:
+    ours, theirs = (IDS[1:], IDS) if lacking == "ours" else (IDS, IDS[1:])
+    bench = knowing(*ours)
+    bench.reports_sent = False
+    bench.hear(sketch_of(SALT, CAPACITY, *theirs))
+    bench.pass_time(SILENCE_US)
+    kind = PacketKind.ASK if lacking == "ours" else PacketKind.FEEDS
+    first = bench.take(kind)
+    assert len(first) == 1
+    bench.perform(bench.node.busy(FACE, bench.now_us))
+    bench.pass_time(SILENCE_US)
+    assert bench.take(kind) == first
+
+
+def test_a_repeated_ask_given_back_comes_again_before_its_time() -> None:
+    bench = knowing(*IDS[1:])
+    bench.hear(sketch_of(SALT, CAPACITY, *IDS))
+    asked: list[bytes] = []
+    while len(asked) < limits.ASK_AGAIN_MAX:
+        bench.reports_sent = len(asked) < limits.ASK_AGAIN_MAX - 1
+        bench.pass_time(AIR_PACKET_US)
+        asked += bench.take(PacketKind.ASK)
+    bench.perform(bench.node.busy(FACE, bench.now_us))
+    bench.reports_sent = True
+    # Long enough for a turn on the channel; the timer's next one is farther.
+    bench.pass_time(34 * AIR_PACKET_US)
+    assert bench.take(PacketKind.ASK) == asked[-1:]
+
+
+@pytest.mark.parametrize(
+    ("profile", "says"), [(AIR, PacketKind.SKETCH), (stream_profile(), PacketKind.CLAIM)]
+)
+def test_a_face_that_comes_back_begins_anew(profile: LinkProfile, says: PacketKind) -> None:
+    bench = knowing(*IDS[1:])
+    bench.reports_sent = False
+    bench.hear(sketch_of(SALT, CAPACITY, *IDS))
+    bench.hear(sketch_of(SALT, CAPACITY, *IDS[9:]))
+    bench.perform(bench.node.face_down(FACE, "unplugged", bench.now_us))
+    bench.take()
+    bench.reports_sent = True
+    bench.up(FACE, profile)
+    bench.pass_time(LONG_US)
+    assert {send.kind for send in bench.outgoing} - {PacketKind.WANT} == {says}
+
+
+# --- deployed peers, wires
+
+
+def test_on_the_air_a_claim_is_answered_by_claims() -> None:
+    bench = knowing(*IDS)
+    bench.hear(claim(claim_of(IDS[:10])))
+    bench.pass_time(SILENCE_US)
+    said = [parse_claim(packet) for packet in bench.take(PacketKind.CLAIM)]
+    assert said[0] == claim_of(IDS)
+
+
+def test_on_the_air_a_novelty_is_answered_once_by_a_claim_of_our_set() -> None:
+    bench = knowing(*IDS[1:])
+    bench.hear(novelty(IDS[0]))
+    bench.hear(novelty(IDS[0]))
+    bench.pass_time(SILENCE_US)
+    assert bench.take(PacketKind.CLAIM) == [claim(claim_of(IDS))]
+    assert [event.feed for event in bench.seen(NoveltySeen)] == [IDS[0], IDS[0]]
+
+
+@pytest.mark.parametrize("profile", [stream_profile(), lan_profile()])
+def test_on_wires_sketches_are_heard_and_never_said(profile: LinkProfile) -> None:
+    bench = knowing(*IDS[5:], profile=profile)
+    packets = [sketch_of(SALT, CAPACITY, *IDS[:30]), ask(SALT, IDS[7]), feeds_packet(IDS[0])]
+    assert [bench.verdict_of(packet).verdict for packet in packets] == [Verdict.NEW] * 3
+    bench.pass_time(10 * profile.advert_max_us)
+    kinds = {send.kind for send in bench.outgoing}
+    assert PacketKind.CLAIM in kinds
+    assert not kinds & SET_KINDS
+    assert IDS[0] in set_of(bench)
+    for kind in (SketchSeen, AskSeen, FeedsSeen):
+        assert [event.direction for event in bench.events if isinstance(event, kind)] == [Direction.RX]
+
+
+# --- any bytes
+
+
+FUZZED = {profile.medium: knowing(*IDS[:10], profile=profile) for profile in (AIR, stream_profile())}
+
+
+def named_by(packet: bytes) -> set[FeedId] | None:
+    """The ids that a FEEDS gives, but for the one that names nobody; None if it is invalid."""
+    try:
+        return {feed for feed in parse_feeds(packet).feeds if any(feed)}
+    except PeerError:
+        return None
+
+
+@pytest.mark.parametrize("profile", [AIR, stream_profile()])
+@settings(max_examples=60, deadline=None)
+@given(kind=st.sampled_from([SKETCH_KIND, ASK_KIND, FEEDS_KIND]), rest=st.binary(max_size=112))
+@example(kind=SKETCH_KIND, rest=bytes(8))
+@example(kind=ASK_KIND, rest=bytes(8))
+@example(kind=FEEDS_KIND, rest=bytes(32))
+@example(kind=FEEDS_KIND, rest=b"a" * 96)
+@example(kind=FEEDS_KIND, rest=bytes(range(1, 97)))
+def test_any_bytes_have_an_outcome_and_only_valid_feeds_change_the_set(
+    profile: LinkProfile, kind: bytes, rest: bytes
+) -> None:
+    bench = FUZZED[profile.medium]
+    packet = NETWORK.goset_dmx + kind + rest
+    before = set(set_of(bench))
+    effects = bench.hear(packet)
+    named = named_by(packet) if kind == FEEDS_KIND else set()
+    assert set(set_of(bench)) - before == (named or set()) - before
+    if named is None:
+        # Not every invalid packet is recorded when many come.
+        assert {event.verdict for event in effects if isinstance(event, PacketReceived)} <= {Verdict.INVALID}
+    bench.pass_time(AIR_PACKET_US)

@@ -1,0 +1,314 @@
+"""Taking turns on the air: who is asked by name answers, who is not is silent, and whose request spares ours."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.nodes import AIR_PACKET_US, FACE, Bench, packets_of, radio_profile, written
+from tests.replication.replicas import offer, replica_of
+from tests.scheduling.chances import Chance
+from tests.words import ANA, NETWORK, holding, want
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import want_dmx
+from tinyssb_node.codec.packets import Chnk, Want, parse_want, serialize_want
+from tinyssb_node.feeds.author import Composed
+from tinyssb_node.gossip.entries import Gossip
+from tinyssb_node.gossip.receipts import Receipts
+from tinyssb_node.ids import PacketKind
+from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, lan_profile, stream_profile
+from tinyssb_node.store.memory import MemoryStore
+
+AIR = radio_profile()
+FEED = written(ANA, [b"entry %d" % number for number in range(1, 41)])
+LONG = written(ANA, [bytes(range(256)) * 2])
+FLOOR_US = limits.FLOOR_PACKETS * AIR_PACKET_US
+ROW_US = limits.FLOOR_PACKETS * limits.BATCH_GAP_US
+"""On the bench packets take no time: a row of them takes the gaps between."""
+PATIENT_US = 160 * AIR_PACKET_US
+"""Longer than the most patient waits."""
+MUCH = len(FEED) + 1 + limits.ASK_FULL
+"""Next sequence number of one who has so much for us that we ask as soon as may be."""
+
+
+def quiet(feed: tuple[Composed, ...] = FEED) -> tuple[Bench, bytes]:
+    """A node on the air that has nothing to say for a while, and its name there."""
+    bench = holding(feed, AIR)
+    bench.pass_time(10 * AIR.advert_max_us)
+    name = parse_want(bench.take(PacketKind.WANT)[-1]).speaker
+    return bench, name
+
+
+def named(bench: Bench) -> list[bytes]:
+    """Whom the next WANTs ask that go in a while."""
+    bench.take()
+    bench.pass_time(PATIENT_US)
+    return [parse_want(packet).asks for packet in bench.take(PacketKind.WANT)]
+
+
+def entries(first: int, last: int) -> list[bytes]:
+    return [entry.packet for entry in FEED[first - 1 : last]]
+
+
+# --- names
+
+
+def test_a_node_keeps_its_name_while_its_face_is_up_and_another_has_another() -> None:
+    bench, name = quiet()
+    assert {parse_want(packet).speaker for packet in _wants(bench)} == {name}
+    bench.node.face_down(FACE, "gone", bench.now_us)
+    bench.up(FACE, AIR)
+    assert {parse_want(packet).speaker for packet in _wants(bench)} != {name}
+
+
+def _wants(bench: Bench) -> list[bytes]:
+    bench.take()
+    bench.pass_time(4 * AIR.advert_max_us)
+    wants = bench.take(PacketKind.WANT)
+    assert wants
+    return wants
+
+
+@pytest.mark.parametrize("profile", [stream_profile(), lan_profile()], ids=lambda profile: profile.medium)
+def test_where_air_costs_nothing_nobody_has_a_name(profile: LinkProfile) -> None:
+    bench = holding(FEED, profile)
+    bench.hear(want(bench, b"ab", ana=MUCH))
+    bench.pass_time(profile.advert_max_us)
+    wants = [parse_want(packet) for packet in bench.take(PacketKind.WANT)]
+    assert wants
+    assert {(said.speaker, said.asks) for said in wants} == {(b"", b"")}
+
+
+@pytest.mark.parametrize("profile", [stream_profile(), lan_profile()], ids=lambda profile: profile.medium)
+def test_where_air_costs_nothing_who_asks_another_is_answered_too(profile: LinkProfile) -> None:
+    bench = holding(FEED[:3], profile)
+    bench.hear(want(bench, b"ab", b"cd", ana=1))
+    bench.pass_time(1_000_000)
+    assert bench.take(PacketKind.ENTRY) == entries(1, 3)
+
+
+# --- answering
+
+
+def test_who_is_asked_by_name_answers_at_once_and_in_a_row() -> None:
+    bench, name = quiet()
+    bench.hear(want(bench, b"ab", name, ana=5))
+    bench.pass_time(ROW_US)
+    assert bench.take() == entries(5, 4 + limits.FLOOR_PACKETS)
+    bench.pass_time(PATIENT_US)
+    assert bench.take(PacketKind.ENTRY) == []
+
+
+def test_who_hears_another_asked_is_silent_and_gives_nothing() -> None:
+    bench, _ = quiet()
+    bench.hear(want(bench, b"ab", b"cd", ana=5))
+    bench.pass_time(FLOOR_US)
+    assert bench.take() == []
+    bench.pass_time(PATIENT_US)
+    assert bench.take(PacketKind.ENTRY) == []
+
+
+def test_what_waits_waits_until_the_other_had_its_turn() -> None:
+    bench = Bench(key=ANA, profile=AIR)
+    bench.pass_time(10 * AIR.advert_max_us)
+    bench.take()
+    bench.hear(want(bench, b"ab", b"cd", ana=1))
+    bench.publish(b"news")
+    bench.pass_time(FLOOR_US)
+    assert bench.take() == []
+    bench.pass_time(8 * AIR_PACKET_US)
+    assert len(bench.take(PacketKind.ENTRY)) == 1
+
+
+def test_who_has_no_name_is_answered_before_it_asks_again() -> None:
+    bench, _ = quiet()
+    for turn in range(8):
+        first = 1 + turn
+        bench.hear(want(bench, ana=first))
+        bench.pass_time(limits.REQUEST_PACKETS * AIR_PACKET_US)
+        assert bench.take(PacketKind.ENTRY)[0] == FEED[first - 1].packet
+
+
+def test_one_that_was_lost_of_a_row_is_given_alone() -> None:
+    bench, name = quiet()
+    bench.hear(want(bench, b"ab", name, ana=1))
+    bench.pass_time(ROW_US)
+    bench.take()
+    for entry in FEED[limits.FLOOR_PACKETS : 30]:
+        bench.hear(entry.packet)
+    bench.hear(want(bench, b"ab", name, ana=5))
+    bench.pass_time(ROW_US)
+    # What it said nothing of it probably heard.
+    assert bench.take() == [*entries(5, 5), *entries(31, 30 + limits.FLOOR_PACKETS - 1)]
+
+
+def test_what_was_published_is_not_given_as_an_answer_too() -> None:
+    bench = Bench(key=ANA, profile=AIR)
+    bench.pass_time(10 * AIR.advert_max_us)
+    bench.take()
+    bench.hear(want(bench, b"ab", ana=1))
+    bench.publish(b"news")
+    bench.hear(want(bench, b"cd", ana=2))
+    bench.pass_time(PATIENT_US)
+    assert len(bench.take(PacketKind.ENTRY)) == 1
+
+
+def test_what_is_carried_on_is_not_given_as_an_answer_too() -> None:
+    bench, _ = quiet(FEED[:3])
+    bench.hear(FEED[3].packet)
+    bench.hear(want(bench, b"ab", ana=4))
+    bench.pass_time(PATIENT_US)
+    assert bench.take(PacketKind.ENTRY) == entries(4, 4)
+
+
+def test_what_finds_the_channel_busy_goes_later() -> None:
+    bench, name = quiet()
+    bench.reports_sent = False
+    bench.hear(want(bench, b"ab", name, ana=40))
+    bench.pass_time(ROW_US)
+    assert bench.take() == entries(40, 40)
+    bench.perform(bench.node.busy(FACE, bench.now_us))
+    bench.pass_time(PATIENT_US)
+    assert bench.take(PacketKind.ENTRY) == entries(40, 40)
+
+
+# --- asking
+
+
+def test_who_is_known_to_have_more_is_asked_by_name_and_then_nobody() -> None:
+    bench, _ = quiet()
+    bench.hear(want(bench, b"ab", ana=MUCH))
+    asked = named(bench)
+    assert asked[0] == b"ab"
+    # It did not answer: it is gone, and was the only one.
+    assert set(asked[1:]) == {b""}
+
+
+def test_who_does_not_answer_makes_room_for_another() -> None:
+    bench, _ = quiet()
+    bench.hear(want(bench, b"ab", ana=MUCH + 1))
+    bench.hear(want(bench, b"cd", ana=MUCH))
+    asked = named(bench)
+    assert asked[:2] == [b"ab", b"cd"]
+    assert b"ab" not in asked[1:]
+
+
+# --- whose request spares ours
+
+
+class Station:
+    """A line on the air and the conversation there."""
+
+    def __init__(self, *packets: bytes) -> None:
+        self.store = MemoryStore()
+        self.replica = replica_of(self.store, ANA.feed_id)
+        for packet in packets:
+            offer(self.replica, packet)
+        self.line = Line(FACE, AIR, "bench", Chance(0.5), 0)
+        receipts = Receipts(self.replica, self.store, None, {})
+        self.gossip = Gossip(self.replica, self.store, NETWORK, Chance(0.5), receipts)
+        self.gossip.face_up(self.line)
+
+    def hear(self, speaker: bytes, seq: int, asks: bytes = b"") -> None:
+        """Somebody says what it wants next of Ana's feed."""
+        said = Want(offset=0, seqs=(seq,), speaker=speaker, asks=asks)
+        self.gossip.heard_want(self.line, said, WIRED, 0)
+
+    def is_spared(self, kind: PacketKind) -> bool:
+        """Whether what waited to be asked needs no asking."""
+        return kind not in self.line.asks
+
+
+@pytest.mark.parametrize(
+    ("seq", "asks", "spared"),
+    [(4, b"", True), (3, b"", True), (5, b"", False), (0, b"", False), (4, b"zz", False), (3, b"zz", False)],
+)
+def test_who_knows_nobody_to_ask_leaves_it_to_requests_that_serve_it(
+    seq: int, asks: bytes, spared: bool
+) -> None:
+    station = Station(*entries(1, 3))
+    station.line.ask(PacketKind.WANT, 0)
+    station.hear(b"cd", seq, asks)
+    assert station.is_spared(PacketKind.WANT) is spared
+
+
+@pytest.mark.parametrize(
+    ("seq", "asks", "spared"),
+    [
+        (4, b"ab", True),
+        (3, b"ab", True),
+        (0, b"ab", False),
+        (9, b"ab", False),
+        (4, b"", False),
+        (4, b"zz", False),
+    ],
+)
+def test_who_knows_whom_to_ask_asks_unless_a_neighbour_is_asked_for_as_much(
+    seq: int, asks: bytes, spared: bool
+) -> None:
+    station = Station(*entries(1, 3))
+    station.hear(b"ab", MUCH)
+    assert not station.is_spared(PacketKind.WANT)
+    station.hear(b"cd", seq, asks)
+    assert station.is_spared(PacketKind.WANT) is spared
+
+
+@pytest.mark.parametrize(
+    ("wanted", "spared"), [((0, 1, 1), True), ((0, 1, 0), True), ((0, 1, 2), False), ((0, 2, 0), False)]
+)
+def test_a_chnk_that_serves_us_spares_ours(wanted: tuple[int, int, int], spared: bool) -> None:
+    station = Station(LONG[0].packet, LONG[0].chunks[0])
+    station.line.ask(PacketKind.CHNK, 0)
+    station.gossip.heard_chnk(station.line, Chnk((wanted,)), 0)
+    assert station.is_spared(PacketKind.CHNK) is spared
+
+
+# --- strangers
+
+
+NAMES = st.one_of(st.binary(min_size=2, max_size=2).filter(any), st.sampled_from([b"ab", b"cd"]))
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[tuple[Want | bytes, int, Reception]]:
+    """WANTs of anybody to anybody, ours among them, entries between them, and time."""
+    own = st.just(b"own")
+    wants = st.builds(
+        Want,
+        offset=st.integers(0, limits.SEQ_MAX),
+        seqs=st.lists(st.one_of(st.integers(0, 45), st.integers(0, limits.SEQ_MAX)), max_size=12).map(tuple),
+        speaker=st.one_of(NAMES, own),
+        asks=st.one_of(st.just(b""), NAMES, own),
+    )
+    heard = st.one_of(wants, st.sampled_from(packets_of(FEED)))
+    span_us = st.integers(0, 20 * AIR_PACKET_US)
+    reception = st.builds(Reception, snr_db=st.one_of(st.none(), st.floats(-200, 200)))
+    return draw(st.lists(st.tuples(heard, span_us, reception), max_size=40))
+
+
+@settings(deadline=None, max_examples=60)
+@given(conversations())
+def test_whatever_is_said_a_node_bears_it_and_gives_only_what_it_holds(
+    conversation: list[tuple[Want | bytes, int, Reception]],
+) -> None:
+    bench = holding(FEED[:20], radio_profile())
+    dmx = want_dmx(NETWORK, bench.node.set_state)
+    own = b"zz"
+    entries_given: list[bytes] = []
+    for said, span_us, reception in conversation:
+        packet = said if isinstance(said, bytes) else serialize_want(dmx, _with_our_name(said, own))
+        bench.perform(bench.node.receive(packet, FACE, reception, bench.now_us))
+        bench.pass_time(span_us)
+        entries_given += [send.packet for send in bench.outgoing if send.kind is PacketKind.ENTRY]
+        for sent in bench.take(PacketKind.WANT):
+            own = parse_want(sent).speaker
+    held = bench.seq_of(ANA.feed_id)
+    assert set(entries_given) <= {entry.packet for entry in FEED[:held]}
+
+
+def _with_our_name(said: Want, own: bytes) -> Want:
+    """*said*, with our name where it was left open."""
+    speaker, asks = (own if name == b"own" else name for name in (said.speaker, said.asks))
+    return replace(said, speaker=speaker, asks=asks)

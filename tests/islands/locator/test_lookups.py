@@ -1,0 +1,408 @@
+from dataclasses import replace
+
+import pytest
+
+from tests.islands.locator.test_peers import BY_POSITION
+from tests.islands.locator.test_upkeep import LABEL, MINE, beside
+from tests.islands.locator.villages import (
+    GROUP,
+    PORT,
+    SETTINGS,
+    TCP,
+    Village,
+    address,
+    alone,
+    befriend,
+    located,
+    peer,
+    place,
+    said,
+    tell,
+)
+from tinyssb_node.islands.locator import limits
+from tinyssb_node.islands.locator.addresses import Peer, Place
+from tinyssb_node.islands.locator.effects import Effect, Ended, Found, Newer, NotFound, Send
+from tinyssb_node.islands.locator.errors import SeeksFullError
+from tinyssb_node.islands.locator.labels import Label, label_of_address
+from tinyssb_node.islands.locator.locator import Locator
+from tinyssb_node.islands.locator.packets import Hint, Post, Query, Report, serialize
+from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
+
+NEAR, FAR = BY_POSITION[2][0], BY_POSITION[0][0]
+SOURCE = peer(77)
+
+
+def knowing(*known: Location, friends: tuple[int, ...] = (NEAR, FAR), label: Label = LABEL) -> Locator:
+    locator = alone()
+    befriend(locator, *friends)
+    for one in known:
+        locator._desk.map.add(label, one, 0, proved=True)
+    return locator
+
+
+def asked(
+    locator: Locator, requestor: Peer = SOURCE, label: Label = LABEL, hint: Hint = Hint.TIME
+) -> list[tuple[Peer, object]]:
+    return [*said(tell(locator, Query(requestor, label, b"cookie", hint), SOURCE))]
+
+
+def query_of(effects: list[Effect]) -> Query:
+    (query,) = [message for _, message in said(effects) if isinstance(message, Query)]
+    return query
+
+
+def reported(label: Label, cookie: bytes, *locations: Location, exact: bool = False) -> Report:
+    return Report(None, cookie, label, locations, exact)
+
+
+# --- queries of others
+
+
+def test_a_query_goes_on_to_who_is_closer_and_unchanged() -> None:
+    for hint in Hint:
+        locator = knowing()
+        assert asked(locator, hint=hint) == [(peer(NEAR), Query(SOURCE, LABEL, b"cookie", hint))]
+
+
+def test_who_knows_answers_by_way_of_another_and_passes_on_until_it_knows_enough() -> None:
+    few = [located(number, 5) for number in range(10, 13)]
+    enough = [*few, located(13, 5)]
+    uncounted = [*few, located(13, 5, 254), located(14, 4, old=True)]
+    for known, goes_on in ((few, True), (enough, False), (uncounted, True)):
+        locator = knowing(*known)
+        sent = asked(locator)
+        (to, report), rest = sent[0], sent[1:]
+        assert isinstance(report, Report)
+        assert to in (peer(NEAR), peer(FAR))
+        assert (report.destination, report.cookie, report.exact) == (SOURCE, b"cookie", False)
+        assert {*report.locations} <= {*known}
+        assert rest == ([(peer(NEAR), Query(SOURCE, LABEL, b"cookie"))] if goes_on else [])
+
+
+def test_the_best_locations_come_first_if_not_all_may_be_sent() -> None:
+    known = [located(10, 3, old=True), located(11, 9, 100), located(12, 9), located(13, 8, old=True)]
+    many = [located(number, 2, old=True) for number in range(20, 30)]
+    ((_, report), _) = asked(knowing(*known, *many))
+    assert isinstance(report, Report)
+    assert report.locations[:4] == (
+        located(12, 9),
+        located(11, 9, 100),
+        located(13, 8, old=True),
+        located(10, 3, old=True),
+    )
+    assert 4 <= len(report.locations) < 14
+    direct = serialize(replace(report, destination=None), GROUP)
+    assert len(direct) <= 3 * len(serialize(Query(SOURCE, LABEL, b"cookie"), GROUP))
+
+
+def test_what_we_have_is_reported_as_it_is_now() -> None:
+    locator = knowing(located(0, 3, old=True), located(10, 5), friends=(FAR,))
+    locator.offer(LABEL, ResourceParameters(7), 0)
+    ((_, report),) = asked(locator)
+    assert isinstance(report, Report)
+    assert report.locations == (located(0, 7), located(10, 5))
+    locator.offer(LABEL, ResourceParameters(4), 0)
+    ((_, report),) = asked(locator)
+    assert isinstance(report, Report)
+    assert report.locations == (located(10, 5), located(0, 4, old=True))
+    assert locator._desk.map.known(LABEL) == (located(0, 3, old=True), located(10, 5))
+
+
+def test_nobody_closer_and_nothing_known_is_not_found() -> None:
+    locator = knowing(friends=(FAR,))
+    assert asked(locator) == [(peer(FAR), Report(SOURCE, b"cookie", LABEL, ()))]
+
+
+def test_a_node_says_that_a_label_is_its_own() -> None:
+    locator = knowing()
+    ((_, report),) = asked(locator, label=MINE)
+    assert report == Report(SOURCE, b"cookie", MINE, (), True)
+
+
+def test_a_query_does_not_go_back_to_who_asks() -> None:
+    locator = knowing()
+    sent = said(tell(locator, Query(peer(NEAR), LABEL, b"c"), peer(NEAR)))
+    assert [message for _, message in sent] == [Report(peer(NEAR), b"c", LABEL, ())]
+
+
+def test_who_knows_nobody_cannot_answer_others() -> None:
+    locator = knowing(friends=())
+    assert asked(locator) == []
+    assert locator.counts().drops == {"alone": 1}
+
+
+def test_who_has_proved_to_be_there_gets_all_in_parts_that_fit() -> None:
+    wide = replace(SETTINGS, location_set_max=100)
+    locator = alone(wide)
+    befriend(locator, FAR, 77)
+    everything = set()
+    for number in range(100):
+        where = Place(b"\x20\x01" + bytes(13) + bytes([number]), PORT, TCP)
+        everything.add(Location(where, ResourceParameters(5)))
+        locator._desk.map.add(LABEL, Location(where, ResourceParameters(5)), 0, proved=True)
+    sent = asked(locator)
+    reports = [report for _, report in sent if isinstance(report, Report)]
+    assert len(reports) == 3
+    assert {one for report in reports for one in report.locations} == everything
+    assert all(len(serialize(report, GROUP)) <= limits.DATAGRAM_MAX for report in reports)
+
+
+# --- reports
+
+
+def test_a_report_for_another_is_passed_on_without_its_address() -> None:
+    locator = alone()
+    report = Report(peer(5), b"c", LABEL, (located(1, 5),), True)
+    (effect,) = tell(locator, report, SOURCE)
+    assert effect == Send(peer(5), serialize(replace(report, destination=None), GROUP))
+
+
+def test_reports_are_not_passed_on_to_where_nothing_is_sent() -> None:
+    locator = alone()
+    for wrong in (
+        Peer(b"", PORT),
+        Peer(b"\x0a\0\0\1", PORT),
+        Peer(address(5), b"\0\0"),
+        Peer(address(0), TCP),
+    ):
+        assert tell(locator, Report(wrong, b"c", LABEL, ()), SOURCE) == []
+    assert locator.counts().drops == {"address": 4}
+
+
+def test_who_never_answered_is_passed_on_only_so_much_a_minute() -> None:
+    locator = alone()
+    befriend(locator, 6)
+    report = Report(peer(5), b"c", LABEL, (located(1, 5),))
+    passed = [effect for _ in range(200) for effect in tell(locator, report, SOURCE)]
+    assert passed
+    size = sum(len(effect.datagram) for effect in passed if isinstance(effect, Send))
+    assert size <= limits.FORWARD_BYTES < size + 200
+    assert locator.counts().drops == {"forwarded": 200 - len(passed)}
+    assert (
+        len([1 for _ in range(200) for _ in tell(locator, replace(report, destination=peer(6)), SOURCE)])
+        == 200
+    )
+    assert tell(locator, report, SOURCE, limits.FORWARD_WINDOW_US)
+
+
+def test_a_report_to_ourselves_has_arrived() -> None:
+    locator = knowing()
+    query = query_of(locator.seek(LABEL, 0))
+    effects = tell(
+        locator, replace(reported(LABEL, query.cookie, located(1, 5)), destination=peer(0)), SOURCE, 40_000
+    )
+    assert effects == [Found(LABEL, (located(1, 5),), 40_000)]
+
+
+def test_without_a_cookie_of_ours_nothing_is_handed_up() -> None:
+    locator = knowing()
+    query = query_of(locator.seek(LABEL, 0))
+    other = beside(5)
+    for report, now_us in (
+        (reported(LABEL, b"made up", located(1, 5)), 0),
+        (reported(other, query.cookie, located(1, 5)), 0),
+        (reported(LABEL, query.cookie, located(1, 5)), limits.QUERY_WAIT_US + 1_000),
+    ):
+        assert tell(locator, report, SOURCE, now_us) == []
+    assert locator.counts().drops == {"cookie": 3}
+    locator.stop_seeking(LABEL)
+    assert tell(locator, reported(LABEL, query.cookie, located(1, 5)), SOURCE) == []
+    assert locator.counts().drops == {"cookie": 3, "unsought": 1}
+
+
+def test_what_is_handed_up_are_places_of_others_that_did_not_fail() -> None:
+    locator = knowing()
+    query = query_of(locator.seek(LABEL, 0))
+    locator.failed(place(3), 0)
+    private = Location(Place(b"\x0a\0\0\1", PORT, TCP), ResourceParameters(9))
+    told = (located(0, 9), located(3, 9), private, located(1, 5), located(2, 7, old=True), located(4, 6))
+    assert tell(locator, reported(LABEL, query.cookie, *told, exact=True), SOURCE) == [
+        Found(LABEL, (located(4, 6), located(1, 5), located(2, 7, old=True)), 0, exact=True)
+    ]
+    assert tell(locator, reported(LABEL, query.cookie, *told[:3]), SOURCE) == []
+    assert locator.counts().drops == {"useless": 1}
+    # That we have it is no news to us.
+    for nobody in ((), told[:1]):
+        assert tell(locator, reported(LABEL, query.cookie, *nobody), SOURCE, 5_000) == [
+            NotFound(LABEL, 5_000)
+        ]
+
+
+def test_news_of_what_we_have_are_handed_up_if_they_are_some_and_not_too_often() -> None:
+    locator = alone()
+    locator.offer(LABEL, ResourceParameters(5), 0)
+
+    def news(*locations: Location, now_us: int = 0) -> list[Effect]:
+        return tell(locator, Report(None, None, LABEL, locations), SOURCE, now_us)
+
+    assert news(located(1, 5), located(2, 4)) == []
+    locator.failed(place(3), 0)
+    assert news(located(3, 9)) == []
+    assert news(located(1, 5), located(2, 8), located(4, 9)) == [Newer(LABEL, (located(4, 9), located(2, 8)))]
+    assert news(located(5, 10)) == []
+    assert locator.counts().drops == {"news": 1}
+    assert news(located(5, 10), now_us=limits.NEWER_GAP_US) == [Newer(LABEL, (located(5, 10),))]
+    locator.offer(LABEL, ResourceParameters(5, old=True), 0)
+    assert news(located(5, 10), now_us=10 * limits.NEWER_GAP_US) == []
+    locator.withdraw(LABEL)
+    assert news(located(5, 10), now_us=20 * limits.NEWER_GAP_US) == []
+
+
+# --- lookups of ours
+
+
+def test_a_village_of_one_answers_itself() -> None:
+    locator = alone()
+    assert locator.seek(LABEL, 0) == [NotFound(LABEL, 0)]
+    tell(locator, Post((Advert(LABEL, located(1, 5)),)), SOURCE)
+    effects = locator.wake(locator.next_wake_us())
+    while not effects:
+        effects = locator.wake(locator.next_wake_us())
+    assert effects == [Found(LABEL, (located(1, 5),), 0)]
+
+
+def test_a_lookup_asks_again_and_ends() -> None:
+    locator = knowing()
+    effects = locator.seek(LABEL, 0)
+    assert locator.seek(LABEL, 0) == []
+    ended_us = 0
+    while not any(isinstance(one, Ended) for one in effects):
+        ended_us = locator.next_wake_us()
+        effects += locator.wake(ended_us)
+    queries = [message for _, message in said(effects) if isinstance(message, Query)]
+    assert len(queries) == SETTINGS.seek_queries_max
+    assert 30_000_000 < ended_us < 200_000_000
+    assert effects[-1] == Ended(LABEL, found=False)
+    assert locator.counts().seeks == 0
+
+
+def test_answers_that_come_soon_make_the_next_question_come_soon() -> None:
+    periods = []
+    for elapsed_us in (10_000, 400_000, 20_000_000):
+        locator = knowing()
+        query = query_of(locator.seek(LABEL, 0))
+        tell(locator, reported(LABEL, query.cookie), SOURCE, elapsed_us)
+        locator.seek(beside(3), elapsed_us)
+        periods.append(locator._seeks._seeks[beside(3)].period_us / limits.QUERY_GROWTH)
+    assert periods == pytest.approx(
+        [limits.QUERY_PERIOD_MIN_US, 800_000, limits.QUERY_PERIOD_MAX_US / limits.QUERY_GROWTH]
+    )
+
+
+def test_only_so_many_lookups_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SEEKS_MAX", 2)
+    locator = knowing()
+    for at in (1, 2):
+        locator.seek(beside(at), 0)
+    with pytest.raises(SeeksFullError, match="2 labels are sought"):
+        locator.seek(beside(3), 0)
+    locator.stop_seeking(beside(1))
+    assert locator.seek(beside(3), 0)
+
+
+def test_the_best_way_is_among_who_is_closer_and_any_other_way_goes_anywhere() -> None:
+    firsts: dict[Hint, set[Peer]] = {hint: set() for hint in Hint}
+    for hint in Hint:
+        locator = knowing()
+        for _ in range(60):
+            firsts[hint].update(to for to, _ in said(locator.seek(LABEL, 0, hint)))
+            locator.stop_seeking(LABEL)
+    assert firsts[Hint.BEST] == {peer(NEAR)}
+    assert all(firsts[hint] == {peer(NEAR), peer(FAR)} for hint in (Hint.TIME, Hint.HOPS, Hint.UNIFORM))
+    assert knowing(friends=(FAR,)).seek(LABEL, 0, Hint.BEST) == [NotFound(LABEL, 0)]
+
+
+# --- who cannot be reached
+
+
+def requestors(locator: Locator) -> list[Peer]:
+    """Where the answers to the first queries of a lookup are to come to."""
+    effects = locator.seek(LABEL, 0)
+    for _ in range(8):
+        effects += locator.wake(locator.next_wake_us())
+    return [message.requestor for _, message in said(effects) if isinstance(message, Query)]
+
+
+def test_until_somebody_pinged_us_answers_are_to_come_to_where_we_ask() -> None:
+    nobody = Peer(b"", PORT)
+    locator = knowing()
+    locator._desk.reached = False
+    assert {*requestors(locator)} == {nobody}
+    locator = knowing()
+    assert locator.counts().reached
+    assert requestors(locator)[:4] == [peer(0), nobody, peer(0), nobody]
+
+
+def test_we_ask_in_place_of_who_cannot_be_reached_and_pass_back_what_comes() -> None:
+    locator = knowing(friends=(NEAR, FAR))
+    ((to, query),) = asked(locator, Peer(b"", PORT))
+    assert to == peer(NEAR)
+    assert isinstance(query, Query)
+    assert (query.requestor, query.label) == (peer(0), LABEL)
+    assert query.cookie != b"cookie"
+    # A stranger gets three times the bytes of its query, all together.
+    allowed = 3 * len(serialize(Query(Peer(b"", PORT), LABEL, b"cookie"), GROUP))
+    passed = []
+    for number in range(20):
+        passed += tell(locator, reported(LABEL, query.cookie, located(number + 10, 5)), peer(NEAR))
+    assert said(passed)[0] == (SOURCE, reported(LABEL, b"cookie", located(10, 5)))
+    assert 0 < sum(len(one.datagram) for one in passed if isinstance(one, Send)) <= allowed
+    assert locator.counts().drops["amplified"] > 10
+    assert tell(locator, reported(beside(4), query.cookie), peer(NEAR)) == []
+    assert tell(locator, reported(LABEL, query.cookie), peer(NEAR), limits.QUERY_WAIT_US) == []
+
+
+def test_whoever_has_proved_to_be_there_is_passed_back_all() -> None:
+    locator = knowing(friends=(NEAR, FAR, 77))
+    ((_, query),) = asked(locator, Peer(b"", PORT))
+    assert isinstance(query, Query)
+    for number in range(20):
+        assert tell(locator, reported(LABEL, query.cookie, located(number + 10, 5)), peer(NEAR))
+
+
+def test_what_we_know_ourselves_goes_straight_to_who_cannot_be_reached() -> None:
+    locator = knowing(located(10, 5), friends=(FAR,))
+    assert asked(locator, Peer(b"", PORT)) == [(SOURCE, reported(LABEL, b"cookie", located(10, 5)))]
+
+
+def test_who_cannot_be_reached_itself_asks_for_nobody() -> None:
+    locator = alone(me=Place(b"", PORT, TCP))
+    befriend(locator, NEAR, FAR)
+    assert asked(locator, Peer(b"", PORT)) == []
+    assert locator.counts().drops == {"unreachable": 1}
+
+
+# --- villages
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_village_finds_what_it_has(seed: int) -> None:
+    hidden = frozenset(range(4, 40, 5))
+    village = Village(40, seed=seed, loss=0.05, hidden=hidden)
+    labels = [label_of_address(bytes([number])) for number in range(8)]
+    holders = {label: (3 * number, 3 * number + 7) for number, label in enumerate(labels)}
+    for label, numbers in holders.items():
+        for number in numbers:
+            village.node(number).offer(label, ResourceParameters(5), 0)
+    village.run(1_800_000_000)
+    for index, label in enumerate(labels):
+        for number in (1, 39 if index % 2 else 34):
+            village.do(number, village.node(number).seek(label, village.now_us))
+    village.run(30_000_000)
+    for label in labels:
+        for number in (1, 39, 34):
+            found = {
+                place.place
+                for one in village.found(number, label)
+                if isinstance(one, Found)
+                for place in one.locations
+            }
+            assert found <= {place(number) for number in holders[label] if number not in hidden}
+            assert found or not village.found(number, label)
+    assert all(any(isinstance(one, Found) for one in village.found(1, label)) for label in labels)
+    hidden_found = [any(isinstance(one, Found) for one in village.found(39 if index % 2 else 34, label))
+                    for index, label in enumerate(labels)]  # fmt: skip
+    assert all(hidden_found)
+    assert village.largest <= limits.DATAGRAM_MAX
+    drops = {reason for node in village.nodes.values() for reason in node.counts().drops}
+    assert drops <= {"unsought", "useless", "amplified", "cookie", "alone", "forwarded"}

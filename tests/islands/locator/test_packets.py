@@ -1,0 +1,227 @@
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.errors import PeerError
+from tinyssb_node.ids import FeedId
+from tinyssb_node.islands.locator import limits
+from tinyssb_node.islands.locator.addresses import Peer, Place, node_of, port_of
+from tinyssb_node.islands.locator.errors import (
+    DatagramSizeError,
+    DestinationError,
+    ForeignGroupError,
+    MessageTypeError,
+    TruncatedError,
+)
+from tinyssb_node.islands.locator.labels import (
+    Label,
+    group_of_network,
+    label_of_address,
+    label_of_feed,
+)
+from tinyssb_node.islands.locator.packets import (
+    Hint,
+    Message,
+    MessageType,
+    Ping,
+    Pong,
+    Post,
+    Query,
+    Report,
+    parse,
+    passed_on,
+    serialize,
+    type_of,
+)
+from tinyssb_node.islands.locator.usf import parse_usf, serialize_usf
+from tinyssb_node.islands.locator.values import Advert, Location, NodeParameters, ResourceParameters
+
+VECTORS = Path(__file__).parents[2] / "vectors" / "locator"
+FROZEN = json.loads((VECTORS / "messages_v1.json").read_text("utf-8"))
+GROUP = group_of_network(Network(b"test"))
+A = Place(node_of("192.0.2.1"), port_of(4242), port_of(8008))
+B = Place(node_of("2001:db8::2"), port_of(4243), port_of(8009))
+NAMELESS = Peer(b"", A.message)
+COOKIE, FRESH = bytes(range(12)), bytes(range(16, 28))
+LABEL = label_of_feed(FeedId(bytes(range(32))))
+NODE = NodeParameters(3_600, 10_000_000, 2**30)
+
+
+def location(place: Place, timestamp: int, completeness: int = 255, *, old: bool = False) -> Location:
+    return Location(place, ResourceParameters(timestamp, completeness, old))
+
+
+EXAMPLES: dict[str, Message] = {
+    "ping": Ping(A.peer, COOKIE),
+    "ping of a node that cannot be reached": Ping(NAMELESS, COOKIE),
+    "pong with one cookie": Pong(None, COOKIE, A, (), NODE),
+    "pong with two cookies": Pong(FRESH, COOKIE, A, (B.peer,), NODE),
+    "report, direct, without cookie": Report(None, None, LABEL, (location(B, 18),)),
+    "report, indirect, without cookie": Report(A.peer, None, LABEL, (location(B, 18),)),
+    "report, direct, with cookie, nothing found": Report(None, COOKIE, LABEL, ()),
+    "report, indirect, with cookie, two locations, one old": Report(
+        A.peer, COOKIE, LABEL, (location(B, 18, 200), location(A, 17, old=True))
+    ),
+    "report, by the node that has the label": Report(None, COOKIE, LABEL, (location(A, 2**39 - 1, 0),), True),
+    "post of two": Post(
+        (Advert(LABEL, location(A, 17)), Advert(label_of_address(A.node), location(B, 0, 128)))
+    ),
+    "query": Query(A.peer, LABEL, COOKIE),
+    "query, as few hops as can be": Query(A.peer, LABEL, COOKIE, Hint.HOPS),
+    "query of a node that cannot be reached": Query(NAMELESS, LABEL, COOKIE),
+}
+
+short = st.binary(max_size=20) | st.binary(min_size=4, max_size=4)
+cookies = st.binary(max_size=255)
+labels = st.binary(min_size=20, max_size=20).map(Label)
+peers = st.builds(Peer, short, short)
+places = st.builds(Place, short, short, short)
+parameters = st.builds(
+    ResourceParameters, st.integers(0, limits.TIMESTAMP_MAX), st.integers(0, 255), st.booleans()
+)
+locations = st.builds(Location, places, parameters)
+numbers = st.binary(min_size=2, max_size=2).map(parse_usf)
+messages: st.SearchStrategy[Message] = st.one_of(
+    st.builds(Ping, peers, cookies),
+    st.builds(
+        Pong, st.none() | cookies, cookies, places, st.lists(peers, max_size=8).map(tuple),
+        st.builds(NodeParameters, numbers, numbers, numbers),
+    ),
+    st.builds(
+        Report, st.none() | peers, st.none() | cookies, labels, st.lists(locations, max_size=8).map(tuple),
+        st.booleans(),
+    ),
+    st.builds(Post, st.lists(st.builds(Advert, labels, locations), max_size=8).map(tuple)),
+    st.builds(Query, peers, labels, cookies, st.sampled_from(Hint)),
+)  # fmt: skip
+groups = st.binary(max_size=255)
+
+
+def test_frozen_bytes() -> None:
+    assert FROZEN["group"] == GROUP.hex()
+    assert [record["name"] for record in FROZEN["messages"]] == list(EXAMPLES)
+    for record in FROZEN["messages"]:
+        message = EXAMPLES[record["name"]]
+        assert serialize(message, GROUP).hex() == record["bytes"]
+        assert parse(bytes.fromhex(record["bytes"]), GROUP) == _as_read(message)
+
+
+def _as_read(message: Message) -> Message:
+    """What goes as a short float loses what it has beyond nine bits."""
+    if not isinstance(message, Pong):
+        return message
+    said = message.parameters
+    rounded = NodeParameters(
+        *(parse_usf(serialize_usf(one)) for one in (said.uptime_s, said.bandwidth_bps, said.free_bytes))
+    )
+    return Pong(message.fresh, message.copied, message.sender, message.others, rounded)
+
+
+def test_the_examples_of_the_page_are_frozen_ones_of_every_type() -> None:
+    page = (Path(__file__).parents[3] / "docs/formats/locator.md").read_text("utf-8")
+    blocks = page.partition("## Examples")[2].partition("## Cookies")[0].split("```")[1::2]
+    shown = [
+        "".join(line.partition("#")[0] for line in block.splitlines()).replace(" ", "") for block in blocks
+    ]
+    assert [digits for digits in shown if digits not in {one["bytes"] for one in FROZEN["messages"]}] == []
+    assert {bytes.fromhex(digits)[-10] for digits in shown} == {*MessageType}
+
+
+@settings(deadline=None)
+@given(messages, groups)
+def test_what_is_written_is_read(message: Message, group: bytes) -> None:
+    datagram = serialize(message, group)
+    if len(datagram) <= limits.DATAGRAM_MAX:
+        assert parse(datagram, group) == message
+    else:
+        with pytest.raises(DatagramSizeError):
+            parse(datagram, group)
+
+
+@settings(deadline=None)
+@given(messages, st.binary(max_size=9))
+def test_further_options_are_ignored(message: Message, more: bytes) -> None:
+    datagram = serialize(message, GROUP)
+    body, tail = datagram[:-10], datagram[-10:]
+    optional = isinstance(message, Report | Query) and not getattr(message, "exact", True)
+    if isinstance(message, Query):
+        optional = message.hint is Hint.TIME
+    if optional:
+        more = b"\x3f" + more  # Reserved bits of the first byte are ignored, too.
+    if len(body + more + tail) <= limits.DATAGRAM_MAX:
+        assert parse(body + more + tail, GROUP) == message
+
+
+@settings(deadline=None)
+@given(messages, st.data())
+def test_what_is_cut_off_is_refused(message: Message, data: st.DataObject) -> None:
+    body, tail = serialize(message, GROUP)[:-10], serialize(message, GROUP)[-10:]
+    if isinstance(message, Report | Query) and len(body) and parse(body + tail, GROUP) == message:
+        has_option = message.exact if isinstance(message, Report) else message.hint is not Hint.TIME
+        body = body[:-1] if has_option else body
+    if len(body) <= limits.DATAGRAM_MAX - 10:
+        cut = body[: data.draw(st.integers(0, len(body) - 1))]
+        with pytest.raises((TruncatedError, DestinationError)):
+            parse(cut + tail, GROUP)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=1_300), st.integers(0, 255))
+def test_any_bytes_have_an_outcome(data: bytes, type_: int) -> None:
+    for datagram in (data, data + GROUP + b"\x08", data + bytes((type_,)) + GROUP + b"\x08"):
+        with suppress(PeerError):
+            message = parse(datagram, GROUP)
+            assert parse(serialize(message, GROUP), GROUP) == message
+
+
+@settings(deadline=None)
+@given(peers, st.none() | cookies, labels, st.lists(locations, max_size=4).map(tuple), st.booleans())
+def test_a_report_that_is_passed_on_is_the_direct_one(
+    to: Peer, cookie: bytes | None, label: Label, found: tuple[Location, ...], exact: bool
+) -> None:
+    indirect = serialize(Report(to, cookie, label, found, exact), GROUP)
+    assert passed_on(indirect, to) == serialize(Report(None, cookie, label, found, exact), GROUP)
+
+
+PING = serialize(EXAMPLES["ping"], GROUP)
+REPORT = serialize(EXAMPLES["report, direct, with cookie, nothing found"], GROUP)
+
+
+@pytest.mark.parametrize(
+    ("datagram", "error"),
+    [
+        (b"", TruncatedError),
+        (b"\x08", TruncatedError),
+        (GROUP + b"\x09", TruncatedError),
+        (GROUP + b"\x08", TruncatedError),
+        (b"\x01" + GROUP + b"\x08", TruncatedError),
+        (PING[:-1] + b"\x07", ForeignGroupError),
+        (PING[:-2] + b"\0\x08", ForeignGroupError),
+        (PING[1:-9] + bytes(8) + b"\x08", ForeignGroupError),
+        (PING[:-10] + b"\x00" + PING[-9:], MessageTypeError),
+        (PING[:-10] + b"\x08" + PING[-9:], MessageTypeError),
+        (b"\x02" + REPORT[1:], DestinationError),
+        (b"\x01\x04abcd\x02ab\x01" + REPORT[1:], DestinationError),
+        (bytes(1_201 - len(PING)) + PING, DatagramSizeError),
+    ],
+)
+def test_each_broken_rule_has_its_error(datagram: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        parse(datagram, GROUP)
+
+
+def test_every_type_has_its_number() -> None:
+    found = {type_of(message): serialize(message, GROUP)[-10] for message in EXAMPLES.values()}
+    assert found == {one: one.value for one in MessageType}
+
+
+def test_what_no_message_can_say_is_refused() -> None:
+    with pytest.raises(ValueError, match="range"):
+        serialize(Ping(A.peer, bytes(256)), GROUP)
+    with pytest.raises(ValueError, match="range"):
+        serialize(Post((Advert(LABEL, location(A, 1)),) * 256), GROUP)

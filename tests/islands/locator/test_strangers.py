@@ -1,0 +1,91 @@
+"""What strangers can do: nothing breaks, tables keep their bounds, nobody is sent more than thrice what it sent."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.targets.locator import Story
+from tests.islands.locator.villages import GROUP, PORT, SETTINGS, TCP, address, peer, place
+from tinyssb_node.islands.locator import limits
+from tinyssb_node.islands.locator.addresses import Peer, Place
+from tinyssb_node.islands.locator.effects import Send
+from tinyssb_node.islands.locator.labels import Label
+from tinyssb_node.islands.locator.locator import Locator
+from tinyssb_node.islands.locator.packets import Ping, Post, Query, Report, serialize
+from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=400))
+def test_whatever_happens_nothing_breaks(data: bytes) -> None:
+    Story(data).run()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_long_stories(seed: int) -> None:
+    Story(random.Random(seed).randbytes(2_000)).run()
+
+
+def made() -> Locator:
+    return Locator(SETTINGS, place(0), random.Random(1), bytes(32), 0)
+
+
+def test_a_flood_of_pings_leaves_nothing_behind() -> None:
+    locator = made()
+    for number in range(1, 3_000):
+        source = peer(number)
+        ping = serialize(Ping(source, b"c"), GROUP)
+        (effect,) = locator.receive(ping, source, number)
+        assert isinstance(effect, Send)
+        assert effect.to == source
+        assert len(effect.datagram) <= 3 * len(ping)
+    desk = locator._desk
+    assert (len(desk.proved), len(desk.confirmed), len(desk.unconfirmed), len(desk.map)) == (0, 0, 0, 0)
+
+
+def test_tables_that_strangers_fill_have_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LOCATIONS_UNPROVED_MAX", 100)
+    locator = made()
+    locator._lookups.relays._most = 10
+    locator._lookups.forwarded._most = 10
+    for number in range(1, 400):
+        source, label = peer(number), Label(number.to_bytes(20, "big"))
+        advert = Advert(label, Location(place(number), ResourceParameters(number)))
+        locator.receive(serialize(Post((advert,)), GROUP), source, number)
+        locator.receive(serialize(Query(Peer(b"", PORT), label, b"c"), GROUP), source, number)
+        locator.receive(serialize(Report(peer(1_000 + number), None, label, ()), GROUP), source, number)
+        locator.failed(place(number), number)
+    assert locator.counts().locations <= 100
+    assert len(locator._lookups.relays) <= 10
+    assert len(locator._lookups.forwarded) <= 10
+    assert len(locator._desk.shunned) <= limits.SHUNNED_MAX
+    assert len(locator._upkeep.buffers) <= SETTINGS.buffer_count_max * limits.LABEL_BITS
+
+
+def test_drops_are_counted_by_reason() -> None:
+    locator = made()
+    source = peer(1)
+    end = GROUP + b"\x08"
+    for datagram in (b"", bytes(1_201), b"\x01another!\x08", b"\x09" + end, b"\x02" * 9 + b"\x04" + end):
+        assert locator.receive(datagram, source, 0) == []
+    for nobody in (
+        peer(0),
+        Peer(address(0), TCP),
+        Peer(b"", PORT),
+        Peer(b"\xff" * 4, PORT),
+        Peer(address(1), b""),
+    ):
+        assert locator.receive(serialize(Ping(nobody, b""), GROUP), nobody, 0) == []
+    where = Place(address(5), PORT, b"\0\0")
+    advert = Advert(Label(bytes(20)), Location(where, ResourceParameters(1)))
+    locator.receive(serialize(Post((advert,)), GROUP), source, 0)
+    locator.receive(serialize(Query(Peer(b"\xff" * 4, TCP), Label(bytes(20)), b""), GROUP), source, 0)
+    counts = locator.counts()
+    assert counts.drops == {
+        "Truncated": 1, "DatagramSize": 1, "ForeignGroup": 1, "MessageType": 1, "Destination": 1, "address": 2,
+        "source": 5,
+    }  # fmt: skip
+    assert counts.received == {"post": 1, "query": 1}
+    assert counts.received_bytes > 1_201

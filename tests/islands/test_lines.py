@@ -1,0 +1,112 @@
+"""How the gateway is shown to people."""
+
+from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow, LocatorRow
+from tinyssb_node.islands.lines import LOCATE_HEADER, located_text, location_line, status_text
+
+LOCATOR: LocatorRow = {
+    "network": "default",
+    "reached": True,
+    "historic": 33,
+    "unconfirmed": 12,
+    "confirmed": 21,
+    "labels": 300,
+    "locations": 1_200,
+    "offers": 40,
+    "sought": 38,
+    "looking": 2,
+    "lookups": 1_041,
+    "newer": 5,
+    "received": {"ping": 30, "query": 1_000},
+    "sent": {},
+    "received_bytes": 100_000,
+    "sent_bytes": 0,
+    "drops": {"cookie": 2},
+}
+ROW: GatewayRow = {
+    "pid": 4711,
+    "uptime_us": 7_261_000_000,
+    "listen": "0.0.0.0:8789",
+    "address": "203.0.113.7:8789",
+    "away": False,
+    "networks": [LOCATOR],
+    "links": [
+        {
+            "network": "default",
+            "address": "198.51.100.2:8789",
+            "called": True,
+            "feed": "ab" * 32,
+            "up_us": 65_000_000,
+            "got": 12,
+            "given": 3,
+            "received_bytes": 1_600,
+            "sent_bytes": 700,
+        }
+    ],
+    "unsent": 0,
+    "problems": [{"what": "198.51.100.9:1", "problem": "connection refused\n", "ago_us": 5_000_000}],
+}
+LOCATION: LocationRow = {
+    "feed": "ab" * 32,
+    "address": "198.51.100.2:8789",
+    "connection": "198.51.100.2:8789",
+    "entries": 1_234,
+    "whole": 127,
+    "old": True,
+    "elapsed_us": 1_250_000,
+}
+
+
+def located(count: int, reports: int, denials: int) -> LocatedRow:
+    return {"feed": "ab" * 32, "count": count, "reports": reports, "denials": denials}
+
+
+def test_all_of_it_can_be_read() -> None:
+    assert status_text(ROW) == (
+        "running:    2 h 1 min (process 4711)\n"
+        "listening:  0.0.0.0:8789\n"
+        "address:    203.0.113.7:8789 (others have reached it)\n"
+        "way out:    yes\n"
+        "\n"
+        "network:      default\n"
+        "peers:        21 that answer, 12 to try, 33 kept\n"
+        "knows:        1,200 places of 300 feeds, mostly others'\n"
+        "offers:       40 feeds\n"
+        "seeks:        38 feeds, 2 now, 1,041 lookups so far\n"
+        "told behind:  5 times\n"
+        "received:     100,000 bytes: 30 ping, 1,000 query\n"
+        "sent:         0 bytes\n"
+        "dropped:      2 cookie\n"
+        "\n"
+        "CONNECTED             NETWORK  SINCE      GOT  GIVEN  BYTES IN  BYTES OUT  FOR\n"
+        "to 198.51.100.2:8789  default  1 min 5 s   12      3      1600        700  abababababab\n"
+        "\n"
+        "LAST PROBLEM  WHERE           WHAT\n"
+        "5.0 s ago     198.51.100.9:1  connection refused\\n"
+    )
+
+
+def test_what_is_missing_is_told() -> None:
+    row: GatewayRow = {**ROW, "address": None, "away": True, "links": [], "problems": []}
+    text = status_text(row)
+    assert "address:    none: others cannot call" in text
+    assert "way out:    none: waiting for one" in text
+    assert text.endswith("No other gateway is connected.")
+    unseen: GatewayRow = {**ROW, "networks": [{**LOCATOR, "reached": False}]}
+    assert "nobody has shown that it can be reached" in status_text(unseen)
+
+
+def test_places_stand_under_their_header() -> None:
+    line = location_line(LOCATION)
+    assert line == "   1.2 s      1,234   49 %  old   198.51.100.2:8789"
+    assert LOCATE_HEADER.index("PLACE") == line.index("198")
+
+
+def test_what_a_search_comes_to() -> None:
+    assert located_text(located(2, 5, 1)) == "2 places, from 5 answers."
+    assert located_text(located(1, 1, 0)) == "1 place, from 1 answer."
+    assert located_text(located(0, 3, 3)) == "Nobody is known to have it: so say 3 answers."
+    assert located_text(located(0, 1, 1)) == "Nobody is known to have it: so says 1 answer."
+    assert located_text(located(1, 0, 0)) == "1 place, from memory: nobody answered."
+    assert located_text(located(0, 0, 0)) == "Nobody answered."
+    assert located_text({**located(0, 0, 0), "peers": 2}) == "Nobody answered."
+    assert located_text({**located(0, 0, 0), "peers": 0}).startswith("No other gateway is known that answers")

@@ -1,0 +1,62 @@
+"""What the original's database did with the same calls (vectors ``v2-db``)."""
+
+import pytest
+
+from tests.pzp.database.messages import ALICE, BOB, CAROL, NONCE, need, public
+from tests.pzp.messages.vectors import load
+from tinyssb_node.pzp.database.database import Database, Outcome
+from tinyssb_node.pzp.database.errors import GroupUnknownError, PzpRefusedError
+from tinyssb_node.pzp.database.memory import MemoryRows
+from tinyssb_node.pzp.messages import errors
+from tinyssb_node.pzp.messages.jsontext import Json
+
+
+def test_the_same_calls_write_the_same_messages() -> None:
+    vectors = load("v2-db")
+    database, group = Database(MemoryRows()), vectors["group"]
+    added = database.create_identity(ALICE, NONCE, wall_us=1)
+    first = database.publish(ALICE, {"text": "1"}, "post", group, wall_us=1)
+    written = [
+        added,
+        first,
+        database.add_key(ALICE, group, public(BOB), wall_us=1),
+        database.publish(ALICE, {"text": "2"}, "post", group, wall_us=1),
+        database.publish(BOB, {"text": "3"}, "post", group, wall_us=1),
+        database.publish(ALICE, {"v": 1}, "vote", group, tangles=[first], wall_us=1),
+    ]
+    for id_, step in zip(written, vectors["log"], strict=False):
+        assert id_ == step["hash"]
+        assert need(database.record(id_)).message() == step["msg"]
+    tangle = database.tangle(vectors["feedId"])
+    assert tangle.topological() == vectors["topoSortPost"][:-1]  # the last is by somebody who is in no group
+    for id_ in tangle.topological():
+        said = vectors["deletablesErasables"][id_]
+        assert tangle.deletable_and_erasable(id_) == (said["deletables"], said["erasables"])
+    nothing: list[tuple[Json, str]] = [({}, "p"), ([1], "post")]
+    for payload, kind in nothing:
+        with pytest.raises(PzpRefusedError):
+            database.publish(ALICE, payload, kind, group, wall_us=1)
+    with pytest.raises(PzpRefusedError):  # which the original writes, and no other peer takes
+        database.publish(CAROL, {"text": "x"}, "post", group, wall_us=1)
+    database.erase(first)
+    assert need(database.record(first)).message() == vectors["afterErase"]
+    database.delete(written[-1])
+    assert database.record(written[-1]) is None
+
+
+def test_another_peer_takes_and_refuses_the_same() -> None:
+    vectors = load("v2-db")
+    database = Database(MemoryRows())
+    root = vectors["allRecordsInLogOrder"][1]["msg"]
+    group, one, add_bob, two, three = (step["msg"] for step in vectors["log"][:5])
+    order = [root, group, group, root, three, two, one, add_bob, two, three]
+    refused = {0: GroupUnknownError, 4: errors.NotMemberError, 5: errors.PrevUnknownError}
+    for number, (said, step) in enumerate(zip(order, vectors["secondPeerAdds"], strict=True)):
+        assert step["ok"] == (number not in refused)
+        if number in refused:
+            with pytest.raises(refused[number]):
+                database.add(said, wall_us=1)
+            continue
+        added = database.add(said, wall_us=1)
+        assert added.id == step["hash"]
+        assert added.outcome is (Outcome.KNOWN if number == 2 else Outcome.NEW)

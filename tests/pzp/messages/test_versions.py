@@ -1,0 +1,291 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.pzp.messages.test_jsontext import values
+from tests.pzp.messages.vectors import VERSION, load, made, tangle_of
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.pzp.messages import base58, errors, message
+from tinyssb_node.pzp.messages.jsontext import canonical, read
+from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.versions import (
+    V1,
+    V2,
+    check,
+    version_of,
+    write,
+    write_added_key,
+    write_feed_root,
+    write_identity,
+)
+
+SAID: list[tuple[str, type[errors.MessageError] | tuple[type[errors.MessageError], ...]]] = [
+    (r"not an object", errors.NotAnObjectError),
+    (r"must have (data|content|sig)$", (errors.MissingError, errors.NotTextError)),
+    (r"must have metadata$", errors.NotAnObjectError),
+    (r"must have metadata\.v ", errors.VersionError),
+    (r"must have metadata\.tangles\.", errors.NoPlaceError),
+    (r"must have metadata\.", errors.MissingError),
+    (
+        r"sig as a string|prev item .* string|must contain strings",
+        (errors.NotTextError, errors.PrevTextError),
+    ),
+    (r"is a URI|must not contain URIs", errors.PrevUriError),
+    (r"\"who\" as base58 string", (errors.NotTextError, errors.Base58Error)),
+    (r"base58 string", errors.Base58Error),
+    (r"should be (32|64) bytes", errors.LengthError),
+    (r"pubkey .* should have been a string", errors.NotTextError),
+    (r"pubkey .* should have been one of", errors.NotMemberError),
+    (r"(dataSize|\"size\") .*unsigned integer", errors.SizeError),
+    (r"size .*match metadata", errors.PayloadSizeError),
+    (r"hash .*match metadata", errors.PayloadHashError),
+    (r"must not be an array", errors.PayloadListError),
+    (r"must be an object or", errors.PayloadKindError),
+    (r"100\+ characters", errors.TypeLongError),
+    (r"shorter than 3", errors.TypeShortError),
+    (r"characters other than", errors.TypeCharactersError),
+    (r"^invalid type: .* should have been a string", errors.NotTextError),
+    (r"type .* feed type", errors.FeedTypeError),
+    (r"(group|who) .* feed (group|who)", errors.FeedOwnerError),
+    (r"prev .*(should have been|must be) an array", errors.PrevListError),
+    (r"depth .*positive integer", errors.DepthRangeError),
+    (r"duplicates|unique set", errors.PrevTwiceError),
+    (r"sorted", errors.PrevOrderError),
+    (r"depth of prev", errors.PrevDepthError),
+    (r"all prev are locally unknown", errors.PrevUnknownError),
+    (r"largest prev depth plus one", errors.DepthError),
+    (r"root hash .*must match", errors.RootError),
+    (r"must not have self", errors.RootPlaceError),
+    (r"sig is invalid|sig does not match", errors.SignatureError),
+]
+"""How the original says what is wrong, and how we do."""
+
+TEXT_IS_SILENT = {
+    "OK: baseline msg depth 7", "OK: feed root", "OK: erased msg", "OK: identity root", "OK: identity add bob",
+    "OK baseline", "OK root",
+    'type "post1_A" (tangle of that type root)', "identity non-root with nonce", "weave root: data, tangles {}",
+    "data null with dataSize 999999", "missing tip (only lipmaa) depth=lipmaa+1",
+}  # fmt: skip
+"""Cases that are taken strictly as well."""
+
+
+def cases(name: str):
+    return [pytest.param(case, id=case["name"]) for case in load(name)["cases"]]
+
+
+def outcome(version, case, *, strict: bool):
+    """The error that *case* is refused with, or None."""
+    tangle = tangle_of(version, case["rootHash"], case["tangle"])
+    try:
+        assert check(version, case["msg"], tangle, case.get("pubkeys", ()), strict=strict) == case["msgHash"]
+    except errors.MessageError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("name", ["v1-validate", "v2-validate"])
+def test_compat_takes_what_the_original_takes(name: str) -> None:
+    version = VERSION[name[:2]]
+    for case in load(name)["cases"]:
+        error = outcome(version, case, strict=False)
+        assert (error is None) == (case["outcome"] == "accept"), (case["name"], error)
+        if error is not None:
+            expected = next(found for pattern, found in SAID if re.search(pattern, case["error"]))
+            assert isinstance(error, expected), (case["name"], case["error"], error)
+            assert str(error).startswith(error.field)
+            assert error.rule in str(error)
+
+
+@pytest.mark.parametrize("name", ["v1-validate", "v2-validate"])
+def test_strict_takes_what_the_text_takes(name: str) -> None:
+    version = VERSION[name[:2]]
+    taken = {case["name"] for case in load(name)["cases"] if outcome(version, case, strict=True) is None}
+    assert taken == TEXT_IS_SILENT & {case["name"] for case in load(name)["cases"]}
+
+
+@pytest.mark.parametrize("case", cases("v2-wire"))
+def test_text_as_it_comes(case) -> None:
+    vectors = load("v2-wire")
+    tangle = tangle_of(V2, vectors["rootHash"], vectors["tangle"])
+    try:
+        value = read(case["text"])
+        assert check(V2, value, tangle, vectors["pubkeys"], strict=False) == case["msgHash"]
+    except errors.MessageError:
+        assert case["outcome"] != "accept"
+    else:
+        assert case["outcome"] == "accept"
+
+
+def test_every_message_of_the_original_has_its_id_and_uri() -> None:
+    records = list(made())
+    assert len(records) > 130
+    for name, record in records:
+        version = VERSION[name]
+        assert canonical(record["msg"]["metadata"]).decode() == record["metadataCanonical"]
+        assert message.message_id(record["msg"]) == record["hash"]
+        assert message.uri(version.fields, record["msg"]) == record["uri"]
+        assert message.id_of_uri(record["uri"]) == record["hash"] == message.id_of_uri(record["hash"])
+        assert version_of(read(canonical(record["msg"]))) is version
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    "name", ["v1-feed-linear", "v1-feed-forks", "v2-feed-linear", "v2-feed-forks", "v2-feed-wide"]
+)
+def test_feeds_of_the_original_are_taken_and_written(name: str, strict: bool) -> None:
+    vectors, version = load(name), VERSION[name[:2]]
+    keys = {
+        pair["public"]: SigningKey(bytes.fromhex(pair["seed32Hex"])) for pair in load("v2-keys")["keypairs"]
+    }
+    tangle = Tangle(vectors["msgs"][0]["hash"])
+    for record in vectors["msgs"]:
+        one = record["msg"]
+        if len(tangle) and name.endswith("linear"):
+            author = keys[message.author_of(version.fields, one)]
+            metadata = one["metadata"]
+            said = one[version.fields.payload]
+            group = metadata.get("group"), metadata.get("groupTips")
+            assert write(version, author, said, metadata["type"], [tangle], *group) == one
+        assert check(version, one, tangle, vectors.get("pubkeys", ()), strict=strict) == record["hash"]
+        assert message.enter(version.fields, one, tangle) == record["hash"]
+
+
+def test_roots_are_predicted_and_written() -> None:
+    keys = {
+        pair["seedString"]: SigningKey(bytes.fromhex(pair["seed32Hex"]))
+        for pair in load("v2-keys")["keypairs"]
+    }
+    vectors = load("v2-feed-roots")
+    for record in vectors["roots"]:
+        kind = record["msg"]["metadata"]["type"]
+        assert (
+            message.feed_id(V2.fields, vectors["group"], kind) == record["getFeedRootHash"] == record["hash"]
+        )
+        assert write_feed_root(V2, keys[record["signer"]], vectors["group"], kind) == record["msg"]
+    for record in load("v1-feed-roots")["roots"]:
+        who, kind = record["msg"]["metadata"]["who"], record["msg"]["metadata"]["type"]
+        key = next(key for key in keys.values() if base58.encode(key.feed_id) == who)
+        assert message.feed_id(V1.fields, who, kind) == record["getFeedRootHash"]
+        assert write_feed_root(V1, key, who, kind) == record["msg"]
+
+
+def test_what_was_erased_keeps_id_and_signature() -> None:
+    record = load("v2-feed-linear")["msgs"][1]
+    erased = message.erase(V2.fields, record["msg"])
+    assert erased["data"] is None
+    root = load("v2-feed-linear")["msgs"][0]
+    tangle = tangle_of(V2, root["hash"], [root])
+    assert check(V2, erased, tangle, load("v2-feed-linear")["pubkeys"]) == record["hash"]
+
+
+ALICE, BOB, CAROL = (SigningKey(name.ljust(32, b"\0")) for name in (b"alice", b"bob", b"carol"))
+
+
+def entered(said, tangle: Tangle):
+    """*said* checked strictly and added."""
+    check(V2, said, tangle)
+    message.enter(V2.fields, said, tangle)
+    return said
+
+
+def test_the_page_of_the_format_tells_what_is_written() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "formats" / "pzp.md").read_text("utf-8")
+    said = [line.split(maxsplit=1)[1] for line in page.split("```")[1].strip().splitlines()]
+    group = write_identity(ALICE, "MYNONCE")
+    feed = write_feed_root(V2, ALICE, message.message_id(group), "post")
+    assert said == [
+        base58.encode(ALICE.feed_id),
+        *(canonical(group["metadata"]).decode(), message.message_id(group)),
+        *(canonical(feed["metadata"]).decode(), message.message_id(feed)),
+    ]
+
+
+def test_an_identity_is_written_as_the_original_writes_it() -> None:
+    vectors = load("v2-identity")
+    first = write_identity(ALICE, "MYNONCE")
+    assert first == vectors["tangle"][0]["msg"]
+    tangle = Tangle(vectors["groupId"])
+    for record in vectors["tangle"]:
+        check(V2, record["msg"], tangle)
+        message.enter(V2.fields, record["msg"], tangle)
+    assert tangle.tips == set(vectors["tipsAfter"])
+    assert tangle.topological() == vectors["topoSort"]
+    assert tangle.keys == set(vectors["pubkeys"])
+    assert message.group_uri(tangle.root) == "ppppp:group/v2/XKKmEBmqKGa5twQ2HNSk7t"
+
+
+def test_only_who_was_a_member_adds_keys() -> None:
+    first = write_identity(ALICE, "x")
+    tangle = Tangle(message.message_id(first))
+    entered(first, tangle)
+    before = write_added_key(CAROL, tangle, base58.encode(CAROL.feed_id))
+    stranger = pytest.raises(errors.NotMemberError)
+    with stranger:
+        check(V2, before, tangle)
+    check(V2, before, tangle, strict=False)
+    entered(write_added_key(ALICE, tangle, base58.encode(BOB.feed_id)), tangle)
+    entered(write_added_key(BOB, tangle, base58.encode(CAROL.feed_id)), tangle)
+    assert len(tangle.keys) == 3
+    with pytest.raises(errors.NotMemberError):
+        check(V2, before, tangle)  # she is one by now, but was none by what her message follows
+
+
+@settings(max_examples=40)
+@given(values)
+def test_any_value_has_an_answer(value) -> None:
+    for strict in (False, True):
+        for version in (V1, V2):
+            with pytest.raises(errors.MessageError):
+                check(version, value, Tangle("x"), strict=strict)
+    with pytest.raises(errors.MessageError):
+        version_of(value)
+
+
+BASE = load("v2-validate")["cases"][0]
+PATHS = [("data",), ("pubkey",), ("sig",), *((("metadata", name)) for name in BASE["msg"]["metadata"])]
+
+
+@settings(max_examples=80)
+@given(st.sampled_from(PATHS), values)
+def test_a_field_with_another_value_is_refused(path, value) -> None:
+    changed = json.loads(canonical(BASE["msg"]))
+    place = changed
+    for name in path[:-1]:
+        place = place[name]
+    if canonical(place[path[-1]]) != canonical(value) and not (path == ("data",) and value is None):
+        place[path[-1]] = value
+        assert outcome(V2, {**BASE, "msg": changed}, strict=False) is not None
+
+
+def test_names_of_nothing_are_refused() -> None:
+    for text in ("", "ppppp:message/v2/x/post/", "0", "ppppp:group/v2/abc"):
+        with pytest.raises(ValueError, match="names no message"):
+            message.id_of_uri(text)
+
+
+def test_a_message_with_many_predecessors_costs_its_sender_and_not_us(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = write_feed_root(V2, ALICE, "XKKmEBmqKGa5twQ2HNSk7t", "post")
+    tangle = Tangle(message.message_id(first))
+    message.enter(V2.fields, first, tangle)
+    wide = [message.hash_bytes(bytes([n, m])) for n in range(20) for m in range(20)]
+    for depth, one in enumerate(wide, 1):
+        tangle.add(one, depth, [tangle.root] if depth == 1 else [wide[depth - 2]])
+    said = write(V2, ALICE, {}, "post", [tangle], "XKKmEBmqKGa5twQ2HNSk7t", ["XKKmEBmqKGa5twQ2HNSk7t"])
+    said["metadata"]["tangles"][tangle.root]["prev"] = sorted(wide)  # type: ignore[index, call-overload, assignment] # JSON
+    searched: list[int] = []
+    search = Tangle.ancestors
+
+    def counted(self: Tangle, *args, **bounds) -> set[str]:
+        searched.append(1)
+        return search(self, *args, **bounds)
+
+    monkeypatch.setattr(Tangle, "ancestors", counted)
+    with pytest.raises(errors.PrevAncestorError):
+        check(V2, said, tangle, [base58.encode(ALICE.feed_id)])
+    assert searched == [1]

@@ -1,0 +1,38 @@
+"""What the original program made and took."""
+
+import json
+from pathlib import Path
+
+from tinyssb_node.pzp.messages import message
+from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.versions import V1, V2, Version
+
+FOLDER = Path(__file__).parents[2] / "vectors" / "pzp"
+VERSION = {"v1": V1, "v2": V2}
+
+
+def load(name: str):
+    return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+
+
+def tangle_of(version: Version, root: str, messages) -> Tangle:
+    """A tangle with *messages*, added as they come."""
+    tangle = Tangle(root)
+    for one in messages:
+        message.enter(version.fields, one.get("msg", one), tangle)
+    return tangle
+
+
+def made():
+    """Every message of which the vectors say how it was made: version and record."""
+    for version in VERSION:
+        for record in load(f"{version}-feed-roots")["roots"]:
+            yield version, record
+        for name in ("feed-linear", "feed-forks", "multi-tangle"):
+            for record in load(f"{version}-{name}")["msgs"]:
+                yield version, record
+        for record in load(f"{version}-special").values():
+            if "hash" in record:
+                yield version, record
+    for record in [*load("v2-identity")["tangle"], *load("v2-identity")["otherRoots"]]:
+        yield "v2", record

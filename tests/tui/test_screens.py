@@ -1,0 +1,69 @@
+"""What is on the screen, whole, beside what was on it when somebody last looked at it and found it good.
+
+After a change that is meant: ``TINYSSB_SCREENS=write .venv/bin/python -m pytest tests/tui/test_screens.py``; then
+read the difference as a stranger would.
+"""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.tui import node
+from tests.tui.screen import shown
+from tinyssb_node.tui.sight import Sight
+
+SCREENS = Path(__file__).parent / "screens"
+SIGHTS = {
+    "usual": node.usual(),
+    "hostile": node.hostile(),
+    "empty": Sight(now_us=node.NOW_US),
+    "away": dataclasses.replace(
+        node.usual(), away="The node's daemon is not running.", away_us=node.NOW_US - 9 * node.MINUTE_US
+    ),
+}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+@pytest.mark.parametrize("sight", SIGHTS)
+async def test_conversations(sight: str, size: tuple[int, int]) -> None:
+    await compare(f"{sight}-talk", sight, (), size)
+
+
+VIEWS = {"people": ["2"], "links": ["3"], "feeds": ["4"], "log": ["5", "p"]}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("sight", ["usual", "hostile", "empty"])
+async def test_other_views(sight: str, view: str) -> None:
+    await compare(f"{sight}-{view}", sight, VIEWS[view], (80, 24))
+
+
+async def test_pages() -> None:
+    await compare("help", "usual", ["question_mark"], (80, 24))
+    await compare("usual-page", "usual", ["enter"], (80, 24))
+    await compare("hostile-page", "hostile", ["enter"], (80, 24))
+    await compare("person-page", "hostile", ["2", "end", "up", "enter"], (80, 24))
+
+
+@pytest.mark.parametrize("view", ["talk", "people", "links", "feeds", "log"])
+async def test_sixty_columns(view: str) -> None:
+    await compare(f"usual-{view}", "usual", VIEWS.get(view, []), (60, 24))
+
+
+async def test_a_reply_being_written() -> None:
+    await compare("reply-talk", "usual", ["home", "r", *"Which"], (80, 24))
+
+
+async def compare(name: str, sight: str, keys: Sequence[str], size: tuple[int, int]) -> None:
+    async with shown(node.FakeNode(SIGHTS[sight]), *keys, size=size) as screen:
+        screen.check(size[0])
+        found = "\n".join([*screen.lines(), "", "in reverse:", *screen.reversed()]) + "\n"
+    found = "\n".join(line.rstrip() for line in found.splitlines()) + "\n"
+    path = SCREENS / f"{name}-{size[0]}x{size[1]}.txt"
+    if os.environ.get("TINYSSB_SCREENS") == "write":
+        SCREENS.mkdir(exist_ok=True)
+        path.write_text(found, "utf-8")
+    assert found == path.read_text("utf-8")

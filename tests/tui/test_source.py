@@ -1,0 +1,157 @@
+"""The screen on a real node: what is written is kept, a daemon may go and come, and what happened is told."""
+
+import contextlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.processes import daemon, make_home, tinyssb
+from tests.tui.screen import PATIENCE_S, shown
+from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.cli.commands.events import NoEventsError
+from tinyssb_node.control.client import DaemonUnreachableError
+from tinyssb_node.ids import FeedId
+from tinyssb_node.problems import Exit, HomeMissingError, UnknownNetworkError
+from tinyssb_node.tui import limits
+from tinyssb_node.tui.logtail import LogTail
+from tinyssb_node.tui.sight import Asked
+from tinyssb_node.tui.source import NodeSource
+
+BEN = FeedId(bytes(range(32)))
+
+
+async def test_a_day_of_a_node(tmp_path: Path) -> None:
+    home = tmp_path / "n"
+    make_home(home, name="ana")
+    source = NodeSource(str(home), None)
+    with contextlib.ExitStack() as first_daemon:
+        first_daemon.enter_context(daemon(home))
+        async with shown(source, "w", *"one", "enter") as screen:
+            await screen.press(*"two", "enter", "escape")
+            assert "me: one" in screen.text()
+            assert "me: two" in screen.text()
+            assert "ana" in screen.lines()[0]
+            await screen.press("r", *"three", "enter", "escape")
+            assert screen.app.sight is not None
+            first, second, third = screen.app.sight.messages
+            assert (second.previous, third.previous) == ((first.id,), (second.id,))
+
+            first_daemon.close()
+            await screen.look()
+            assert "The node's daemon is not running." in screen.lines()[0]
+            await screen.press("w", *"four", "enter")
+            assert "Start it with `tinyssb run`" in screen.text()
+            with daemon(home):
+                await screen.press("enter", "escape")
+                assert "me: four" in screen.text()
+                assert "not running" not in screen.lines()[0]
+                await screen.press("5")
+
+
+def test_what_a_source_tells_and_does(tmp_path: Path) -> None:
+    home = tmp_path / "n"
+    make_home(home, name="ana")
+    source = NodeSource(str(home), None)
+    asked = Asked()
+    assert source.look(asked).away is not None
+    with daemon(home):
+        source.follow(BEN, wanted=True)
+        sight = source.look(asked)
+        assert sight.away is None
+        assert {row["feed"]: row["wanted"] for row in sight.feeds}[BEN.hex()]
+        source.say(PUBLIC, "hello")
+        first = source.look(asked)
+        (message,) = first.messages
+        assert message.text == "hello"
+        assert first.holders[message.id]
+        source.say(PUBLIC, "you", reply_to=message.id)
+        assert [row.text for row in source.look(asked).messages] == ["hello", "you"]
+        source.say(PUBLIC, "a")
+        source.say(PUBLIC, "b")
+        *_, a, b = source.look(asked).messages
+        assert b.previous == (a.id,)
+        private = source.tell([], "for me")
+        assert private != PUBLIC
+        assert [row.text for row in source.look(Asked(conversation=private)).messages] == ["for me"]
+        source.block(BEN, blocked=True)
+        sight = source.look(asked)
+        assert {one.feed: one.blocked for one in sight.people}[BEN]
+        source.block(BEN, blocked=False)
+        source.look(asked)
+        source.follow(BEN, wanted=False)
+        assert not {row["feed"]: row["wanted"] for row in source.look(asked).feeds}[BEN.hex()]
+    assert source.look(asked).messages
+    with pytest.raises(DaemonUnreachableError):
+        source.say(PUBLIC, "nobody there")
+    source.end_looking()
+    source.end_writing()
+
+
+def test_a_home_that_is_none_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
+    with pytest.raises(HomeMissingError):
+        NodeSource(str(tmp_path), None)
+    make_home(tmp_path / "n")
+    with pytest.raises(UnknownNetworkError):
+        NodeSource(str(tmp_path / "n"), "nowhere")
+    ended = tinyssb(tmp_path / "n", "tui")
+    assert ended.returncode == Exit.USAGE
+    assert b"There is no terminal to draw on." in ended.stderr
+
+
+def test_without_the_library_it_is_said_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "tinyssb_node.tui.app")
+    monkeypatch.setitem(sys.modules, "textual.app", None)
+    ended = tinyssb(tmp_path, "tui")
+    assert ended.returncode == Exit.UNAVAILABLE
+    assert b"pip install 'tinyssb-node[tui]'" in ended.stderr
+
+
+def test_the_event_log_is_followed_and_its_absence_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "events"
+    segment = folder / "00000001-000000000000.jsonl"
+
+    def find() -> Path:
+        if not folder.is_dir():
+            raise NoEventsError("This node has not run yet.")
+        return folder
+
+    tail = LogTail(find)
+
+    def begin() -> None:
+        folder.mkdir()
+        segment.write_bytes(b"a\nb\nto")
+
+    def go_on() -> None:
+        segment.write_bytes(b"a\nb\ntorn\n")
+
+    seen: list[tuple[str | None, list[bytes]]] = []
+    steps = iter([begin, go_on, tail.close])
+
+    def wait() -> None:
+        seen.append((tail.fault, [line for _, line in tail.lines()]))
+        next(steps)()
+        stopping()
+
+    stopping = tail._wait
+    monkeypatch.setattr(tail, "_wait", wait)
+    monkeypatch.setattr(tail, "_wait_s", 0)
+    tail.start()
+    tail._thread.join(PATIENCE_S)
+    assert seen == [
+        ("This node has not run yet.", []),
+        (None, [b"a", b"b"]),
+        (None, [b"a", b"b", b"torn"]),
+    ]
+
+
+def test_a_log_of_any_length_takes_bounded_memory(tmp_path: Path) -> None:
+    (tmp_path / "00000001-000000000000.jsonl").write_bytes(b"x\n" * 3 * limits.EVENTS_MAX)
+    tail = LogTail(lambda: tmp_path)
+    tail.close()
+    tail._run()
+    assert len(tail.lines()) == limits.EVENTS_MAX

@@ -1,0 +1,213 @@
+"""A node for the page's tests: a catalog in memory, a daemon that says what it is told to, both over a real server."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from tests.catalog.fake import (
+    ANA,
+    BOB,
+    CYD,
+    EVE,
+    PRIVATE,
+    START_US,
+    FakeCatalog,
+    make_message,
+    make_person,
+    message_id,
+    small_mesh,
+)
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow
+from tinyssb_node.control.client import DaemonUnreachableError
+from tinyssb_node.control.rows import AirtimeRow, FaceRow, FollowedRow, PublishedRow, StatusRow
+from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.grouptalk import GroupRoom, is_group
+from tinyssb_node.screens.people import Names
+from tinyssb_node.web import server
+from tinyssb_node.web.voice import Receipt
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+FACE: FaceRow = {
+    "face": "lora:hut", "spec": "lora:hut", "medium": "air", "queued": 2, "outstanding": 1, "sent": 1_234,
+    "received": 5_678, "new": 345, "invalid": 0, "heard_us": 12_000_000,
+}  # fmt: skip
+AIRTIME: AirtimeRow = {
+    "band": "EU868 g1 (868.0–868.6 MHz)", "faces": ["lora:hut"], "limit_us": 36_000_000, "window_us": 3_600_000_000,
+    "used_us": 12_240_000, "left_us": 23_760_000, "advert_left_us": 5_760_000, "content_left_us": 20_160_000,
+    "full_us": 205_056, "wait_us": 0,
+}  # fmt: skip
+
+
+class FakeNode:
+    """What Opener opens, and both of what it opens."""
+
+    def __init__(self, catalog: FakeCatalog | None = None) -> None:
+        self.catalog = catalog or small_mesh()
+        self.running = True
+        self.said: list[dict[str, Any]] = []
+        self.followed: list[FeedId] = []
+        self.before_saying: Callable[[], None] = lambda: None
+        self.own = ANA
+        self.rooms: list[GroupRoom] = []
+        self.group_said: list[MessageRow] = []
+        self._seen = 0
+
+    @contextlib.contextmanager
+    def voice(self) -> Iterator["FakeNode"]:
+        yield self
+
+    @contextlib.contextmanager
+    def daemon(self) -> Iterator["FakeNode"]:
+        self._require()
+        yield self
+
+    def _require(self) -> None:
+        if not self.running:
+            raise DaemonUnreachableError("The node's daemon is not running.", "Start it with `tinyssb run`.")
+
+    # --- the voice
+
+    def catch_up(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> object:
+        progress(1, 1)
+        return self
+
+    def changed(self) -> bool:
+        seen, self._seen = self._seen, len(self.catalog.all_messages)
+        return seen != self._seen
+
+    def names(self) -> Names:
+        return Names(self.catalog.people(), {BOB})
+
+    def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
+        return repr([text, conversation, reply_to]).encode()
+
+    def draft_private(
+        self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
+    ) -> bytes:
+        return repr([text, tuple(recipients), reply_to]).encode()
+
+    def conversation_with(self, people: Iterable[FeedId]) -> str | None:
+        return PRIVATE if set(people) == {BOB} else None
+
+    def groups(self) -> list[GroupRoom] | None:
+        return self.rooms if self.running else None
+
+    def group_messages(
+        self, group: str, *, before: int | None = None, limit: int | None = None
+    ) -> list[MessageRow]:
+        self._require()
+        rows = [row for row in self.group_said if row.conversation == group]
+        return [row for row in rows if before is None or (row.placed or 0) < before][-(limit or 1_000) :]
+
+    def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
+        self._require()
+        self.before_saying()
+        self.said.append({"text": text, "conversation": conversation, "reply_to": reply_to})
+        if is_group(conversation):
+            place = len(self.group_said) + 1
+            self.group_said.append(
+                make_message(
+                    f"in group {place}", ANA, 100 + place, text, conversation=conversation, placed=place
+                )
+            )
+            return self.arrive(ANA, "what the group does not show", conversation=None)
+        previous = [] if reply_to is None else [reply_to]
+        return self.arrive(ANA, text, previous, conversation=conversation, private=conversation != PUBLIC)
+
+    def say_private(
+        self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
+    ) -> PublishedRow:
+        self._require()
+        self.said.append({"text": text, "recipients": tuple(recipients), "reply_to": reply_to})
+        return self.arrive(ANA, text, [], conversation=PRIVATE, private=True)
+
+    def follow(self, feed: FeedId) -> FollowedRow:
+        self._require()
+        self.followed.append(feed)
+        return {"feed": feed.hex(), "changed": True}
+
+    def arrive(
+        self, feed: FeedId, text: str, previous: Iterable[MessageId] = (), **changes: object
+    ) -> PublishedRow:
+        """A message that was said just now."""
+        place = len(self.catalog.all_messages) + 1
+        name = f"arrived {place}"
+        values: dict[str, Any] = {
+            "arrival": place, "placed": place, "committed_us": START_US + place * 60_000_000,
+            "previous": tuple(previous) or tuple(self.catalog.tips(PUBLIC)),
+        }  # fmt: skip
+        row = make_message(name, feed, 100 + place, text, **(values | changes))
+        self.catalog.all_messages.append(row)
+        return {
+            "feed": feed.hex(), "seq": row.seq, "id": message_id(name).hex(), "type": 1, "size": len(text), "chunks": 2,
+        }  # fmt: skip
+
+    # --- the daemon
+
+    def status(self) -> StatusRow:
+        return {
+            "name": "hut", "feed": ANA.hex(), "dialect": "spec", "version": "0.1.0", "home": "/var/lib/tinyssb",
+            "pid": 1, "boot": 3, "uptime_us": 7_300_000_000, "read_only": None, "feeds": 5, "entries": 1_234,
+            "arrivals": 2_000, "forked": 0, "faces": 1, "networks": [],
+            "endpoints": [
+                {"spec": "lora:hut", "problem": None}, {"spec": "ble:peripheral", "problem": "it is switched off"},
+            ],
+        }  # fmt: skip
+
+    def faces(self) -> Iterable[FaceRow]:
+        return [FACE]
+
+    def airtime(self) -> Iterable[AirtimeRow]:
+        return [AIRTIME]
+
+    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[Receipt]:  # noqa: ARG002 - a port's signature
+        return [
+            {"id": message_id(name).hex(), "held": 2, "inferred": 1, "expected": 3, "missing": [BOB.hex()]}
+            for name in ("first", "third", "sixth")
+        ]
+
+
+def friendly_mesh() -> FakeCatalog:
+    """What a picture of the page shows: people on a mountain."""
+    people = [
+        make_person(ANA, "Ana", entries=31),
+        make_person(BOB, "Ben at the hut", said="ben", entries=28),
+        make_person(CYD, "Eva", entries=17),
+        make_person(EVE, "Weather post", entries=204),
+    ]
+    said = [
+        ("first", EVE, 1, "North ridge: 4 °C, wind 31 km/h from the west, gusts 52.", (), {}),
+        ("second", CYD, 2, "We turn back at the saddle, too windy. All four of us are fine.", ("first",), {}),
+        ("third", ANA, 3, "Good decision. There is soup.", ("second",), {}),
+        ("fourth", BOB, 4, "Two beds are free tonight. Bring dry socks!", ("second",), {}),
+        ("fifth", CYD, 5, "שלום מהאוכף · Grüße vom Sattel", ("third", "fourth"), {}),
+        ("sixth", ANA, 6, "See you at six. I leave the lamp on.", ("fifth",), {"chunks": 1, "chunks_held": 1}),
+    ]  # fmt: skip
+    rows = [
+        make_message(
+            name, feed, place, text, *before, arrival=place, placed=place,
+            committed_us=START_US + place * 7 * 60_000_000, **more,
+        )
+        for name, feed, place, text, before, more in said
+    ]  # fmt: skip
+    secret = make_message(
+        "secret", BOB, 7, "The key is under the stone.", conversation=PRIVATE, private=True, arrival=7, placed=7,
+    )  # fmt: skip
+    return FakeCatalog(people, [*rows, secret])
+
+
+@contextlib.contextmanager
+def serving(node: Any, *, token: str | None = None, host: str = "127.0.0.1") -> Iterator[str]:
+    """The real server in a thread of its own; gives its address, ends it on leaving."""
+    with server.bind(host, 0) as listener:
+        port = listener.getsockname()[1]
+        running = server.make_server(node, host=host, port=port, token=token, tick_s=0.02, sign_s=0.2)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            running.should_exit = True
+            thread.join(timeout=10)
+    assert not thread.is_alive()

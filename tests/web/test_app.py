@@ -1,0 +1,320 @@
+"""The page's server, asked over real sockets."""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.catalog.fake import (
+    ANA,
+    BOB,
+    EVE,
+    HOSTILE_TEXT,
+    PRIVATE,
+    ZOE,
+    make_person,
+    message_id,
+    small_mesh,
+)
+from tests.sse import Events
+from tests.web.asking import ask, post
+from tests.web.fake import FakeNode, serving
+from tinyssb_node.screens.grouptalk import GroupRoom
+from tinyssb_node.web import limits
+from tinyssb_node.web.app import STATIC
+
+
+@pytest.fixture(scope="module")
+def quiet() -> Iterator[str]:
+    """A page of which nothing but questions is asked."""
+    with serving(FakeNode()) as address:
+        yield address
+
+
+def saying(text: str = "hello", **changes: object) -> dict[str, object]:
+    return {"conversation": "public", "text": text, "once": "once-0001"} | changes
+
+
+def test_conversations_say_with_whom_and_what_was_said_last(quiet: str) -> None:
+    rows = {row["name"]: row for row in ask(quiet, "/api/conversations").json["rows"]}
+    assert rows["public"]["members"] == []
+    assert [one["name"] for one in rows[PRIVATE]["members"]] == ["Bob from the hut"]
+    assert rows[PRIVATE]["last"]["text"] == "Found it."
+
+
+def test_messages_come_in_their_order_with_what_they_follow(quiet: str) -> None:
+    found = ask(quiet, "/api/messages").json
+    rows = found["rows"]
+    assert [row["placed"] for row in rows] == sorted(row["placed"] for row in rows)
+    by_id = {row["id"]: row for row in rows}
+    # The answer stands right below what it follows; the other one does not, and shows it.
+    assert by_id[message_id("answer").hex()]["answers"] == []
+    assert [one["text"] for one in by_id[message_id("other").hex()]["answers"]] == ["Is anybody up there?"]
+    assert by_id[message_id("evil").hex()]["text"] == HOSTILE_TEXT
+    assert [row["text"] for row in found["waiting"]] == ["and I follow her", "I follow what you lack"]
+
+
+def test_earlier_messages_are_asked_for_by_their_place(quiet: str) -> None:
+    last = ask(quiet, "/api/messages?limit=3").json
+    before = ask(quiet, f"/api/messages?limit=3&before={last['rows'][0]['placed']}").json
+    everything = ask(quiet, "/api/messages?limit=9999").json
+    assert (last["more"], everything["more"]) == (True, False)
+    assert before["waiting"] == []
+    assert [row["id"] for row in before["rows"] + last["rows"]] == [
+        row["id"] for row in everything["rows"][-6:]
+    ]
+
+
+def test_nothing_of_who_is_blocked_is_shown() -> None:
+    catalog = small_mesh()
+    catalog.all_people[EVE] = make_person(EVE, "Eve", blocked=True)
+    with serving(FakeNode(catalog)) as address:
+        found = ask(address, "/api/messages").json
+        people = ask(address, "/api/people").json["rows"]
+    shown = json.dumps([found["rows"], found["waiting"]])
+    assert EVE.hex() not in shown
+    assert people[-1]["feed"] == EVE.hex()
+
+
+def test_people_node_and_receipts(quiet: str) -> None:
+    people = ask(quiet, "/api/people").json
+    node = ask(quiet, "/api/node").json
+    receipts = ask(quiet, "/api/receipts").json["receipts"]
+    assert (people["all"], people["rows"][0]["own"]) == (5, True)
+    assert (node["name"], node["links"][0]["received"], node["airtime"][0]["wait_us"]) == ("hut", 5_678, 0)
+    receipt = receipts[message_id("first").hex()]
+    assert (receipt["held"], receipt["expected"], receipt["missing"][0]["name"]) == (2, 3, "Bob from the hut")
+
+
+def test_a_text_is_said_where_it_was_written() -> None:
+    node = FakeNode()
+    first = message_id("first")
+    with serving(node) as address:
+        answer = post(address, "/api/say", saying("  Soup!\n", reply_to=first.hex()))
+        assert (answer.status, answer.json["packets"]) == (200, 3)
+        post(address, "/api/say", saying("Hi Bob", conversation=PRIVATE, once="once-0002"))
+        body = {"text": "Hi Zoe", "to": [ZOE.hex()], "once": "once-0003"}
+        assert post(address, "/api/say", body).json["conversation"] is None
+        rows = ask(address, "/api/messages").json["rows"]
+    assert node.said == [
+        {"text": "Soup!", "conversation": "public", "reply_to": first},
+        {"text": "Hi Bob", "conversation": PRIVATE, "reply_to": None},
+        {"text": "Hi Zoe", "recipients": (ZOE,), "reply_to": None},
+    ]
+    assert (rows[-1]["text"], rows[-1]["own"]) == ("Soup!", True)
+
+
+def test_what_a_message_would_cost_is_told_before_it_is_sent() -> None:
+    node = FakeNode()
+    with serving(node) as address:
+        found = post(address, "/api/cost", saying("x" * 60)).json
+        private = post(address, "/api/cost", {"text": "x" * 100, "to": [ZOE.hex()], "once": "once-0001"}).json
+        node.running = False
+        assert post(address, "/api/cost", saying()).status == 503
+    assert found["packets"] == 2
+    assert private["packets"] > 2
+    assert found["costs"] == [{"air_us": 2 * 205_056, "share": 2 * 205_056 / 36_000_000, "wait_us": 0}]
+    assert node.said == []
+
+
+def test_what_is_sent_again_for_a_lost_answer_is_said_once() -> None:
+    node = FakeNode()
+    saying_it, go_on = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        saying_it.set()
+        go_on.wait(10)
+
+    node.before_saying = wait
+    with serving(node) as address:
+        answers: list[object] = []
+        asking = [
+            threading.Thread(target=lambda: answers.append(post(address, "/api/say", saying()).json))
+            for _ in range(3)
+        ]
+        for one in asking:
+            one.start()
+        assert saying_it.wait(10)
+        go_on.set()
+        for one in asking:
+            one.join(10)
+        answers.append(post(address, "/api/say", saying()).json)
+    assert len(node.said) == 1
+    assert answers == [answers[0]] * 4
+
+
+def test_a_node_that_goes_through_what_it_holds_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PATIENCE_S", 0.05)
+    node, go_on = FakeNode(), threading.Event()
+
+    def catch_up(progress: Callable[[int, int], None] = lambda _done, _total: None) -> object:
+        progress(1, 3)
+        return go_on.wait(10)
+
+    monkeypatch.setattr(node, "catch_up", catch_up)
+    with serving(node) as address:
+        answer = ask(address, "/api/messages")
+        assert (answer.status, answer.json["code"]) == (503, "busy")
+        assert "33 % of it is done" in answer.json["message"]
+        assert post(address, "/api/say", saying()).status == 503
+        events = Events(address)
+        assert events.next()["problem"] is None
+        events.close()
+        go_on.set()
+        assert post(address, "/api/say", saying()).status == 200
+        assert ask(address, "/api/messages").status == 200
+
+
+def test_what_was_refused_can_be_sent_again() -> None:
+    node = FakeNode()
+    node.running = False
+    with serving(node) as address:
+        answer = post(address, "/api/say", saying())
+        assert (answer.status, answer.json["message"]) == (503, "The node's daemon is not running.")
+        assert ask(address, "/api/node").status == 503
+        assert ask(address, "/api/messages").status == 200
+        node.running = True
+        assert post(address, "/api/say", saying()).status == 200
+    assert len(node.said) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        ([], 400),
+        ("text", 400),
+        ({}, 400),
+        (saying(""), 400),
+        (saying(" \n"), 400),
+        (saying("x" * (limits.TEXT_MAX + 1)), 400),
+        (saying("\ud800"), 400),
+        (saying(once="short"), 400),
+        (saying(once="no spaces here"), 400),
+        (saying(conversation="../x"), 400),
+        (saying(conversation=7), 400),
+        (saying(to=["00" * 32]), 400),
+        (saying(to="00" * 32, conversation=None), 400),
+        (saying(reply_to="xyz"), 400),
+        (saying(reply_to=7), 400),
+        ({"text": "x", "once": "once-0001"}, 400),
+        ({"text": "x", "once": "once-0001", "to": ["zz"]}, 400),
+        ({"text": "x", "once": "once-0001", "to": [["00" * 32]]}, 400),
+        ({"text": "x", "once": "once-0001", "to": ["00" * 32] * 7}, 400),
+    ],
+)
+def test_what_is_no_message_is_refused_in_a_sentence(quiet: str, content: object, status: int) -> None:
+    answer = post(quiet, "/api/say", content)
+    assert (answer.status, answer.json["message"][-1]) == (status, ".")
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 30_000])
+def test_what_is_no_json_is_refused(quiet: str, body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    assert ask(quiet, "/api/say", method="POST", body=body, headers=headers).status == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/api/messages?before=-1", 400),
+        ("/api/messages?before=" + "9" * 17, 400),
+        ("/api/messages?conversation=%00", 400),
+        ("/api/messages?conversation=0123456789abcdef", 404),
+        ("/api/circle", 400),
+        (f"/api/circle?feed={'00' * 32}", 404),
+        ("/static/..%2fapp.py", 404),
+        ("/static/app.py", 404),
+        ("/c/x/y", 404),
+        ("/api/nothing", 404),
+    ],
+)
+def test_what_is_not_there_is_said(quiet: str, path: str, status: int) -> None:
+    answer = ask(quiet, path)
+    assert (answer.status, answer.json["message"] != "") == (status, True)
+
+
+def test_a_private_conversation_is_found_by_a_feed(quiet: str) -> None:
+    assert ask(quiet, f"/api/circle?feed={BOB.hex()}").json["name"] == PRIVATE
+    assert ask(quiet, f"/api/circle?feed={ZOE.hex()}").json["name"] is None
+
+
+def test_a_feed_is_followed() -> None:
+    node = FakeNode()
+    with serving(node) as address:
+        assert post(address, "/api/follow", {"feed": ZOE.hex()}).json["changed"]
+        assert post(address, "/api/follow", {"feed": "xyz"}).status == 400
+    assert node.followed == [ZOE]
+
+
+def test_a_listening_page_is_told_of_what_came_and_of_a_daemon_that_is_gone() -> None:
+    node = FakeNode()
+    with serving(node) as address:
+        events = Events(address)
+        first = events.next()
+        assert first["problem"] is None
+        node.arrive(BOB, "news")
+        second = events.next()
+        assert second["number"] > first["number"]
+        node.running = False
+        assert events.next()["problem"] == "The node's daemon is not running."
+        events.close()
+
+
+def test_the_document_names_nothing_that_is_not_served_from_here(quiet: str) -> None:
+    document = ask(quiet, "/c/public").body.decode()
+    names = re.findall(r'(?:src|href)="(/static/[^"]+)"', document)
+    assert sorted(names) == sorted(
+        f"/static/{path.name}" for path in STATIC.iterdir() if path.name != "index.html"
+    )
+    for name in names:
+        answer = ask(quiet, name)
+        assert answer.status == 200
+        assert ask(quiet, name, headers={"if-none-match": answer.headers["etag"]}).status == 304
+    scripts = "".join(path.read_text("utf-8") for path in STATIC.glob("*.js"))
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|https?://", scripts)
+
+
+def test_the_numbers_of_the_scripts_are_those_of_the_server() -> None:
+    composer = (STATIC / "composer.js").read_text("utf-8")
+    found = re.search(r"const TEXT_MAX = ([\d_]+);", composer)
+    assert found
+    assert int(found[1].replace("_", "")) == limits.TEXT_MAX
+    api = (STATIC / "api.js").read_text("utf-8")
+    found = re.search(r"const PATIENCE_MS = ([\d_]+);", api)
+    assert found
+    assert int(found[1].replace("_", "")) > limits.CALL_S * 1_000
+    live = (STATIC / "live.js").read_text("utf-8")
+    found = re.search(r"const SILENCE_MS = ([\d_]+);", live)
+    assert found
+    assert int(found[1].replace("_", "")) > 3 * limits.SIGN_S * 1_000
+
+
+def test_a_name_of_our_users_giving_is_told_from_others(quiet: str) -> None:
+    people = {row["feed"]: row["alone"] for row in ask(quiet, "/api/people").json["rows"]}
+    assert people == {feed: feed == BOB.hex() for feed in people}
+
+
+def test_a_name_as_long_as_a_file_is_cut_in_every_row() -> None:
+    catalog = small_mesh()
+    catalog.all_people[BOB] = make_person(BOB, "B" * 1_000_000)
+    with serving(FakeNode(catalog)) as address:
+        for path in ("/api/messages", "/api/conversations", "/api/people", "/api/receipts"):
+            answer = ask(address, path)
+            assert b"B" * limits.NAME_MAX in answer.body
+            assert len(answer.body) < 100_000
+
+
+def test_a_group_is_not_called_as_several_people_are() -> None:
+    node = FakeNode()
+    group = "5a" * 20
+    node.rooms = [GroupRoom(name=group, members=(), messages=0, last=None, title="Bob, Cyd", note="")]
+    with serving(node) as address:
+        assert ask(address, f"/api/messages?conversation={group}").json["title"] == '"Bob, Cyd" 5a5a5a5a'
+
+
+def test_our_own_name_is_ours(quiet: str) -> None:
+    first = ask(quiet, "/api/messages").json["rows"][0]
+    assert first["author"]["own"]
+    assert first["author"]["feed"] == ANA.hex()

@@ -1,0 +1,60 @@
+"""`tinyssb web` from the shell."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.processes import make_home, tinyssb
+from tinyssb_node.problems import Exit
+from tinyssb_node.web import command
+from tinyssb_node.web.server import bind
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    make_home(tmp_path / "home")
+    return tmp_path / "home"
+
+
+def test_beyond_this_machine_it_wants_a_token_and_says_how_to_get_one(home: Path) -> None:
+    ended = tinyssb(home, "web", "--listen", "0.0.0.0:0")
+    assert ended.returncode == Exit.CONFIG
+    assert b"could read and write as you" in ended.stderr
+    assert b"tinyssb web --link" in ended.stderr
+
+
+def test_the_link_has_the_token_and_a_code_for_the_camera(home: Path) -> None:
+    ended = tinyssb(home, "web", "--listen", "192.0.2.7:8780", "--link")
+    token = (home / "web.token").read_text().strip()
+    assert ended.returncode == 0
+    assert f"http://192.0.2.7:8780/#token={token}".encode() in ended.stdout
+    assert "█" in ended.stdout.decode()
+    assert tinyssb(home, "web", "--listen", "192.0.2.7:8780", "--link").stdout == ended.stdout
+
+
+@pytest.mark.parametrize("text", ["8780", "x:y", "1:2:3", "127.0.0.1:99999"])
+def test_what_is_no_address_is_refused(home: Path, text: str) -> None:
+    ended = tinyssb(home, "web", "--listen", text)
+    assert (ended.returncode, text.encode() in ended.stderr) == (Exit.USAGE, True)
+
+
+def test_a_taken_port_is_said(home: Path) -> None:
+    with bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        ended = tinyssb(home, "web", "--listen", f"127.0.0.1:{port}")
+    assert ended.returncode == Exit.UNAVAILABLE
+    assert b"--listen names another one" in ended.stderr
+
+
+def test_a_missing_library_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    ended = tinyssb(home, "web")
+    assert ended.returncode == Exit.UNAVAILABLE
+    assert b"pip install 'tinyssb-node[web]'" in ended.stderr
+
+
+def test_a_token_is_not_written_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
+    command._say(("192.0.2.7", 80), "secret-token-0000", show_token=False)
+    told = capsys.readouterr().out
+    assert "secret" not in told
+    assert "tinyssb web --link" in told

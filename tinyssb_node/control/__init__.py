@@ -1,0 +1,1 @@
+"""The control protocol, both ends: requests, replies, errors, server and client."""

@@ -1,0 +1,202 @@
+"""When we say, under our signature, which entries of others we hold, and which (decision 0026).
+
+Seldom, and together: entries are for ever, and everybody passes them on. The pace is such that the acknowledgements of
+all stations, each given once by each of them, take a small share of the airtime that the law allows.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tinyssb_node import limits
+from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.acks import ACK_TYPE, Ack, ack_of, serialize_acks
+from tinyssb_node.events import EntryAppended, Event
+from tinyssb_node.gossip.receipts import Receipts
+from tinyssb_node.ids import Dialect, FaceName, FeedId
+from tinyssb_node.replication.replica import Replica
+from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.store.port import Store
+
+
+@dataclass(frozen=True, slots=True)
+class _Owed:
+    """What to say of a feed."""
+
+    ack: Ack
+    more: bool
+    """True if more of the feed is here, with a side chain under way."""
+
+
+class Acknowledging:
+    """What we owe others an acknowledgement for, and when it is due."""
+
+    def __init__(
+        self,
+        replica: Replica,
+        store: Store,
+        receipts: Receipts,
+        lines: Mapping[FaceName, Line],
+        entropy: Entropy,
+        *,
+        own: FeedId | None,
+        permille: int,
+    ) -> None:
+        """*own* is our feed, *permille* the share of airtime that all acknowledgements of the mesh may take; without
+        either we say nothing. *lines* are those that are up at any moment."""
+        self._replica = replica
+        self._store = store
+        self._receipts = receipts
+        self._lines = lines
+        self._entropy = entropy
+        self._own = own
+        self._permille = permille
+        self._begun_us: int | None = None
+        """When the first face came up; None: before, or if we say nothing at all."""
+        self._last_us: int | None = None
+        """When we said something last since then."""
+        self._debts: dict[FeedId, None] = {}
+        """Feeds that brought something since, the one that waits longest first."""
+        self.next_us: int | None = None
+        """When ``take`` is due; None: there is nothing to say."""
+
+    def begin(self, now_us: int) -> None:
+        """A face is up. Whoever begins anew, however often, says nothing for a while."""
+        if self._begun_us is not None or self._own is None or not self._permille:
+            return
+        self._begun_us = now_us
+        for record in self._replica.records():
+            if not record.ours and record.seq > self._receipts.acknowledged(record.feed):
+                self._owe(record.feed, now_us)
+
+    def appended(self, events: Sequence[Event], now_us: int) -> None:
+        """Something of others came in. What only acknowledges is not acknowledged, or it would never end."""
+        if self._begun_us is None:
+            return
+        for event in events:
+            if not isinstance(event, EntryAppended) or event.type == ACK_TYPE:
+                continue
+            if not self._replica.record(event.feed).ours:
+                self._owe(event.feed, now_us)
+
+    def _owe(self, feed: FeedId, now_us: int) -> None:
+        assert self._begun_us is not None
+        self._debts.setdefault(feed)
+        if self.next_us is None:
+            # Everybody got it at about the same time: not all answer at once.
+            spread_us, part = self.spread_us(), 0.25 + 0.75 * self._entropy.random()
+            self.next_us = now_us + int(part * spread_us)
+            if self._last_us is None:
+                # Nor do all who were switched on together.
+                self.next_us = max(self.next_us, self._begun_us + int((0.75 + part) * spread_us))
+
+    def take(self, now_us: int) -> bytes | None:
+        """The 48 bytes that we acknowledge with, to be published at once; None if it is not time, or there is nothing
+        to say."""
+        if self.next_us is None or now_us < self.next_us or not self._may_write():
+            return None
+        every_us = self.every_us()
+        wait_us = 0 if self._last_us is None else self._last_us + every_us - now_us
+        if wait_us <= 0 and any(
+            line.spent(now_us) > content_limits.ACK_SPENT_MAX for line in self._lines.values()
+        ):
+            wait_us = every_us // 4
+        if wait_us > 0:
+            self.next_us = now_us + wait_us
+            return None
+        content = self._say(self._owed())
+        if content is not None:
+            self._last_us = now_us
+        self.next_us = now_us + every_us if self._debts else None
+        return content
+
+    def _say(self, owed: Mapping[FeedId, _Owed]) -> bytes | None:
+        """What there is room for; of that we owe nothing more, but for what is under way."""
+        if not owed:
+            return None
+        content, count = serialize_acks(each.ack for each in owed.values())
+        for feed, each in list(owed.items())[:count]:
+            self._receipts.acknowledge(feed, each.ack.seq)
+            del self._debts[feed]
+            if each.more:
+                self._debts[feed] = None
+        return content
+
+    def _may_write(self) -> bool:
+        """False if nothing of the kind can be written to our feed until the node is loaded anew."""
+        assert self._own is not None
+        record = self._replica.record(self._own)
+        # The deployed app stops with a fault at an entry whose type it does not know.
+        good = record.forked_at is None and record.dialect is Dialect.SPEC and record.seq < limits.SEQ_MAX
+        if not good or self._replica.read_only:
+            self.next_us = None
+        return self.next_us is not None
+
+    # --- what
+
+    def _owed(self) -> dict[FeedId, _Owed]:
+        """What there is to say of the feeds that we owe for. Those of which nothing is under way are forgotten."""
+        first_open: dict[FeedId, int] = {}
+        for chain in self._store.side_chains():
+            if chain.chunks <= content_limits.ACK_CHUNKS_MAX and not chain.broken:
+                first_open.setdefault(chain.feed, chain.seq)
+        owed = {}
+        for feed in list(self._debts):
+            record = self._replica.record(feed)
+            ack = None
+            if record.wanted and record.forked_at is None:
+                ack = self._ack(feed, first_open.get(feed, record.seq + 1) - 1)
+            if ack is not None:
+                owed[feed] = _Owed(ack, feed in first_open)
+            elif feed not in first_open:
+                del self._debts[feed]
+        return owed
+
+    def _ack(self, feed: FeedId, last: int) -> Ack | None:
+        """The last entry of *feed* up to *last* that is worth it, if that was not said before."""
+        first = max(self._receipts.acknowledged(feed), last - content_limits.ACK_LOOK_BACK)
+        for seq in range(last, first, -1):
+            entry = self._store.entry(feed, seq)
+            assert entry is not None
+            if parse_entry(entry.packet).type != ACK_TYPE:
+                return ack_of(seq, entry.id)
+        return None
+
+    # --- when
+
+    def every_us(self) -> int:
+        """Least time between two acknowledgements of ours, on the faces that are up."""
+        return max(content_limits.ACK_EVERY_US, self._air_us())
+
+    def spread_us(self) -> int:
+        """Within which time all acknowledge the same news."""
+        return max(content_limits.ACK_SPREAD_US, self._air_us())
+
+    def _air_us(self) -> int:
+        """In which time the law of the narrowest radio leaves room for one acknowledgement of everybody, which each
+        of us gives once; 0 where air costs nothing."""
+        stations = self._stations()
+        air_us = 0
+        for line in self._lines.values():
+            full_us = line.profile.airtime_us[limits.PACKET_SIZE]
+            allowance = line.profile.allowance
+            if allowance is None:
+                limit_us, window_us = content_limits.ACK_FREE_PERMILLE, 1_000
+            else:
+                limit_us, window_us = allowance.limit_us, allowance.window_us
+            air_us = max(air_us, stations * full_us * window_us * 1_000 // (limit_us * self._permille))
+        return air_us
+
+    def _stations(self) -> int:
+        """About how many write, and may therefore acknowledge: the feeds that have something not too old."""
+        last_us = []
+        for record in self._replica.records():
+            if record.ours or record.retired or not record.wanted:
+                continue
+            entry = self._store.entry(record.feed, record.seq) if record.seq else None
+            if entry is not None:
+                last_us.append(entry.committed_us)
+        # What is not committed yet came now.
+        newest_us = max(last_us, default=0)
+        return 1 + sum(not each or each > newest_us - content_limits.RECEIPT_ACTIVE_US for each in last_us)

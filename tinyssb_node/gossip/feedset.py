@@ -1,0 +1,339 @@
+"""What to say of the set of feeds on a face, and what to make of what others say of theirs.
+
+Where air costs nothing: CLAIMs, which every peer knows (spec 3.3), with ids named one by one. On the air: SKETCH, ASK
+and FEEDS among nodes of ours (decision 0009); whoever begins with CLAIM or NOVELTY is answered by CLAIMs.
+"""
+
+from collections.abc import Collection, Sequence
+
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.packets import (
+    Ask,
+    Claim,
+    Feeds,
+    Novelty,
+    Sketch,
+    serialize_ask,
+    serialize_claim,
+    serialize_feeds,
+    serialize_sketch,
+)
+from tinyssb_node.effects import Effect
+from tinyssb_node.events import AskSeen, ClaimSeen, Event, FeedsSeen, NoveltySeen, SketchSeen
+from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
+from tinyssb_node.replication import claim as claims
+from tinyssb_node.replication import limits as replication_limits
+from tinyssb_node.replication.goset import subset_of, xor_of
+from tinyssb_node.replication.reconcile import (
+    Agreement,
+    Difference,
+    Exchange,
+    answer_classic,
+    read_sketch,
+)
+from tinyssb_node.replication.replica import Replica
+from tinyssb_node.replication.salted import SaltedSets
+from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.link import Medium
+from tinyssb_node.scheduling.share import AirShare
+from tinyssb_node.scheduling.trickle import Entropy
+
+_NOBODY = FeedId(bytes(limits.FEED_ID_SIZE))
+"""Where a node without a feed of its own begins to give."""
+
+
+class SetGossip:
+    """The conversation of one node about its set, on all its faces."""
+
+    def __init__(self, replica: Replica, network: Network, entropy: Entropy, own: FeedId | None) -> None:
+        """*own* is the node's own feed: helpers begin at different places of the set."""
+        self._replica = replica
+        self._dmx = network.goset_dmx
+        self._entropy = entropy
+        self._own = own or _NOBODY
+        self._sets = SaltedSets(replica.goset)
+        self._exchanges: dict[FaceName, Exchange] = {}
+        self._asked: dict[FaceName, int] = {}
+        self._claimed: dict[FaceName, AirShare] = {}
+        """What claims take of the airtime of faces where that has a limit."""
+        self._refused_us: dict[FaceName, int] = {}
+        """When an id was last refused that a face named."""
+        self._names_again_us: dict[FaceName, int] = {}
+        """After which time all ids are named again to a peer that goes on showing a smaller set."""
+
+    def face_up(self, line: Line) -> None:
+        """A face can be used."""
+        if line.profile.medium is Medium.AIR:
+            self._exchanges[line.name] = Exchange(self._sets, self._own)
+            self._asked[line.name] = 0
+            if line.profile.allowance is not None:
+                self._claimed[line.name] = AirShare(line.profile.allowance)
+
+    def face_down(self, face: FaceName) -> None:
+        """A face is gone."""
+        self._exchanges.pop(face, None)
+        self._asked.pop(face, None)
+        self._claimed.pop(face, None)
+        self._refused_us.pop(face, None)
+        self._names_again_us.pop(face, None)
+
+    def sent(self, face: FaceName, kind: PacketKind, airtime_us: int, now_us: int) -> None:
+        """A packet has left. On the air claims are answers to claims."""
+        if kind is PacketKind.CLAIM and (claimed := self._claimed.get(face)) is not None:
+            claimed.spent(airtime_us, now_us)
+
+    def refused(self, face: FaceName, now_us: int) -> None:
+        """An id that *face* named was not let in."""
+        self._refused_us[face] = now_us
+
+    def _may_claim(self, line: Line, now_us: int) -> bool:
+        """True if airtime is left for answers to claims: half of it, so that lies about sets leave room for all else.
+        Where somebody makes ids up, an eighth: neighbours answer each other's answers then, and agree by sketches."""
+        claimed, refused_us = self._claimed.get(line.name), self._refused_us.get(line.name)
+        if claimed is None:
+            return True
+        flooded = refused_us is not None and now_us - refused_us < replication_limits.FLOODED_US
+        permille = (
+            replication_limits.CLAIMS_FLOODED_PERMILLE if flooded else replication_limits.CLAIMS_PERMILLE
+        )
+        waiting_us = len(line.outbox) * line.profile.airtime_us[limits.PACKET_SIZE]
+        return claimed.has(permille, now_us, waiting_us)
+
+    def grew(self, feed: FeedId) -> None:
+        """*feed* was added to our set."""
+        self._sets.grew(feed)
+        for face, exchange in self._exchanges.items():
+            exchange.learned(feed)
+            self._asked[face] = 0
+
+    def shrank(self, feeds: Collection[FeedId]) -> None:
+        """*feeds* have left our set."""
+        self._sets.shrank()
+        self._names_again_us.clear()
+        for face, exchange in self._exchanges.items():
+            for feed in feeds:
+                exchange.unlearned(feed)
+            self._asked[face] = 0
+
+    def lacked(self, line: Line, said: Claim | Sketch, among: Sequence[FeedId]) -> Sequence[FeedId]:
+        """Which feeds of our set, *among* some of it, somebody's set has not, as far as what it *said* tells."""
+        if isinstance(said, Sketch):
+            if line.name not in self._exchanges:
+                return ()
+            reading = read_sketch(self._sets.under(said.salt), said)
+            lacked = reading.ours if isinstance(reading, Difference) else ()
+            return [feed for feed in lacked if feed in among]
+        goset = self._replica.goset
+        # A claim does not tell whether it is of the whole set, and then what lies beyond its bounds is lacking too.
+        for region in (goset.feeds, goset.region(said.low, said.high)):
+            missing = len(region) - said.count
+            if missing > 0:
+                there = [feed for feed in among if region[0] <= feed <= region[-1]]
+                found = subset_of(there, xor_of((said.xor, *region)), missing)
+                if found is not None:
+                    return found
+        return ()
+
+    @property
+    def _can_learn(self) -> bool:
+        return not (self._replica.goset.full or self._replica.read_only)
+
+    def _salt(self) -> bytes:
+        return int(self._entropy.random() * 2**32).to_bytes(limits.SALT_SIZE, "big")
+
+    def awaits(self, line: Line, feed: FeedId) -> bool:
+        """True if a neighbour on *line* showed that it has *feed*, and we asked for it."""
+        exchange = self._exchanges.get(line.name)
+        return exchange is not None and exchange.awaits(feed)
+
+    # --- adverts
+
+    def build(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
+        """What there is to say of our set now. None for an empty one."""
+        goset = self._replica.goset
+        if not len(goset):
+            return None
+        exchange = self._exchanges.get(line.name)
+        if exchange is None:
+            return self._claim_packet(line, claims.claim_of(goset.feeds))
+        if exchange.lacking:
+            # What was asked for did not come. Not for ever: whoever had it may be gone.
+            self._asked[line.name] += 1
+            if self._asked[line.name] <= limits.ASK_AGAIN_MAX:
+                exchange.ask_again()
+                ask = exchange.next_ask()
+                assert ask is not None
+                return self._ask_packet(line, ask)
+            exchange.give_up()
+        # While all agree, a sketch of no capacity asks whether they still do, in 16 bytes.
+        capacity = 0 if line.claim_timer.is_calm else limits.SKETCH_CAPACITY
+        return self._sketch_packet(line, exchange.advert(self._salt(), capacity))
+
+    def next_packet(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
+        """What the exchange on *line* has to say next, if it has."""
+        exchange = self._exchanges.get(line.name)
+        if exchange is None:
+            return None
+        if (ask := exchange.next_ask()) is not None:
+            return self._ask_packet(line, ask)
+        if (sketch := exchange.next_sketch(self._salt())) is not None:
+            return self._sketch_packet(line, sketch)
+        if (feeds := exchange.next_feeds()) is not None:
+            return self._feeds_packet(line, feeds)
+        return None
+
+    # --- what is heard; the ids it names are in our set already, where they could be added
+
+    def heard_claim(self, line: Line, claim: Claim, now_us: int, *, welcome: bool = True) -> list[Effect]:
+        """Somebody summarises a region of its set. On the air what names ids that are not *welcome* now is left
+        unanswered: whoever makes them up would have us spend our airtime."""
+        goset = self._replica.goset
+        effects: list[Effect] = [self._claim_seen(Direction.RX, line, claim)]
+        agrees = claims.agrees(goset, claim)
+        if agrees and claims.covers(goset, claim):
+            line.agreed(PacketKind.CLAIM)
+            self._names_again_us.pop(line.name, None)
+            return effects
+        if line.name in self._exchanges:
+            return effects + self._answer_classic(line, claim, now_us) if welcome else effects
+        names = self._unnamed(line, claim, now_us)
+        repairs: list[Claim] = [claims.claim_of([feed]) for feed in names]
+        if not agrees:
+            said = claims.repairs(goset, claim, can_learn=self._can_learn, helping=not names)
+            repairs += [claims.claim_of([each.feed]) if isinstance(each, Novelty) else each for each in said]
+            if self._can_learn and self._unanswered(line, claim):
+                repairs += claims.insisting(goset, claim)
+        if repairs:
+            line.claim_timer.disagree(now_us)
+        return effects + self._claim_once(line, repairs, now_us)
+
+    def heard_novelty(
+        self, line: Line, novelty: Novelty, now_us: int, *, welcome: bool = True
+    ) -> list[Effect]:
+        """Somebody tells of one id; see ``heard_claim``."""
+        seen = NoveltySeen(direction=Direction.RX, face=line.name, feed=novelty.feed)
+        if line.name not in self._exchanges or not welcome:
+            return [seen]
+        return [seen, *self._answer_classic(line, novelty, now_us)]
+
+    def heard_sketch(self, line: Line, sketch: Sketch, now_us: int) -> list[Effect]:
+        """Somebody shows its set."""
+        exchange = self._exchanges.get(line.name)
+        if exchange is not None:
+            reading = exchange.heard_sketch(sketch, can_learn=self._can_learn, left=self._replica.retired)
+            if isinstance(reading, Agreement):
+                line.agreed(PacketKind.CLAIM)
+            else:
+                self._asked[line.name] = 0
+                line.claim_timer.disagree(now_us)
+        return [self._sketch_seen(Direction.RX, line, sketch)]
+
+    def heard_ask(self, line: Line, ask: Ask) -> list[Effect]:
+        """Somebody asks for ids."""
+        exchange = self._exchanges.get(line.name)
+        if exchange is not None:
+            exchange.heard_ask(ask)
+        return [AskSeen(direction=Direction.RX, face=line.name, salt=ask.salt, count=len(ask.shorts))]
+
+    def heard_feeds(self, line: Line, feeds: Feeds) -> list[Effect]:
+        """Somebody gives ids."""
+        exchange = self._exchanges.get(line.name)
+        if exchange is not None:
+            exchange.heard_feeds(feeds)
+        return [FeedsSeen(direction=Direction.RX, face=line.name, count=len(feeds.feeds))]
+
+    def _unnamed(self, line: Line, claim: Claim, now_us: int) -> Sequence[FeedId]:
+        """The ids of our set that were not yet said by name here: where air costs nothing, that brings a set together
+        at once, while deployed peers work on a few claims every 10 to 15 s."""
+        goset = self._replica.goset
+        if claim.count >= limits.SET_MAX:
+            return []
+        again_us = self._names_again_us.get(line.name, replication_limits.NAMES_AGAIN_US)
+        if claim.count < len(goset) and now_us - line.named_us >= again_us:
+            # Who was told them let some go since. Halving claims brings these not back: bounds name nothing that left.
+            # Or it is full, and is told ever more seldom.
+            self._names_again_us[line.name] = min(4 * again_us, replication_limits.NAMES_AGAIN_MAX_US)
+            line.named.clear()
+        known = {*line.named, claim.low, claim.high}
+        unnamed = [feed for feed in goset.feeds if feed not in known][: limits.NAMES_MAX]
+        if unnamed:
+            line.named.update(unnamed)
+            line.named_us = now_us
+        return unnamed
+
+    def _unanswered(self, line: Line, claim: Claim) -> bool:
+        """True if a stream's peer says the same of its larger set as before, and we learned nothing meanwhile."""
+        goset = self._replica.goset
+        if line.profile.medium is not Medium.STREAM or claim.count <= len(goset):
+            return False
+        before, line.larger_set = line.larger_set, (claim, goset.state)
+        return before == line.larger_set
+
+    def _answer_classic(self, line: Line, said: Claim | Novelty, now_us: int) -> list[Effect]:
+        if not self._may_claim(line, now_us):
+            # Nor does it keep us from speaking of other things.
+            line.heard_in_vain()
+            return []
+        answer = answer_classic(self._replica.goset, said, can_learn=self._can_learn)
+        return self._claim_once(line, answer, now_us)
+
+    def _claim_once(self, line: Line, said: Sequence[Claim], now_us: int) -> list[Effect]:
+        """Once: two nodes that keep answering each other's claims about one region would never end."""
+        effects: list[Effect] = []
+        due_us = line.answer_due_us(now_us)
+        for claim in said:
+            packet, kind, event = self._claim_packet(line, claim)
+            if line.put_once(packet, kind, due_us, now_us):
+                effects.append(event)
+        return effects
+
+    # --- news
+
+    def tell_feed(self, line: Line, feed: FeedId, now_us: int) -> list[Effect]:
+        """Offer a feed id that is new in our set on a face that did not bring it."""
+        line.claim_timer.disagree(now_us)
+        line.want_timer.disagree(now_us)
+        line.named.add(feed)
+        exchange = self._exchanges.get(line.name)
+        if exchange is None:
+            return self._claim_once(line, [claims.claim_of([feed])], now_us)
+        exchange.tell(feed)
+        return []
+
+    # --- packets
+
+    def _claim_packet(self, line: Line, claim: Claim) -> tuple[bytes, PacketKind, Event]:
+        return (
+            serialize_claim(self._dmx, claim),
+            PacketKind.CLAIM,
+            self._claim_seen(Direction.TX, line, claim),
+        )
+
+    def _sketch_packet(self, line: Line, sketch: Sketch) -> tuple[bytes, PacketKind, Event]:
+        packet = serialize_sketch(self._dmx, sketch)
+        return packet, PacketKind.SKETCH, self._sketch_seen(Direction.TX, line, sketch)
+
+    def _ask_packet(self, line: Line, ask: Ask) -> tuple[bytes, PacketKind, Event]:
+        seen = AskSeen(direction=Direction.TX, face=line.name, salt=ask.salt, count=len(ask.shorts))
+        return serialize_ask(self._dmx, ask), PacketKind.ASK, seen
+
+    def _feeds_packet(self, line: Line, feeds: Feeds) -> tuple[bytes, PacketKind, Event]:
+        seen = FeedsSeen(direction=Direction.TX, face=line.name, count=len(feeds.feeds))
+        return serialize_feeds(self._dmx, feeds), PacketKind.FEEDS, seen
+
+    def _claim_seen(self, direction: Direction, line: Line, claim: Claim) -> ClaimSeen:
+        return ClaimSeen(
+            direction=direction,
+            face=line.name,
+            low=claim.low,
+            high=claim.high,
+            xor=claim.xor,
+            count=claim.count,
+        )
+
+    def _sketch_seen(self, direction: Direction, line: Line, sketch: Sketch) -> SketchSeen:
+        capacity = len(sketch.sums) // limits.SHORT_ID_SIZE
+        return SketchSeen(
+            direction=direction, face=line.name, salt=sketch.salt, count=sketch.count, capacity=capacity
+        )

@@ -1,0 +1,206 @@
+"""Who holds how much of our own feed, as far as what was heard and what others signed tells (decision 0026).
+
+*Heard*: a WANT asks for what follows the entries that its sender holds. Nobody signed that, and nobody knows whose
+station it was. *Signed*: an acknowledgement, or a message of the phone app that confirms one of ours.
+
+What is known is in the store; here is the latest of it. Our own acknowledgements are receipts too: of others' feeds,
+held by ourselves.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from tinyssb_node import limits
+from tinyssb_node.codec.packets import Want, parse_entry
+from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.acks import ACK_TYPE, CONFIRMING_WORDS, Ack, confirmed, parse_acks
+from tinyssb_node.errors import AckShapeError
+from tinyssb_node.events import ChunkAppended, EntryAppended, Event
+from tinyssb_node.feeds.layout import VARIABLE_TYPE, layout_of
+from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.ids import FaceName, FeedId, MessageId
+from tinyssb_node.replication.certainty import Certainty
+from tinyssb_node.replication.replica import Replica
+from tinyssb_node.store.port import Receipt, Store
+
+_HEAD = (
+    limits.DMX_SIZE + limits.TYPE_SIZE,
+    limits.DMX_SIZE + limits.TYPE_SIZE + content_limits.CONFIRMING_HEAD_SIZE,
+)
+"""Where an entry's packet has the first bytes of its content."""
+_Who: TypeAlias = "FeedId | tuple[FaceName, bytes]"
+"""Who signed, or where somebody of which name was heard."""
+
+
+class Receipts:
+    """What is known of who holds what, kept up to date as packets come in."""
+
+    def __init__(
+        self, replica: Replica, store: Store, own: FeedId | None, certainties: Mapping[FeedId, Certainty]
+    ) -> None:
+        """Load what *store* holds; *own* is our own feed, None if we have none, *certainties* what is known of it
+        and of those of further identities of ours."""
+        self._replica = replica
+        self._certainties = certainties
+        self._store = store
+        self._own = own
+        self._number = 0
+        self._latest: dict[tuple[FeedId, _Who], tuple[int, int]] = {}
+        """Number and sequence number of the latest receipt of everybody."""
+        self._heard: OrderedDict[int, tuple[FeedId, _Who]] = OrderedDict()
+        self._signed: OrderedDict[int, tuple[FeedId, _Who]] = OrderedDict()
+        for receipt in store.receipts():
+            self._note(receipt)
+
+    def acknowledged(self, feed: FeedId) -> int:
+        """Up to which entry of *feed* our own acknowledgements say that we hold it, 0 for none."""
+        return 0 if self._own is None else self._held(feed, self._own)
+
+    def _held(self, feed: FeedId, who: _Who) -> int:
+        return self._latest.get((feed, who), (0, 0))[1]
+
+    # --- what is heard
+
+    def heard_want(self, face: FaceName, want: Want, now_us: int, *, on_air: bool) -> None:
+        """Somebody on *face* with our very set said what it wants next. Off the air names mean nothing."""
+        goset = self._replica.goset
+        for feed, certainty in self._certainties.items():
+            if feed not in goset:
+                continue
+            place = (goset.index(feed) - want.offset) % len(goset)
+            if place >= len(want.seqs):
+                continue
+            # Who says that it holds more of our feed than we do is no witness for the rest either.
+            seq, frontier = want.seqs[place] - 1, self._replica.frontier(feed)
+            certainty.heard(seq, frontier, now_us)
+            who = (face, want.speaker if on_air else b"")
+            if feed == self._own and self._held(feed, who) < seq <= frontier:
+                self._put(feed, seq, who)
+
+    # --- what others sign
+
+    def appended(self, events: Sequence[Event], packet: bytes | None, now_us: int) -> None:
+        """Entries or chunks of others were appended; the first of them is *packet*, if it is given."""
+        for event in events:
+            if isinstance(event, EntryAppended):
+                if (certainty := self._certainties.get(event.feed)) is not None:
+                    certainty.took(now_us)
+                if event.type == ACK_TYPE:
+                    self._read_acks(event.feed, event.seq)
+                elif event.type == VARIABLE_TYPE and not event.chunks and may_confirm(event.size, packet):
+                    self._read_message(event.feed, event.seq)
+            elif isinstance(event, ChunkAppended) and event.complete and event.chunk == 0:
+                size = limits.HEAD_SIZE - 1 + event.size
+                if may_confirm(size, None):
+                    self._read_message(event.feed, event.seq)
+            # The others are orphans that it brought along.
+            packet = None
+
+    def _read_acks(self, feed: FeedId, seq: int) -> None:
+        if self._own is None or feed == self._own:
+            return  # What we say ourselves is noted when we say it.
+        entry = self._store.entry(feed, seq)
+        assert entry is not None
+        try:
+            acks = parse_acks(parse_entry(entry.packet).content)
+        except AckShapeError:
+            return  # Another form, which others may read.
+        self._sign(max((ack.seq for ack in acks if self._is_ours(ack)), default=0), feed)
+
+    def _is_ours(self, ack: Ack) -> bool:
+        """True if *ack* is of an entry of ours."""
+        assert self._own is not None
+        entry = self._store.entry(self._own, ack.seq)
+        return entry is not None and entry.id.startswith(ack.id_prefix)
+
+    def _read_message(self, feed: FeedId, seq: int) -> None:
+        """See whether a message confirms one of ours."""
+        if self._own is None or feed == self._own:
+            return
+        message = confirmed(self._content(feed, seq))
+        if message is not None:
+            self._sign(self._find_own(message), feed)
+
+    def _content(self, feed: FeedId, seq: int) -> bytes:
+        """The content of an entry with at most one chunk, which is here; nothing if it is too long to matter."""
+        entry = self._store.entry(feed, seq)
+        dialect = self._replica.record(feed).dialect
+        assert entry is not None
+        assert dialect is not None
+        parsed = parse_entry(entry.packet)
+        layout = layout_of(parsed.type, parsed.content, dialect)
+        if layout.chunks > 1 or layout.size not in content_limits.CONFIRMING_SIZES:
+            return b""
+        return reassemble(layout, self._store.chunks(feed, seq, 0, layout.chunks))
+
+    def _find_own(self, message: MessageId) -> int:
+        """The number of our entry with this id, 0 if none of the latest has it."""
+        assert self._own is not None
+        last = self._replica.frontier(self._own)
+        first = max(1, last + 1 - content_limits.CONFIRMED_LOOK_BACK)
+        entries = self._store.entries(self._own, first, content_limits.CONFIRMED_LOOK_BACK)
+        return next((entry.seq for entry in entries if entry.id == message), 0)
+
+    def _sign(self, seq: int, holder: FeedId) -> None:
+        assert self._own is not None
+        if seq > self._held(self._own, holder):
+            self._put(self._own, seq, holder)
+
+    def acknowledge(self, feed: FeedId, seq: int) -> None:
+        """We acknowledge that we hold *feed* up to entry *seq*; only the latest is kept."""
+        assert self._own is not None
+        before = self._latest.get((feed, self._own))
+        self._put(feed, seq, self._own)
+        if before is not None:
+            self._drop(before[0])
+
+    # --- keeping
+
+    def _put(self, feed: FeedId, seq: int, who: _Who) -> None:
+        if self._replica.read_only:
+            return
+        self._number += 1
+        signed = isinstance(who, FeedId)
+        receipt = Receipt(
+            number=self._number,
+            feed=feed,
+            seq=seq,
+            holder=who if isinstance(who, FeedId) else None,
+            face=None if isinstance(who, FeedId) else who[0],
+            speaker=b"" if isinstance(who, FeedId) else who[1],
+            known_us=0,
+        )
+        self._store.put_receipt(receipt)
+        self._note(receipt)
+        most = content_limits.RECEIPTS_SIGNED_MAX if signed else content_limits.RECEIPTS_HEARD_MAX
+        rows = self._signed if signed else self._heard
+        if len(rows) > most:
+            self._drop(next(self._may_go(rows)) if signed else next(iter(rows)))
+
+    def _note(self, receipt: Receipt) -> None:
+        assert receipt.face is not None or receipt.holder is not None
+        who: _Who = receipt.holder or (receipt.face or FaceName(""), receipt.speaker)
+        self._number = max(self._number, receipt.number)
+        self._latest[receipt.feed, who] = receipt.number, receipt.seq
+        rows = self._heard if receipt.holder is None else self._signed
+        rows[receipt.number] = receipt.feed, who
+
+    def _may_go(self, rows: OrderedDict[int, tuple[FeedId, _Who]]) -> Iterator[int]:
+        """The receipts that later ones of the same holder say more than, the oldest first. There are some where there
+        are more receipts than feeds."""
+        return (number for number, place in rows.items() if self._latest[place][0] != number)
+
+    def _drop(self, number: int) -> None:
+        self._store.drop_receipts([number])
+        place = self._signed.pop(number, None) or self._heard.pop(number, None)
+        if place is not None and self._latest[place][0] == number:
+            del self._latest[place]
+
+
+def may_confirm(size: int, packet: bytes | None) -> bool:
+    """True if content of *size* bytes may be a message that confirms another one. Nearly all that is none is told by
+    its size, or by its first bytes in the entry's *packet*, where that is at hand: the store is not asked for it."""
+    if size not in content_limits.CONFIRMING_SIZES:
+        return False
+    return packet is None or CONFIRMING_WORDS.search(packet, *_HEAD) is not None

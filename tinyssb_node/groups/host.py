@@ -1,0 +1,74 @@
+"""Where a node keeps its groups: nowhere, until there are any.
+
+Most nodes are in no private group, and what groups need is a good part of a program that is to be small. So it is
+loaded when somebody's feed of additions is seen, or our user asks for groups; at a start if either was so before.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tinyssb_node.events import EntryAppended, Event
+from tinyssb_node.feeds.children import EntryType
+from tinyssb_node.groups.waits import META, NOTHING
+from tinyssb_node.replication.replica import Replica
+from tinyssb_node.store.port import Store
+
+if TYPE_CHECKING:
+    from tinyssb_node.groups.upkeep import Grouping
+    from tinyssb_node.groups.writer import Pen
+
+MakeGroups = Callable[[Replica, Store], "Grouping"]
+"""Makes what takes part in private groups, for one identity."""
+
+
+def groups_of(seed: bytes, draw: Callable[[int], bytes]) -> MakeGroups:
+    """For the identity with *seed*; *draw* makes that many random bytes that nobody can guess."""
+
+    def make(replica: Replica, store: Store) -> "Grouping":
+        from tinyssb_node.groups.identity import GroupKeys  # noqa: PLC0415 - most nodes do without
+        from tinyssb_node.groups.upkeep import Grouping  # noqa: PLC0415 - most nodes do without
+
+        return Grouping(GroupKeys(seed, draw), replica, store)
+
+    return make
+
+
+class GroupHost:
+    """The groups of a node, once there are any."""
+
+    def __init__(self, make: MakeGroups | None, replica: Replica, store: Store) -> None:
+        """*make* makes them; None: this node takes part in none."""
+        self._make = make
+        self._replica = replica
+        self._store = store
+        self._grouping: Grouping | None = None
+        if store.get_meta(META) is not None:
+            self.open()
+
+    def open(self) -> "Grouping | None":
+        """The groups, made if need be; None if this node takes part in none."""
+        if self._grouping is None and self._make is not None:
+            self._grouping = self._make(self._replica, self._store)
+        return self._grouping
+
+    def appended(self, events: Sequence[Event], now_us: int) -> None:
+        """The store got something."""
+        if self._grouping is not None:
+            if events:
+                self._grouping.appended(now_us)
+        elif self._make is not None and any(
+            isinstance(event, EntryAppended) and event.type == EntryType.CHILD_MADE for event in events
+        ):
+            self._store.put_meta(META, NOTHING)
+            self.open()
+
+    @property
+    def next_us(self) -> int | None:
+        """When ``wake`` is due; None: nothing is to be done."""
+        return None if self._grouping is None else self._grouping.next_us
+
+    def wake(self, pen: "Callable[[], Pen]", now_us: int) -> None:
+        """Let them do what is due."""
+        groups = self._grouping
+        if groups is not None and groups.next_us is not None and now_us >= groups.next_us:
+            groups.wake(pen(), now_us)

@@ -1,0 +1,117 @@
+"""`gateway`, `locate`: other islands, over the internet."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, cast
+
+from tinyssb_node.screens.options import (
+    Subparsers,
+    add_actions,
+    add_command,
+    add_json,
+    add_network,
+    positive,
+)
+
+if TYPE_CHECKING:
+    from tinyssb_node.islands.gateway.rows import LocatedRow
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the commands."""
+    parser = add_command(
+        subparsers,
+        common,
+        "gateway",
+        status,
+        "show how the gateway to other islands is",
+        more="The daemon starts it if config.toml says so.",
+    )
+    add_json(parser)
+    add_action = add_actions(parser, common)
+    add_action("status", status, "show how the gateway is: peers, places, lookups, links, problems")
+    action = add_action("run", run, "run the gateway, which the daemon starts if it is told to")
+    action.add_argument("--supervised", action="store_true", help="end when standard input does")
+    parser = add_command(
+        subparsers,
+        common,
+        "locate",
+        locate,
+        "find out where else a feed is",
+        more="Shows places as the gateway learns of them, and fetches nothing.",
+    )
+    parser.add_argument(
+        "feed", metavar="FEED", help="a feed id, the beginning of one that is known here, or `me`"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_seconds,
+        default=20,
+        metavar="N",
+        help="stop after N seconds, 600 at most (default: 20)",
+    )
+    add_network(parser)
+    add_json(parser)
+
+
+def _seconds(text: str) -> int:
+    """How long to look. Raises argparse.ArgumentTypeError."""
+    from tinyssb_node.islands.gateway.limits import LOCATE_MAX_S
+
+    seconds = positive(text)
+    if seconds > LOCATE_MAX_S:
+        raise argparse.ArgumentTypeError(f"{seconds} s are more than {LOCATE_MAX_S}, the most there are")
+    return seconds
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Show the gateway's answer."""
+    from tinyssb_node.islands.client import GatewayClient
+    from tinyssb_node.islands.lines import status_text
+
+    with GatewayClient.at_home(arguments.home) as gateway:
+        row = gateway.gateway()
+    print(json.dumps(row) if arguments.json else status_text(row))
+    return 0
+
+
+def locate(arguments: argparse.Namespace) -> int:
+    """Show places as they come in."""
+    from tinyssb_node.islands.client import GatewayClient
+    from tinyssb_node.islands.lines import LOCATE_HEADER, located_text, location_line
+    from tinyssb_node.problems import Exit
+
+    with GatewayClient.at_home(arguments.home, arguments.network) as gateway:
+        places = gateway.locate(arguments.feed, arguments.seconds)
+        for number, row in enumerate(places):
+            if arguments.json:
+                print(json.dumps(row), flush=True)
+                continue
+            if not number:
+                print(LOCATE_HEADER)
+            print(location_line(row), flush=True)
+        located = cast("LocatedRow", places.result)
+    if not arguments.json:
+        print(located_text(located))
+    return Exit.OK if located["count"] else Exit.MISSING
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the gateway until SIGTERM, Ctrl-C, or the end of the daemon that started it."""
+    import asyncio
+    import os
+
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.daemon.logs import start_logging
+    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.islands.gateway.process import Gateway
+    from tinyssb_node.store.home import Home
+
+    home = Home.find(arguments.home, os.environ)
+    home.require()
+    config = read_config(home)
+    logger = start_logging(config.log_level, config.log_format)
+    asyncio.run(Gateway(home, config, read_own(home).feed, logger).run(supervised=arguments.supervised))
+    return 0

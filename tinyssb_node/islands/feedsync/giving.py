@@ -1,0 +1,250 @@
+"""What the peer wants, and what of it was given: one side's answers in the sync of two gateways."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from tinyssb_node.ids import FeedId
+from tinyssb_node.islands.feedsync import limits
+from tinyssb_node.islands.feedsync.packets import (
+    Differs,
+    FeedSyncPacketError,
+    From,
+    Give,
+    More,
+    Packet,
+    Run,
+    Show,
+    Shown,
+    Want,
+)
+from tinyssb_node.islands.feedsync.port import Holding, State
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A feed that the peer wants."""
+
+    number: int
+    short: bytes
+    feed: FeedId | None
+    """None: nothing of that name is offered now."""
+    seq: int = 0
+    """The entry it wants next; 0: nothing."""
+    check: tuple[int, bytes] | None = None
+    """An entry that is to be compared with ours, once we hold it."""
+    chains: dict[int, int] = field(default_factory=dict)
+    """Side chains it lacks packets of, by their entries: the next packet."""
+    proved: bool = False
+    """It was told of a fork."""
+
+
+class Giving:
+    """Answers one peer."""
+
+    def __init__(self, holding: Holding, outbox: deque[Packet]) -> None:
+        """Give of *holding*, and put what is to be said at once into *outbox*."""
+        self._holding = holding
+        self._outbox: Final = outbox
+        self._offered: dict[bytes, FeedId] = {}
+        self._asked: list[_Asked] = []
+        self._of_feed: dict[FeedId, _Asked] = {}
+        self._unmatched: dict[bytes, _Asked] = {}
+        self._due: dict[int, None] = {}
+        """Numbers of feeds of which there may be something to give, in order of their turns."""
+        self._chains = 0
+        """Side chains remembered, of all feeds."""
+        self._shows = 0
+
+    # --- what we let the peer have
+
+    def offer(self, offered: Mapping[bytes, FeedId]) -> None:
+        """Let the peer have these feeds and no others, each by the short name that it has for it. Beyond what can be
+        remembered, nothing is offered."""
+        self._offered = dict(islice(offered.items(), limits.OFFERS_MAX))
+        for feed in self._of_feed.keys() - set(self._offered.values()):
+            asked = self._of_feed.pop(feed)
+            asked.feed = None
+            self._unmatched[asked.short] = asked
+        for short in [short for short in self._unmatched if short in self._offered]:
+            self._match(self._unmatched.pop(short))
+
+    def changed(self, feed: FeedId) -> None:
+        """There may be more of *feed*."""
+        if (asked := self._of_feed.get(feed)) is not None and asked.seq:
+            self._due[asked.number] = None
+
+    def has(self, feed: FeedId, run: Run) -> None:
+        """The peer gave *run* of *feed*: it holds that, and what comes before."""
+        if (asked := self._of_feed.get(feed)) is None or not asked.seq:
+            return
+        end = len(run.packets)
+        if run.chunk is None:
+            asked.seq = max(asked.seq, run.seq + end)
+        elif run.seq in asked.chains:
+            asked.chains[run.seq] = max(asked.chains[run.seq], run.chunk + end)
+
+    # --- what the peer says
+
+    def on_want(self, want: Want) -> None:
+        """Raises FeedSyncPacketError."""
+        if len(self._asked) + len(want.names) > limits.FEEDS_MAX:
+            raise FeedSyncPacketError("it wants too many feeds")
+        for name in want.names:
+            asked = _Asked(len(self._asked), name.short, None)
+            self._asked.append(asked)
+            self._take(asked, name.lacking)
+            self._match(asked)
+
+    def on_more(self, more: More) -> None:
+        """Raises FeedSyncPacketError."""
+        asked = self._numbered(more.number)
+        if more.lacking.seq and more.lacking.seq < asked.seq and not asked.check:
+            # It crossed what we gave meanwhile: only what it lacks of side chains is news.
+            self._take_chains(asked, more.lacking)
+        else:
+            self._take(asked, more.lacking)
+        if asked.feed is not None:
+            self.changed(asked.feed)
+
+    def on_show(self, show: Show) -> None:
+        """Raises FeedSyncPacketError."""
+        asked = self._numbered(show.number)
+        self._shows += 1
+        if self._shows > limits.SHOWS_MAX:
+            raise FeedSyncPacketError("it has too much shown to it")
+        if asked.feed is not None:  # Else it is offered no more: an empty answer would be held to be a lie.
+            kept = self._holding.entries(asked.feed, show.seq, 1)
+            self._outbox.append(Shown(show.number, show.seq, tuple(one.packet for one in kept)))
+
+    def _numbered(self, number: int) -> _Asked:
+        if number >= len(self._asked):
+            raise FeedSyncPacketError("a number that it named no feed by")
+        return self._asked[number]
+
+    def _match(self, asked: _Asked) -> None:
+        feed = self._offered.get(asked.short)
+        if feed is None:
+            self._unmatched[asked.short] = asked
+            return
+        if feed not in self._of_feed:
+            asked.feed = feed
+            self._of_feed[feed] = asked
+            self.changed(feed)
+
+    def _take(self, asked: _Asked, lacking: From) -> None:
+        asked.seq = lacking.seq
+        asked.check = (lacking.seq - 1, lacking.check) if lacking.seq > 1 else None
+        if not lacking.seq:
+            self._chains -= len(asked.chains)
+            asked.chains.clear()
+        self._take_chains(asked, lacking)
+
+    def _take_chains(self, asked: _Asked, lacking: From) -> None:
+        """Remember them as far as there is room. The others are asked for again over the next connection."""
+        for seq, chunk in lacking.chains:
+            if seq in asked.chains:
+                asked.chains[seq] = max(chunk, asked.chains[seq])
+            elif self._chains < limits.CHAINS_TOTAL_MAX:
+                asked.chains[seq] = chunk
+                self._chains += 1
+
+    # --- what there is to give
+
+    def next_packet(self) -> Give | None:
+        """The next to give; None for nothing now. It counts as given. Other answers go to the outbox."""
+        while self._due:
+            number = next(iter(self._due))
+            del self._due[number]
+            asked = self._asked[number]
+            state = None if asked.feed is None else self._holding.state(asked.feed)
+            if asked.feed is None or state is None or not asked.seq:
+                continue
+            if self._differs(asked, asked.feed, state):
+                asked.seq = 0
+                self._outbox.append(Differs(number))
+            elif runs := self._pick(asked, asked.feed, _last(state)):
+                self._due[number] = None
+                return Give(number, tuple(runs))
+            self._prove(asked, state)
+        return None
+
+    def _pick(self, asked: _Asked, feed: FeedId, last: int) -> list[Run]:
+        before = len(asked.chains)
+        runs = _Pick(self._holding, feed, asked, last).runs()
+        self._chains += len(asked.chains) - before
+        while self._chains > limits.CHAINS_TOTAL_MAX:
+            asked.chains.popitem()
+            self._chains -= 1
+        return runs
+
+    def _differs(self, asked: _Asked, feed: FeedId, state: State) -> bool:
+        """Whether the peer's last entry is another one than ours. As long as we hold none there, nobody knows."""
+        if asked.check is None or asked.check[0] > state.seq:
+            return False
+        seq, check = asked.check
+        asked.check = None
+        held = self._holding.entries(feed, seq, 1)
+        return bool(held) and held[0].id[: limits.CHECK_SIZE] != check
+
+    def _prove(self, asked: _Asked, state: State) -> None:
+        fork = state.fork
+        if fork is None or asked.proved or (asked.seq and asked.seq < fork.seq):
+            return
+        asked.proved = True
+        self._outbox.append(Shown(asked.number, fork.seq, (fork.held, fork.other)))
+
+
+def _last(state: State) -> int:
+    """The last entry that others get: of a fork what begins it, and no more."""
+    return state.seq if state.fork is None else min(state.seq, state.fork.seq)
+
+
+class _Pick:
+    """Picks what of one feed goes into one packet: what side chains lack, then entries, each with its side chain."""
+
+    def __init__(self, holding: Holding, feed: FeedId, asked: _Asked, last: int) -> None:
+        self._holding = holding
+        self._feed = feed
+        self._asked = asked
+        self._last = last
+        self._room = limits.GIVE_PACKETS_MAX
+        self._runs: list[Run] = []
+
+    def runs(self) -> list[Run]:
+        """In order; they count as given."""
+        asked = self._asked
+        for seq in sorted(asked.chains):
+            if self._room and seq <= self._last:
+                held = self._holding.entries(self._feed, seq, 1)
+                self._chain(seq, asked.chains[seq], held[0].chunks if held else 0)
+        count = min(self._room, self._last - asked.seq + 1)
+        entries = self._holding.entries(self._feed, asked.seq, count) if count > 0 else ()
+        begun, packets = asked.seq, list[bytes]()
+        for kept in entries:
+            if not self._room:
+                break
+            packets.append(kept.packet)
+            asked.seq += 1
+            self._room -= 1
+            if kept.chunks:
+                self._runs.append(Run(begun, None, tuple(packets)))
+                self._chain(asked.seq - 1, 0, kept.chunks)
+                begun, packets = asked.seq, []
+        if packets:
+            self._runs.append(Run(begun, None, tuple(packets)))
+        return self._runs
+
+    def _chain(self, seq: int, first: int, chunks: int) -> None:
+        room = min(self._room, chunks - first)
+        packets = self._holding.chunks(self._feed, seq, first, room) if room > 0 else ()
+        if packets:
+            self._runs.append(Run(seq, first, tuple(packets)))
+            self._room -= len(packets)
+        following = first + len(packets)
+        if following < chunks:
+            self._asked.chains[seq] = following
+        else:
+            self._asked.chains.pop(seq, None)

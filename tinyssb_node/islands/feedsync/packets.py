@@ -1,0 +1,273 @@
+"""Packets of the sync between gateways: values to bytes and back (docs/formats/feed-sync.md)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from tinyssb_node import limits as field_limits
+from tinyssb_node.codec.varint import encode_varint, read_varint
+from tinyssb_node.errors import PeerError
+from tinyssb_node.islands.feedsync import limits
+
+_ENTRY: Final = field_limits.PACKET_SIZE
+_VARINT_SIZE_MAX: Final = 5
+"""Bytes of a number: sequence numbers have 32 bits."""
+
+
+class FeedSyncPacketError(PeerError):
+    """What came is no packet of the sync between gateways."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(f"no packet of the sync between gateways: {rule}")
+        self.rule = rule
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first packet of each side."""
+
+    version: int
+    nonce: bytes
+    """16 random bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The second one: that the network's key is known."""
+
+    proof: bytes
+    """16 bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class From:
+    """From where on a feed is lacking."""
+
+    seq: int
+    """The entry wanted next, from 1; 0: nothing any more."""
+    check: bytes = b""
+    """The first bytes of the id of the entry before it; none where there is none."""
+    chains: tuple[tuple[int, int], ...] = ()
+    """Side chains that lack packets: the entries they hang on, each with the number of the packet wanted next, from 0;
+    sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A feed that is wanted."""
+
+    short: bytes
+    """6 bytes."""
+    lacking: From
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """Feeds that are wanted; from now on they go by number, counted from 0 over all such packets of a side."""
+
+    names: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """Of a feed that was named, something came from elsewhere, or it is wanted no more."""
+
+    number: int
+    lacking: From
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Entries, or chunks of one side chain, in a row."""
+
+    seq: int
+    """The first entry, or the one the side chain hangs on."""
+    chunk: int | None
+    """The first chunk, from 0; None: these are entries."""
+    packets: tuple[bytes, ...]
+    """120 bytes each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Give:
+    """Some of what was wanted, in order."""
+
+    number: int
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Differs:
+    """The entry before the one that is wanted next is another one here."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Asks for one entry of a feed that was named, to find out where two branches part."""
+
+    number: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Answers ``Show`` by one entry, or none if there is none; two are both entries of a fork, given unasked."""
+
+    number: int
+    seq: int
+    packets: tuple[bytes, ...]
+
+
+Packet: TypeAlias = Hello | Proof | Want | More | Give | Differs | Show | Shown
+
+
+class _Reader:
+    """Reads numbers and bytes from a packet. Raises FeedSyncPacketError."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    @property
+    def more(self) -> bool:
+        return self._at < len(self._data)
+
+    def octets(self, size: int) -> bytes:
+        taken = self._data[self._at : self._at + size]
+        if len(taken) < size:
+            raise FeedSyncPacketError("it is cut off")
+        self._at += size
+        return taken
+
+    def number(self, most: int, least: int = 0) -> int:
+        read = read_varint(self._data, self._at, len(self._data), _VARINT_SIZE_MAX)
+        if read is None:
+            raise FeedSyncPacketError("a number without end")
+        number, end = read
+        if not least <= number <= most or len(encode_varint(number)) != end - self._at:
+            raise FeedSyncPacketError(f"the number {number}, or more bytes for it than it takes")
+        self._at = end
+        return number
+
+    def seq(self) -> int:
+        return self.number(field_limits.SEQ_MAX, 1)
+
+    def feed(self) -> int:
+        return self.number(limits.FEEDS_MAX - 1)
+
+    def packets(self, count: int) -> tuple[bytes, ...]:
+        return tuple(self.octets(_ENTRY) for _ in range(count))
+
+    def lacking(self) -> From:
+        seq = self.number(field_limits.SEQ_MAX + 1)
+        if seq == 0:
+            return From(0)
+        check = self.octets(limits.CHECK_SIZE) if seq > 1 else b""
+        chains: list[tuple[int, int]] = []
+        for _ in range(self.number(limits.CHAINS_MAX)):
+            place = self.seq()
+            if place >= seq or (chains and place <= chains[-1][0]):
+                raise FeedSyncPacketError("side chains out of order")
+            chains.append((place, self.number(limits.CHAIN_CHUNK_MAX)))
+        return From(seq, check, tuple(chains))
+
+
+def _read_hello(reader: _Reader) -> Hello:
+    version = reader.number(0x7F)
+    nonce = reader.octets(limits.NONCE_SIZE)
+    while version != limits.VERSION and reader.more:
+        reader.octets(1)  # what a later version has there
+    return Hello(version, nonce)
+
+
+def _read_want(reader: _Reader) -> Want:
+    names: list[Name] = []
+    while reader.more:
+        if len(names) == limits.NAMES_MAX:
+            raise FeedSyncPacketError("too many names")
+        names.append(Name(reader.octets(limits.SHORT_SIZE), reader.lacking()))
+    return Want(tuple(names))
+
+
+def _read_give(reader: _Reader) -> Give:
+    number, runs, total = reader.feed(), list[Run](), 0
+    while reader.more:
+        head = reader.number(2 * limits.GIVE_PACKETS_MAX + 1, 2)
+        seq = reader.seq()
+        chunk = reader.number(limits.CHAIN_CHUNK_MAX) if head & 1 else None
+        total += head >> 1
+        if total > limits.GIVE_PACKETS_MAX:
+            raise FeedSyncPacketError("too much at a time")
+        runs.append(Run(seq, chunk, reader.packets(head >> 1)))
+    if not runs:
+        raise FeedSyncPacketError("nothing is given")
+    return Give(number, tuple(runs))
+
+
+_READERS: Final[Sequence[Callable[[_Reader], Packet]]] = (
+    _read_hello,
+    lambda reader: Proof(reader.octets(limits.PROOF_SIZE)),
+    _read_want,
+    lambda reader: More(reader.feed(), reader.lacking()),
+    _read_give,
+    lambda reader: Differs(reader.feed()),
+    lambda reader: Show(reader.feed(), reader.seq()),
+    lambda reader: Shown(reader.feed(), reader.seq(), reader.packets(reader.number(2))),
+)
+"""By kind, from 1."""
+
+
+def parse_packet(data: bytes) -> Packet:
+    """Read a packet. Raises FeedSyncPacketError."""
+    if len(data) > limits.PACKET_SIZE_MAX:
+        raise FeedSyncPacketError(f"{len(data)} bytes")
+    reader = _Reader(data)
+    kind = reader.octets(1)[0]
+    if not 1 <= kind <= len(_READERS):
+        raise FeedSyncPacketError(f"kind {kind}")
+    packet = _READERS[kind - 1](reader)
+    if reader.more:
+        raise FeedSyncPacketError("more bytes than it has")
+    return packet
+
+
+def serialize_packet(packet: Packet) -> bytes:
+    """Write a packet."""
+    match packet:
+        case Hello():
+            return bytes((1, packet.version)) + packet.nonce
+        case Proof():
+            return b"\x02" + packet.proof
+        case Want():
+            return b"\x03" + b"".join(name.short + _from(name.lacking) for name in packet.names)
+        case More():
+            return b"\x04" + encode_varint(packet.number) + _from(packet.lacking)
+        case Give():
+            return b"\x05" + encode_varint(packet.number) + b"".join(map(_run, packet.runs))
+        case Differs():
+            return b"\x06" + encode_varint(packet.number)
+        case Show():
+            return b"\x07" + _numbers(packet.number, packet.seq)
+        case Shown():
+            return (
+                b"\x08" + _numbers(packet.number, packet.seq, len(packet.packets)) + b"".join(packet.packets)
+            )
+
+
+def _numbers(*numbers: int) -> bytes:
+    return b"".join(map(encode_varint, numbers))
+
+
+def _from(lacking: From) -> bytes:
+    if lacking.seq == 0:
+        return b"\x00"
+    chains = b"".join(_numbers(*chain) for chain in lacking.chains)
+    return _numbers(lacking.seq) + lacking.check + _numbers(len(lacking.chains)) + chains
+
+
+def _run(run: Run) -> bytes:
+    if run.chunk is None:
+        return _numbers(2 * len(run.packets), run.seq) + b"".join(run.packets)
+    return _numbers(2 * len(run.packets) + 1, run.seq, run.chunk) + b"".join(run.packets)

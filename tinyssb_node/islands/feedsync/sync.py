@@ -1,0 +1,182 @@
+"""One side of the sync of two gateways: packets in, packets and what was given out. No clock, no socket.
+
+    sync = FeedSync(holding, greeting.met.salt)
+    sync.offer(feeds), sync.want(feeds)
+    while (packet := sync.next_packet()) is not None:
+        send(packet)
+    sync.receive(received)
+    for event in sync.events():
+        ...
+
+What is given is handed out to be checked and kept by somebody else; ``changed`` tells when it was, as it tells of
+whatever else is new.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TypeAlias
+
+from tinyssb_node.ids import FeedId
+from tinyssb_node.islands.feedsync import limits
+from tinyssb_node.islands.feedsync.asking import Asking
+from tinyssb_node.islands.feedsync.giving import Giving
+from tinyssb_node.islands.feedsync.greeting import CONTEXT
+from tinyssb_node.islands.feedsync.packets import (
+    Differs,
+    FeedSyncPacketError,
+    Give,
+    More,
+    Packet,
+    Run,
+    Show,
+    Shown,
+    Want,
+    parse_packet,
+    serialize_packet,
+)
+from tinyssb_node.islands.feedsync.port import Holding
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The peer gave entries and chunks of a feed that is wanted. They are not checked."""
+
+    feed: FeedId
+    packets: tuple[bytes, ...]
+    """120 bytes each; in order, each entry before the chunks of its side chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The peer sends what nobody would who speaks this protocol: hang up."""
+
+    why: str
+    """In words."""
+
+
+Event: TypeAlias = Given | Broken
+
+
+@dataclass(slots=True)
+class Counts:
+    """What went over one connection, so far."""
+
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    given: int = 0
+    """Entries and chunks that the peer was given."""
+    got: int = 0
+    """Entries and chunks that the peer gave."""
+
+
+class FeedSync:
+    """One side of the sync with one peer."""
+
+    def __init__(self, holding: Holding, salt: bytes) -> None:
+        """Sync feeds of *holding*; *salt* is what the greeting of both sides brought about."""
+        self._salt = salt
+        self._broken = False
+        self._outbox: deque[Packet] = deque()
+        self._giving = Giving(holding, self._outbox)
+        self._asking = Asking(holding, self._outbox, self._short)
+        self._events: list[Event] = []
+        self.counts = Counts()
+
+    # --- what the shell says
+
+    def want(self, feeds: Iterable[FeedId]) -> bool:
+        """Ask for these feeds, and for what is new of them. False if too many are wanted."""
+        taken = [self._asking.want(feed) for feed in feeds]
+        return all(taken)
+
+    def leave(self, feeds: Iterable[FeedId]) -> None:
+        """Ask for these feeds no more."""
+        for feed in feeds:
+            self._asking.leave(feed)
+
+    def offer(self, feeds: Iterable[FeedId]) -> None:
+        """Let the peer have these feeds, if it wants them, and no others from now on."""
+        self._giving.offer({self._short(feed): feed for feed in feeds})
+
+    def changed(self, feeds: Iterable[FeedId]) -> None:
+        """These feeds have grown here, or turned out to be forked."""
+        for feed in feeds:
+            self._giving.changed(feed)
+            self._asking.changed(feed)
+
+    def refused(self, feed: FeedId, why: str) -> None:
+        """What was given of *feed* is none of it: nobody holds that who checks what he takes. For what there is no room
+        for, or no use, ``leave`` is to be called."""
+        self._break(f"it gives what is none of the feed {feed.hex()}: {why}")
+
+    # --- packets
+
+    def receive(self, data: bytes) -> None:
+        """Take what the peer sent, whatever it is."""
+        if self._broken:
+            return
+        self.counts.received_bytes += len(data)
+        try:
+            self._take(parse_packet(data))
+        except FeedSyncPacketError as error:
+            self._break(str(error))
+        if len(self._outbox) > limits.OUTBOX_MAX:
+            self._break("it asks without taking the answers")
+
+    def next_packet(self) -> bytes | None:
+        """The next packet to send; None if there is none for now."""
+        packet: Packet | None = None
+        if self._broken:
+            return None
+        if not self._outbox:
+            packet = self._asking.next_packet() or self._giving.next_packet()
+        if packet is None and self._outbox:
+            packet = self._outbox.popleft()
+        if packet is None:
+            return None
+        if isinstance(packet, Give):
+            self.counts.given += sum(len(run.packets) for run in packet.runs)
+        data = serialize_packet(packet)
+        self.counts.sent_bytes += len(data)
+        return data
+
+    def events(self) -> list[Event]:
+        """What happened since this was called last."""
+        events, self._events = self._events, []
+        return events
+
+    def _break(self, why: str) -> None:
+        self._broken = True
+        self._events.append(Broken(why))
+
+    def _take(self, packet: Packet) -> None:
+        match packet:
+            case Want():
+                self._giving.on_want(packet)
+            case More():
+                self._giving.on_more(packet)
+            case Show():
+                self._giving.on_show(packet)
+            case Give():
+                if (given := self._asking.on_give(packet)) is not None:
+                    self._got(*given)
+            case Differs():
+                self._asking.on_differs(packet.number)
+            case Shown():
+                if (shown := self._asking.on_shown(packet)) is not None:
+                    self._events.append(Given(*shown))
+            case _:
+                raise FeedSyncPacketError("it greets again")
+
+    def _got(self, feed: FeedId, runs: Iterable[Run]) -> None:
+        packets: list[bytes] = []
+        for run in runs:
+            self._giving.has(feed, run)
+            packets += run.packets
+        self.counts.got += len(packets)
+        self._events.append(Given(feed, tuple(packets)))
+
+    def _short(self, feed: FeedId) -> bytes:
+        return sha256(CONTEXT + self._salt + feed).digest()[: limits.SHORT_SIZE]

@@ -1,0 +1,67 @@
+"""Hands the daemon what another island gave: the `bring` of the control protocol, for programs of asyncio."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from tinyssb_node import limits
+from tinyssb_node.control.protocol import Request, parse_reply, serialize_request
+from tinyssb_node.control.rows import BroughtRow
+from tinyssb_node.errors import LocalError
+from tinyssb_node.ids import FeedId, NetworkName
+
+
+class NotBroughtError(LocalError):
+    """The daemon did not take what was brought, nor refuse it: it is not there, or has no room on its disk."""
+
+
+class Bringer:
+    """One connection to the daemon, made when it is needed. Requests wait for each other."""
+
+    def __init__(self, socket: Path) -> None:
+        """The daemon is asked at *socket*."""
+        self._socket = socket
+        self._lock = asyncio.Lock()
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._requests = 0
+
+    async def bring(self, network: NetworkName, feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
+        """Hand over up to 512 packets of *feed*, entries in order, each before its chunks. Raises NotBroughtError."""
+        arguments = {"network": network, "feed": feed.hex(), "packets": [packet.hex() for packet in packets]}
+        async with self._lock:
+            self._requests += 1
+            request = serialize_request(Request(self._requests, "bring", arguments))
+            line = b""
+            try:
+                async with asyncio.timeout(limits.CLIENT_TIMEOUT_S):
+                    line = await self._ask(request)
+            except (OSError, TimeoutError) as error:
+                raise NotBroughtError(
+                    f"The daemon does not answer at {self._socket}: {str(error) or 'too late'}"
+                ) from error
+            finally:
+                # Whoever waited may be gone: what comes later is not the answer to the next request.
+                if not line:
+                    self.close()
+        reply = parse_reply(line)
+        if (refusal := reply.get("error")) is not None:
+            raise NotBroughtError(f"The daemon cannot take it: {refusal['message']}")
+        return cast("BroughtRow", reply.get("result"))
+
+    def close(self) -> None:
+        """Hang up."""
+        streams, self._streams = self._streams, None
+        if streams is not None:
+            streams[1].transport.abort()
+
+    async def _ask(self, request: bytes) -> bytes:
+        if self._streams is None:
+            self._streams = await asyncio.open_unix_connection(self._socket, limit=limits.CONTROL_REPLY_MAX)
+        reader, writer = self._streams
+        writer.write(request)
+        await writer.drain()
+        line = await reader.readline()
+        if not line:
+            raise ConnectionResetError("it hung up")
+        return line

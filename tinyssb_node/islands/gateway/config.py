@@ -1,0 +1,121 @@
+"""What config.toml says of the gateway, in its table ``[gateway]``: loaded only where it says anything."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node import limits as node_limits
+from tinyssb_node.daemon.configreader import Reader, split_address
+from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
+from tinyssb_node.islands.gateway import limits
+
+GATEWAY_SOCKET: Final = "gateway.sock"
+"""The name of the socket where the gateway is asked, beside the daemon's own."""
+
+
+class Which(StrEnum):
+    """Feeds of a network, as a policy names them."""
+
+    SET = "set"
+    """All that the node holds or follows, but for those that its user does not want."""
+    OWN = "own"
+    """The node's own: its main feed and further ones of it."""
+    NONE = "none"
+    """None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayConfig:
+    """What ``[gateway]`` says, checked, with defaults filled in."""
+
+    enabled: bool
+    """True if the daemon starts the gateway."""
+    listen: tuple[str, int]
+    """Address and port, of UDP for the locator and of TCP for other gateways."""
+    public: tuple[str, int] | None
+    """Where others reach that, address or name and port; None: where it listens."""
+    peers: tuple[tuple[str, int], ...]
+    """Whom to ask first, address or name and port."""
+    networks: tuple[NetworkName, ...]
+    """Networks of which feeds are offered and sought."""
+    offer: Which
+    """Which feeds others are told of, and given."""
+    seek: Which
+    """Which feeds are sought and taken."""
+    carry: frozenset[FeedId]
+    """Feeds that are sought though they are in no set: they wait on the shelf."""
+    cert_file: Path | None
+    """This gateway's certificate, for connections over TLS; None, as the next two: they are plain."""
+    key_file: Path | None
+    """Its key."""
+    ca_file: Path | None
+    """Certificates of who vouches for all gateways that there are connections with."""
+
+
+def read_gateway(reader: Reader, root: Path, networks: Iterable[NetworkName]) -> GatewayConfig:
+    """Read the table; *networks* are those of the node, whose folder is *root*. Raises ConfigError."""
+    listen = reader.address("gateway.listen", f"0.0.0.0:{limits.PORT}", limits.PORT)
+    assert listen is not None, "there is a default"
+    cert_file, key_file, ca_file = _files(reader, root)
+    return GatewayConfig(
+        enabled=reader.flag("gateway.enabled", default=False),
+        listen=listen,
+        public=reader.address("gateway.public", "", limits.PORT),
+        peers=_peers(reader),
+        networks=_networks(reader, networks),
+        offer=reader.choice("gateway.offer", Which.SET),
+        seek=reader.choice("gateway.seek", Which.SET),
+        carry=_carry(reader),
+        cert_file=cert_file,
+        key_file=key_file,
+        ca_file=ca_file,
+    )
+
+
+def _carry(reader: Reader) -> frozenset[FeedId]:
+    digits = 2 * node_limits.FEED_ID_SIZE
+    allowed = (
+        f"it takes a list of up to {limits.CARRY_MAX} feed ids of {digits} hexadecimal digits, each once"
+    )
+    texts = reader.texts("gateway.carry", (), allowed)
+    right = all(re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", text) and text.strip("0") for text in texts)
+    feeds = frozenset(FeedId.from_hex(text) for text in texts) if right else frozenset()
+    if len(feeds) < len(texts) or len(feeds) > limits.CARRY_MAX:
+        raise reader.refuse("gateway.carry", list(texts[:1]), allowed)
+    return feeds
+
+
+def _files(reader: Reader, root: Path) -> tuple[Path | None, Path | None, Path | None]:
+    """The files for TLS: all three, or none."""
+    keys = ("gateway.cert_file", "gateway.key_file", "gateway.ca_file")
+    texts = [reader.text(key, "", "it takes a path") for key in keys]
+    if any(texts) and not all(texts):
+        key = keys[texts.index("")]
+        raise reader.refuse(key, "", "it takes a path, since TLS takes all three of " + ", ".join(keys))
+    cert_file, key_file, ca_file = (root / Path(text).expanduser() if text else None for text in texts)
+    return cert_file, key_file, ca_file
+
+
+def _peers(reader: Reader) -> tuple[tuple[str, int], ...]:
+    allowed = (
+        f"it takes a list of up to {limits.FIRST_PEERS_MAX} addresses, each once, "
+        f'such as ["gate.example.org:{limits.PORT}"]'
+    )
+    peers = reader.texts("gateway.peers", (), allowed)
+    split = [split_address(peer) for peer in peers]
+    found = tuple(peer for peer in split if peer is not None and peer[1])
+    if len(set(found)) < len(peers) or len(peers) > limits.FIRST_PEERS_MAX:
+        raise reader.refuse("gateway.peers", list(peers), allowed)
+    return found
+
+
+def _networks(reader: Reader, networks: Iterable[NetworkName]) -> tuple[NetworkName, ...]:
+    known = list(networks)
+    allowed = f"it takes a list of networks of this node, each once: {', '.join(known)}"
+    named = reader.texts("gateway.networks", (DEFAULT_NETWORK,), allowed)
+    if not named or len(set(named)) < len(named) or not set(named) <= set(known):
+        raise reader.refuse("gateway.networks", list(named), allowed)
+    return tuple(NetworkName(name) for name in named)

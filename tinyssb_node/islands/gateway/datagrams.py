@@ -1,0 +1,124 @@
+"""The UDP socket that the locators of all networks share, and what the system says of the way to others."""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Final, Self, cast
+
+from tinyssb_node.islands.locator.addresses import Peer, host_of, node_of, peer_of
+
+_NOBODY: Final = Peer(node_of("192.0.2.1"), b"\0\x09")
+"""An address kept for examples (RFC 5737): asked for the way to it when there is nobody to ask for."""
+
+
+EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""What the system says when it has no socket for us: that says nothing of anybody else."""
+
+
+class Datagrams(asyncio.DatagramProtocol):
+    """An open socket. What cannot be sent is lost, as datagrams may be, and counted."""
+
+    def __init__(self, received: Callable[[bytes, Peer], None]) -> None:
+        """Use ``open``."""
+        self._received = received
+        self._transport: asyncio.DatagramTransport | None = None
+        self._full = False
+        """The system takes nothing more for now."""
+        self._closed = asyncio.Event()
+        self.ipv6 = False
+        """It is a socket of IPv6, to which IPv4 is a part of that."""
+        self.port = 0
+        """The one it listens on."""
+        self.unsent = 0
+        """Datagrams that the system did not take."""
+        self.problem: str | None = None
+        """What it said last when it did not."""
+
+    @classmethod
+    async def open(cls, host: str, port: int, received: Callable[[bytes, Peer], None]) -> Self:
+        """Listen at *host*, *port*, and hand every datagram to *received*. Raises OSError."""
+        loop = asyncio.get_running_loop()
+        _, protocol = await loop.create_datagram_endpoint(lambda: cls(received), local_addr=(host, port))
+        return protocol
+
+    async def close(self) -> None:
+        """Listen no more."""
+        if self._transport is not None:
+            self._transport.abort()
+            await self._closed.wait()
+
+    def send(self, to: Peer, datagram: bytes) -> None:
+        """Send *datagram*, if it can be sent at all."""
+        transport = self._transport
+        if transport is None or self._full:
+            self.unsent += 1
+            return
+        host = host_of(to.node)
+        if self.ipv6 and len(to.node) == 4:
+            host = f"::ffff:{host}"
+        elif not self.ipv6 and len(to.node) != 4:
+            self.unsent += 1
+            return
+        transport.sendto(datagram, (host, int.from_bytes(to.message, "big")))
+
+    # --- what asyncio says
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is open."""
+        self._transport = cast("asyncio.DatagramTransport", transport)
+        sock = transport.get_extra_info("socket")
+        self.ipv6 = sock.family == socket.AF_INET6
+        self.port = int(sock.getsockname()[1])
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio names it
+        """The socket is closed."""
+        self._transport = None
+        self._closed.set()
+
+    def pause_writing(self) -> None:
+        """A slow link: 64 KiB wait. Further ones are lost, as they would be on their way."""
+        self._full = True
+
+    def resume_writing(self) -> None:
+        """It takes more again."""
+        self._full = False
+
+    def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
+        """Somebody sent something."""
+        if address[1]:
+            self._received(data, peer_of(*address[:2]))
+
+    def error_received(self, error: OSError) -> None:  # type: ignore[override] # the base class takes any exception
+        """The system could not send something, now or a moment ago."""
+        self.unsent += 1
+        self.problem = error.strerror or str(error)
+
+
+def address_towards(peer: Peer | None) -> bytes | None:
+    """The address of ours, 4 or 16 bytes, by which *peer* is reached; None: there is no way to it. Nothing is sent.
+
+    Raises OSError if the system has no socket for us.
+    """
+    peer = peer or _NOBODY
+    family = socket.AF_INET if len(peer.node) == 4 else socket.AF_INET6
+    try:
+        with closing(socket.socket(family, socket.SOCK_DGRAM)) as sock:
+            sock.connect((host_of(peer.node), int.from_bytes(peer.message, "big")))
+            return node_of(sock.getsockname()[0])
+    except OSError as error:
+        if error.errno in EXHAUSTED:
+            raise
+        return None
+
+
+async def resolve(host: str, port: int) -> Sequence[Peer]:
+    """The addresses that *host*, a name or an address, has, the best one first; none if none can be found now."""
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError):
+        # The latter of a name that cannot be one, as with two dots in a row.
+        return ()
+    return [peer_of(*address[:2]) for *_, address in found]

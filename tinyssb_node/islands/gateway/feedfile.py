@@ -1,0 +1,120 @@
+"""The feeds of a store's file, as the sync of gateways asks for them: as they are at each question, whoever writes."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.errors import LocalError
+from tinyssb_node.feeds.fork import parse_proof
+from tinyssb_node.feeds.layout import NO_CHUNK, layout_of
+from tinyssb_node.ids import Dialect, FeedId, MessageId
+from tinyssb_node.islands.feedsync import limits
+from tinyssb_node.islands.feedsync.port import Fork, Kept, State
+from tinyssb_node.store.sqlite_file import StoreFile, store_faults
+
+
+class FeedFile(StoreFile):
+    """A ``Holding``. Every question raises StoreDamagedError and StoreFailedError."""
+
+    def feeds(self) -> Sequence[FeedId]:
+        """All feeds of which something is held, sorted."""
+        return [FeedId(feed) for (feed,) in self._select("SELECT feed FROM feeds WHERE seq ORDER BY feed")]
+
+    def state(self, feed: FeedId) -> State | None:
+        """How far *feed* is held; None: nothing is known of it."""
+        with self.snapshot():
+            rows = self._select("SELECT number, seq, tip, forked_at FROM feeds WHERE feed = ?", bytes(feed))
+            if not rows:
+                return None
+            number, seq, tip, forked_at = rows[0]
+            chains = self._select(
+                "SELECT seq, held FROM side_chains WHERE feed = ? AND next_hash != ? ORDER BY seq LIMIT ?",
+                number, NO_CHUNK, limits.CHAINS_MAX + 1,
+            )  # fmt: skip
+            fork = None if forked_at is None else self._fork(feed)
+        return State(seq, None if tip is None else MessageId(tip), tuple(chains), fork)
+
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[Kept]:
+        """Up to *limit* entries from sequence number *first* on, in order."""
+        rows = self._select(
+            "SELECT packet, id, dialect FROM entries JOIN feeds ON entries.feed = number "
+            "WHERE feeds.feed = ? AND entries.seq >= ? AND entries.seq < ? ORDER BY entries.seq",
+            bytes(feed), first, first + limit,
+        )  # fmt: skip
+        return [_kept(*row) for row in rows]
+
+    def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
+        """Up to *limit* packets of a side chain from number *first* on, in order, up to the first one missing."""
+        rows = self._select(
+            "SELECT packet FROM chunks JOIN feeds ON chunks.feed = number "
+            "WHERE feeds.feed = ? AND chunks.seq = ? AND chunk >= ? AND chunk < ? ORDER BY chunk",
+            bytes(feed), seq, first, first + limit,
+        )  # fmt: skip
+        return [packet for (packet,) in rows]
+
+    def _fork(self, feed: FeedId) -> Fork | None:
+        for (row,) in self._select(
+            "SELECT proof FROM forks WHERE feed = ? ORDER BY seq LIMIT 1", bytes(feed)
+        ):
+            proof = parse_proof(row)
+            return Fork(proof.seq, proof.held, proof.other)
+        return None
+
+    def _select(self, sql: str, *values: int | bytes) -> list[tuple[Any, ...]]:
+        with store_faults(self._path, "reading"):
+            return self._connection.execute(sql, values).fetchall()
+
+
+def _kept(packet: bytes, id_: bytes, dialect: str) -> Kept:
+    parsed = parse_entry(packet)
+    chunks = layout_of(parsed.type, parsed.content, Dialect(dialect)).chunks
+    return Kept(packet, MessageId(id_), chunks)
+
+
+class FeedFiles:
+    """A ``Holding`` of a store and its shelf: of a feed that is in both, what is in the file that has more of it."""
+
+    def __init__(self, store: Path, shelf: Path) -> None:
+        """Use the store at *store*, and the shelf at *shelf* once there is one. Raises StoreTooNewError,
+        StoreDamagedError, StoreFailedError."""
+        self._store = FeedFile(store)
+        self._shelf_path = shelf
+        self._shelf: FeedFile | None = None
+
+    def close(self) -> None:
+        """Let go of both files."""
+        self._store.close()
+        if self._shelf is not None:
+            self._shelf.close()
+
+    def shelved(self) -> Sequence[FeedId]:
+        """The feeds of the shelf, sorted."""
+        shelf = self._find_shelf()
+        return () if shelf is None else shelf.feeds()
+
+    def state(self, feed: FeedId) -> State | None:
+        """See ``FeedFile``."""
+        return self._of(feed).state(feed)
+
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[Kept]:
+        """See ``FeedFile``."""
+        return self._of(feed).entries(feed, first, limit)
+
+    def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
+        """See ``FeedFile``."""
+        return self._of(feed).chunks(feed, seq, first, limit)
+
+    def _find_shelf(self) -> FeedFile | None:
+        if self._shelf is None and self._shelf_path.exists():
+            # It is just being made, or cannot be read: as if it were not there.
+            with suppress(LocalError):
+                self._shelf = FeedFile(self._shelf_path)
+        return self._shelf
+
+    def _of(self, feed: FeedId) -> FeedFile:
+        if (shelf := self._find_shelf()) is None or (second := shelf.state(feed)) is None:
+            return self._store
+        first = self._store.state(feed)
+        return self._store if first is not None and first.seq >= second.seq else shelf

@@ -1,0 +1,322 @@
+"""Connections to other gateways: whom we called and why, who called us, and what came of it."""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from websockets.asyncio.server import Server
+
+from tinyssb_node.control.rows import BroughtRow
+from tinyssb_node.errors import LocalError
+from tinyssb_node.ids import FeedId, NetworkName
+from tinyssb_node.islands.gateway import limits
+from tinyssb_node.islands.gateway.config import GatewayConfig
+from tinyssb_node.islands.gateway.datagrams import EXHAUSTED
+from tinyssb_node.islands.gateway.feedlink import (
+    KINDLY,
+    PATH,
+    CallFailedError,
+    FeedLink,
+    FeedListener,
+    Side,
+    call,
+)
+from tinyssb_node.islands.gateway.island import Changes, Island
+from tinyssb_node.islands.gateway.rows import LinkRow
+from tinyssb_node.islands.gateway.seeking import Call
+from tinyssb_node.islands.locator.addresses import Place, node_of, text_of
+
+
+class Circle(NamedTuple):
+    """Gateways that somebody vouches for, to each other."""
+
+    listening: ssl.SSLContext
+    calling: ssl.SSLContext
+
+
+def make_circle(settings: GatewayConfig) -> Circle | None:
+    """What the settings say of TLS; None for nothing. Raises CertificateError and its kin."""
+    if settings.cert_file is None or settings.key_file is None or settings.ca_file is None:
+        return None
+    from tinyssb_node.faces.tls import client_context, server_context  # noqa: PLC0415 - most gateways do without
+
+    listening = server_context(settings.cert_file, settings.key_file, clients=settings.ca_file)
+    calling = client_context(
+        authorities=settings.ca_file, certificate=settings.cert_file, key=settings.key_file
+    )
+    # Places have addresses that change, and no names: it is enough that somebody vouches for who is there.
+    calling.check_hostname = False
+    return Circle(listening, calling)
+
+
+@dataclass(slots=True)
+class _Called:
+    """A place that we called, or are calling."""
+
+    island: Island
+    why: Call
+    held: int
+    """Entries held of the feed when it was called."""
+    since_us: int
+    task: asyncio.Task[None] | None = None
+    link: FeedLink | None = None
+    """None while there is no connection yet."""
+    got: int = 0
+    """What the link had got of the feed when that was looked at last."""
+    progress_us: int = 0
+    """When that had become more."""
+
+
+class Links:
+    """All connections of the gateway."""
+
+    def __init__(
+        self,
+        islands: Mapping[NetworkName, Island],
+        sides: Mapping[NetworkName, Side],
+        tell: Callable[[str, str], None],
+        now_us: Callable[[], int],
+        circle: Circle | None = None,
+    ) -> None:
+        """Let *islands* have connections, on which each is what *sides* says. *tell* is told what ended or failed, and
+        where. *circle*: they are over TLS."""
+        self._islands = islands
+        self._sides = {name: replace(side, bring=self._excusing(side)) for name, side in sides.items()}
+        self._circle = circle
+        self._tell = tell
+        self._now_us = now_us
+        self._listener = FeedListener(
+            lambda: list(self._sides.values()),
+            peers=limits.CALLERS_MAX,
+            each=limits.CALLERS_EACH_MAX,
+            ended=self._caller_left,
+        )
+        self._servers: list[Server] = []
+        self._called: dict[tuple[NetworkName, Place], _Called] = {}
+        self._rest: dict[tuple[NetworkName, Place], int] = {}
+        """Places not to be called again until then."""
+        self._waited: dict[tuple[NetworkName, Place], int] = {}
+        """Until when those are waited for that called us, as long as they are here."""
+        self._since_us: dict[FeedLink, int] = {}
+        """Callers, and since when they are here."""
+        self._local: str | None = None
+        """The address that calls come from: the one that is listened on, so that others know us by it."""
+        self.port = 0
+        """The one that is listened on."""
+
+    # --- open and close
+
+    async def open(self, host: str, port: int) -> None:
+        """Let others call. Raises OSError."""
+        # A socket of IPv6 for all addresses takes none of IPv4: asyncio says so to the system.
+        for each in ["0.0.0.0", "::"] if host == "::" else [host]:  # noqa: S104 - as the settings say
+            context = None if self._circle is None else self._circle.listening
+            self._servers += await self._listener.open(each, self.port or port, context)
+            bound, self.port = next(iter(self._servers[-1].sockets)).getsockname()[:2]
+            self._local = bound if any(node_of(bound)) else None
+
+    async def close(self) -> None:
+        """Hang up on everybody."""
+        tasks = [called.task for called in self._called.values() if called.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for server in self._servers:
+            server.close()
+            await server.wait_closed()
+        self._servers.clear()
+
+    # --- whom to call
+
+    @property
+    def room(self) -> int:
+        """How many more may be called."""
+        return limits.CALLS_MAX - len(self._called)
+
+    def linked(self, network: NetworkName) -> set[Place]:
+        """The places that are called."""
+        return {place for name, place in self._called if name == network}
+
+    def look(self, now_us: int) -> None:
+        """See whether promises are kept, call whom it is worth to call, and hang up on whom it is not."""
+        self._rest = {place: until for place, until in self._rest.items() if until > now_us}
+        self._waited = {
+            (name, place): until
+            for (name, place), until in self._waited.items()
+            if self._callers(name, place.node)
+        }
+        for link in self._listener.links:
+            self._since_us.setdefault(link, now_us)
+        for called in tuple(self._called.values()):
+            self._check(called, now_us)
+        for name, island in self._islands.items():
+            linked = self.linked(name)
+            linked |= {
+                place for (each, place), until in self._waited.items() if each == name and until > now_us
+            }
+            resting = {place for each, place in self._rest if each == name}
+            for why in island.calls(linked, self.room, now_us, resting=resting):
+                if not self._is_here(name, why, now_us):
+                    self._call(island, why, now_us)
+
+    def _is_here(self, name: NetworkName, why: Call, now_us: int) -> bool:
+        """True if somebody at that address called us: he may bring what he has over that connection, for a while."""
+        if not self._callers(name, why.place.node):
+            return False
+        key = (name, why.place)
+        if why.newer and key in self._waited:
+            return False
+        self._waited[key] = now_us + limits.PROMISE_US
+        return True
+
+    def _callers(self, name: NetworkName, node: bytes) -> bool:
+        return any(
+            link.side is not None and link.side.name == name and _node(link) == node
+            for link in self._listener.links
+        )
+
+    def _call(self, island: Island, why: Call, now_us: int) -> None:
+        held = island.held(why.feed)
+        called = _Called(island, why, held, now_us, progress_us=now_us)
+        self._called[island.name, why.place] = called
+        called.task = asyncio.create_task(self._talk(called))
+
+    async def _talk(self, called: _Called) -> None:
+        """Connect, sync until the connection ends, and draw conclusions."""
+        island, place = called.island, called.why.place
+        where = text_of(place.node, place.connection)
+        try:
+            scheme, context = ("ws", None) if self._circle is None else ("wss", self._circle.calling)
+            url, side = f"{scheme}://{where}{PATH}", self._sides[island.name]
+            called.link = await call(url, side, context, local=self._from(place))
+            called.progress_us = self._now_us()
+            reason = await called.link.run()
+            self._tell(where, reason)
+            now_us = self._now_us()
+            vain = self._owes(called) or now_us - called.since_us < limits.SETTLED_US
+            island.seeking.lost(place, now_us)
+            if called.link.lied or (vain and not called.link.excused):
+                island.failed(place, now_us)
+        except CallFailedError as error:
+            self._tell(where, str(error))
+            cause = error.__cause__
+            if not (isinstance(cause, OSError) and cause.errno in EXHAUSTED):
+                island.failed(place, self._now_us())
+        except Exception as error:
+            # A fault of this program, which that place may well bring about: it is not to do so every half minute.
+            self._tell(where, f"a fault of this program: {error!r}")
+            island.failed(place, self._now_us())
+            raise
+        finally:
+            del self._called[island.name, place]
+            self._rest[island.name, place] = self._now_us() + limits.CALL_AGAIN_US
+
+    def _from(self, place: Place) -> str | None:
+        """The address of ours to call *place* from, if it is of the same kind."""
+        local = self._local
+        return local if local is not None and len(node_of(local)) == len(place.node) else None
+
+    def _check(self, called: _Called, now_us: int) -> None:
+        """Hang up if a promise was not kept, or if there are two connections to the same gateway."""
+        link, task = called.link, called.task
+        if link is None or task is None:
+            return
+        name, place = called.island.name, called.why.place
+        if link.got[called.why.feed] > called.got:
+            called.got, called.progress_us = link.got[called.why.feed], now_us
+        if self._owes(called):
+            if now_us - called.progress_us > limits.PROMISE_US:
+                self._tell(text_of(place.node, place.connection), "it gives nothing of what it promised")
+                called.island.failed(place, now_us)
+                task.cancel()
+        elif called.island.address > place.node and self._callers(name, place.node):
+            # Both called at once. One of the connections is enough, and both sides know which.
+            self._waited[name, place] = now_us + limits.PROMISE_US
+            task.cancel()
+
+    def _excusing(self, side: Side) -> Callable[[FeedId, Sequence[bytes]], Awaitable[BroughtRow]]:
+        """How *side* brings, and tells when that fails, and notes what is not to be brought."""
+
+        async def bring(feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
+            try:
+                brought = await side.bring(feed, packets)
+            except LocalError as error:
+                self._tell("daemon", str(error))
+                raise
+            if (refused := brought["refused"]) is not None and refused["reason"] in KINDLY:
+                self._islands[side.name].refrain(feed, self._now_us())
+            for gone in brought["dropped"]:
+                self._islands[side.name].refrain(FeedId.from_hex(gone), self._now_us())
+            return brought
+
+        return bring
+
+    @staticmethod
+    def _owes(called: _Called) -> bool:
+        """True if it promised more than it has given, and that is still wanted."""
+        island, why = called.island, called.why
+        if not why.newer or why.feed not in island.seeking.feeds:
+            return False
+        if why.seq > called.held:
+            return island.held(why.feed) < why.seq
+        return not called.got and (called.link is None or not called.link.got[why.feed])
+
+    # --- what is new here
+
+    def changed(self, network: NetworkName, changes: Changes) -> None:
+        """Tell everybody of what is new here, and of what is wanted now."""
+        for link in self._of(network):
+            link.leave(changes.gone)
+            link.refresh()
+            link.changed(changes.feeds)
+
+    def _of(self, network: NetworkName) -> Sequence[FeedLink]:
+        links = [*self._listener.links, *(called.link for called in self._called.values() if called.link)]
+        return [link for link in links if link.side is not None and link.side.name == network]
+
+    def _caller_left(self, link: FeedLink, reason: str) -> None:
+        self._since_us.pop(link, None)
+        self._tell(_where(link), reason)
+
+    # --- how it is
+
+    def rows(self, now_us: int) -> list[LinkRow]:
+        """For whoever asks."""
+        rows = [
+            _row(called.link, called.why.feed, now_us - called.since_us)
+            for called in self._called.values()
+            if called.link is not None and called.link.side is not None
+        ]
+        callers = [link for link in self._listener.links if link.side is not None]
+        return rows + [_row(link, None, now_us - self._since_us.get(link, now_us)) for link in callers]
+
+
+def _row(link: FeedLink, why: FeedId | None, up_us: int) -> LinkRow:
+    assert link.side is not None, "others are not shown"
+    counts = link.counts
+    return {
+        "network": link.side.name,
+        "address": _where(link),
+        "called": why is not None,
+        "feed": None if why is None else why.hex(),
+        "up_us": up_us,
+        "got": counts.got,
+        "given": counts.given,
+        "received_bytes": counts.received_bytes,
+        "sent_bytes": counts.sent_bytes,
+    }
+
+
+def _where(link: FeedLink) -> str:
+    host, port = link.address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _node(link: FeedLink) -> bytes:
+    """The address of the other side, as the locator writes it; none if it is of another kind."""
+    with suppress(ValueError):
+        return node_of(link.address[0])
+    return b""

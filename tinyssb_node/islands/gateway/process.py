@@ -1,0 +1,332 @@
+"""The gateway as a process: finds other islands by the locator, and lets the links bring what is wanted
+(docs/decisions/0054-gateways.md)."""
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, closing, suppress
+from functools import partial
+from typing import Final
+
+from tinyssb_node.control.access import Door
+from tinyssb_node.control.server import ControlServer
+from tinyssb_node.daemon.clock import boottime_ns
+from tinyssb_node.daemon.config import Config
+from tinyssb_node.daemon.ending import watch_for_the_end
+from tinyssb_node.daemon.logs import Logger
+from tinyssb_node.errors import LocalError
+from tinyssb_node.ids import FeedId, NetworkName
+from tinyssb_node.islands.gateway import limits, policy
+from tinyssb_node.islands.gateway.bringer import Bringer
+from tinyssb_node.islands.gateway.config import GATEWAY_SOCKET, GatewayConfig
+from tinyssb_node.islands.gateway.datagrams import Datagrams
+from tinyssb_node.islands.gateway.desk import GatewayDesk
+from tinyssb_node.islands.gateway.feedfile import FeedFiles
+from tinyssb_node.islands.gateway.feedlink import Side
+from tinyssb_node.islands.gateway.holdings import AllHoldings
+from tinyssb_node.islands.gateway.island import Island
+from tinyssb_node.islands.gateway.links import Links, make_circle
+from tinyssb_node.islands.gateway.peersfile import PEERS_FILE, KnownPeers, read_peers, write_peers
+from tinyssb_node.islands.gateway.rows import GatewayRow, LocatorRow, ProblemRow
+from tinyssb_node.islands.gateway.way import Way
+from tinyssb_node.islands.locator.addresses import Peer, text_of
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.store.home import Home
+
+
+class GatewayOffError(ProblemError):
+    """The settings do not speak of a gateway."""
+
+    exit_code = Exit.CONFIG
+
+
+class GatewayAddressError(ProblemError):
+    """The gateway cannot listen where it is told to."""
+
+    exit_code = Exit.UNAVAILABLE
+
+    def __init__(self, listen: tuple[str, int], error: OSError) -> None:
+        super().__init__(
+            f"The gateway cannot listen at {listen[0]}, port {listen[1]}: {error.strerror or error}.",
+            "Another program may have the port; `gateway.listen` in config.toml names another one.",
+        )
+
+
+class Gateway:
+    """One run of it."""
+
+    def __init__(self, home: Home, config: Config, own: FeedId, logger: Logger) -> None:
+        """Raises GatewayOffError."""
+        if config.gateway is None:
+            raise GatewayOffError(
+                "config.toml says nothing of a gateway.",
+                "`[gateway]` with `enabled = true` makes one; docs/howto/gateways.md tells how.",
+            )
+        self._home = home
+        self._config = config
+        self._settings: GatewayConfig = config.gateway
+        self.own: Final = own
+        self._logger = logger
+        self._stopping = False
+        self._hurry = asyncio.Event()
+        """Look at once."""
+        self.islands: Mapping[NetworkName, Island] = {}
+        self._problems: dict[str, tuple[str, int]] = {}
+        """What went wrong last, by where, and when."""
+        self._begun_us = self.now_us()
+        self._wake: asyncio.TimerHandle | None = None
+
+    @staticmethod
+    def now_us() -> int:
+        """Microseconds of a clock that only goes on, while the machine sleeps too: what was known grows old."""
+        return boottime_ns() // 1_000
+
+    async def run(self, *, supervised: bool) -> None:
+        """Work until a signal, or if it is *supervised* until standard input ends.
+
+        Raises StoreFailedError and its kin, GatewayAddressError, HomeRefusedError.
+        """
+        watch_for_the_end(self._end, supervised=supervised)
+        with ExitStack() as stack:
+            kept, bringer = self._read_peers(), Bringer(self._config.control_socket)
+            sides: dict[NetworkName, Side] = {}
+            islands: dict[NetworkName, Island] = {}
+            for name in self._settings.networks:
+                home = self._home.of(name)
+                holdings = stack.enter_context(
+                    closing(AllHoldings(home.store, home.shelf, self._settings.carry))
+                )
+                files = stack.enter_context(closing(FeedFiles(home.store, home.shelf)))
+                islands[name] = Island(
+                    name, self._config.networks[name], self._settings, holdings, self._send
+                )
+                sides[name] = self._side(islands[name], files, bringer)
+            self.islands = islands
+            try:
+                await self._listen(kept, sides)
+            finally:
+                bringer.close()
+
+    def _side(self, island: Island, files: FeedFiles, bringer: Bringer) -> Side:
+        """What a link of *island* is about."""
+
+        def offered() -> list[FeedId]:
+            return [one.feed for one in policy.offered(island.holdings.feeds, self._settings.offer)]
+
+        return Side(
+            name=island.name,
+            network=island.network,
+            holding=files,
+            wanted=lambda: tuple(island.seeking.feeds),
+            offered=offered,
+            bring=partial(bringer.bring, island.name),
+        )
+
+    def _end(self) -> None:
+        self._stopping = True
+        self._hurry.set()
+
+    # --- open, work, close
+
+    async def _listen(
+        self, kept: Mapping[NetworkName, KnownPeers], sides: Mapping[NetworkName, Side]
+    ) -> None:
+        """Open what others reach, work, and close it."""
+        host, port = self._settings.listen
+        self._links = Links(self.islands, sides, self._told, self.now_us, make_circle(self._settings))
+        try:
+            await self._links.open(host, port)
+            self._datagrams = await Datagrams.open(host, self._links.port, self._received)
+        except OSError as error:
+            await self._links.close()
+            raise GatewayAddressError((host, port), error) from error
+        self._way = Way(self._settings, self._links.port, ipv6=self._datagrams.ipv6)
+        self._kept = dict(kept)
+        control = asyncio.create_task(self._control().run(asyncio.Event()))
+        try:
+            self._logger.info("the gateway is ready", listen=f"{host}:{self._links.port}")
+            await self._go_on(control)
+        finally:
+            control.cancel()
+            await asyncio.gather(control, return_exceptions=True)
+            if self._wake is not None:
+                self._wake.cancel()
+            await self._way.close()
+            await self._links.close()
+            await self._datagrams.close()
+            self._write_peers()
+
+    def _control(self) -> ControlServer:
+        socket = self._config.control_socket.with_name(GATEWAY_SOCKET)
+        door = Door(self._logger, group=self._config.control_group)
+        return ControlServer(GatewayDesk(self), socket, door)
+
+    async def _go_on(self, control: asyncio.Task[None]) -> None:
+        """Look for what is new, tell others, find what is wanted, until told to stop."""
+        written_us = self.now_us()
+        control.add_done_callback(lambda _: self._hurry.set())
+        while not self._stopping:
+            self._find_way()
+            self._look()
+            if self.now_us() - written_us >= limits.PEERS_KEEP_US:
+                self._write_peers()
+                written_us = self.now_us()
+            if control.done():
+                control.result()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), limits.LOOK_S)
+            self._hurry.clear()
+
+    def _find_way(self) -> None:
+        """Begin, or begin anew, when it has turned out who we are to others, or whom to ask first."""
+        begin = self._way.look(self.now_us())
+        for peer, why in self._way.passed_over.items():
+            self._tell(peer, f"it is not asked: {why}")
+        if not begin or self._way.me is None:
+            return
+        me, first = self._way.me, tuple(self._way.first)
+        for name, island in self.islands.items():
+            kept = self._kept.pop(name, KnownPeers())
+            island.begin(me, KnownPeers((*kept.historic, *first), (*first, *kept.recent)), self.now_us())
+        self._logger.info(
+            "looking for other islands",
+            address=text_of(me.node, me.message) if me.node else None,
+            first_peers=[str(peer) for peer in first],
+        )
+        self._arm()
+
+    def _look(self) -> None:
+        now_us = self.now_us()
+        if self._datagrams.problem is not None:
+            self._tell("datagrams", self._datagrams.problem)
+            self._datagrams.problem = None
+        for name, island in self.islands.items():
+            linked = self._links.linked(name)
+            try:
+                if (changes := island.look(linked, now_us)) is not None:
+                    self._links.changed(name, changes)
+            except LocalError as error:
+                self._tell(f"store of {name}", str(error))
+        if not self._way.away:
+            self._links.look(now_us)
+        self._arm()
+
+    # --- datagrams and time
+
+    def _received(self, datagram: bytes, source: Peer) -> None:
+        """A datagram: of the network whose group is at its end, or counted by the first one as nobody's."""
+        first = None
+        for island in self.islands.values():
+            first = first or island
+            if datagram.endswith(island.ending):
+                first = island
+                break
+        if first is not None:
+            first.receive(datagram, source, self.now_us())
+            if first.learnt:
+                first.learnt = False
+                self._hurry.set()
+            self._arm()
+
+    def _send(self, to: Peer, datagram: bytes) -> None:
+        self._datagrams.send(to, datagram)
+
+    def _arm(self) -> None:
+        """Wake up when a locator is due next."""
+        due = [wake_us for one in self.islands.values() if (wake_us := one.next_wake_us()) is not None]
+        if not due:
+            return
+        loop = asyncio.get_running_loop()
+        at_s = loop.time() + max(0, min(due) - self.now_us()) / 1e6
+        if self._wake is not None:
+            if not self._wake.cancelled() and abs(self._wake.when() - at_s) < limits.WAKE_SLACK_S:
+                return
+            self._wake.cancel()
+        self._wake = loop.call_at(at_s, self._woken)
+
+    def _woken(self) -> None:
+        self._wake = None
+        for island in self.islands.values():
+            island.wake(self.now_us())
+        self._arm()
+
+    # --- peers on the disk
+
+    def _read_peers(self) -> Mapping[NetworkName, KnownPeers]:
+        try:
+            return read_peers(self._home.root / PEERS_FILE)
+        except OSError as error:
+            self._tell(PEERS_FILE, f"it cannot be read: {error.strerror}")
+            return {}
+
+    def _write_peers(self) -> None:
+        """Keep who is known, of networks that are not served now what was kept before."""
+        known = {**self._kept, **{name: one.known() for name, one in self.islands.items() if one.counts()}}
+        try:
+            if known != read_peers(self._home.root / PEERS_FILE):
+                write_peers(self._home.root / PEERS_FILE, known, time.time_ns() // 1_000)
+        except OSError as error:
+            self._tell(PEERS_FILE, f"it cannot be written: {error.strerror}")
+
+    # --- how it is
+
+    def row(self) -> GatewayRow:
+        """For whoever asks."""
+        now_us, me = self.now_us(), self._way.me
+        rows: list[ProblemRow] = [
+            {"what": what, "problem": problem, "ago_us": now_us - at_us}
+            for what, (problem, at_us) in self._problems.items()
+        ]
+        host = self._settings.listen[0]
+        return {
+            "pid": os.getpid(),
+            "uptime_us": now_us - self._begun_us,
+            "listen": f"[{host}]:{self._links.port}" if ":" in host else f"{host}:{self._links.port}",
+            "address": text_of(me.node, me.message) if me is not None and me.node else None,
+            "away": self._way.away,
+            "networks": [_locator_row(island) for island in self.islands.values()],
+            "links": self._links.rows(now_us),
+            "unsent": self._datagrams.unsent,
+            "problems": sorted(rows, key=lambda row: row["ago_us"]),
+        }
+
+    def _tell(self, what: str, problem: str) -> None:
+        """Log *problem*, unless that was the last one there."""
+        if self._problems.get(what, ("", 0))[0] != problem:
+            self._logger.warning("there is a problem", where=what, problem=problem)
+        self._keep(what, problem)
+
+    def _told(self, where: str, why: str) -> None:
+        """A connection has ended, or there was none: that is how it goes, and is shown to who asks."""
+        self._logger.info("no connection any more", where=where, why=why)
+        self._keep(where, why)
+
+    def _keep(self, what: str, problem: str) -> None:
+        self._problems.pop(what, None)
+        self._problems[what] = (problem, self.now_us())
+        if len(self._problems) > limits.PROBLEMS_MAX:
+            del self._problems[next(iter(self._problems))]
+
+
+def _locator_row(island: Island) -> LocatorRow:
+    counts = island.counts()
+    return {
+        "network": island.name,
+        "reached": counts is not None and counts.reached,
+        "historic": 0 if counts is None else counts.historic,
+        "unconfirmed": 0 if counts is None else counts.unconfirmed,
+        "confirmed": 0 if counts is None else counts.confirmed,
+        "labels": 0 if counts is None else counts.labels,
+        "locations": 0 if counts is None else counts.locations,
+        "offers": len(island.offers),
+        "sought": len(island.seeking.feeds),
+        "looking": 0 if counts is None else counts.seeks,
+        "lookups": island.lookups,
+        "newer": island.newer,
+        "received": {} if counts is None else dict(counts.received),
+        "sent": {} if counts is None else dict(counts.sent),
+        "received_bytes": 0 if counts is None else counts.received_bytes,
+        "sent_bytes": 0 if counts is None else counts.sent_bytes,
+        "drops": {} if counts is None else dict(counts.drops),
+    }

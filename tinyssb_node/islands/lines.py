@@ -1,0 +1,123 @@
+"""What `gateway` and `locate` show: how the gateway is, and where a feed was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tinyssb_node.screens.render import duration, fields, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tinyssb_node.islands.gateway.rows import (
+        GatewayRow,
+        LinkRow,
+        LocatedRow,
+        LocationRow,
+        LocatorRow,
+    )
+
+
+def status_text(row: GatewayRow) -> str:
+    """All of it, for a person."""
+    reached = any(network["reached"] for network in row["networks"])
+    parts = [
+        fields(
+            [
+                ("running", f"{duration(row['uptime_us'])} (process {row['pid']})"),
+                ("listening", row["listen"]),
+                ("address", _address(row["address"], reached=reached)),
+                ("way out", "none: waiting for one" if row["away"] else "yes"),
+            ]
+        )
+    ]
+    parts += [_network(network) for network in row["networks"]]
+    parts.append(_links(row["links"]))
+    if row["problems"]:
+        lines = [(f"{duration(one['ago_us'])} ago", one["what"], one["problem"]) for one in row["problems"]]
+        parts.append(table(("LAST PROBLEM", "WHERE", "WHAT"), lines))
+    return "\n\n".join(parts)
+
+
+def _address(address: str | None, *, reached: bool) -> str:
+    if address is None:
+        return "none: others cannot call, so this gateway calls them"
+    return f"{address} ({'others have reached it' if reached else 'nobody has shown that it can be reached'})"
+
+
+def _network(row: LocatorRow) -> str:
+    lookups = _some(row["lookups"], "lookup")
+    return fields(
+        [
+            ("network", row["network"]),
+            ("peers", f"{row['confirmed']} that answer, {row['unconfirmed']} to try, {row['historic']} kept"),
+            (
+                "knows",
+                f"{_some(row['locations'], 'place')} of {_some(row['labels'], 'feed')}, mostly others'",
+            ),
+            ("offers", _some(row["offers"], "feed")),
+            ("seeks", f"{_some(row['sought'], 'feed')}, {row['looking']} now, {lookups} so far"),
+            ("told behind", _some(row["newer"], "time")),
+            ("received", _messages(row["received"], row["received_bytes"])),
+            ("sent", _messages(row["sent"], row["sent_bytes"])),
+            *([("dropped", _counts(row["drops"]))] if row["drops"] else []),
+        ]
+    )
+
+
+def _some(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _messages(counts: Mapping[str, int], size: int) -> str:
+    return f"{size:,} bytes" + (f": {_counts(counts)}" if counts else "")
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {word}" for word, count in sorted(counts.items()))
+
+
+def _links(links: list[LinkRow]) -> str:
+    if not links:
+        return "No other gateway is connected."
+    header = ("CONNECTED", "NETWORK", "SINCE", "GOT", "GIVEN", "BYTES IN", "BYTES OUT", "FOR")
+    rows = [
+        (
+            f"{'to' if link['called'] else 'by'} {link['address']}",
+            link["network"],
+            duration(link["up_us"]),
+            link["got"],
+            link["given"],
+            link["received_bytes"],
+            link["sent_bytes"],
+            link["feed"][:12] if link["feed"] else "",
+        )
+        for link in links
+    ]
+    return table(header, rows)
+
+
+LOCATE_HEADER = f"{'AFTER':>8}  {'ENTRIES':>9}  {'WHOLE':>5}  {'':<4}  PLACE"
+"""Above lines of ``location_line``."""
+
+
+def location_line(row: LocationRow) -> str:
+    """One place, as it comes in."""
+    after = f"{row['elapsed_us'] / 1e6:.1f} s"
+    whole = f"{row['whole'] * 100 // 255} %"
+    return (
+        f"{after:>8}  {row['entries']:>9,}  {whole:>5}  {'old' if row['old'] else '':<4}  {row['connection']}"
+    )
+
+
+def located_text(row: LocatedRow) -> str:
+    """What it comes to."""
+    reports = _some(row["reports"], "answer")
+    if row["count"]:
+        places = _some(row["count"], "place")
+        return f"{places}, from {reports}." if row["reports"] else f"{places}, from memory: nobody answered."
+    if row["reports"]:
+        return f"Nobody is known to have it: so {'says' if row['reports'] == 1 else 'say'} {reports}."
+    if row.get("peers", 1):
+        return "Nobody answered."
+    return "No other gateway is known that answers, so nobody could be asked. `tinyssb gateway` tells more."

@@ -1,0 +1,340 @@
+"""Messages as bytes: ping, pong, report, post, query; the group and the type stand at their end.
+
+``message = body options type group_identifier``. What is behind the body and in front of the type are options.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, TypeAlias
+
+from tinyssb_node.islands.locator import limits
+from tinyssb_node.islands.locator.addresses import Peer, Place
+from tinyssb_node.islands.locator.errors import (
+    DatagramSizeError,
+    DestinationError,
+    ForeignGroupError,
+    MessageTypeError,
+    TruncatedError,
+)
+from tinyssb_node.islands.locator.labels import Label
+from tinyssb_node.islands.locator.usf import parse_usf, serialize_usf
+from tinyssb_node.islands.locator.values import Advert, Location, NodeParameters, ResourceParameters
+
+_EXACT: Final = 0x80
+_HINT_SHIFT: Final = 6
+_OLD: Final = 1 << 39
+
+
+class MessageType(IntEnum):
+    """The byte in front of the group identifier."""
+
+    PING = 1
+    PONG_ONE = 2
+    PONG_TWO = 3
+    REPORT = 4
+    REPORT_COOKIE = 5
+    POST = 6
+    QUERY = 7
+
+
+class Hint(IntEnum):
+    """How whoever passes a query on is asked to choose the next hop (text, "Message options")."""
+
+    TIME = 0
+    """At random, so that the total time is short."""
+    HOPS = 1
+    """At random, so that there are few hops."""
+    UNIFORM = 2
+    BEST = 3
+    """Not at random: what seems quickest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """Are you there?"""
+
+    sender: Peer
+    cookie: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Pong:
+    """Yes, and here are some others to try."""
+
+    fresh: bytes | None
+    """A cookie to be copied into another pong; None in the answer to a pong."""
+    copied: bytes
+    """The cookie of the ping, or the fresh one of a pong."""
+    sender: Place
+    others: tuple[Peer, ...]
+    parameters: NodeParameters
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A resource can be found at these locations."""
+
+    destination: Peer | None
+    """To whom it is to be passed on; None: it has arrived."""
+    cookie: bytes | None
+    """That of the query; None: no query brought it."""
+    label: Label
+    locations: tuple[Location, ...]
+    """None at all: not found."""
+    exact: bool = False
+    """True if *label* is that of the node that made the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Store these locations."""
+
+    adverts: tuple[Advert, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Where is this resource?"""
+
+    requestor: Peer
+    """To whom reports go. With an empty node address: to where the query came from (docs/formats/locator.md)."""
+    label: Label
+    cookie: bytes
+    hint: Hint = Hint.TIME
+
+
+Message: TypeAlias = Ping | Pong | Report | Post | Query
+
+
+def type_of(message: Message) -> MessageType:
+    """The type a message is sent as."""
+    match message:
+        case Ping():
+            return MessageType.PING
+        case Pong(fresh=fresh):
+            return MessageType.PONG_ONE if fresh is None else MessageType.PONG_TWO
+        case Report(cookie=cookie):
+            return MessageType.REPORT if cookie is None else MessageType.REPORT_COOKIE
+        case Post():
+            return MessageType.POST
+        case Query():
+            return MessageType.QUERY
+
+
+# --- writing
+
+
+def serialize(message: Message, group: bytes) -> bytes:
+    """The datagram of a message. Raises ValueError for what its format cannot say."""
+    match message:
+        case Ping(sender, cookie):
+            body = _peer(sender) + _short(cookie)
+        case Pong(fresh, copied, sender, others, parameters):
+            body = b"" if fresh is None else _short(fresh)
+            body += _short(copied) + _place(sender) + _counted([_peer(peer) for peer in others])
+            body += serialize_usf(parameters.uptime_s) + serialize_usf(parameters.bandwidth_bps)
+            body += serialize_usf(parameters.free_bytes)
+        case Report(destination, cookie, label, locations, exact):
+            body = b"\0" if destination is None else b"\1" + _peer(destination) + b"\0"
+            body += b"" if cookie is None else _short(cookie)
+            body += label + _counted([serialize_location(location) for location in locations])
+            body += bytes((_EXACT,)) if exact else b""
+        case Post(adverts):
+            body = _counted([advert.label + serialize_location(advert.location) for advert in adverts])
+        case Query(requestor, label, cookie, hint):
+            body = _peer(requestor) + label + _short(cookie)
+            body += bytes((hint << _HINT_SHIFT,)) if hint else b""
+    return body + bytes((type_of(message),)) + group + bytes((len(group),))
+
+
+def serialize_location(location: Location) -> bytes:
+    """The bytes of a location within a message."""
+    parameters = location.parameters
+    timestamp = parameters.timestamp | (_OLD if parameters.old else 0)
+    return (
+        _place(location.place)
+        + timestamp.to_bytes(limits.TIMESTAMP_SIZE, "big")
+        + bytes((parameters.completeness,))
+    )
+
+
+def size_of(location: Location) -> int:
+    """How many bytes those are."""
+    place = location.place
+    return limits.LOCATION_AROUND + len(place.node) + len(place.message) + len(place.connection)
+
+
+def _short(data: bytes) -> bytes:
+    return bytes((len(data),)) + data
+
+
+def _peer(peer: Peer) -> bytes:
+    return _short(peer.node) + _short(peer.message)
+
+
+def _place(place: Place) -> bytes:
+    return _short(place.node) + _short(place.message) + _short(place.connection)
+
+
+def _counted(items: Sequence[bytes]) -> bytes:
+    return bytes((len(items),)) + b"".join(items)
+
+
+# --- reading
+
+
+def parse(datagram: bytes, group: bytes) -> Message:
+    """The message that a datagram is.
+
+    Raises DatagramSizeError, ForeignGroupError, MessageTypeError, TruncatedError, DestinationError.
+    """
+    if len(datagram) > limits.DATAGRAM_MAX:
+        raise DatagramSizeError(len(datagram), limits.DATAGRAM_MAX)
+    type_, end = _envelope(datagram, group)
+    read = _READERS.get(type_)
+    if read is None:
+        raise MessageTypeError(type_)
+    return read(_Body(datagram, end))
+
+
+def passed_on(datagram: bytes, destination: Peer) -> bytes:
+    """What goes to the destination of an indirect report: the same without it, options and all."""
+    return datagram[1 + len(_peer(destination)) :]
+
+
+def _envelope(datagram: bytes, group: bytes) -> tuple[int, int]:
+    """The type of a datagram, and where it stands."""
+    if not datagram:
+        raise TruncatedError("its group identifier")
+    at = len(datagram) - 2 - datagram[-1]
+    if at < -1:
+        raise TruncatedError("its group identifier")
+    if datagram[at + 1 : -1] != group:
+        raise ForeignGroupError(datagram[at + 1 : -1])
+    if at < 0:
+        raise TruncatedError("its type")
+    return datagram[at], at
+
+
+class _Body:
+    """Takes the fields in front of the type one after the other."""
+
+    __slots__ = ("_at", "_data", "_end")
+
+    def __init__(self, data: bytes, end: int) -> None:
+        self._data = data
+        self._at = 0
+        self._end = end
+
+    def take(self, size: int, what: str) -> bytes:
+        at = self._at
+        self._at = at + size
+        if self._at > self._end:
+            raise TruncatedError(what)
+        return self._data[at : self._at]
+
+    def byte(self, what: str) -> int:
+        at = self._at
+        if at >= self._end:
+            raise TruncatedError(what)
+        self._at = at + 1
+        return self._data[at]
+
+    def short(self, what: str) -> bytes:
+        return self.take(self.byte(what), what)
+
+    def option(self) -> int:
+        """The first byte behind the body; 0 if there is none. Further ones are ignored (text)."""
+        return self._data[self._at] if self._at < self._end else 0
+
+    def peer(self) -> Peer:
+        return Peer(self.short("a node address"), self.short("a message address"))
+
+    def place(self) -> Place:
+        return Place(
+            self.short("a node address"),
+            self.short("a message address"),
+            self.short("a connection address"),
+        )
+
+    def label(self) -> Label:
+        return Label(self.take(limits.LABEL_SIZE, "a label"))
+
+    def cookie(self) -> bytes:
+        return self.short("a cookie")
+
+    def usf(self) -> int:
+        return parse_usf(self.take(limits.USF_SIZE, "node parameters"))
+
+    def location(self) -> Location:
+        place = self.place()
+        flagged = int.from_bytes(self.take(limits.TIMESTAMP_SIZE, "a timestamp"), "big")
+        parameters = ResourceParameters(
+            flagged & limits.TIMESTAMP_MAX, self.byte("a completeness"), flagged >= _OLD
+        )
+        return Location(place, parameters)
+
+    def many(self) -> range:
+        return range(self.byte("the length of a list"))
+
+
+def _read_ping(body: _Body) -> Ping:
+    return Ping(body.peer(), body.cookie())
+
+
+def _read_pong_one(body: _Body) -> Pong:
+    return _read_pong(None, body)
+
+
+def _read_pong_two(body: _Body) -> Pong:
+    return _read_pong(body.cookie(), body)
+
+
+def _read_pong(fresh: bytes | None, body: _Body) -> Pong:
+    copied = body.cookie()
+    sender = body.place()
+    others = tuple(body.peer() for _ in body.many())
+    return Pong(fresh, copied, sender, others, NodeParameters(body.usf(), body.usf(), body.usf()))
+
+
+def _read_report(body: _Body) -> Report:
+    return _report(body, cookied=False)
+
+
+def _read_report_cookie(body: _Body) -> Report:
+    return _report(body, cookied=True)
+
+
+def _report(body: _Body, *, cookied: bool) -> Report:
+    destination = None
+    mark = body.byte("a destination")
+    if mark == 1:
+        destination = body.peer()
+        mark = body.byte("a destination")
+    if mark != 0:
+        raise DestinationError(mark)
+    cookie = body.cookie() if cookied else None
+    label = body.label()
+    locations = tuple(body.location() for _ in body.many())
+    return Report(destination, cookie, label, locations, bool(body.option() & _EXACT))
+
+
+def _read_post(body: _Body) -> Post:
+    return Post(tuple(Advert(body.label(), body.location()) for _ in body.many()))
+
+
+def _read_query(body: _Body) -> Query:
+    requestor, label, cookie = body.peer(), body.label(), body.cookie()
+    return Query(requestor, label, cookie, Hint(body.option() >> _HINT_SHIFT))
+
+
+_READERS: Final[Mapping[int, Callable[[_Body], Message]]] = {
+    MessageType.PING: _read_ping,
+    MessageType.PONG_ONE: _read_pong_one,
+    MessageType.PONG_TWO: _read_pong_two,
+    MessageType.REPORT: _read_report,
+    MessageType.REPORT_COOKIE: _read_report_cookie,
+    MessageType.POST: _read_post,
+    MessageType.QUERY: _read_query,
+}

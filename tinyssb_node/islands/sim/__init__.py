@@ -1,0 +1,1 @@
+"""Simulations of locators and gateways in virtual time."""

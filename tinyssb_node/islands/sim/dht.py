@@ -1,0 +1,343 @@
+"""Networks of locators in virtual time: the very ``Locator`` of the gateway, on an internet that is modelled.
+
+Modelled are delay, loss, addresses behind a NAT, nodes that die, nodes that lie, and a network in two halves. Datagrams
+are the bytes that would be sent.
+"""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from typing import Final
+
+from tinyssb_node.errors import PeerError
+from tinyssb_node.islands.locator.addresses import Peer, Place, port_of
+from tinyssb_node.islands.locator.effects import Effect, Found, Send
+from tinyssb_node.islands.locator.labels import Label
+from tinyssb_node.islands.locator.limits import LABEL_SIZE
+from tinyssb_node.islands.locator.locator import Locator
+from tinyssb_node.islands.locator.packets import Query, Report, parse
+from tinyssb_node.islands.locator.settings import Settings
+from tinyssb_node.islands.locator.values import ResourceParameters
+from tinyssb_node.islands.sim.dht_liar import Liar
+from tinyssb_node.islands.sim.dht_options import DhtOptions
+from tinyssb_node.islands.sim.dht_report import DhtReport, Lookup
+from tinyssb_node.sim import limits
+from tinyssb_node.sim.world import stream
+
+HOUR_US: Final = 3_600_000_000
+GROUP: Final = b"simulate"
+_UDP: Final = port_of(4_242)
+_TCP: Final = port_of(8_008)
+_SETTINGS: Final = Settings(group=GROUP)
+
+
+class _Inhabitant:
+    """A node with its place on the internet."""
+
+    __slots__ = ("half", "hidden", "locator", "number", "open_us", "peer", "version")
+
+    def __init__(self, number: int, locator: Locator | Liar, peer: Peer, *, hidden: bool, half: int) -> None:
+        self.number = number
+        self.locator = locator
+        self.peer = peer
+        self.hidden = hidden
+        self.half = half
+        self.open_us: dict[Peer, int] = {}
+        """Through a NAT: when it last sent to whom."""
+        self.version = 0
+        """Counts its wake-ups: an older one in the schedule is void."""
+
+
+class _Sought:
+    """A lookup that goes on."""
+
+    def __init__(self, by: _Inhabitant, begun_us: int) -> None:
+        self.by = by
+        self.begun_us = begun_us
+        self.hops: int | None = None
+        self.took_us: int | None = None
+        self.tried: set[Place] = set()
+
+
+class DhtWorld:
+    """One run."""
+
+    def __init__(self, options: DhtOptions, progress: Callable[[float, str], None] | None = None) -> None:
+        """*progress* is told what share is done, and what is going on."""
+        self._options = options
+        self._progress = progress or (lambda _share, _what: None)
+        self._chance = stream(options.seed, "dht")
+        self._alive: dict[Peer, _Inhabitant] = {}
+        self._numbers = 0
+        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._count = 0
+        self.now_us = 0
+        self._apart = False
+        self._offers: dict[Label, list[Peer]] = defaultdict(list)
+        self._sought: dict[Label, _Sought] = {}
+        self._done: list[Lookup] = []
+        self._sent: Counter[str] = Counter()
+        self._sent_bytes: Counter[str] = Counter()
+        self._depth: dict[tuple[bytes, int], int] = {}
+        """How many nodes a query came by, by its cookie and the node it is at."""
+        self._answered: dict[bytes, int] = {}
+        """That of the node that answered it by a location first, by cookie."""
+        self._watching = False
+
+    # --- a run
+
+    def run(self) -> DhtReport:
+        """Play it to its end."""
+        options = self._options
+        for number in range(options.nodes):
+            begin_us = int(self._chance.random() * options.join_min * 60e6) if number else 0
+            self._at(begin_us, lambda: self._join(offers=options.feeds))
+        if options.churn_per_h:
+            self._at(int(options.join_min * 60e6), self._churn)
+        end_us = int(options.warm_h * HOUR_US)
+        quiet_us = end_us - int(limits.DHT_IDLE_H * HOUR_US)
+        if options.apart_h:
+            self._at(end_us - int(options.apart_h * HOUR_US), lambda: self._part(apart=True))
+            self._at(end_us, lambda: self._part(apart=False))
+        self._run_until(quiet_us, "warming up", 0.0, 0.6)
+        before, before_bytes = self._sent.copy(), self._sent_bytes.total()
+        self._run_until(end_us, "idle", 0.6, 0.8)
+        node_hours = len(self._alive) * (end_us - quiet_us) / HOUR_US
+        idle = {kind: (count - before[kind]) / node_hours for kind, count in sorted(self._sent.items())}
+        idle_bytes = (self._sent_bytes.total() - before_bytes) / node_hours
+        counts = [one.locator.counts() for one in self._alive.values() if isinstance(one.locator, Locator)]
+        confirmed = sum(each.confirmed for each in counts) / len(counts)
+        self._die(options.dead)
+        self._watching = True
+        messages, size = self._seek_all()
+        return DhtReport(
+            options=options,
+            lookups=tuple(self._done),
+            lookup_messages=messages,
+            lookup_bytes=size,
+            idle_bytes_per_node_h=idle_bytes,
+            idle_messages_per_node_h=idle,
+            confirmed=confirmed,
+            tables=self._tables(),
+        )
+
+    def _seek_all(self) -> tuple[float, float]:
+        """Seek as many resources as told, one a second; messages and bytes for each."""
+        chance, options = self._chance, self._options
+        living = [
+            label for label, peers in self._offers.items() if any(peer in self._alive for peer in peers)
+        ]
+        chosen = chance.sample(sorted(living), min(options.lookups, len(living)))
+        asking = ("query", "report", "report_cookie")
+        before = sum(self._sent[kind] for kind in asking), sum(self._sent_bytes[kind] for kind in asking)
+        for number, label in enumerate(chosen):
+            self._at(self.now_us + number * limits.DHT_LOOKUP_GAP_US, partial(self._seek, label))
+        self._run_until(
+            self.now_us + len(chosen) * limits.DHT_LOOKUP_GAP_US + limits.DHT_LOOKUP_MAX_US,
+            "seeking",
+            0.8,
+            1.0,
+        )
+        for label in list(self._sought):
+            self._end_seek(label)
+        after = sum(self._sent[kind] for kind in asking), sum(self._sent_bytes[kind] for kind in asking)
+        return (after[0] - before[0]) / len(chosen), (after[1] - before[1]) / len(chosen)
+
+    # --- time
+
+    def _at(self, at_us: int, what: Callable[[], None]) -> None:
+        self._count += 1
+        heapq.heappush(self._events, (at_us, self._count, what))
+
+    def _run_until(self, end_us: int, what: str, done: float, done_then: float) -> None:
+        begun_us, count = self.now_us, 0
+        while self._events and self._events[0][0] < end_us:
+            self.now_us, _, happen = heapq.heappop(self._events)
+            happen()
+            count += 1
+            if count % limits.DHT_PROGRESS_EVENTS == 0:
+                gone = (self.now_us - begun_us) / max(1, end_us - begun_us)
+                self._progress(done + gone * (done_then - done), what)
+        self.now_us = max(self.now_us, end_us)
+
+    # --- who is there
+
+    def _join(self, *, offers: int) -> None:
+        """A node starts that knows a few who are there."""
+        chance, options = self._chance, self._options
+        number = self._numbers
+        self._numbers += 1
+        node = (limits.DHT_ADDRESS_FIRST + limits.DHT_ADDRESS_STEP * number).to_bytes(4, "big")
+        peer = Peer(node, _UDP)
+        # The first one is who others are told of by people: it can be reached, and is honest.
+        hidden = number > 0 and chance.random() < options.hidden
+        lies = number > 0 and not hidden and chance.random() < options.attackers
+        me = Place(b"" if hidden else node, _UDP, _TCP)
+        known = [one.peer for one in self._alive.values() if not one.hidden]
+        historic = chance.sample(known, min(limits.DHT_KNOWN, len(known)))
+        locator = Locator(
+            _SETTINGS,
+            me,
+            stream(options.seed, f"locator {number}"),
+            chance.randbytes(32),
+            self.now_us,
+            historic=historic,
+        )
+        liar = Liar(locator, me, GROUP, stream(options.seed, f"liar {number}")) if lies else None
+        one = _Inhabitant(number, liar or locator, peer, hidden=hidden, half=number % 2)
+        self._alive[peer] = one
+        if not lies and not hidden:
+            for copy in range(offers):
+                self._offer(one, copy)
+        self._wake_later(one)
+
+    def _offer(self, one: _Inhabitant, copy: int) -> None:
+        """Each resource is offered by so many nodes whose numbers follow each other."""
+        holders = self._options.holders
+        name = b"feed %d of %d" % (copy, one.number // holders)
+        label = Label(sha256(name).digest()[:LABEL_SIZE])
+        assert isinstance(one.locator, Locator)
+        one.locator.offer(label, ResourceParameters(100), self.now_us)
+        self._offers[label].append(one.peer)
+
+    def _die(self, share: float) -> None:
+        doomed = [peer for peer, one in self._alive.items() if one.number > 0]
+        for peer in self._chance.sample(doomed, int(share * len(doomed))):
+            self._alive.pop(peer).version = -1
+
+    def _churn(self) -> None:
+        """One ends, and another one starts; and so on."""
+        options = self._options
+        rate = options.churn_per_h * options.nodes
+        doomed = [peer for peer, one in self._alive.items() if one.number > 0]
+        if doomed:
+            self._alive.pop(self._chance.choice(doomed)).version = -1
+            self._join(offers=options.feeds)
+        if not self._watching:
+            self._at(self.now_us + int(self._chance.expovariate(rate) * HOUR_US), self._churn)
+
+    def _part(self, *, apart: bool) -> None:
+        self._apart = apart
+
+    # --- what happens
+
+    def _wake_later(self, one: _Inhabitant) -> None:
+        one.version += 1
+        version = one.version
+        self._at(max(self.now_us, one.locator.next_wake_us()), lambda: self._wake(one, version))
+
+    def _wake(self, one: _Inhabitant, version: int) -> None:
+        if one.version == version:
+            self._perform(one, one.locator.wake(self.now_us), 0, None)
+            self._wake_later(one)
+
+    def _perform(self, one: _Inhabitant, effects: list[Effect], depth: int, answered: int | None) -> None:
+        """Do what *one* wants. If a query came that went *depth* hops, or a report that answers one which did."""
+        for effect in effects:
+            if isinstance(effect, Send):
+                self._send(one, effect, depth, answered)
+            elif isinstance(effect, Found):
+                self._found(one, effect, answered or 0)
+
+    def _send(self, one: _Inhabitant, send: Send, depth: int, answered: int | None) -> None:
+        datagram, to = send.datagram, send.to
+        kind = _kind(datagram)
+        self._sent[kind] += 1
+        self._sent_bytes[kind] += len(datagram) + limits.DHT_HEADERS_SIZE
+        if one.hidden:
+            one.open_us[to] = self.now_us
+        if self._watching:
+            self._note(one, datagram, depth, answered)
+        if self._chance.random() < self._options.loss:
+            return
+        delay_us = limits.DHT_DELAY_MIN_US + int(self._chance.expovariate(1 / limits.DHT_DELAY_US))
+        self._at(self.now_us + delay_us, lambda: self._arrive(one, to, datagram))
+
+    def _arrive(self, source: _Inhabitant, to: Peer, datagram: bytes) -> None:
+        one = self._alive.get(to)
+        if one is None or (self._apart and one.half != source.half):
+            return
+        if one.hidden and self.now_us - one.open_us.get(source.peer, -HOUR_US) > limits.DHT_NAT_US:
+            return
+        depth, answered = self._noted(source, datagram) if self._watching else (0, None)
+        effects = one.locator.receive(datagram, source.peer, self.now_us)
+        self._perform(one, effects, depth, answered)
+        self._wake_later(one)
+
+    # --- lookups
+
+    def _seek(self, label: Label) -> None:
+        """Somebody who does not have it seeks it."""
+        seekers = [
+            one
+            for one in self._alive.values()
+            if isinstance(one.locator, Locator) and one.peer not in self._offers[label]
+        ]
+        by = self._chance.choice(seekers)
+        self._sought[label] = _Sought(by, self.now_us)
+        assert isinstance(by.locator, Locator)
+        self._perform(by, by.locator.seek(label, self.now_us), 0, None)
+        self._wake_later(by)
+
+    def _found(self, one: _Inhabitant, found: Found, hops: int) -> None:
+        """What a gateway does: connect, and tell the locator where that failed."""
+        sought = self._sought.get(found.label)
+        if sought is None or sought.by is not one or sought.hops is not None:
+            return
+        assert isinstance(one.locator, Locator)
+        for location in found.locations:
+            if location.place in sought.tried:
+                continue
+            if location.place.peer in self._alive and location.place.peer in self._offers[found.label]:
+                sought.hops, sought.took_us = hops, self.now_us - sought.begun_us
+                self._end_seek(found.label)
+                return
+            sought.tried.add(location.place)
+            one.locator.failed(location.place, self.now_us)
+
+    def _end_seek(self, label: Label) -> None:
+        sought = self._sought.pop(label)
+        assert isinstance(sought.by.locator, Locator)
+        sought.by.locator.stop_seeking(label)
+        self._done.append(Lookup(hops=sought.hops, took_us=sought.took_us, tried=len(sought.tried)))
+
+    # --- watching
+
+    def _note(self, one: _Inhabitant, datagram: bytes, depth: int, answered: int | None) -> None:
+        """Follow a query by its cookie, also where a node puts its own in its place."""
+        try:
+            message = parse(datagram, GROUP)
+        except PeerError:
+            return
+        if isinstance(message, Query):
+            self._depth.setdefault((message.cookie, one.number), depth)
+        elif isinstance(message, Report) and message.cookie is not None and message.locations:
+            hops = depth if answered is None else answered
+            self._answered[message.cookie] = min(hops, self._answered.get(message.cookie, hops))
+
+    def _noted(self, source: _Inhabitant, datagram: bytes) -> tuple[int, int | None]:
+        """How far a query has come that arrives, or the one that a report answers."""
+        try:
+            message = parse(datagram, GROUP)
+        except PeerError:
+            return 0, None
+        if isinstance(message, Query):
+            return self._depth.get((message.cookie, source.number), 0) + 1, None
+        if isinstance(message, Report) and message.cookie is not None:
+            return 0, self._answered.get(message.cookie)
+        return 0, None
+
+    def _tables(self) -> dict[str, int]:
+        counts = [one.locator.counts() for one in self._alive.values() if isinstance(one.locator, Locator)]
+        names = ("historic", "unconfirmed", "confirmed", "labels", "locations")
+        return {name: max(getattr(each, name) for each in counts) for name in names}
+
+
+def _kind(datagram: bytes) -> str:
+    """The type of a message that a locator sent."""
+    return _KINDS[datagram[-len(GROUP) - 2]]
+
+
+_KINDS: Final = ("", "ping", "pong_one", "pong_two", "report", "report_cookie", "post", "query")

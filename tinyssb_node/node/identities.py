@@ -1,0 +1,36 @@
+"""Further identities of a node: each has a feed of its own, and knows whether it may write that (decision 0053).
+
+The main identity stands for the node: acknowledgements, receipts and private groups are its own. The others write.
+"""
+
+import contextlib
+from dataclasses import dataclass, field
+
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.errors import SetFullError
+from tinyssb_node.ids import Dialect, FeedId
+from tinyssb_node.replication.certainty import Certainty
+from tinyssb_node.replication.replica import Replica
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """A further identity in one network."""
+
+    key: SigningKey = field(repr=False)
+    """What signs its feed."""
+    dialect: Dialect
+    """What its feed is written in, for good."""
+    certainty: Certainty
+    """What is known of the end of its feed."""
+
+    @property
+    def feed(self) -> FeedId:
+        """Its feed."""
+        return self.key.feed_id
+
+    def enter(self, replica: Replica) -> None:
+        """Have its feed in *replica*. Without room in the set it stays outside until the node is loaded anew: that is
+        no reason for the others not to work."""
+        with contextlib.suppress(SetFullError):
+            replica.own_feed(self.feed, self.dialect, child=True)

@@ -1,0 +1,195 @@
+"""Several networks side by side in one program: a ``Node`` each, on the same faces, under the same law of the air.
+
+A network's key is mixed into all its packets, so a packet is offered to the networks that know it. A packet that none
+knows goes to the first network, which counts it, once; the others look only whether it may be an orphan of theirs.
+
+Wires are shared by shares of the face's window. A radio is shared as the channel is: what one network sends keeps the
+others silent as if they heard it from somebody else, and whoever was silent for longest is asked first.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TypeVar
+
+from tinyssb_node.effects import Effect, Send
+from tinyssb_node.ids import FaceName, NetworkName
+from tinyssb_node.node.node import Node
+from tinyssb_node.scheduling.budget import AirStatus
+from tinyssb_node.scheduling.line import Counters, FaceStatus, Line
+from tinyssb_node.scheduling.link import LinkProfile, Medium, Reception
+from tinyssb_node.scheduling.pongs import Pongs
+
+Result = TypeVar("Result")
+Action = Callable[[Node, int], tuple[Result, list[Effect]]]
+"""What one network's node should do, at a time in microseconds."""
+Owned = tuple[NetworkName, Sequence[Effect]]
+"""Effects, and the network they are of."""
+
+
+class Networks:
+    """The nodes of all networks, as one."""
+
+    def __init__(self, nodes: Mapping[NetworkName, Node], board_name: str | None = None) -> None:
+        """At least one. They have stores of their own, and the accounts of airtime in common. *board_name* is what
+        boards that ping are told, four hexadecimal digits; None: nothing."""
+        self._nodes = dict(nodes)
+        self._first = next(iter(self._nodes))
+        self._turns = list(self._nodes)
+        """Whoever sent by radio last comes last."""
+        self._handed: dict[FaceName, deque[NetworkName]] = {}
+        """Whose the packets are that a face holds, in order."""
+        self._on_air: set[FaceName] = set()
+        self._pongs = Pongs(board_name)
+
+    def node(self, network: NetworkName) -> Node:
+        """One network's node. Raises KeyError."""
+        return self._nodes[network]
+
+    # --- faces
+
+    def face_up(self, face: FaceName, profile: LinkProfile, spec: str, now_us: int) -> list[Owned]:
+        """A face can be used, by all networks."""
+        self._handed[face] = deque()
+        if profile.medium is Medium.AIR:
+            self._on_air.add(face)
+        else:
+            profile = replace(profile, window=max(1, profile.window // len(self._nodes)))
+        return self._all(lambda node: node.face_up(face, profile, spec, now_us))
+
+    def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Owned]:
+        """A face is gone."""
+        self._handed.pop(face, None)
+        self._on_air.discard(face)
+        return self._all(lambda node: node.face_down(face, reason, now_us))
+
+    # --- the world
+
+    def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Owned]:
+        """A packet came in, framing removed. Never raises, whatever it is."""
+        if (line := self._nodes[self._first].line(face)) is not None:
+            # A ping is of no network: boards with any key send it alike.
+            self._pongs.heard(line, packet, reception, now_us)
+        if len(self._nodes) == 1:
+            return [self._own(self._first, self._nodes[self._first].receive(packet, face, reception, now_us))]
+        # One, as a rule; side chains may have chunks in common.
+        knowing = [name for name, node in self._nodes.items() if node.knows(packet)]
+        takers = knowing or [self._first]
+        owned: list[Owned] = []
+        for name, node in self._nodes.items():
+            if name in takers:
+                owned.append(self._own(name, node.receive(packet, face, reception, now_us)))
+            elif (line := node.line(face)) is not None:
+                line.heard(packet, now_us)
+                if not knowing:
+                    owned.append(self._own(name, node.offer_stray(packet, face)))
+        return owned
+
+    def junk(self, face: FaceName, reason: str, length: int, now_us: int) -> list[Owned]:
+        """Something of *length* bytes came in that was no frame; *reason* names the rule it broke."""
+        return [self._own(self._first, self._nodes[self._first].junk(face, reason, length, now_us))]
+
+    def sent(self, face: FaceName, count: int, now_us: int) -> list[Owned]:
+        """*count* packets handed to *face* have left."""
+        handed = self._handed.get(face)
+        if handed is None:
+            return []
+        owners = [handed.popleft() for _ in range(count)]
+        owned: list[Owned] = []
+        for name, packets in groupby(owners):
+            number = len(list(packets))
+            for line in self._others_on_air(name, face):
+                for _ in range(number):
+                    line.freed(now_us)
+            owned.append(self._own(name, self._nodes[name].sent(face, number, now_us)))
+        return owned
+
+    def busy(self, face: FaceName, now_us: int) -> list[Owned]:
+        """*face* did not send what it was handed: somebody else is on the air. One packet; it comes again later."""
+        handed = self._handed.get(face)
+        if handed is None:
+            return []
+        name = handed.popleft()
+        for line in self._others_on_air(name, face):
+            line.freed(now_us)
+        return [self._own(name, self._nodes[name].busy(face, now_us))]
+
+    def wake(self, now_us: int) -> list[Owned]:
+        """Time has come to ``next_wake_us``, or beyond."""
+        return self._all(lambda node: node.wake(now_us))
+
+    def next_wake_us(self) -> int | None:
+        """When ``wake`` is due next; None while there is no face."""
+        due = [due_us for node in self._nodes.values() if (due_us := node.next_wake_us()) is not None]
+        return min(due, default=None)
+
+    # --- the user
+
+    def do(self, network: NetworkName, action: Action[Result], now_us: int) -> tuple[Result, list[Owned]]:
+        """Let one network's node do *action*. Raises KeyError, and what *action* raises."""
+        result, effects = action(self._nodes[network], now_us)
+        return result, [self._own(network, effects)]
+
+    # --- looking
+
+    def faces(self) -> list[FaceStatus]:
+        """The faces that are up, in the order they came up, each as all networks together use it."""
+        alike = zip(*(node.faces() for node in self._nodes.values()), strict=True)
+        return [_together(statuses) for statuses in alike]
+
+    def air(self, now_us: int) -> list[AirStatus]:
+        """The accounts of airtime, sorted by sub-band; none where no face has a limit."""
+        return self._nodes[self._first].air(now_us)
+
+    # --- whose turn it is, and whose packets are under way
+
+    def _all(self, action: Callable[[Node], list[Effect]]) -> list[Owned]:
+        """Let every node do *action*, the one that sent by radio longest ago first."""
+        return [self._own(name, action(self._nodes[name])) for name in tuple(self._turns)]
+
+    def _own(self, name: NetworkName, effects: Sequence[Effect]) -> Owned:
+        """*effects* as those of network *name*, whose packets are noted as being under way."""
+        for effect in effects:
+            if isinstance(effect, Send):
+                self._hand(name, effect.face)
+        return name, effects
+
+    def _hand(self, name: NetworkName, face: FaceName) -> None:
+        handed = self._handed.get(face)
+        if handed is None:
+            return
+        handed.append(name)
+        if face in self._on_air:
+            for line in self._others_on_air(name, face):
+                line.taken()
+            self._turns.remove(name)
+            self._turns.append(name)
+
+    def _others_on_air(self, name: NetworkName, face: FaceName) -> Iterator[Line]:
+        """The lines that wait while network *name* has a packet in the hands of a radio."""
+        if face in self._on_air:
+            for other, node in self._nodes.items():
+                if other != name and (line := node.line(face)) is not None:
+                    yield line
+
+
+def _together(statuses: Sequence[FaceStatus]) -> FaceStatus:
+    """One face's status from those of all networks. What came in is counted by the first, once."""
+    counters = [status.counters for status in statuses]
+    heard = [each.last_heard_us for each in counters if each.last_heard_us is not None]
+    return replace(
+        statuses[0],
+        queued=sum(status.queued for status in statuses),
+        outstanding=sum(status.outstanding for status in statuses),
+        counters=Counters(
+            sent=sum(each.sent for each in counters),
+            received=counters[0].received,
+            new=sum(each.new for each in counters),
+            invalid=sum(each.invalid for each in counters),
+            refused=sum(each.refused for each in counters),
+            held_back=sum(each.held_back for each in counters),
+            airtime_us=sum(each.airtime_us for each in counters),
+            last_heard_us=max(heard, default=None),
+        ),
+    )

@@ -1,0 +1,86 @@
+"""What config.toml says of who may call the gateway of PZP, whom it calls, and what is shown there."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from tinyssb_node.daemon.configreader import Reader
+from tinyssb_node.faces.access import PIN_RULE, Credentials, Guard, read_pin
+from tinyssb_node.pzp.database import limits as pzp_limits
+
+_PEER = re.compile(r"wss?://[!-~]{1,2000}")
+_PIN: Final = "#pin="
+"""What divides a peer's address from the fingerprint of its certificate."""
+
+
+@dataclass(frozen=True, slots=True)
+class PzpPeer:
+    """Another gateway, which is called."""
+
+    url: str
+    """Its address."""
+    credentials: Credentials
+    """Whom to trust there, and what to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class PzpAccess:
+    """Who meets whom, over WebSocket."""
+
+    listen: tuple[str, int] | None
+    """Address and port where other gateways may call; None: nowhere."""
+    guard: Guard
+    """Who may."""
+    peers: tuple[PzpPeer, ...]
+    """Gateways that are called."""
+
+
+def read_pzp_access(reader: Reader, home: Path) -> PzpAccess:
+    """Read it; paths are relative to *home*. Raises ConfigError."""
+
+    def file(key: str) -> Path | None:
+        name = reader.text(key, "", "it takes a path")
+        return home / Path(name).expanduser() if name else None
+
+    certificate, key = file("pzp.cert_file"), file("pzp.key_file")
+    token, authorities = file("pzp.token_file"), file("pzp.ca_file")
+    guard = Guard(
+        certificate=certificate,
+        key=key,
+        clients=file("pzp.clients_file"),
+        token=token,
+        open=reader.flag("pzp.open", default=False),
+    )
+    listen = reader.address("pzp.listen", "", pzp_limits.GATEWAY_PORT)
+    if listen is not None and (flaw := guard.flaw(listen[0])) is not None:
+        raise reader.refuse("pzp.listen", "{}:{}".format(*listen), flaw)
+
+    def credentials(url: str, pin: bytes | None) -> Credentials:
+        # What is asked of callers is shown to those we call: gateways of one circle have one token.
+        if not url.startswith("wss:"):
+            return Credentials(pin=pin, token=token)
+        return Credentials(
+            tls=True, authorities=authorities, pin=pin, certificate=certificate, key=key, token=token
+        )
+
+    peers = []
+    for text in _peers(reader):
+        url, mark, digits = text.partition(_PIN)
+        pin = read_pin(digits) if mark else None
+        if mark and pin is None:
+            raise reader.refuse("pzp.peers", text, f"behind {_PIN} it takes {PIN_RULE}")
+        shown = credentials(url, pin)
+        if (flaw := shown.flaw(urlsplit(url).hostname or "")) is not None:
+            raise reader.refuse("pzp.peers", text, f"{flaw}, as in wss://")
+        peers.append(PzpPeer(url, shown))
+    return PzpAccess(listen, guard, tuple(peers))
+
+
+def _peers(reader: Reader) -> tuple[str, ...]:
+    allowed = f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{pzp_limits.GATEWAY_PORT}"]'
+    peers = reader.texts("pzp.peers", (), allowed)
+    if any(not _PEER.fullmatch(peer) or peers.count(peer) > 1 for peer in peers):
+        raise reader.refuse("pzp.peers", list(peers), allowed)
+    return peers

@@ -1,0 +1,475 @@
+"""`pzp`: messages of PZP, which several devices sign as one: kept, checked, carried over air and internet."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import sys
+from typing import TYPE_CHECKING
+
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.options import (
+    Subparsers,
+    add_actions,
+    add_command,
+    add_json,
+    add_network,
+    positive,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tinyssb_node.pzp.commands.talk import Pzp
+    from tinyssb_node.pzp.messages.jsontext import Json
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "pzp",
+        feeds,
+        "messages of PZP, which several devices sign as one",
+        more="Without an action it lists feeds. Needs the extra `pzp`; only `send` needs the daemon.",
+    )
+    add_network(parser)
+    add_json(parser)
+    add_action = add_actions(parser, common)
+    _add_identity(add_action("identity", identity, "list identities and this node's key, make one, add keys"))
+    _add_writing(add_action)
+    add_action("feeds", feeds, "list feeds")
+    action = add_action("feed", feed, "show the messages of a feed")
+    action.add_argument("feed", metavar="FEED", help="a feed: its id, or the beginning of it")
+    action.add_argument(
+        "--last",
+        type=positive,
+        default=limits.PZP_FEED_LAST,
+        metavar="N",
+        help=f"show the N last messages (default: {limits.PZP_FEED_LAST})",
+    )
+    _add_message(add_action("show", show, "show all of a message"))
+    _add_message(add_action("erase", erase, "erase what a message says, here and for good"))
+    _add_files(add_action)
+    action = add_action("goal", goal, "say what is to be kept of a feed, be it here or not")
+    action.add_argument("feed", metavar="FEED", help="a feed: its id; if it is here, the beginning is enough")
+    action.add_argument(
+        "goal", metavar="GOAL", help="all, newest-100, set, none; `-`: as long as there is room"
+    )
+    action = add_action("gc", collect, "make room: let go of what no goal asks for")
+    action.add_argument(
+        "--budget",
+        type=positive,
+        metavar="MIB",
+        help="MiB of messages that may stay (default: pzp.budget_mib of config.toml)",
+    )
+    action = add_action("gateway", gateway, "run the gateway, which the daemon starts if it is told to")
+    action.add_argument("--supervised", action="store_true", help="end when standard input does")
+
+
+def _add_identity(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "what", metavar="create|add-key|show", nargs="?", default="show", choices=("create", "add-key", "show"),
+        help="make one with this node's key, add a key to one, or (default) show them",
+    )  # fmt: skip
+    action.add_argument(
+        "group",
+        metavar="GROUP",
+        nargs="?",
+        help="which identity; for `create` a nonce that tells it from others",
+    )
+    action.add_argument("key", metavar="KEY", nargs="?", help="a key in base58, or a feed id")
+
+
+def _add_writing(add_action: Callable[..., argparse.ArgumentParser]) -> None:
+    action = add_action("publish", publish, "write a message")
+    action.add_argument("type", metavar="TYPE", help="its type, such as post; names the feed with the group")
+    action.add_argument(
+        "data", metavar="JSON", help="what it says, an object; `-` reads it from standard input"
+    )
+    action.add_argument(
+        "--group", metavar="GROUP", help="as whom (default: the identity with this node's key)"
+    )
+    action.add_argument("--v1", action="store_true", help="as Feed V1, which has no groups")
+    action.add_argument(
+        "--tangle",
+        metavar="ROOT",
+        action="append",
+        default=[],
+        help="one more tangle to be in; may be repeated",
+    )
+    action.add_argument("--air", action="store_true", help="send it over the air, too, as `send` does")
+    action = add_action("send", send, "publish messages as entries of this node's feed, with what they need")
+    action.add_argument("messages", metavar="MESSAGE", nargs="+", help="an id, or a URI")
+    action.add_argument("--dry-run", action="store_true", help="only say what it would cost")
+
+
+def _add_message(action: argparse.ArgumentParser) -> None:
+    action.add_argument("message", metavar="MESSAGE", help="an id, or a URI")
+
+
+def _add_files(add_action: Callable[..., argparse.ArgumentParser]) -> None:
+    action = add_action("import", import_, "take messages from a file, and list the lines that are wrong")
+    _add_file(action)
+    action = add_action("verify", verify, "check the messages of a file, and keep none of them")
+    _add_file(action)
+    action = add_action("export", export, "write messages to a file, one in JSON on each line")
+    action.add_argument("file", metavar="FILE", help="the file to make; `-` for standard output")
+    action.add_argument(
+        "feeds", metavar="FEED", nargs="*", help="which feeds, with their identities (default: all)"
+    )
+
+    action = add_action(
+        "certificate", certificate, "write what proves a message to somebody who has nothing else"
+    )
+    _add_message(action)
+    action.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help="the file to make, as `verify` takes it (default: standard output)",
+    )
+
+
+def _add_file(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "file", metavar="FILE", help="one message in JSON on each line; `-` for standard input"
+    )
+    rules = action.add_mutually_exclusive_group()
+    rules.add_argument("--strict", action="store_true", help="check by all rules of PZP's text (the default)")
+    rules.add_argument(
+        "--compat", action="store_true", help="check as PZP's own program does, which takes more"
+    )
+
+
+# --- Identities
+
+
+def identity(arguments: argparse.Namespace) -> int:
+    """Make an identity, add a key to one, or show them."""
+    from tinyssb_node.pzp.commands.talk import opened
+
+    with opened(arguments) as pzp:
+        if arguments.what == "create":
+            return _create(arguments, pzp)
+        return _add_key(arguments, pzp) if arguments.what == "add-key" else _show_identities(arguments, pzp)
+
+
+def _create(arguments: argparse.Namespace, pzp: Pzp) -> int:
+    from tinyssb_node.pzp.commands.talk import wall_us
+
+    nonce = arguments.group or secrets.token_hex(limits.PZP_NONCE_SIZE)
+    known = {group.id for group in pzp.groups()}
+    group = pzp.database.create_identity(pzp.unlock(), nonce, wall_us=wall_us())
+    if arguments.json:
+        print(json.dumps({"group": group, "new": group not in known}))
+    elif group in known:
+        print(f"There is such an identity already: {group}.")
+    else:
+        print(f"Made the identity {group}, with this node's key.")
+        print(f"Add another device's key: tinyssb pzp identity add-key {group} KEY")
+    return 0
+
+
+def _add_key(arguments: argparse.Namespace, pzp: Pzp) -> int:
+    from tinyssb_node.pzp.commands.talk import wall_us
+
+    group, key = pzp.group(arguments.group), _key(arguments.key)
+    if key in pzp.database.tangle(group).keys:
+        print(json.dumps({"message": None}) if arguments.json else f"{key} is a key of {group} already.")
+        return 0
+    added = pzp.database.add_key(pzp.unlock(), group, key, wall_us=wall_us())
+    print(json.dumps({"message": added}) if arguments.json else f"Added {key} to {group}: message {added}.")
+    return 0
+
+
+def _key(text: str | None) -> str:
+    """A key in base58, of one or of a feed id. Raises NotSayableError."""
+    from tinyssb_node.pzp.commands.talk import NotSayableError
+    from tinyssb_node.pzp.messages import base58
+    from tinyssb_node.pzp.messages.message import is_key
+
+    if text is None:
+        raise NotSayableError(
+            "Nothing says which key to add.", "Type: tinyssb pzp identity add-key GROUP KEY"
+        )
+    if len(text) == 64 and not set(text) - set("0123456789abcdef"):
+        return base58.encode(bytes.fromhex(text))
+    if not is_key(text):
+        raise NotSayableError(
+            f"{text[: limits.PZP_NAME_MAX]!a} is no key.",
+            "A key is 32 bytes in base58, as `tinyssb pzp identity` shows it, or a feed id of 64 digits.",
+        )
+    return text
+
+
+def _show_identities(arguments: argparse.Namespace, pzp: Pzp) -> int:
+    from tinyssb_node.pzp.commands.lines import group_lines, group_row
+
+    wanted = None if arguments.group is None else pzp.root(arguments.group)
+    groups = [group for group in pzp.groups() if wanted in (None, group.id)]
+    if arguments.json:
+        if wanted is None:
+            print(json.dumps({"own_key": pzp.own_key}))
+        for group in groups:
+            print(json.dumps(group_row(group)))
+        return 0
+    print(f"This node's key: {pzp.own_key}")
+    for group in groups:
+        print("\n".join(group_lines(group, pzp.own_key)))
+    if not groups:
+        print("No identities are here; `tinyssb pzp identity create` makes one.")
+    return 0
+
+
+# --- Writing
+
+
+def publish(arguments: argparse.Namespace) -> int:
+    """Write a message."""
+    from tinyssb_node.pzp.commands.talk import opened, wall_us
+    from tinyssb_node.screens.talking import text_given
+
+    said = _json(text_given(arguments.data))
+    with opened(arguments) as pzp:
+        group = None if arguments.v1 else pzp.group(arguments.group)
+        tangles = [pzp.root(root) for root in arguments.tangle]
+        id_ = pzp.database.publish(
+            pzp.unlock(), said, arguments.type, group, tangles=tangles, wall_us=wall_us()
+        )
+        record = pzp.record(id_)
+        print(
+            json.dumps({"id": id_}) if arguments.json else f"Wrote {id_}, {len(record.text):,} bytes of JSON."
+        )
+        if arguments.air:
+            from tinyssb_node.pzp.commands.send import send_written
+
+            return send_written(arguments, pzp, record)
+    return 0
+
+
+def _json(text: str) -> Json:
+    from tinyssb_node.pzp.commands.talk import NotSayableError
+    from tinyssb_node.pzp.messages.errors import MessageError
+    from tinyssb_node.pzp.messages.jsontext import read
+
+    try:
+        return read(text)
+    except MessageError as error:
+        raise NotSayableError(
+            f"What it should say cannot be used: {error}.", """Quote it for the shell: '{"text": "hello"}'."""
+        ) from error
+
+
+def send(arguments: argparse.Namespace) -> int:
+    """Publish messages over the air."""
+    from tinyssb_node.pzp.commands.talk import opened
+
+    with opened(arguments) as pzp:
+        from tinyssb_node.pzp.commands.send import send_records
+
+        return send_records(arguments, pzp, [pzp.record(text) for text in arguments.messages])
+
+
+# --- Reading
+
+
+def feeds(arguments: argparse.Namespace) -> int:
+    """List feeds."""
+    from tinyssb_node.pzp.commands.talk import opened
+
+    with opened(arguments) as pzp:
+        from tinyssb_node.pzp.commands.lines import feed_row, feeds_table
+
+        rows = [feed_row(summary, root) for summary, root in pzp.feeds()]
+        waiting = sum(network.waiting() for network in pzp.carried.values())
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(row))
+    elif rows:
+        print(feeds_table(rows))
+    else:
+        print("No feeds are here; `tinyssb pzp publish` begins one, `tinyssb pzp import` takes a file.")
+    if waiting:
+        print(f"{waiting:,} entries carry messages that wait for others.", file=sys.stderr)
+    return 0
+
+
+def feed(arguments: argparse.Namespace) -> int:
+    """Show the messages of a feed."""
+    from tinyssb_node.pzp.commands.talk import opened
+
+    with opened(arguments) as pzp:
+        from tinyssb_node.pzp.commands.lines import message_lines, message_row
+
+        tangle = pzp.database.tangle(pzp.root(arguments.feed))
+        depths = {id_: tangle.depth(id_) or 0 for id_ in tangle.topological()[-arguments.last :]}
+        found = [(depth, pzp.database.record(id_)) for id_, depth in depths.items()]
+        records = [(depth, record) for depth, record in found if record is not None]
+    if arguments.json:
+        for depth, record in records:
+            print(json.dumps(message_row(record, depth)))
+    else:
+        print(message_lines(records))
+    return 0
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Show all of a message."""
+    from tinyssb_node.pzp.commands.talk import opened
+
+    with opened(arguments) as pzp:
+        from tinyssb_node.pzp.commands.lines import message_row, shown
+
+        record = pzp.record(arguments.message)
+        found = [(name, network.place_of(record.id)) for name, network in pzp.carried.items()]
+    places = [(name, *place) for name, place in found if place is not None]
+    if arguments.json:
+        entries = [{"network": name, "feed": feed.hex(), "seq": seq} for name, feed, seq in places]
+        print(json.dumps({**message_row(record), "entries": entries}))
+    else:
+        print(shown(record, places))
+    return 0
+
+
+def erase(arguments: argparse.Namespace) -> int:
+    """Erase what a message says."""
+    from tinyssb_node.pzp.commands.talk import opened
+
+    with opened(arguments) as pzp:
+        id_ = pzp.record(arguments.message).id
+        erased = pzp.database.erase(id_)
+    if arguments.json:
+        print(json.dumps({"id": id_, "erased": erased}))
+    elif erased:
+        print(f"Erased what {id_} says; its id and signature are kept, and it is not taken again.")
+        print("Others who have it keep it, and so does the entry that carried it, if one did.")
+    else:
+        print(f"{id_} says nothing here, or was erased before.")
+    return 0
+
+
+def goal(arguments: argparse.Namespace) -> int:
+    """Say what is to be kept of a feed."""
+    from tinyssb_node.pzp.commands.talk import NoSuchMessageError, NotSayableError, opened
+
+    with opened(arguments) as pzp:
+        from tinyssb_node.pzp.messages.goals import parse_goal
+        from tinyssb_node.pzp.messages.message import is_hash
+
+        try:
+            wanted = None if arguments.goal == "-" else parse_goal(arguments.goal)
+        except ValueError as error:
+            raise NotSayableError(
+                f"{str(error)[:1].upper()}{str(error)[1:]}.", "Nothing was changed."
+            ) from error
+        try:
+            root = pzp.root(arguments.feed)
+        except NoSuchMessageError:
+            if not is_hash(arguments.feed):
+                raise
+            root = arguments.feed
+        pzp.database.set_goal(root, wanted)
+    if arguments.json:
+        print(json.dumps({"feed": root, "goal": None if wanted is None else str(wanted)}))
+    else:
+        print(f"Of {root} is kept: {'all, as long as there is room' if wanted is None else wanted}.")
+    return 0
+
+
+def collect(arguments: argparse.Namespace) -> int:
+    """Make room."""
+    from tinyssb_node.pzp.commands.talk import opened
+
+    with opened(arguments) as pzp:
+        budget = pzp.config.pzp_budget_bytes if arguments.budget is None else arguments.budget * 2**20
+        done = pzp.database.collect(budget)
+    row = {
+        "budget": budget,
+        "bytes_before": done.before.bytes,
+        "bytes": done.after.bytes,
+        "messages": done.after.messages,
+        "deleted": done.deleted,
+        "stripped": done.stripped,
+    }
+    if arguments.json:
+        print(json.dumps(row))
+        return 0
+    if done.before.bytes <= budget:
+        print(
+            f"There are {done.before.bytes:,} bytes of messages, within the budget of {budget:,}: all was kept."
+        )
+        return 0
+    print(
+        f"Let go of {done.deleted:,} messages, and of what {done.stripped:,} more say: "
+        f"{done.after.bytes:,} bytes are left of {done.before.bytes:,}."
+    )
+    if done.after.bytes > budget:
+        print(f"That is more than the budget of {budget:,}, since goals ask for it; see `tinyssb pzp feeds`.")
+    return 0
+
+
+# --- Files, and the gateway
+
+
+def import_(arguments: argparse.Namespace) -> int:
+    """Take messages from a file."""
+    from tinyssb_node.pzp.commands.exchange import import_file
+    from tinyssb_node.pzp.commands.talk import opened
+
+    with opened(arguments) as pzp:
+        return import_file(arguments, pzp)
+
+
+def verify(arguments: argparse.Namespace) -> int:
+    """Check the messages of a file."""
+    from tinyssb_node.pzp.commands.talk import require_libraries
+
+    require_libraries()
+    from tinyssb_node.pzp.commands.exchange import verify_file
+
+    return verify_file(arguments)
+
+
+def export(arguments: argparse.Namespace) -> int:
+    """Write messages to a file."""
+    from tinyssb_node.pzp.commands.talk import opened
+
+    with opened(arguments) as pzp:
+        from tinyssb_node.pzp.commands.exchange import export_file
+
+        return export_file(arguments, pzp)
+
+
+def certificate(arguments: argparse.Namespace) -> int:
+    """Write what proves a message."""
+    from tinyssb_node.pzp.commands.talk import opened
+
+    with opened(arguments) as pzp:
+        from tinyssb_node.pzp.commands.certify import write_certificate
+
+        return write_certificate(arguments, pzp)
+
+
+def gateway(arguments: argparse.Namespace) -> int:
+    """Run the gateway until SIGTERM, Ctrl-C, or the end of the daemon that started it."""
+    from tinyssb_node.pzp.commands.talk import require_libraries
+
+    require_libraries()
+    import asyncio
+    import os
+
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.daemon.logs import start_logging
+    from tinyssb_node.pzp.gateway import Gateway
+    from tinyssb_node.store.home import Home
+
+    home = Home.find(arguments.home, os.environ)
+    home.require()
+    config = read_config(home)
+    logger = start_logging(config.log_level, config.log_format)
+    asyncio.run(Gateway(home, config, logger).run(supervised=arguments.supervised))
+    return 0

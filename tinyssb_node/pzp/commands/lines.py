@@ -1,0 +1,152 @@
+"""What people and programs see of PZP messages."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tinyssb_node.pzp.database.port import Said
+from tinyssb_node.pzp.messages import message
+from tinyssb_node.pzp.messages.versions import VERSIONS
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.render import fields, local_time, printable, table
+from tinyssb_node.screens.safetext import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tinyssb_node.ids import FeedId
+    from tinyssb_node.pzp.commands.file import Bad
+    from tinyssb_node.pzp.commands.talk import Group
+    from tinyssb_node.pzp.database.port import Record, TangleSummary
+    from tinyssb_node.pzp.messages.jsontext import Json
+
+_MISSING = {
+    Said.ABSENT: "(what it says is not here)",
+    Said.ERASED: "(erased)",
+}
+
+
+def bad_row(bad: Bad) -> dict[str, object]:
+    """A line that was not taken, for programs."""
+    error = bad.error
+    return {
+        "line": bad.line,
+        "error": type(error).__name__.removesuffix("Error"),
+        "field": error.field,
+        "rule": f"{error.rule} {error.expected}".strip(),
+        "value": error.shown,
+        "problem": str(error),
+    }
+
+
+def bad_line(bad: Bad) -> str:
+    """A line that was not taken, for people."""
+    name = type(bad.error).__name__.removesuffix("Error")
+    return f"line {bad.line}: {name}: {printable(str(bad.error))}"
+
+
+def feed_row(summary: TangleSummary, root: Record) -> dict[str, object]:
+    """A feed, for programs."""
+    return {
+        "feed": summary.root,
+        "type": root.kind,
+        "owner": root.owner,
+        "version": root.version,
+        "messages": summary.messages,
+        "depth": summary.max_depth,
+        "goal": summary.goal,
+    }
+
+
+def feeds_table(rows: Sequence[dict[str, object]]) -> str:
+    """All feeds, for people."""
+    names = ("feed", "type", "owner", "messages", "goal")
+    return table(
+        ("FEED", "TYPE", "OF", "MESSAGES", "GOAL"),
+        [[row[name] if row[name] is not None else "-" for name in names] for row in rows],
+    )
+
+
+def group_row(group: Group) -> dict[str, object]:
+    """An identity, for programs."""
+    return {
+        "group": group.id,
+        "uri": message.group_uri(group.id),
+        "ours": group.ours,
+        "keys": list(group.keys),
+    }
+
+
+def group_lines(group: Group, own_key: str) -> list[str]:
+    """An identity, for people."""
+    keys = [f"  {key}{'  (this node)' if key == own_key else ''}" for key in group.keys]
+    return [f"{group.id}, {len(keys)} key{'' if len(keys) == 1 else 's'}:", *keys]
+
+
+def author_of(record: Record) -> str:
+    """The key that wrote a message."""
+    return str(message.author_of(VERSIONS[record.version].fields, record.message()))
+
+
+def said_by(record: Record) -> Json:
+    """What a message says."""
+    return record.message()[VERSIONS[record.version].fields.payload]
+
+
+def message_row(record: Record, depth: int | None = None) -> dict[str, object]:
+    """A message, for programs; *depth* in the feed that is listed."""
+    fields_ = VERSIONS[record.version].fields
+    row: dict[str, object] = {
+        "id": record.id,
+        "uri": message.uri(fields_, record.message()),
+        "number": record.number,
+        "author": author_of(record),
+        "said": record.said.name.lower(),
+        "strict": record.strict,
+        "added_us": record.added_us,
+        "message": record.message(),
+    }
+    return row if depth is None else {"depth": depth, **row}
+
+
+def message_lines(records: Iterable[tuple[int, Record]]) -> str:
+    """Messages of a feed with their depths, for people."""
+    rows = [
+        [depth, record.id, author_of(record)[:8], one_line(_said_line(record), limits.PZP_SAID_CELLS)]
+        for depth, record in records
+    ]
+    return table(("DEPTH", "MESSAGE", "BY", "SAYS"), rows)
+
+
+def _said_line(record: Record) -> str:
+    said = said_by(record)
+    if said is None:
+        return _MISSING.get(record.said, "(the feed's root)")
+    return json.dumps(said, ensure_ascii=False)
+
+
+def shown(record: Record, carried: Sequence[tuple[str, FeedId, int]]) -> str:
+    """All of a message, for people; *carried* are network, feed and number of entries that carry it."""
+    row = message_row(record)
+    metadata = message.metadata_of(record.message())
+    tangles = metadata["tangles"]
+    pairs: list[tuple[str, object]] = [
+        ("id", record.id),
+        ("uri", row["uri"]),
+        ("version", VERSIONS[record.version].name),
+        ("author", row["author"]),
+        ("group", record.owner if record.version != 1 else None),
+        ("type", record.kind),
+        ("came", local_time(record.added_us)),
+        ("checked", "strictly" if record.strict else "as the original program does"),
+    ]
+    for root, place in sorted(tangles.items()) if isinstance(tangles, dict) else ():
+        depth, prev = (place.get("depth"), place.get("prev")) if isinstance(place, dict) else (None, None)
+        after = ", ".join(map(str, prev)) if isinstance(prev, list) else prev
+        pairs.append(("in", f"{root} at depth {depth}, after {after}"))
+    pairs += [("carried by", f"entry {seq} of {feed.hex()} ({name})") for name, feed, seq in carried]
+    said = said_by(record)
+    text = _said_line(record) if said is None else json.dumps(said, ensure_ascii=False, indent=2)
+    body = "\n".join(printable(line) for line in text.split("\n"))
+    return f"{fields(pairs)}\n\n{body}"

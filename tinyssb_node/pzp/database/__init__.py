@@ -1,0 +1,1 @@
+"""PZP messages, kept: a database in a file of its own, beside the store (docs/formats/pzp-store.md)."""

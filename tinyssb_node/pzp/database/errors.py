@@ -1,0 +1,57 @@
+"""What can go wrong with the PZP database: messages that are not taken, and what our own user asks in vain."""
+
+from pathlib import Path
+
+from tinyssb_node.errors import LocalError
+from tinyssb_node.pzp.messages.errors import MessageError
+
+# --- messages of others
+
+
+class GroupUnknownError(MessageError):
+    """A message for a group of which we lack the messages that name its keys."""
+
+    rule = "must be a group whose identity is here"
+
+
+class TangleUnknownError(MessageError):
+    """None of the tangles that a message names has its root here."""
+
+    rule = "must name a tangle whose root is here"
+
+
+# --- our own
+
+
+class PzpBusyError(LocalError):
+    """Another process writes for too long."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(
+            f"{path}: another process is writing it. Nothing was changed. Try again in a moment."
+        )
+
+
+class PzpMissingError(LocalError):
+    """There is no such message, or only a part of what is needed of it."""
+
+    def __init__(self, id_: str, lacking: str) -> None:
+        self.id, self.lacking = id_, lacking
+        super().__init__(f"{id_[:60]}: {lacking}. Nothing was changed. Fetch it from somebody who has it.")
+
+
+class PzpKeptError(LocalError):
+    """Something that others depend on is to go."""
+
+    def __init__(self, id_: str, reason: str, instead: str) -> None:
+        self.id, self.reason = id_, reason
+        super().__init__(f"{id_} was kept: {reason}. {instead}")
+
+
+class PzpRefusedError(LocalError):
+    """What is to be published would be taken by nobody."""
+
+    def __init__(self, error: MessageError) -> None:
+        self.error = error
+        super().__init__(f"Nothing was published, since nobody would take it: {error}.")

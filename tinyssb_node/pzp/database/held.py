@@ -1,0 +1,119 @@
+"""Tangles that are in memory, made from rows when they are asked for, and let go of when there are too many."""
+
+from collections import OrderedDict
+from typing import Final
+
+from tinyssb_node.pzp.database import limits
+from tinyssb_node.pzp.database.port import Placed, Rows
+from tinyssb_node.pzp.messages.message import added_key, root_facts
+from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.versions import VERSIONS
+
+
+class HeldTangle:
+    """A tangle, and what waits before it."""
+
+    __slots__ = ("_waiting_for", "bare", "ghosts", "tangle", "waiting")
+
+    def __init__(self, root: str) -> None:
+        self.tangle: Final = Tangle(root)
+        self.waiting: Final[dict[str, Placed]] = {}
+        """Messages that were taken for another tangle, by id."""
+        self.ghosts: dict[str, int] = {}
+        """Depths of what was deleted."""
+        self.bare: dict[str, bool] | None = None
+        """What is here without what it says; True if that would be taken. None: nobody has asked since it changed."""
+        self._waiting_for: dict[str, set[str]] = {}
+
+    def take(self, placed: Placed) -> None:
+        """Add a message that was checked."""
+        self.bare = None
+        self.tangle.add(placed.id, placed.depth, placed.prev, placed.adds)
+        if self.waiting.pop(placed.id, None) is not None:
+            for one in placed.prev:
+                self._waiting_for[one].discard(placed.id)
+
+    def wait(self, placed: Placed) -> None:
+        """Remember a message that cannot be checked yet; beyond some number it is left alone."""
+        if len(self.waiting) < limits.WAITING_MAX:
+            self.waiting[placed.id] = placed
+            for one in placed.prev:
+                self._waiting_for.setdefault(one, set()).add(placed.id)
+
+    def remove(self, id_: str) -> None:
+        """Take a message away that is not the root."""
+        self.bare = None
+        placed = self.waiting.pop(id_, None)
+        if placed is not None:
+            for one in placed.prev:
+                self._waiting_for[one].discard(id_)
+        if id_ in self.tangle:
+            self.tangle.remove(id_)
+
+    def woken_by(self, id_: str) -> list[Placed]:
+        """What may be checked now that *id_* is in the tangle, the least deep first."""
+        ids = self.waiting if id_ == self.tangle.root else self._waiting_for.get(id_, ())
+        return sorted((self.waiting[one] for one in ids), key=lambda placed: (placed.depth, placed.id))
+
+
+class HeldTangles:
+    """The tangles that were asked for last."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows: Final = rows
+        self._held: OrderedDict[str, HeldTangle] = OrderedDict()
+        self._generation = rows.generation()
+
+    def refresh(self) -> None:
+        """Let go of all, if somebody else has written."""
+        generation = self._rows.generation()
+        if generation != self._generation:
+            self.clear()
+            self._generation = generation
+
+    def clear(self) -> None:
+        """Let go of all."""
+        self._held.clear()
+
+    def drop(self, root: str) -> None:
+        """Let go of one."""
+        self._held.pop(root, None)
+
+    def forget_bare(self, root: str) -> None:
+        """Somebody who asks what is bare in a tangle is to look again."""
+        if root in self._held:
+            self._held[root].bare = None
+
+    def get(self, root: str) -> HeldTangle:
+        """One tangle, which is empty if its root is not here. What is added to its row has to be added to it."""
+        held = self._held.get(root)
+        if held is not None:
+            self._held.move_to_end(root)
+            return held
+        held = self._load(root)
+        while self._held and (
+            len(self._held) >= limits.TANGLES_HELD_MAX
+            or self._messages() + len(held.tangle) > limits.TANGLE_MESSAGES_MAX
+        ):
+            self._held.popitem(last=False)
+        self._held[root] = held
+        return held
+
+    def _messages(self) -> int:
+        return sum(len(held.tangle) + len(held.waiting) for held in self._held.values())
+
+    def _load(self, root: str) -> HeldTangle:
+        held = HeldTangle(root)
+        record = self._rows.get(root)
+        if record is not None:
+            message, fields = record.message(), VERSIONS[record.version].fields
+            facts = root_facts(fields, message)
+            adds = added_key(fields, message) if fields.tips and facts.feed is None else None
+            held.tangle.add_root(facts, adds)
+        for placed in self._rows.places(root):
+            if placed.taken:
+                held.tangle.add(placed.id, placed.depth, placed.prev, placed.adds)
+            else:
+                held.wait(placed)
+        held.ghosts = dict(self._rows.ghosts(root))
+        return held

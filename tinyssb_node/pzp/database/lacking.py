@@ -1,0 +1,69 @@
+"""What a message that was refused has to wait for, if anything could make it right."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tinyssb_node.pzp.database import limits
+from tinyssb_node.pzp.database.database import Database
+from tinyssb_node.pzp.database.errors import GroupUnknownError, TangleUnknownError
+from tinyssb_node.pzp.messages.errors import MessageError, NotMemberError, PrevUnknownError, RootError
+from tinyssb_node.pzp.messages.jsontext import Json
+from tinyssb_node.pzp.messages.message import is_hash
+from tinyssb_node.pzp.messages.tangle import Tangle
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """One thing that may make a message right."""
+
+    root: str
+    """The tangle in which something has to come."""
+    id: str
+    """The message that has to; empty: any one."""
+    held: int
+    """How many messages and keys the tangle had: one that was here empty adds its key when it comes whole."""
+
+
+def lacking(database: Database, message: Mapping[str, Json], error: MessageError) -> list[Lack]:
+    """Of what one has to come before *message*, refused by *error*, may be taken; nothing: it never will be.
+
+    Raises StoreFailedError.
+    """
+    if isinstance(error, PrevUnknownError):
+        root = error.field.removeprefix("metadata.tangles.").removesuffix(".prev")
+        prev = error.value if isinstance(error.value, list) else []
+        return [Lack(root, one, 0) for one in filter(is_hash, prev)][: limits.LACKS_MAX]
+    if isinstance(error, GroupUnknownError):
+        roots: list[object] = [error.value]
+    elif isinstance(error, TangleUnknownError):
+        roots = list(error.value) if isinstance(error.value, list) else []
+    elif isinstance(error, RootError):
+        roots = [error.expected]  # all of a tangle is wrong as long as its root is not here
+    elif isinstance(error, NotMemberError):
+        roots = _identities(message)
+    else:
+        return []
+    known = [root for root in roots if isinstance(root, str) and is_hash(root)][: limits.LACKS_MAX]
+    return [Lack(root, "", _count(database.tangle(root))) for root in known]
+
+
+def _identities(message: Mapping[str, Json]) -> list[object]:
+    """Where the key of a message's author may come to be: the group it is for, or the tangles it is in."""
+    metadata = message.get("metadata")
+    if not isinstance(metadata, dict):
+        return []
+    group, tangles = metadata.get("group"), metadata.get("tangles")
+    if isinstance(group, str):
+        return [group]
+    return list(tangles) if isinstance(tangles, dict) else []
+
+
+def has_come(database: Database, lack: Lack) -> bool:
+    """Whether what was lacking is here. Raises StoreFailedError."""
+    tangle = database.tangle(lack.root)
+    return lack.id in tangle if lack.id else _count(tangle) != lack.held
+
+
+def _count(tangle: Tangle) -> int:
+    """How much is known of *tangle*."""
+    return len(tangle) + len(tangle.keys)

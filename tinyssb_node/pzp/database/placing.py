@@ -1,0 +1,59 @@
+"""Where a message has its places: in its feed, and in other tangles that it names."""
+
+from typing import Final, cast
+
+from tinyssb_node.pzp.database.held import HeldTangles
+from tinyssb_node.pzp.database.port import Placed, Record
+from tinyssb_node.pzp.messages import message, rules
+from tinyssb_node.pzp.messages.jsontext import Json
+from tinyssb_node.pzp.messages.rules import Case
+from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.versions import VERSIONS, Version
+
+NOWHERE: Final = Tangle("")
+"""Before it is known for which tangle a message is."""
+
+
+def placed_by(version: Version, case: Case, *, taken: bool, id_: str | None = None) -> Placed:
+    """The place of a message in the tangle that it was offered for last, whose shape was looked at."""
+    names = version.fields.tips is not None and case.tangle.facts.feed is None
+    return Placed(
+        case.id if id_ is None else id_,
+        cast("int", case.place["depth"]),
+        tuple(cast("list[str]", case.place["prev"])),
+        message.added_key(version.fields, case.message) if names else None,
+        taken,
+    )
+
+
+def has_shape(case: Case) -> bool:
+    """Whether the place in a tangle can be kept: what only ``compat`` takes may be anything."""
+    prev = case.place.get("prev")
+    return (
+        rules.is_integer(case.place.get("depth"), 1)
+        and isinstance(prev, list)
+        and all(isinstance(one, str) for one in prev)
+        and len(set(cast("list[str]", prev))) == len(prev)
+    )
+
+
+def places_of(held: HeldTangles, version: Version, case: Case, id_: str) -> dict[str, Placed]:
+    """The places of a message that is held, as they are kept, by root."""
+    tangles = case.metadata.get("tangles")
+    places: dict[str, Placed] = {}
+    for name in tangles if isinstance(tangles, dict) else ():
+        found = held.get(name)
+        if id_ != name and (id_ in found.tangle or id_ in found.waiting):
+            case.offer(found.tangle)
+            places[name] = placed_by(version, case, taken=id_ in found.tangle, id_=id_)
+    return places
+
+
+def metadata_of(record: Record) -> dict[str, Json]:
+    """The metadata of a message that is held."""
+    return message.metadata_of(record.message())
+
+
+def is_silent(record: Record) -> bool:
+    """Whether there is nothing of what a message says, if it ever said anything."""
+    return record.message()[VERSIONS[record.version].fields.payload] is None

@@ -1,0 +1,277 @@
+"""The rows in SQLite. Format: ``docs/formats/pzp-store.md``.
+
+Several processes may have the file open; each writes in short transactions, and sees by ``generation`` if another has.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, Self
+
+import msgspec
+
+from tinyssb_node.errors import LocalError, StoreDamagedError, StoreFailedError, StoreFullError
+from tinyssb_node.pzp.database import schema
+from tinyssb_node.pzp.database.errors import PzpBusyError
+from tinyssb_node.pzp.database.port import Placed, Record, Said, TangleSummary, Totals
+from tinyssb_node.store.sqlite_file import store_faults
+
+_RECORD: Final = "number, id, version, owner, kind, said, strict, added_us, text"
+_WRITE_PREV: Final = msgspec.json.Encoder().encode
+_READ_PREV: Final = msgspec.json.Decoder(tuple[str, ...]).decode
+
+_SqlValue = int | str | bytes | None
+
+
+class SqliteRows:
+    """``Rows`` in one file."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
+        """Use ``open`` or ``open_readonly``."""
+        self._path = path
+        self._connection = connection
+        self._lock = lock
+        self._broken = False
+        """The disk refused a write: what SQLite believes to be there may not be."""
+        self._spoiled = False
+        """A write failed in this transaction: what it has written is not whole."""
+        self._forgets = False
+        """Something was overwritten in this transaction, and is still in the write-ahead log when it ends."""
+        self._grown = (0, 0)
+        """Messages and bytes that this transaction added."""
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open the file at *path*, made if there is none.
+
+        Raises StoreTooNewError, StoreDamagedError, StoreFullError, StoreFailedError.
+        """
+        return cls(path, *schema.open_for_writing(path))
+
+    @classmethod
+    def open_readonly(cls, path: Path) -> Self:
+        """Open the file at *path*, which is there, for reading; writes fail.
+
+        Raises StoreTooNewError, StoreDamagedError, StoreFailedError.
+        """
+        return cls(path, schema.open_for_reading(path), None)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes in it are durable (fsync included) when it ends; by an exception none of them is made."""
+        if self._broken:
+            raise StoreFailedError(f"{self._path}: the disk refused a write before. Open it anew.")
+        self._spoiled, self._forgets, self._grown = False, False, (0, 0)
+        self._begin()
+        try:
+            yield
+            self._commit()
+        except BaseException as error:
+            self._broken = isinstance(error, StoreFailedError) and not isinstance(error, StoreFullError)
+            # If it fails there is nothing to undo any more; what went wrong first is what is told.
+            with suppress(sqlite3.Error):
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            raise
+        if self._forgets:
+            self._forget()
+
+    def _begin(self) -> None:
+        try:
+            self._run("BEGIN IMMEDIATE")
+        except StoreFailedError as error:
+            if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                raise PzpBusyError(self._path) from error
+            raise
+
+    def _commit(self) -> None:
+        if self._spoiled:
+            raise StoreFailedError(f"{self._path}: a write failed before; nothing of this batch was kept.")
+        if any(self._grown):
+            self._run("UPDATE totals SET messages = messages + ?, bytes = bytes + ?", self._grown)
+        self._run("COMMIT")
+
+    def _forget(self) -> None:
+        """Take what was overwritten out of the write-ahead log, and give room back to the disk.
+
+        Best effort, since all is committed: while somebody reads it cannot be done, and is the next time.
+        """
+        with suppress(sqlite3.Error):
+            # As a script: of a statement that yields no rows Python takes the first step only, which is one page.
+            self._connection.executescript("PRAGMA incremental_vacuum")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def generation(self) -> int:
+        """A number that differs from an earlier one if another connection has written in between."""
+        return int(self._select("PRAGMA data_version")[0][0])
+
+    # --- messages
+
+    def put(self, record: Record, places: Mapping[str, Placed]) -> int:
+        """Add a message that is not there, with its places by root. Its number is given here and returned."""
+        alone = not any(placed.taken for placed in places.values())
+        row = (record.id, record.version, record.owner, record.kind, int(record.said), record.strict, alone)
+        number = self._run(
+            "INSERT INTO messages (id, version, owner, kind, said, strict, alone, added_us, text) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*row, record.added_us, record.text),
+        )
+        for root, placed in places.items():
+            self._run("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?)", _place_row(root, placed, number))
+        self._count(1, len(record.text))
+        return number
+
+    def rewrite(self, record: Record) -> None:
+        """Replace the text of a message, and what is here of what it says. What was there is overwritten."""
+        before = self._select("SELECT length(text) FROM messages WHERE id = ?", (record.id,))[0][0]
+        self._run(
+            "UPDATE messages SET said = ?, text = ? WHERE id = ?", (int(record.said), record.text, record.id)
+        )
+        self._count(0, len(record.text) - before)
+        self._forgets = True
+
+    def delete(self, record: Record, places: Mapping[str, int]) -> None:
+        """Take away a message with its places: roots, each with the depth there."""
+        self._run("DELETE FROM messages WHERE id = ?", (record.id,))
+        for root, depth in places.items():
+            self._run("DELETE FROM places WHERE root = ? AND depth = ? AND id = ?", (root, depth, record.id))
+        self._count(-1, -len(record.text))
+        self._forgets = True
+
+    def get(self, id_: str) -> Record | None:
+        """A message."""
+        rows = self._select(f"SELECT {_RECORD} FROM messages WHERE id = ?", (id_,))  # noqa: S608 - names of ours
+        return self._record(rows[0]) if rows else None
+
+    def records(self, after: int, limit: int, owner: str | None, kind: str | None) -> Sequence[Record]:
+        """Messages with numbers above *after*, of that owner and kind unless they are None, by number."""
+        sql = f"SELECT {_RECORD} FROM messages WHERE number > ?"  # noqa: S608 - names of ours
+        asked: list[_SqlValue] = [after]
+        for name, value in (("owner", owner), ("kind", kind)):
+            if value is not None:
+                sql += f" AND {name} = ?"
+                asked.append(value)
+        rows = self._select(f"{sql} ORDER BY number LIMIT ?", (*asked, limit))
+        return [self._record(row) for row in rows]
+
+    def totals(self) -> Totals:
+        """How much there is, with what this transaction added."""
+        rows = self._select("SELECT messages, bytes FROM totals")
+        if not rows:
+            raise StoreDamagedError(self._path, "it does not say how much it holds")
+        grown = self._grown if self._connection.in_transaction else (0, 0)
+        return Totals(rows[0][0] + grown[0], rows[0][1] + grown[1])
+
+    # --- tangles
+
+    def places(self, root: str) -> Sequence[Placed]:
+        """All places in a tangle, those that wait among them, by depth and id."""
+        sql = "SELECT id, depth, prev, adds, taken FROM places WHERE root = ? ORDER BY depth, id"
+        rows = self._select(sql, (root,))
+        try:
+            return [
+                Placed(id_, depth, _READ_PREV(prev), adds, bool(taken))
+                for id_, depth, prev, adds, taken in rows
+            ]
+        except msgspec.DecodeError as error:
+            raise StoreDamagedError(self._path, f"a place in {root}: {error}") from error
+
+    def take(self, root: str, placed: Placed) -> None:
+        """Replace a place: it was checked, or the key is known that it adds."""
+        self._run(
+            "UPDATE places SET taken = ?, adds = ? WHERE root = ? AND depth = ? AND id = ?",
+            (placed.taken, placed.adds, root, placed.depth, placed.id),
+        )
+
+    def bare(self, root: str) -> Mapping[str, Said]:
+        """The messages of a tangle, with its root, of which is not here what they say."""
+        sql = (
+            "SELECT id, said FROM messages WHERE said <> 1 AND id = ? UNION SELECT places.id, said "
+            "FROM places JOIN messages USING (id) WHERE said <> 1 AND root = ? AND taken = 1 ORDER BY 1"
+        )
+        return {id_: Said(said) for id_, said in self._select(sql, (root, root))}
+
+    def tangles(self) -> Sequence[TangleSummary]:
+        """Tangles with a root that is here and says it is one, or with messages behind it, by root."""
+        found: dict[str, tuple[int, int, int]] = {
+            root: (1, 0, number)
+            for root, number in self._select("SELECT id, number FROM messages WHERE alone = 1")
+        }
+        sql = "SELECT root, count(*), max(depth), max(number) FROM places WHERE taken = 1 GROUP BY root"
+        for root, count, depth, number in self._select(sql):
+            _, _, own = found.get(root, (0, 0, 0))
+            found[root] = (count + 1, depth, max(number, own))
+        goals = self.goals()
+        return [
+            TangleSummary(
+                root=root, messages=messages, max_depth=depth, last_number=last, goal=goals.get(root)
+            )
+            for root, (messages, depth, last) in sorted(found.items())
+        ]
+
+    # --- goals, and what was deleted
+
+    def goals(self) -> Mapping[str, str]:
+        """Goals by root."""
+        return dict(self._select("SELECT root, goal FROM goals ORDER BY root"))
+
+    def put_goal(self, root: str, goal: str | None) -> None:
+        """Keep the goal of a tangle; None: it has none."""
+        if goal is None:
+            self._run("DELETE FROM goals WHERE root = ?", (root,))
+        else:
+            self._run("INSERT OR REPLACE INTO goals VALUES (?, ?)", (root, goal))
+
+    def ghosts(self, root: str) -> Mapping[str, int]:
+        """Messages that were deleted from a tangle, with their depths."""
+        return dict(self._select("SELECT id, depth FROM ghosts WHERE root = ? ORDER BY id", (root,)))
+
+    def put_ghost(self, root: str, id_: str, depth: int | None) -> None:
+        """Remember a message that was deleted; None: forget it."""
+        if depth is None:
+            self._run("DELETE FROM ghosts WHERE root = ? AND id = ?", (root, id_))
+        else:
+            self._run("INSERT OR REPLACE INTO ghosts VALUES (?, ?, ?)", (root, id_, depth))
+
+    def drop_ghosts(self, root: str, below: int) -> None:
+        """Forget those that are less deep."""
+        self._run("DELETE FROM ghosts WHERE root = ? AND depth < ?", (root, below))
+
+    # --- SQLite
+
+    def _count(self, messages: int, size: int) -> None:
+        self._grown = (self._grown[0] + messages, self._grown[1] + size)
+
+    def _run(self, sql: str, values: Sequence[_SqlValue] = ()) -> int:
+        """Write; returns the number of the row that was added, if one was."""
+        try:
+            with store_faults(self._path, "writing"):
+                return self._connection.execute(sql, values).lastrowid or 0
+        except LocalError:
+            self._spoiled = True
+            raise
+
+    def _select(self, sql: str, values: Sequence[_SqlValue] = ()) -> list[tuple[Any, ...]]:
+        with store_faults(self._path, "reading"):
+            return self._connection.execute(sql, values).fetchall()
+
+    def _record(self, row: tuple[int, str, int, str | None, str | None, int, int, int, bytes]) -> Record:
+        number, id_, version, owner, kind, said, strict, added_us, text = row
+        return Record(
+            number=number, id=id_, version=version, owner=owner, kind=kind, said=Said(said), strict=bool(strict),
+            added_us=added_us, text=text,
+        )  # fmt: skip
+
+
+def _place_row(root: str, placed: Placed, number: int) -> tuple[_SqlValue, ...]:
+    prev = _WRITE_PREV(placed.prev).decode()
+    return (root, placed.depth, placed.id, number, prev, placed.adds, placed.taken)

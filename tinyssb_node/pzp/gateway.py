@@ -1,0 +1,213 @@
+"""The gateway of PZP: takes in what entries carry, and keeps the database alike with those of other gateways
+(docs/decisions/0043). A process of its own, beside the daemon.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, closing, suppress
+from typing import Final
+
+from websockets.asyncio.server import Server
+
+from tinyssb_node.daemon.config import Config
+from tinyssb_node.daemon.ending import watch_for_the_end
+from tinyssb_node.daemon.logs import Logger
+from tinyssb_node.errors import StoreFullError
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.pzp.database import limits
+from tinyssb_node.pzp.database.carried import Carried
+from tinyssb_node.pzp.database.database import Database
+from tinyssb_node.pzp.database.errors import PzpBusyError
+from tinyssb_node.pzp.database.port import Record
+from tinyssb_node.pzp.database.replica import Replica
+from tinyssb_node.pzp.database.schema import PZP_FILE
+from tinyssb_node.pzp.database.sqlite import SqliteRows
+from tinyssb_node.pzp.link import PzpCaller, PzpListener
+from tinyssb_node.pzp.messages.goals import NONE, Goal, parse_goal
+from tinyssb_node.pzp.messages.message import metadata_of
+from tinyssb_node.pzp.sync.sync import Event, Synced
+from tinyssb_node.store.home import Home
+
+
+class GatewayAddressError(ProblemError):
+    """The gateway cannot listen where it is told to."""
+
+    exit_code = Exit.UNAVAILABLE
+
+    def __init__(self, host: str, port: int, error: OSError) -> None:
+        super().__init__(
+            f"The gateway cannot listen at {host}, port {port}: {error.strerror or error}.",
+            "Another program may have the port; `pzp.listen` in config.toml names another one.",
+        )
+
+
+class Wanting(Replica):
+    """What the gateway wants: what goals ask for, and of other tangles *keep*, as long as there is room."""
+
+    def __init__(self, database: Database, *, keep: Goal, budget_bytes: int) -> None:
+        super().__init__(database, _wall_us, default=keep)
+        self._held: Final = database
+        self._full_bytes: Final = budget_bytes * limits.GATEWAY_FULL_PERMILLE // 1_000
+
+    def goal(self, root: str) -> Goal:
+        """What is to be kept of the tangle *root*: nothing new is begun where the budget is nearly used up."""
+        if root in self._held.goals() or self._held.totals().bytes < self._full_bytes:
+            return super().goal(root)
+        return super().goal(root) if len(self._held.tangle(root)) else NONE
+
+
+class Gateway:
+    """One run of it."""
+
+    def __init__(self, home: Home, config: Config, logger: Logger) -> None:
+        self._home = home
+        self._config = config
+        self._logger = logger
+        self._stop = asyncio.Event()
+        self._problems: dict[str, str] = {}
+        """What was told of each peer last."""
+
+    async def run(self, *, supervised: bool) -> None:
+        """Work until a signal, or if it is *supervised* until standard input ends.
+
+        Raises StoreFailedError and its kin, GatewayAddressError.
+        """
+        watch_for_the_end(self._stop.set, supervised=supervised)
+        with ExitStack() as stack:
+            rows = SqliteRows.open(self._home.root / PZP_FILE)
+            self._database = stack.enter_context(closing(Database(rows)))
+            self._carried = [
+                stack.enter_context(closing(Carried.open(self._home.of(name).root)))
+                for name in self._config.networks
+            ]
+            self._number = max((one.last_number for one in self._database.tangles()), default=0)
+            self._look()
+            await self._serve()
+
+    async def _serve(self) -> None:
+        config = self._config
+        msgs = Wanting(self._database, keep=parse_goal(config.pzp_keep), budget_bytes=config.pzp_budget_bytes)
+        access = config.pzp_access
+        listener = PzpListener(
+            msgs, self._roots, self._told, peers=limits.GATEWAY_PEERS_MAX, guard=access.guard
+        )
+        callers = {
+            peer.url: PzpCaller(peer.url, msgs, self._roots, self._told, peer.credentials)
+            for peer in access.peers
+        }
+        servers = [] if access.listen is None else await self._listen(listener, *access.listen)
+        where = None if access.listen is None else "{}:{}".format(*access.listen)
+        self._logger.info("the gateway of PZP is ready", listen=where, peers=list(callers))
+        calling = [asyncio.create_task(caller.run()) for caller in callers.values()]
+        try:
+            await self._go_on(listener, callers)
+        finally:
+            for task in calling:
+                task.cancel()
+            await asyncio.gather(*calling, return_exceptions=True)
+            for server in servers:
+                server.close()
+                await server.wait_closed()
+
+    async def _listen(self, listener: PzpListener, host: str, port: int) -> list[Server]:
+        if self._config.pzp_access.guard.warning(host) is not None:
+            self._logger.warning(
+                "everybody who reaches this machine may read all PZP messages here",
+                advice="pzp.token_file with a certificate keeps others out; pzp.open = true says it is meant",
+            )
+        try:
+            return await listener.open(host, port)
+        except OSError as error:
+            raise GatewayAddressError(host, port, error) from error
+
+    async def _go_on(self, listener: PzpListener, callers: Mapping[str, PzpCaller]) -> None:
+        """Look for what is new, and pass it on, until told to stop."""
+        collected_s = 0.0
+        while not self._stop.is_set():
+            self._look()
+            if news := self._news():
+                links = [*listener.links, *(caller.link for caller in callers.values())]
+                for link in filter(None, links):
+                    link.sync(news)
+            self._tell_problems(listener, callers)
+            if time.monotonic() - collected_s >= limits.GATEWAY_COLLECT_S:
+                self._collect()
+                collected_s = time.monotonic()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), limits.GATEWAY_LOOK_S)
+
+    def _look(self) -> None:
+        """Take in what entries carry. What cannot be done now is done at one of the next looks."""
+        for carried in self._carried:
+            try:
+                caught = carried.catch_up(self._database, wall_us=_wall_us())
+            except (StoreFullError, PzpBusyError) as error:
+                self._tell("entries", str(error))
+                continue
+            if caught.new or caught.refused:
+                self._logger.info(
+                    "took messages from entries",
+                    new=caught.new,
+                    refused=caught.refused,
+                    waiting=caught.waiting,
+                )
+
+    def _news(self) -> list[str]:
+        """The tangles in which something is that came since this was asked last, wherever it came from."""
+        roots: dict[str, None] = {}
+        while page := self._database.records(self._number):
+            for record in page:
+                roots.update(dict.fromkeys(_roots_of(record)))
+            self._number = page[-1].number
+        return list(roots)
+
+    def _roots(self) -> list[str]:
+        """All tangles of which anything is here, or wanted."""
+        goals = self._database.goals()
+        here = [one.root for one in self._database.tangles()]
+        return [root for root in dict.fromkeys([*goals, *here]) if goals.get(root) != NONE]
+
+    def _collect(self) -> None:
+        """Make room, if there are more messages than the budget."""
+        try:
+            collected = self._database.collect(self._config.pzp_budget_bytes)
+        except (StoreFullError, PzpBusyError) as error:
+            self._tell("room", str(error))
+            return
+        if collected.deleted or collected.stripped:
+            self._logger.info("made room", deleted=collected.deleted, stripped=collected.stripped)
+
+    def _told(self, event: Event) -> None:
+        """Log what became of a sync."""
+        if not isinstance(event, Synced):
+            self._logger.warning("a sync has failed", why=event.why)
+        elif event.got or event.given or event.refused:
+            self._logger.info(
+                "synced", root=event.root, got=event.got, given=event.given, refused=event.refused
+            )
+
+    def _tell_problems(self, listener: PzpListener, callers: Mapping[str, PzpCaller]) -> None:
+        for name, problem in [
+            ("callers", listener.problem),
+            *((url, caller.problem) for url, caller in callers.items()),
+        ]:
+            if problem is not None:
+                self._tell(name, problem)
+
+    def _tell(self, name: str, problem: str) -> None:
+        """Log *problem*, unless that was the last one logged there."""
+        if self._problems.get(name) != problem:
+            self._problems[name] = problem
+            self._logger.warning("there is a problem", where=name, problem=problem)
+
+
+def _roots_of(record: Record) -> list[str]:
+    """The tangles that a message is in."""
+    tangles = metadata_of(record.message())["tangles"]
+    named = sorted(tangles)[: limits.PLACES_MAX] if isinstance(tangles, dict) else []
+    return named or [record.id]
+
+
+def _wall_us() -> int:
+    return time.time_ns() // 1_000

@@ -1,0 +1,179 @@
+"""The versions of PZP's messages, each a table of fields and rules; taking messages, and writing them."""
+
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.pzp.messages import base58, message, rules, strictly
+from tinyssb_node.pzp.messages.errors import NotAnObjectError, VersionError
+from tinyssb_node.pzp.messages.jsontext import Json, canonical
+from tinyssb_node.pzp.messages.message import IDENTITY_TYPE, V1_FIELDS, V2_FIELDS, Fields, Message
+from tinyssb_node.pzp.messages.rules import Case, Rule
+from tinyssb_node.pzp.messages.tangle import Tangle
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of the format."""
+
+    name: str
+    """For people."""
+    fields: Fields
+    compat: tuple[Rule, ...]
+    """The original program's rules, in its order."""
+    strict: tuple[Rule, ...]
+    """The rules that hold by default, in the order in which they are asked."""
+
+
+def _before_signature(compat: tuple[Rule, ...], *more: Rule) -> tuple[Rule, ...]:
+    """*compat* with *more*: a signature takes ten times as long as all others, so it comes last."""
+    return (*compat[:-1], *more, compat[-1])
+
+
+_V2_RULES: Final = (
+    rules.shape, rules.author, rules.payload_size, rules.payload, rules.kind, rules.member, rules.place,
+    rules.signature,
+)  # fmt: skip
+_V1_RULES: Final = (
+    rules.shape, rules.author, rules.payload_size, rules.place, rules.payload, rules.signature,
+)  # fmt: skip
+
+V2: Final = Version(
+    "Msg V2",
+    V2_FIELDS,
+    _V2_RULES,
+    _before_signature(
+        _V2_RULES,
+        strictly.known_fields,
+        strictly.payload_object,
+        strictly.identity,
+        strictly.payload_hash,
+        strictly.owner,
+        strictly.every_place,
+        strictly.tips_and_lipmaa,
+    ),
+)
+V1: Final = Version(
+    "Feed V1",
+    V1_FIELDS,
+    _V1_RULES,
+    _before_signature(
+        _V1_RULES,
+        rules.kind,
+        strictly.known_fields,
+        strictly.payload_object,
+        strictly.payload_hash,
+        strictly.every_place,
+        strictly.tips_and_lipmaa,
+    ),
+)
+_OF_A_PLACE: Final = frozenset({rules.place, strictly.identity, strictly.owner, strictly.tips_and_lipmaa})
+"""What there is to ask for each tangle; all other rules ask of the message alone."""
+_OF_WHAT_IS_SAID: Final = frozenset(
+    {rules.shape, rules.payload_size, rules.payload, strictly.payload_object, strictly.identity}
+)
+VERSIONS: Final[Mapping[int, Version]] = {version.fields.v: version for version in (V1, V2)}
+"""By the number in ``metadata.v``."""
+
+
+def version_of(value: Json) -> Version:
+    """The version that a message names. Raises NotAnObjectError, and VersionError for one that is not read here."""
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(metadata, dict):
+        raise NotAnObjectError("metadata", metadata)
+    found = metadata.get("v")
+    if type(found) is not int or found not in VERSIONS:
+        raise VersionError("metadata.v", found, " or ".join(str(v) for v in VERSIONS))
+    return VERSIONS[found]
+
+
+def check(
+    version: Version, value: Json, tangle: Tangle, keys: Container[str] = (), *, strict: bool = True
+) -> str:
+    """Check a message for *tangle* and return its id. Raises a MessageError, which says what is wrong with it.
+
+    *keys* are those of the message's group. An empty tangle takes its root only. Nothing is added: that is ``enter``'s.
+    """
+    case = Case(version.fields, cast("Message", value), tangle, keys)
+    judge(version, case, strict=strict)
+    return case.id
+
+
+def judge(version: Version, case: Case, *, strict: bool) -> None:
+    """Check all of *case*. Raises a MessageError."""
+    for rule in version.strict if strict else version.compat:
+        rule(case)
+
+
+def judge_place(version: Version, case: Case, *, strict: bool) -> None:
+    """Check *case*, which was taken for another tangle, for one more. Raises a MessageError."""
+    for rule in version.strict if strict else version.compat:
+        if rule in _OF_A_PLACE:
+            rule(case)
+
+
+def judge_said(version: Version, case: Case, *, strict: bool) -> None:
+    """Check what *case* says, all else of which was taken without it. Raises a MessageError."""
+    for rule in version.strict if strict else version.compat:
+        if rule in _OF_WHAT_IS_SAID:
+            rule(case)
+
+
+def _signed(version: Version, key: SigningKey, said: Json, metadata: dict[str, Json]) -> dict[str, Json]:
+    fields = version.fields
+    public = base58.encode(key.feed_id)
+    if fields.author_signed:
+        metadata[fields.author] = public
+    written: dict[str, Json] = {fields.payload: said, "metadata": metadata}
+    if not fields.author_signed:
+        written[fields.author] = public
+    written["sig"] = base58.encode(key.sign(canonical(metadata)))
+    return written
+
+
+def write(
+    version: Version,
+    key: SigningKey,
+    said: Json,
+    kind: str,
+    tangles: Collection[Tangle],
+    group: str | None = None,
+    group_tips: Sequence[str] | None = None,
+) -> dict[str, Json]:
+    """A message that says *said* and follows the tips of *tangles*, signed. It is checked by whoever adds it.
+
+    *group* and its tips are V2's. Raises what ``canonical`` does.
+    """
+    fields = version.fields
+    found, size = message.hash_and_size(said)
+    places: dict[str, Json] = {}
+    for tangle in tangles:
+        depth, prev = tangle.place_of_next()
+        places[tangle.root] = {"depth": depth, "prev": list(prev)}
+    metadata: dict[str, Json] = {
+        fields.payload_hash: found,
+        fields.payload_size: size,
+        "tangles": places,
+        "type": kind,
+        "v": fields.v,
+    }
+    if fields.tips:
+        metadata[fields.owner] = group
+        metadata[fields.tips] = [*sorted(group_tips)] if group_tips is not None else None
+    return _signed(version, key, said, metadata)
+
+
+def write_feed_root(version: Version, key: SigningKey, owner: str, kind: str) -> dict[str, Json]:
+    """The root of the feed of *owner*: a group, or in V1 the key that signs it."""
+    return _signed(version, key, None, message.root_metadata(version.fields, owner, kind))
+
+
+def write_identity(key: SigningKey, nonce: str) -> dict[str, Json]:
+    """The root of an identity that has *key*. *nonce* tells it from others that the same key founds."""
+    return write(V2, key, {"add": base58.encode(key.feed_id), "nonce": nonce}, IDENTITY_TYPE, ())
+
+
+def write_added_key(key: SigningKey, identity: Tangle, added: str) -> dict[str, Json]:
+    """A message by which a member adds a key to an identity."""
+    return write(V2, key, {"add": added}, IDENTITY_TYPE, (identity,))

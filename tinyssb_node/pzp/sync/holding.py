@@ -1,0 +1,178 @@
+"""What a replica holds of a tangle, as filters and digests say it, and what of it is to be given."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from blake3 import blake3
+
+from tinyssb_node.pzp.sync import limits
+from tinyssb_node.pzp.sync.bloom import Bloom, make_bloom
+from tinyssb_node.pzp.sync.packets import Digest
+from tinyssb_node.pzp.sync.port import Msgs
+from tinyssb_node.pzp.sync.ranges import EMPTY, Range
+
+_PLACE: Final = "place "
+"""Goes in front of an id in a filter where only the message's place is held, and what it says would be taken."""
+_GONE: Final = "gone "
+"""Goes in front of an id in a filter where the message was deleted: only its place would be taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The messages of some depths of a tangle."""
+
+    depths: Range
+    """The depths looked at."""
+    ids: list[str]
+    """What is known of them, in topological order."""
+
+
+class Held:
+    """What is held of one tangle, at the moment."""
+
+    def __init__(self, msgs: Msgs, root: str) -> None:
+        self._bare = msgs.bare(root)
+        self._ghosts = msgs.ghosts(root)
+        self.tangle: Final = msgs.tangle(root)
+        feed = self.tangle.facts.feed
+        self.owner: Final = feed.owner if feed is not None and isinstance(feed.owner, str) else None
+        """The group whose feed it is; in V1 a key, of which there is no identity. None for another tangle."""
+
+    def ids(self, depths: Range) -> list[str]:
+        """The messages of these *depths*, in topological order."""
+        return self.tangle.slice(depths.low, depths.high)
+
+    def depth(self, message: str) -> int:
+        """The depth of *message*, which is known."""
+        return self.tangle.depth(message) or 0
+
+    def item(self, message: str) -> str:
+        """How *message*, which is known, stands in filters and digests."""
+        return _PLACE + message if self._bare.get(message) else message
+
+    def whole(self) -> Range:
+        """The range of depths of messages that are held with what they say."""
+        ends = [self._first_whole(back=back) for back in (False, True)]
+        low, high = (None if one is None else self.depth(one) for one in ends)
+        return EMPTY if low is None or high is None else Range(low, high)
+
+    def _first_whole(self, *, back: bool) -> str | None:
+        walk = self.tangle.walk(0, limits.DEPTH_MAX, back=back)
+        return next((one for one in walk if one not in self._bare), None)
+
+    def window(self, depths: Range) -> Window:
+        """The messages of these *depths*, or of the first of them if there are too many."""
+        ids = list(islice(self.tangle.walk(depths.low, depths.high), limits.WINDOW_IDS_MAX + 1))
+        if len(ids) <= limits.WINDOW_IDS_MAX:
+            return Window(depths, ids)
+        cut = self.depth(ids.pop())
+        if self.depth(ids[0]) != cut:
+            cut -= 1
+            ids = [one for one in ids if self.depth(one) <= cut]
+        return Window(Range(depths.low, cut), ids)
+
+    def ghosts(self, depths: Range) -> list[str]:
+        """How messages of these *depths* that were deleted stand in filters; of too many some."""
+        found = (_GONE + one for one, depth in self._ghosts.items() if depth in depths)
+        return list(islice(found, limits.WINDOW_IDS_MAX))
+
+    def is_lacked(self, message: str, theirs: Bloom) -> bool:
+        """Whether they who made the filter lack *message*, or what it says and it is held here."""
+        if message in theirs or _GONE + message in theirs:
+            return False
+        return message not in self._bare or _PLACE + message not in theirs
+
+
+def identity_ids(held: Held) -> list[str]:
+    """The messages of an identity that go along with those that are written for it."""
+    return list(islice(held.tangle.walk(0, limits.DEPTH_MAX), limits.IDENTITY_IDS_MAX))
+
+
+def _with_identity(msgs: Msgs, held: Held, ids: Iterable[str]) -> Iterator[str]:
+    """The items of *ids*, and of the identity whose feed it is."""
+    yield from map(held.item, ids)
+    if held.owner is not None:
+        identity = Held(msgs, held.owner)
+        yield from map(identity.item, identity_ids(identity))
+
+
+def digests(msgs: Msgs, held: Held, start: int, salt: bytes) -> list[Digest]:
+    """What is held from depth *start* on, window by window, and of the identity."""
+    found: list[Digest] = []
+    while True:
+        window = held.window(Range(start, limits.DEPTH_MAX))
+        if len(found) == limits.WINDOWS_MAX - 1:
+            window = Window(Range(start, limits.DEPTH_MAX), held.ids(Range(start, limits.DEPTH_MAX)))
+        found.append(Digest(window.depths.high, _digest(msgs, held, window.depths, salt)))
+        start = window.depths.high + 1
+        if start > limits.DEPTH_MAX:
+            return found
+
+
+def differs_from(msgs: Msgs, held: Held, start: int, theirs: Iterable[Digest], salt: bytes) -> int | None:
+    """The depth from which on *theirs*, which begin at *start*, are not what is held here; None if they are.
+
+    What is longer than a window is not looked at: who holds the same would have ended it earlier.
+    """
+    for number, one in enumerate(theirs, 1):
+        depths = Range(start, one.high)
+        too_long = number < limits.WINDOWS_MAX and held.window(depths).depths != depths
+        if too_long or _digest(msgs, held, depths, salt) != one.value:
+            return start
+        start = one.high + 1
+    return None
+
+
+def _digest(msgs: Msgs, held: Held, depths: Range, salt: bytes) -> bytes:
+    """The identity belongs to the deepest."""
+    ids = held.ids(depths)
+    items = _with_identity(msgs, held, ids) if depths.high == limits.DEPTH_MAX else map(held.item, ids)
+    return blake3(salt + "\n".join(items).encode()).digest(limits.DIGEST_SIZE)
+
+
+def filter_of(msgs: Msgs, held: Held, window: Window, salt: bytes) -> bytes:
+    """A filter over what of a window, the root and the identity need not be given."""
+    root = held.tangle.root
+    ids = dict.fromkeys(window.ids if root not in held.tangle else [*window.ids, root])
+    return make_bloom([*_with_identity(msgs, held, ids), *held.ghosts(window.depths)], salt)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One message to give."""
+
+    id: str
+    place_only: bool
+    """True: without what it says, as it is on the way to the root only."""
+
+
+def plan(held: Held, ids: Iterable[str], want: Range, theirs: Bloom) -> list[Planned]:
+    """What to give of *ids* to those who want *want*: what they lack, and what leads from it to the root.
+
+    Every message in it is the root, or follows one that is in it or that they have: so it can be checked.
+    """
+    tangle = held.tangle
+    lacking = [one for one in ids if held.depth(one) in want and held.is_lacked(one, theirs)]
+    giving = dict.fromkeys(lacking, False)
+    for one in lacking:
+        for before in () if _is_led_to(held, one, giving, theirs) else tangle.path_to_root(one):
+            if before in giving or not _is_unheard_of(before, theirs):
+                break
+            giving[before] = True
+        if len(giving) >= limits.WAYS_MAX:
+            break
+    return [Planned(one, giving[one]) for one in sorted(giving, key=held.depth)]
+
+
+def _is_unheard_of(message: str, theirs: Bloom) -> bool:
+    """Whether they who made the filter have nothing of *message*, not even its place."""
+    return message not in theirs and _PLACE + message not in theirs
+
+
+def _is_led_to(held: Held, message: str, giving: Collection[str], theirs: Bloom) -> bool:
+    """Whether somebody who is given *giving* can check *message*."""
+    return message == held.tangle.root or any(
+        one in giving or not _is_unheard_of(one, theirs) for one in held.tangle.prev(message)
+    )

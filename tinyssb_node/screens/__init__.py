@@ -1,0 +1,1 @@
+"""What commands, terminal screen and web page share: options, rendering, safe text, conversations."""

@@ -1,0 +1,129 @@
+"""What publishing would cost on the air, before it is done: pure reckoning on what the daemon tells of its faces."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tinyssb_node import limits
+from tinyssb_node.control.rows import AirtimeRow, FaceRow
+
+_AIR = "air"
+"""``FaceRow.medium`` of radios."""
+_HOUR_US = 3_600_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What some packets cost on radio faces with one account of airtime, or on one that has none."""
+
+    faces: tuple[str, ...]
+    """Which ones. Each says the packets once."""
+    packets: int
+    """How many, on each of them."""
+    air_us: int
+    """Microseconds on the air, all faces together: the least it takes, as what somebody misses is said again."""
+    band: str | None = None
+    """The sub-band whose account is charged; None: the law has no limit of airtime there."""
+    limit_us: int | None = None
+    """What any window may hold."""
+    window_us: int | None = None
+    """Its length."""
+    left_us: int | None = None
+    """What content may use of that now."""
+
+    @property
+    def share(self) -> float | None:
+        """Part of what a window may hold, 1 for all of it; None without a limit."""
+        return None if self.limit_us is None else self.air_us / max(1, self.limit_us)
+
+    @property
+    def wait_us(self) -> int:
+        """Microseconds within which the law lets the last packet go: 0 if all may go now, else whole windows."""
+        if self.limit_us is None or self.window_us is None or self.left_us is None:
+            return 0
+        over_us = self.air_us - self.left_us
+        content_us = max(1, self.limit_us * limits.AIR_CONTENT_PERMILLE // 1_000)
+        return max(0, -(-over_us // content_us)) * self.window_us
+
+
+def estimate(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow]) -> list[Cost]:
+    """What *packets* full packets cost, by account, then by radio face without one. Empty: nothing."""
+    radios = {row["face"]: row for row in faces if row["medium"] == _AIR}
+    costs = []
+    for account in accounts:
+        names = tuple(name for name in account["faces"] if name in radios)
+        if names:
+            full_us = sum(radios.pop(name).get("full_us", account["full_us"]) for name in names)
+            costs.append(
+                Cost(
+                    faces=names,
+                    packets=packets,
+                    air_us=packets * full_us,
+                    band=account["band"],
+                    limit_us=account["limit_us"],
+                    window_us=account["window_us"],
+                    left_us=account["content_left_us"],
+                )
+            )
+    costs += [
+        Cost(faces=(name,), packets=packets, air_us=packets * row.get("full_us", 0))
+        for name, row in radios.items()
+    ]
+    return costs
+
+
+def cost_line(cost: Cost) -> str:
+    """*cost* in words: ``radio: 91 packets, 18.7 s of air, 52 % of this hour's budget``."""
+    from tinyssb_node.screens.render import duration, printable
+
+    words = [
+        f"{printable(', '.join(cost.faces))}: {packets_in_words(cost.packets)}",
+        f"{seconds(cost.air_us)} of air",
+    ]
+    if cost.share is None or cost.window_us is None or cost.left_us is None:
+        return ", ".join([*words, "no limit there"])
+    budget = (
+        "this hour's budget" if cost.window_us == _HOUR_US else f"the budget for {duration(cost.window_us)}"
+    )
+    words.append(f"{percent(cost.share)} of {budget}")
+    line = ", ".join(words)
+    if not cost.wait_us:
+        return line
+    return f"{line}; {seconds(cost.left_us)} may go now, the last within {duration(cost.wait_us)}"
+
+
+def costs_in_words(packets: int, costs: Iterable[Cost]) -> list[str]:
+    """A line for each of *costs*, or one that there are none."""
+    lines = [cost_line(cost) for cost in costs]
+    return lines or [f"{packets_in_words(packets)}; no radio face is up: costs no airtime"]
+
+
+def packets_in_words(packets: int) -> str:
+    """``1 packet``, ``1,200 packets``."""
+    return f"{packets:,} packet{'' if packets == 1 else 's'}"
+
+
+def seconds(us: int) -> str:
+    """A time on the air: seconds to a tenth, from two minutes on minutes."""
+    from tinyssb_node.screens.render import duration
+
+    return f"{us / 1e6:.1f} s" if us < 120_000_000 else duration(us)
+
+
+def percent(share: float) -> str:
+    """A share of a budget in whole percent; what is not nothing is not told as nothing."""
+    return "less than 1 %" if 0 < share < 0.01 else f"{100 * share:,.0f} %"
+
+
+def as_json(cost: Cost) -> dict[str, object]:
+    """*cost* for programs."""
+    return {
+        "faces": list(cost.faces),
+        "band": cost.band,
+        "packets": cost.packets,
+        "air_us": cost.air_us,
+        "limit_us": cost.limit_us,
+        "window_us": cost.window_us,
+        "content_left_us": cost.left_us,
+        "share": cost.share,
+        "wait_us": cost.wait_us,
+    }

@@ -1,0 +1,150 @@
+"""Private groups as conversations: rows of the daemon in the shape of the catalog's, so that all screens show both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tinyssb_node.catalog.rows import ConversationRow, Kind, MessageRow
+from tinyssb_node.ids import FeedId, MessageId, Origin
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.chatlines import BLOCKED
+from tinyssb_node.screens.safetext import one_line
+
+if TYPE_CHECKING:
+    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.group_rows import GroupMessageRow, GroupRow, GroupSaidRow
+    from tinyssb_node.screens.people import Names
+
+SHORT_GROUP: Final = 8
+"""Digits of a group's id that are shown, and are mostly enough to type."""
+_NAMED_MAX: Final = 8
+"""People named where somebody was added; of more it is said how many they are."""
+POST: Final = "post"
+_ADD: Final = "group/add-member"
+_EXCLUDE: Final = "group/exclude-member"
+_INIT: Final = "group/init"
+_NAME: Final = "group/name"
+_LEAVE: Final = "group/leave"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRoom(ConversationRow):
+    """A private group, seen as a conversation; its name as such is the group's id, all 40 digits."""
+
+    title: str | None
+    """Its name, unescaped; None: nobody named it."""
+    note: str
+    """Why one cannot write there; empty if one can."""
+
+
+NOTES: Final = {
+    "member": "",
+    "left": "you left it",
+    "excluded": "you were excluded",
+    "outside": "you are in none of its epochs",
+}
+"""What is told of the states of a group."""
+
+
+def is_group(conversation: str) -> bool:
+    """Whether a conversation's name is that of a group: private ones have 16 digits."""
+    return len(conversation) == 2 * MessageId.SIZE
+
+
+def called(name: str | None, group: str) -> str:
+    """A group's name, safe and in bounds, with the beginning of its id: others may have one of the same name."""
+    return f"{one_line(name or 'group', limits.TITLE_CELLS)} {group[:SHORT_GROUP]}"
+
+
+def rooms(client: Client, names: Names) -> list[GroupRoom]:
+    """The node's groups, the one with the latest message first. Raises as the client does."""
+    found = [room_of(row, names) for row in client.group_list()]
+    return sorted(found, key=lambda room: -(room.last.committed_us if room.last is not None else 0))
+
+
+def room_of(row: GroupRow, names: Names) -> GroupRoom:
+    """A group as a conversation."""
+    return GroupRoom(
+        name=row["group"],
+        members=tuple(map(FeedId.from_hex, row["members"])),
+        messages=row["posts"],
+        last=None if row["last"] is None else message_row(row["last"], names),
+        title=row["name"],
+        note=NOTES.get(row["state"], row["state"]),
+    )
+
+
+def messages(
+    client: Client,
+    group: str,
+    names: Names,
+    *,
+    after: int | None = None,
+    before: int | None = None,
+    limit: int | None = None,
+) -> list[MessageRow]:
+    """What was said in a group between two places: all of it, or at most *limit*, the first ones after *after*, else
+    the last ones. Raises as the client does."""
+    rows = client.group_read(group, after=after or None, before=before, limit=limit)
+    return [message_row(row, names) for row in rows]
+
+
+def message_row(row: GroupSaidRow, names: Names) -> MessageRow:
+    """Something said in a group as a message of the catalog. What somebody did there is of a kind that no text has."""
+    feed = FeedId.from_hex(row["feed"])
+    kind, text = Kind.TEXT, row["text"] or ""
+    if row["kind"] != POST:
+        kind, text = Kind.HAPPENING, happening(row, names)
+    if names.is_blocked(feed):
+        text = BLOCKED
+    came_us = row["committed_us"] or 0
+    return MessageRow(
+        id=MessageId.from_hex(row["id"]),
+        feed=feed,
+        seq=row["seq"],
+        arrival=0,
+        committed_us=came_us,
+        said_us=None,
+        origin=Origin.OWN if row["own"] else Origin.PEER,
+        own=row["own"],
+        kind=kind,
+        conversation=row["group"],
+        tangle=MessageId.from_hex(row["group"]),
+        previous=tuple(map(MessageId.from_hex, row["previous"])),
+        placed=row["place"],
+        missing=(),
+        text=text,
+        cut=False,
+        voice_size=0,
+        size=len(text.encode()),
+        chunks=0,
+        chunks_held=0,
+        private=True,
+    )
+
+
+def happening(row: GroupMessageRow, names: Names) -> str:
+    """What a message that is no post did, unescaped: our words first, and what its author chose behind a colon."""
+    people = people_in_words([FeedId.from_hex(feed) for feed in row["people"] if feed != row["feed"]], names)
+    greeting = f": {row['text']}" if row["text"] else ""
+    match row["kind"]:
+        case kind if kind == _ADD:
+            return f"added {people}{greeting}"
+        case kind if kind == _EXCLUDE:
+            return f"excluded {people}"
+        case kind if kind == _INIT:
+            return "made the group"
+        case kind if kind == _NAME:
+            return f"calls the group: {row['text'] or ''}"
+        case kind if kind == _LEAVE:
+            return "leaves the group"
+    return f"wrote something that this program cannot show: {row['kind']}"
+
+
+def people_in_words(people: Sequence[FeedId], names: Names) -> str:
+    """People in a line, safe; of many it is said how many they are."""
+    told = [names.shown(feed) for feed in people[:_NAMED_MAX]]
+    more = len(people) - len(told)
+    return ", ".join(told) + (f" and {more} more" if more > 0 else "") if told else "nobody"

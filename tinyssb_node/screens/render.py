@@ -1,0 +1,150 @@
+"""What people see: tables, times, and contents decoded. Nothing a stranger wrote reaches the terminal unescaped."""
+
+import datetime as dt
+import json
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tinyssb_node.codec import bipf
+from tinyssb_node.content.acks import ACK_TYPE, parse_acks
+from tinyssb_node.errors import AckShapeError
+from tinyssb_node.screens.safetext import cells, padded, safe
+
+SHORT_ID = 12
+"""Digits of a feed id shown in tables: enough to name one among 255, and to type."""
+
+LINE_TEXT = 120
+"""Characters of content in a line of a listing."""
+
+
+class Form(StrEnum):
+    """How content was read."""
+
+    BIPF = "bipf"
+    """The whole content is one BIPF value."""
+    TEXT = "text"
+    """It is no BIPF, but UTF-8 text with nothing unprintable in it."""
+    HEX = "hex"
+    """It is neither."""
+    ACKS = "acks"
+    """It is an acknowledgement: numbers of entries, and how their ids begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Content made readable."""
+
+    form: Form
+    value: bipf.Value
+    """The BIPF value, the text, hexadecimal digits, or what is acknowledged."""
+
+
+def decode_content(content: bytes, type_: int | None = None) -> Decoded:
+    """Read *content*: BIPF if all of it is one value, else text, else hexadecimal; in an entry whose *type_* says that
+    it acknowledges, as an acknowledgement first."""
+    if type_ == ACK_TYPE:
+        with suppress(AckShapeError):
+            return Decoded(Form.ACKS, [[ack.seq, ack.id_prefix.hex()] for ack in parse_acks(content)])
+    try:
+        return Decoded(Form.BIPF, bipf.decode(content))
+    except bipf.BipfError:
+        pass
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return Decoded(Form.HEX, content.hex())
+    if all(char.isprintable() or char in "\n\r\t" for char in text):
+        return Decoded(Form.TEXT, text)
+    return Decoded(Form.HEX, content.hex())
+
+
+def one_line(decoded: Decoded) -> str:
+    """*decoded* for a table: a text as it is, anything else as JSON."""
+    value = decoded.value
+    return printable(value if isinstance(value, str) else json.dumps(to_json(value), ensure_ascii=False))
+
+
+def shortened(text: str) -> str:
+    """*text* cut to what fits behind a number and a time on a wide terminal."""
+    return text if len(text) <= LINE_TEXT else text[:LINE_TEXT] + "…"
+
+
+def to_json(value: bipf.Value) -> object:
+    """*value* with what JSON cannot say put in words: bytes as ``{"hex": …}``, odd keys and numbers as text."""
+    if isinstance(value, bytes):
+        return {"hex": value.hex()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    if isinstance(value, dict):
+        return {_key(key): to_json(item) for key, item in value.items()}
+    return value
+
+
+def _key(key: bipf.Scalar) -> str:
+    if isinstance(key, str):
+        return key
+    return key.hex() if isinstance(key, bytes) else json.dumps(key)
+
+
+def printable(text: str) -> str:
+    """*text* in one line, with everything escaped that could move a cursor or hide other text."""
+    return safe(text).replace("\n", "\\n")
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Aligned columns under *header*: numbers to the right, everything else to the left, no trailing spaces."""
+    shown = [[_cell(value) for value in row] for row in rows]
+    numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(header))]
+    widths = [max(len(title), *(cells(row[i]) for row in shown), 0) for i, title in enumerate(header)]
+    return "\n".join(
+        "  ".join(
+            " " * (width - cells(cell)) + cell if right else padded(cell, width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in [list(header), *shown]
+    )
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def fields(pairs: Sequence[tuple[str, object]]) -> str:
+    """One *name: value* a line, values under each other."""
+    width = max(len(name) for name, _ in pairs)
+    return "\n".join(f"{name + ':':<{width + 1}}  {_cell(value)}".rstrip() for name, value in pairs)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return printable(str(value))
+
+
+def local_time(wall_us: int) -> str:
+    """A wall-clock time of day where we are, ISO 8601; what is no date as its number."""
+    try:
+        moment = dt.datetime.fromtimestamp(wall_us / 1e6, dt.UTC).astimezone()
+    except (OverflowError, ValueError, OSError):
+        return str(wall_us)
+    return moment.isoformat(sep="T", timespec="seconds")
+
+
+def duration(us: int) -> str:
+    """A span of time in its two largest units."""
+    seconds = us // 1_000_000
+    for size, unit, small, small_unit in (
+        (86_400, "d", 3_600, "h"),
+        (3_600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
+        if seconds >= size:
+            return f"{seconds // size} {unit} {seconds % size // small} {small_unit}"
+    return f"{us / 1e6:.1f} s"

@@ -1,0 +1,206 @@
+"""What strangers wrote, made safe for a terminal. Every text of theirs that is printed passes here, once.
+
+Whatever goes in, what comes out moves no cursor, turns no line around, hides nothing and has a bounded width. Widths
+are upper bounds: what a terminal draws may be narrower, where it joins emoji or letters, but never wider.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+from tinyssb_node.screens import limits
+
+NEWLINE: Final = "⏎"
+"""Stands for a line break where there is one line."""
+ELLIPSIS: Final = "…"
+"""Stands for what was cut."""
+CARRIER: Final = "◌"
+"""Carries marks that have no letter, and stands for marks beyond the bound: Unicode's own sign for this."""
+
+_JOINERS: Final = frozenset("\u200c\u200d")
+"""Zero width, but letters of Persian and Hindi, and families of emoji, need them."""
+_VOWELS: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
+"""Parts of Korean syllables that terminals draw onto what is before them."""
+_GROWING: Final = frozenset("\ufe0f\U0001171e")
+"""Marks that may make wider what they are on: the first asks for the emoji form, the second did not in older tables."""
+INVISIBLE: Final = frozenset("\u115f\u3164\uffa0\u2800\U0001d159")
+"""Letters and symbols to Unicode, nothing to the eye."""
+_LATER_EMOJI: Final = range(0x1F000, 0x1FB00)
+"""Blocks in which Unicode adds emoji every year; Python's tables know those of its own year."""
+_WIDE_SINCE: Final = (
+    range(0x2630, 0x2638),
+    range(0x268A, 0x2690),
+    range(0x4DC0, 0x4E00),
+    range(0x1D300, 0x1D377),
+    range(0x1F1E6, 0x1F200),
+)
+"""Symbols that Unicode 16 made wide, and the letters of which two are a flag."""
+HAPPENED: Final = "◆"
+"""In front of what was done to a group: our words, not somebody's."""
+NO_HAPPENING: Final = "◇"
+"""What it becomes in all that people write and are called, so that nobody can say what he did not do."""
+_IN_NAMES: Final = frozenset(f"-_.'’·?!(){ELLIPSIS}")
+"""Punctuation that ends no name."""
+_QUOTES: Final = frozenset('"„〝〞〟＂')
+"""Quotation marks besides those that Unicode has in pairs."""
+_MARKS: Final = frozenset({"Mn", "Me", "Mc"})
+_UNPRINTABLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def safe(text: str) -> str:
+    """*text* with what could do harm made visible; line breaks stay."""
+    return "".join(glyph for glyph, _ in _glyphs(text))
+
+
+def one_line(text: str, cells: int | None = None) -> str:
+    """*text* in one line, of at most *cells* cells; where it was cut stands an ellipsis.
+
+    Takes time by *cells*, not by how long *text* is.
+    """
+    if cells is None:
+        return safe(text).replace("\n", NEWLINE)
+    taken: list[str] = []
+    used = fitting = 0
+    for glyph, width in _glyphs(text):
+        used += width
+        if used > cells:
+            return "".join(taken[:fitting]) + ELLIPSIS if cells > 0 else ""
+        taken.append(NEWLINE if glyph == "\n" else glyph)
+        if used < cells:
+            fitting = len(taken)
+    return "".join(taken)
+
+
+def apart(name: str, cells: int) -> str:
+    """*name* in one line, to stand among others: in quotation marks if signs in it could pass for the end of a name.
+
+    Of at most *cells* cells, and two for the marks.
+    """
+    told = one_line(name, cells).replace(HAPPENED, NO_HAPPENING)
+    if all(char in _IN_NAMES or not unicodedata.category(char).startswith("P") for char in told):
+        return told
+    inner = "".join("'" if _is_quote(char) else char for char in told)
+    return f'"{inner}"'
+
+
+def wrapped(text: str, cells: int, lines_max: int) -> list[str]:
+    """*text* in lines of at most *cells* cells, broken at spaces where there are some.
+
+    At most *lines_max* lines: the last one then ends in an ellipsis. Never empty.
+    """
+    assert cells >= 2  # What is wide has a line.
+    assert lines_max >= 1
+    lines: list[str] = []
+    for line in _lines(text, cells):
+        if len(lines) == lines_max:
+            lines[-1] = _with_ellipsis(lines[-1], cells)
+            break
+        lines.append(line)
+    return lines
+
+
+def cells(text: str) -> int:
+    """How many cells *text* takes at most, once it is safe."""
+    if text.isascii() and text.isprintable():
+        return len(text)
+    return sum(width for _, width in _glyphs(text))
+
+
+def padded(text: str, width: int) -> str:
+    """Safe *text* with spaces behind it, up to *width* cells."""
+    return text + " " * (width - cells(text))
+
+
+def _with_ellipsis(line: str, width: int) -> str:
+    return one_line(line, width - 1).removesuffix(ELLIPSIS) + ELLIPSIS
+
+
+def _lines(text: str, width: int) -> Iterator[str]:
+    """Lines of at most *width* cells: whole words, and pieces of words that are longer."""
+    line: list[str] = []
+    used = 0
+    space: int | None = None
+    """Where in *line* the last space is."""
+    for glyph, size in _glyphs(text):
+        if glyph == "\n":
+            yield "".join(line)
+            line, used, space = [], 0, None
+            continue
+        if used + size > width and glyph == " ":
+            yield "".join(line)
+            line, used, space = [], 0, None
+            continue
+        if used + size > width and space is not None:
+            yield "".join(line[:space])
+            line = line[space + 1 :]
+            used, space = cells("".join(line)), None
+        if used + size > width:
+            yield "".join(line)
+            line, used = [], 0
+        if glyph == " ":
+            space = len(line)
+        line.append(glyph)
+        used += size
+    yield "".join(line)
+
+
+def _glyphs(text: str) -> Iterator[tuple[str, int]]:
+    """What cannot be parted, one after the other, each with its width: a character with the marks on it."""
+    if text.isascii() and text.isprintable():
+        yield from ((char, 1) for char in text)
+        return
+    glyph, width, marks = "", 0, 0
+    for char in text:
+        category = unicodedata.category(char)
+        if _is_mark(char, category):
+            if not glyph or glyph in " \n":
+                yield from [(glyph, width)] if glyph else []
+                glyph, width = CARRIER, 1
+            marks += 1
+            if marks <= limits.SAFETEXT_MARKS_MAX:
+                glyph, width = glyph + char, width + _growth(char, category, width)
+            elif marks == limits.SAFETEXT_MARKS_MAX + 1:
+                glyph, width = glyph + CARRIER, width + 1
+            continue
+        if glyph:
+            yield glyph, width
+        (glyph, width), marks = _visible(char, category), 0
+        if len(glyph) > 1:
+            yield from ((part, 1) for part in glyph[:-1])
+            glyph, width = glyph[-1], 1
+    if glyph:
+        yield glyph, width
+
+
+def _is_mark(char: str, category: str) -> bool:
+    """Is *char* drawn onto what is before it?"""
+    return category in _MARKS or char in _JOINERS or (category == "Lo" and _is_vowel(char))
+
+
+def _is_quote(char: str) -> bool:
+    return char in _QUOTES or unicodedata.category(char) in {"Pi", "Pf"}
+
+
+def _is_vowel(char: str) -> bool:
+    return any(ord(char) in some for some in _VOWELS)
+
+
+def _growth(char: str, category: str, width: int) -> int:
+    """By how many cells a mark may make wider what it is on."""
+    return int(category in {"Mc", "Lo"} or (char in _GROWING and width == 1))
+
+
+def _visible(char: str, category: str) -> tuple[str, int]:
+    """Any character but a mark: as it is, as a space, or escaped."""
+    code = ord(char)
+    if " " <= char < "\x7f" or char == "\n":
+        return char, 1
+    if category == "Zs" or char == "\t":
+        return " ", 1
+    if category == "Cn" and code in _LATER_EMOJI:
+        return char, 2
+    if category in _UNPRINTABLE or char in INVISIBLE:
+        escaped = char.encode("unicode_escape", "surrogatepass").decode()
+        return escaped, len(escaped)
+    wide = unicodedata.east_asian_width(char) in {"W", "F"} or any(code in some for some in _WIDE_SINCE)
+    return char, 2 if wide else 1

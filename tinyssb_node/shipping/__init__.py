@@ -1,0 +1,1 @@
+"""Optional: shipping the event log to its collector, as a process beside the daemon."""

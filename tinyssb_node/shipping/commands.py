@@ -1,0 +1,206 @@
+"""`ship`: how the node's event log comes to its collector."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json
+
+if TYPE_CHECKING:
+    from tinyssb_node.daemon.config import Config
+    from tinyssb_node.ids import NetworkName
+    from tinyssb_node.store.home import Home
+
+
+class ShipLibraryError(ProblemError):
+    """What speaks with brokers is not installed."""
+
+    exit_code = Exit.UNAVAILABLE
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Shipping the event log needs aiomqtt, which is not installed.",
+            "Install it where this program is: pip install 'tinyssb-node[mqtt]'",
+        )
+
+
+class NotShippedError(ProblemError):
+    """config.toml does not say where to."""
+
+    exit_code = Exit.CONFIG
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(
+            f"{home.config} has no table [ship], so there is nowhere to send the event log.",
+            "docs/howto/ship-logs.md says what to write there.",
+        )
+
+
+class _Row(NamedTuple):
+    """A network's log, on its way."""
+
+    network: str
+    log_bytes: int
+    """Bytes of log that are here."""
+    lacking_bytes: int
+    """Bytes of them that the collector has not acknowledged."""
+    acked_us: int
+    """When it last acknowledged some (wall clock); 0 for never."""
+    refused: int
+    """Segments that it does not take, since it has other bytes by their names."""
+    running: bool
+    """There is a shipper."""
+    connected: bool
+    """It reaches the broker."""
+    problem: str
+    """What keeps it from going on, or from running though config.toml says that it should."""
+
+
+def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser = add_command(
+        subparsers,
+        common,
+        "ship",
+        status,
+        "how the event log comes to its collector",
+        more="Without an action it tells the status.",
+    )
+    add_json(parser)
+    add_action = add_actions(parser, common)
+    add_action("status", status, "tell how much of the event log the collector has")
+    action = add_action("run", run, "run the shipper, which the daemon starts if it is told to")
+    action.add_argument("--supervised", action="store_true", help="end when standard input does")
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Tell how far it is, for each network."""
+    home, config = _configured(arguments)
+    running = _runs(home)
+    why_not = "" if running else _why_not(config)
+    rows = [_row(home, name, running=running, why_not=why_not) for name in config.networks]
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(row._asdict()))
+    else:
+        print(_table(rows))
+    return 0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the shipper until SIGTERM, Ctrl-C, or the end of the daemon that started it."""
+    if find_spec("aiomqtt") is None:
+        raise ShipLibraryError
+    import asyncio
+
+    from tinyssb_node.daemon.logs import start_logging
+    from tinyssb_node.shipping.shipper import Shipper
+
+    home, config = _configured(arguments)
+    logger = start_logging(config.log_level, config.log_format)
+    asyncio.run(Shipper(home, config, logger).run(supervised=arguments.supervised))
+    return 0
+
+
+def _configured(arguments: argparse.Namespace) -> tuple[Home, Config]:
+    """The node, and its settings. Raises NotShippedError."""
+    import os
+
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.store.home import Home
+
+    home = Home.find(arguments.home, os.environ)
+    home.require()
+    config = read_config(home)
+    if config.ship is None:
+        raise NotShippedError(home)
+    return home, config
+
+
+def _runs(home: Home) -> bool:
+    from tinyssb_node.shipping.files import ShippingBusyError, claim_shipping
+
+    try:
+        claim_shipping(home).release()
+    except ShippingBusyError:
+        return True
+    return False
+
+
+def _why_not(config: Config) -> str:
+    """Why it does not run; nothing if nobody told it to."""
+    from tinyssb_node.control.client import Client, DaemonUnreachableError
+
+    assert config.ship is not None, "it was asked for"
+    if not config.ship.enabled:
+        return ""
+    try:
+        with Client(config.control_socket) as node:
+            beside = node.status().get("companions", [])
+    except DaemonUnreachableError as error:
+        return f"{error.message} {error.hint}"
+    for one in beside:
+        if one["name"] == "shipper":
+            again = "Put it right, and restart the daemon." if one["given_up"] else ""
+            return " ".join(
+                filter(None, (one["problem"] or "the daemon is starting it", one["advice"], again))
+            )
+    return "the daemon was started before ship.enabled was set: restart it"
+
+
+def _row(home: Home, name: NetworkName, *, running: bool, why_not: str) -> _Row:
+    from tinyssb_node.daemon.setup import node_name, read_own
+    from tinyssb_node.shipping.files import LogFolder, read_saved, state_path
+    from tinyssb_node.shipping.shipping import Shipping
+
+    node = node_name(read_own(home).feed)
+    saved, told = read_saved(state_path(home, name), node)
+    sizes = LogFolder(home.of(name).events / node).sizes(0)
+    shipping = Shipping(saved, run=0, every_us=0)
+    shipping.look(sizes)
+    return _Row(
+        network=name,
+        log_bytes=sum(sizes.values()),
+        lacking_bytes=shipping.lacking_bytes(),
+        acked_us=told.acked_us,
+        refused=len(told.refused),
+        running=running,
+        connected=running and told.connected,
+        problem=told.problem if running else why_not,
+    )
+
+
+def _table(rows: list[_Row]) -> str:
+    from tinyssb_node.screens.holding import moment
+    from tinyssb_node.screens.render import printable, table
+
+    now_us = time.time_ns() // 1_000
+    listed = [
+        (
+            row.network,
+            f"{row.log_bytes / 1e6:.1f} MB",
+            f"{row.lacking_bytes / 1e6:.3f} MB" if row.lacking_bytes else "nothing",
+            moment(row.acked_us, now_us) if row.acked_us else "never",
+            _state(row, printable(row.problem)),
+        )
+        for row in rows
+    ]
+    return table(("NETWORK", "LOG", "TO SHIP", "ACKNOWLEDGED", "STATE"), listed)
+
+
+def _state(row: _Row, problem: str) -> str:
+    if not row.running:
+        state = f"not running: {problem or 'ship.enabled is false'}"
+    elif problem:
+        state = problem
+    else:
+        state = "connected" if row.connected else "connecting"
+    if row.refused:
+        files = "1 file" if row.refused == 1 else f"{row.refused} files"
+        state += f"; {files} refused, the collector has others by such names"
+    return state

@@ -1,0 +1,176 @@
+"""What the shipper of an event log reads and keeps: the log's segments, and how far it came."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from tinyssb_node.daemon.eventlog_segments import segment_path, segments
+from tinyssb_node.errors import StoreLockedError
+from tinyssb_node.ids import NetworkName
+from tinyssb_node.problems import Exit, HomeRefusedError, ProblemError
+from tinyssb_node.shipping import limits
+from tinyssb_node.shipping.shipping import Place, Saved
+from tinyssb_node.shipping.wire import Piece, SegmentId, fingerprint
+from tinyssb_node.store.home import Home
+from tinyssb_node.store.lock import FolderLock
+
+SHIP_FOLDER = "ship"
+"""Folder in the home of what is kept."""
+SHIP_VERSION = 1
+"""Of the files in it."""
+
+
+class ShippingBusyError(ProblemError):
+    """Another shipper is at this node's logs."""
+
+    exit_code = Exit.BUSY
+
+    def __init__(self, root: Path, pid: int | None) -> None:
+        who = "another process" if pid is None else f"process {pid}"
+        super().__init__(
+            f"The event log of the node in {root} is shipped by {who} already; nothing was done.",
+            "The daemon starts the shipper if `ship.enabled` in config.toml says so; stop that one first.",
+        )
+
+
+def claim_shipping(home: Home) -> FolderLock:
+    """Be the only shipper of the node in *home*. Raises ShippingBusyError, HomeRefusedError."""
+    folder = home.root / SHIP_FOLDER
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return FolderLock(folder)
+    except StoreLockedError as error:
+        raise ShippingBusyError(home.root, error.pid) from error
+    except OSError as error:
+        raise HomeRefusedError(
+            f"The folder {folder} cannot be used: {error.strerror}.",
+            "Check who owns it, and whether its disk has room.",
+        ) from error
+
+
+def state_path(home: Home, network: NetworkName) -> Path:
+    """Where it is kept how far the log of *network* is shipped."""
+    return home.root / SHIP_FOLDER / f"{network}.json"
+
+
+class LogFolder:
+    """The segments of one log, listed often and cheaply."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._paths: dict[SegmentId, Path] = {}
+        self._sizes: dict[SegmentId, int] = {}
+        self._changed_ns = -1
+        self._looked_us = 0
+
+    def sizes(self, now_us: int) -> Mapping[SegmentId, int]:
+        """The segments that are there, in order, and their sizes. Raises OSError.
+
+        As long as the folder has the same names, and for a minute at most, only the newest is asked: no other grows.
+        """
+        try:
+            changed_ns = self._folder.stat().st_mtime_ns
+        except FileNotFoundError:
+            return {}  # the daemon makes it
+        if changed_ns != self._changed_ns or now_us - self._looked_us >= limits.LOOK_AGAIN_US:
+            self._changed_ns, self._looked_us = changed_ns, now_us
+            found = segments(self._folder)
+            self._paths = {SegmentId(one.boot, one.first_offset): one.path for one in found}
+            self._sizes = dict.fromkeys(self._paths, 0)
+            asked = list(self._paths)
+        else:
+            asked = list(self._paths)[-1:]
+        for segment in asked:
+            try:
+                self._sizes[segment] = self._paths[segment].stat().st_size
+            except FileNotFoundError:
+                self._sizes.pop(segment, None)
+                self._changed_ns = -1
+        return self._sizes
+
+    def read(self, piece: Piece) -> tuple[bytes, bytes] | None:
+        """The bytes of *piece*, and the fingerprint of what is before them; None if they are not there any more.
+
+        Raises OSError.
+        """
+        path = segment_path(self._folder, *piece.segment)
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            near = min(piece.at, limits.PRINT_BYTES)
+            head, tail = os.pread(file, near, 0), os.pread(file, near, piece.at - near)
+            content = os.pread(file, piece.size, piece.at)
+        finally:
+            os.close(file)
+        return (content, fingerprint(head, tail)) if len(content) == piece.size else None
+
+
+class Told(msgspec.Struct, kw_only=True):
+    """What the shipper tells of itself, for `tinyssb ship status`."""
+
+    connected: bool = False
+    """The broker can be reached."""
+    problem: str = ""
+    """What keeps it from going on."""
+    acked_us: int = 0
+    """When the collector last acknowledged something (wall clock); 0 for never."""
+    refused: list[tuple[int, int]] = []
+    """Segments that the collector has other bytes of."""
+
+
+class _File(msgspec.Struct, kw_only=True):
+    """The file, as JSON."""
+
+    v: int
+    node: str
+    acked: tuple[int, int, int]
+    under_way: list[tuple[int, int, int, int]]
+    life: int | None
+    told: Told
+
+
+def read_saved(path: Path, node: str) -> tuple[Saved, Told]:
+    """What was kept of *node*; nothing if there is none, or none that can be used: the collector is asked then."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=_File)
+    except (OSError, msgspec.MsgspecError):
+        return Saved(), Told()
+    if (found.v, found.node) != (SHIP_VERSION, node) or len(found.under_way) > limits.UNDER_WAY_MAX:
+        return Saved(), Told()
+    boot, first, byte = found.acked
+    under_way = tuple(Piece(SegmentId(boot, first), at, size) for boot, first, at, size in found.under_way)
+    return Saved(Place(SegmentId(boot, first), byte), under_way, found.life), found.told
+
+
+def serialize_saved(node: str, saved: Saved, told: Told) -> bytes:
+    """What is kept of *node*, as ``read_saved`` takes it."""
+    record = _File(
+        v=SHIP_VERSION,
+        node=node,
+        acked=(*saved.acked.segment, saved.acked.byte),
+        under_way=[(*piece.segment, piece.at, piece.size) for piece in saved.under_way],
+        life=saved.life,
+        told=told,
+    )
+    return msgspec.json.encode(record) + b"\n"
+
+
+def write_saved(path: Path, state: bytes) -> None:
+    """Put what is to be kept in the place of what was, in one step. Raises OSError.
+
+    It is not synced: what a power cut takes is asked for.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=".ship-", dir=path.parent)
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(state)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,290 @@
+"""The shipper: brings a node's event logs to their collector through an MQTT broker (docs/decisions/0051). A process of
+its own, beside the daemon, of which it needs nothing but the files."""
+
+import asyncio
+import os
+import random
+import secrets
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.daemon.config import Config
+from tinyssb_node.daemon.ending import watch_for_the_end
+from tinyssb_node.daemon.logs import Logger
+from tinyssb_node.daemon.setup import node_name, read_own
+from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.backoff import Backoff
+from tinyssb_node.faces.errors import BrokerError
+from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, Caller, connected
+from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
+from tinyssb_node.ids import NetworkName
+from tinyssb_node.shipping import limits
+from tinyssb_node.shipping.files import (
+    LogFolder,
+    Told,
+    claim_shipping,
+    read_saved,
+    serialize_saved,
+    state_path,
+    write_saved,
+)
+from tinyssb_node.shipping.shipping import Pace, Shipping
+from tinyssb_node.shipping.wire import (
+    OPEN,
+    TOPIC_COLLECTOR,
+    serialize_batch,
+    topic_down,
+    topic_status,
+    topic_up,
+)
+from tinyssb_node.store.home import Home
+
+_TWO_COLLECTORS: Final = "two collectors answer, of which one is heeded: end the other one"
+
+
+def network_topic(network: Network) -> str:
+    """What topics call *network*: as its log's records do, or ``open``."""
+    return network.goset_dmx.hex() if network.key else OPEN
+
+
+@dataclass(slots=True)
+class _Log:
+    """One network's log on its way."""
+
+    name: NetworkName
+    up: str
+    down: str
+    folder: LogFolder
+    shipping: Shipping
+    state: Path
+    told: Told
+    written: bytes = b""
+    """What was kept last."""
+    sent_us: int = 0
+    """When something of it was sent last."""
+
+
+class Shipper:
+    """One run of it."""
+
+    def __init__(self, home: Home, config: Config, logger: Logger) -> None:
+        assert config.ship is not None, "whoever starts this has looked"
+        self._config: Final = config.ship
+        self._networks: Final = config.networks
+        self._logger = logger
+        self._home = home
+        self._pace = Pace(self._config.bytes_per_s)
+        self._node = node_name(read_own(home).feed)
+        self._logs = [self._log(name, network) for name, network in config.networks.items()]
+        self._stop = asyncio.Event()
+        self._heard = asyncio.Event()
+        self._problem: str | None = None
+        self._saved_s = 0.0
+
+    def _log(self, name: NetworkName, network: Network) -> _Log:
+        state = state_path(self._home, name)
+        saved, told = read_saved(state, self._node)
+        topic = network_topic(network)
+        told.refused.clear()
+        shipping = Shipping(
+            saved,
+            run=secrets.randbits(32),
+            every_us=self._config.every_s * 1_000_000,
+            pace=self._pace,
+        )
+        return _Log(
+            name=name,
+            up=topic_up(topic, self._node),
+            down=topic_down(topic, self._node),
+            folder=LogFolder(self._home.of(name).events / self._node),
+            shipping=shipping,
+            state=state,
+            told=told,
+        )
+
+    async def run(self, *, supervised: bool) -> None:
+        """Work until a signal, or if it is *supervised* until standard input ends. Raises ShippingBusyError."""
+        watch_for_the_end(self._stop.set, supervised=supervised)
+        with ExitStack() as stack:
+            stack.callback(claim_shipping(self._home).release)
+            working = asyncio.create_task(self._work())
+            stopping = asyncio.create_task(self._stop.wait())
+            try:
+                await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                working.cancel()
+                stopping.cancel()
+                await asyncio.wait((working, stopping))
+                self._save()
+            if not working.cancelled():
+                working.result()
+
+    @property
+    def _status(self) -> str:
+        network = next(iter(self._networks.values()))
+        return topic_status(network_topic(network), self._node)
+
+    # --- the work
+
+    async def _work(self) -> None:
+        """Connect, ship, and connect again. What only our user can put right is told, and tried again as well."""
+        spec, backoff = self._config.broker, Backoff(random.random, max_s=limits.AGAIN_MAX_S)
+        while True:
+            began_s = time.monotonic()
+            try:
+                password, tls = read_password(spec, os.environ), make_tls(spec)
+                async with connected(spec, self._caller(), password, tls, lambda _size: None) as broker:
+                    await self._visit(broker)
+            except* BrokerError as errors:
+                error = _first(errors)
+                assert isinstance(error, BrokerError)
+                self._tell(f"no MQTT broker at {spec.place}: {error.what}", error.remedy)
+            except* LocalError as errors:
+                self._tell(str(_first(errors)))
+            except* OSError as errors:
+                self._tell(f"the event log cannot be read: {_first(errors)}")
+            backoff.held(time.monotonic() - began_s)
+            self._save()
+            await asyncio.sleep(backoff.next_s())
+
+    def _caller(self) -> Caller:
+        return Caller(
+            client=f"tinyssb-ship-{self._node}",
+            status=self._status,
+            message_max=limits.ANSWER_MAX,
+            receive_max=limits.RECEIVE_MAX,
+            read_max=limits.INCOMING_MAX,
+            queue=limits.RECEIVE_MAX,
+            session_s=limits.SESSION_S,
+            timeout_s=limits.PUBLISH_S,
+        )
+
+    async def _visit(self, broker: Broker) -> None:
+        """Ship for as long as the broker is there."""
+        await broker.subscribe([TOPIC_COLLECTOR, *(log.down for log in self._logs)], 1)
+        await broker.publish(self._status, ONLINE, 1, retain=True)
+        self._tell("")
+        for log in self._logs:
+            log.shipping.connected()
+            log.told.connected = True
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._listen(broker))
+                group.create_task(self._pump(broker))
+        finally:
+            for log in self._logs:
+                log.shipping.lost()
+                log.told.connected = False
+            # The broker tells our will only if the connection breaks.
+            broker.hurry()
+            with suppress(BrokerError):
+                await broker.publish(self._status, OFFLINE, 1, retain=True)
+
+    async def _listen(self, broker: Broker) -> None:
+        logs = {log.down: log for log in self._logs}
+        async for message in broker.messages():
+            log = logs.get(message.topic.value)
+            if log is None or not isinstance(message.payload, bytes):
+                if (message.topic.value, message.payload) == (TOPIC_COLLECTOR, ONLINE):
+                    self._called()
+                continue
+            before = log.shipping.saved().acked
+            log.shipping.heard(message.payload, _now_us())
+            if log.shipping.saved().acked != before:
+                log.told.acked_us = time.time_ns() // 1_000
+            self._heard.set()
+
+    def _called(self) -> None:
+        for log in self._logs:
+            log.shipping.called()
+        self._heard.set()
+
+    async def _pump(self, broker: Broker) -> None:
+        while True:
+            self._heard.clear()
+            # Where the limit lets one batch go at a time, no log is kept waiting by another.
+            for log in sorted(self._logs, key=lambda log: log.sent_us):
+                await self._ship(broker, log)
+            self._tell(self._troubles())
+            if time.monotonic() - self._saved_s >= limits.SAVE_S:
+                self._save()
+            paced_us = self._pace.until_us - _now_us()
+            with suppress(TimeoutError):
+                wait_s = min(limits.LOOK_S, paced_us / 1e6) if paced_us > 0 else limits.LOOK_S
+                await asyncio.wait_for(self._heard.wait(), wait_s)
+
+    async def _ship(self, broker: Broker, log: _Log) -> None:
+        """Send of *log* what can be sent now. Raises BrokerError, OSError."""
+        shipping = log.shipping
+        shipping.look(log.folder.sizes(_now_us()))
+        while True:
+            if (question := shipping.ask(_now_us())) is not None:
+                await broker.publish(log.up, question, 1)
+            if (piece := shipping.next(_now_us())) is None:
+                return
+            found = log.folder.read(piece)
+            if found is None:
+                return  # retention took it: the next look will tell
+            content, before = found
+            run = shipping.run
+            batch = serialize_batch(run, piece, before, content)
+            await broker.publish(log.up, batch, 1)
+            log.sent_us = _now_us()
+            shipping.handed(piece, run, len(batch), log.sent_us)
+
+    def _troubles(self) -> str:
+        if any(log.shipping.old_collector for log in self._logs):
+            return "the collector is older than this program: update it"
+        if any(log.shipping.full for log in self._logs):
+            return "the collector has no room for more"
+        if any(log.shipping.unanswered(_now_us()) for log in self._logs):
+            return "the collector does not answer"
+        if any(log.shipping.two_collectors for log in self._logs):
+            return _TWO_COLLECTORS
+        return ""
+
+    def _tell(self, problem: str, remedy: str = "") -> None:
+        """Log *problem* and what can be done, unless that was the last one logged; empty: all is well."""
+        if problem == self._problem:
+            return
+        self._problem = problem
+        if problem == _TWO_COLLECTORS:
+            self._logger.warning("the event log is shipped to one of two collectors", problem=problem)
+        elif problem:
+            self._logger.warning(
+                "the event log is not shipped", problem=f"{problem}. {remedy}" if remedy else problem
+            )
+        else:
+            self._logger.info("shipping the event log", broker=self._config.broker.place, node=self._node)
+        self._save()
+
+    def _save(self) -> None:
+        """Keep the state. A full disk is no reason to stop: what is not kept is asked for."""
+        self._saved_s = time.monotonic()
+        for log in self._logs:
+            told = log.told
+            told.problem = self._problem or ""
+            told.refused = [(*segment,) for segment in sorted(log.shipping.refused)]
+            state = serialize_saved(self._node, log.shipping.saved(), told)
+            if state == log.written:
+                continue
+            try:
+                write_saved(log.state, state)
+                log.written = state
+            except OSError as error:
+                self._logger.warning("the state of shipping was not kept", error=error.strerror)
+
+
+def _first(errors: BaseExceptionGroup[Exception]) -> BaseException:
+    first: BaseException = errors
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return first
+
+
+def _now_us() -> int:
+    return time.monotonic_ns() // 1_000

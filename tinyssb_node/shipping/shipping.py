@@ -1,0 +1,414 @@
+"""The node's side of log shipping: what to send next, and what the collector is known to have. Bytes and time in,
+pieces and questions out; docs/formats/log-shipping.md has the rules."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from tinyssb_node.shipping import limits
+from tinyssb_node.shipping.wire import (
+    BadAnswerError,
+    Flag,
+    Have,
+    Piece,
+    Row,
+    SegmentId,
+    State,
+    parse_have,
+    serialize_ask,
+)
+
+_BEGINNING: Final = SegmentId(0, 0)
+
+
+class Place(NamedTuple):
+    """A place in a log; everything before it, in this segment and in those before, is meant as well."""
+
+    segment: SegmentId
+    byte: int
+
+
+_NOWHERE: Final = Place(_BEGINNING, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What is worth keeping when the shipper ends. Without it nothing is lost: the collector is asked."""
+
+    acked: Place = _NOWHERE
+    """The collector has everything up to here."""
+    under_way: tuple[Piece, ...] = ()
+    """What the broker has beyond that."""
+    life: int | None = None
+    """Of the collector that acknowledged it."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was done since the shipper started."""
+
+    batches: int = 0
+    log_bytes: int = 0
+    """Bytes of log in them."""
+    wire_bytes: int = 0
+    """Bytes of the batches as they were sent."""
+    asks: int = 0
+    rewinds: int = 0
+    """How often something under way turned out to be lost."""
+    bad_answers: int = 0
+    others: int = 0
+    """Answers of a collector that was not heeded."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """The question that is open, or was answered last."""
+
+    run: int = -1
+    since: SegmentId = _BEGINNING
+    before: int = 0
+    """Batches with a lower number went before it."""
+    open: bool = False
+    rest: bool = False
+    """The answer was long: the next question is for the rest of it."""
+    at_us: int = 0
+
+
+@dataclass(slots=True)
+class _Waits:
+    """Until when what waits."""
+
+    full_us: int | None = None
+    """The collector has no room; asked again then."""
+    flush_us: int = 0
+    """What is no full batch goes from then on."""
+    quiet_us: int = 0
+    """When something was acknowledged last, or the first batch under way went."""
+    patience_us: int = limits.ASK_AGAIN_US
+    """How long to wait from then on before asking."""
+
+
+class Pace:
+    """The bandwidth limit of all logs that go over one line."""
+
+    def __init__(self, bytes_per_s: int) -> None:
+        """0 means no limit."""
+        self._bytes_per_s: Final = bytes_per_s
+        self.until_us = 0
+        """It lets nothing go before."""
+
+    def spend(self, wire_bytes: int, now_us: int) -> None:
+        """A batch of so many bytes went."""
+        if self._bytes_per_s:
+            cost_us = (wire_bytes + limits.OVERHEAD_BYTES) * 1_000_000 // self._bytes_per_s
+            self.until_us = max(self.until_us, now_us) + cost_us
+
+
+@dataclass(slots=True)
+class _Collector:
+    """Whose answers count: one collector's."""
+
+    life: int | None
+    former: deque[int] = field(default_factory=lambda: deque(maxlen=limits.FORMER_MAX))
+    """Whose answers counted before. A collector has another life each time that it is started, and none twice."""
+    heard_us: int = 0
+    """When it answered last."""
+    asks_us: int = 0
+    """Until then asking because it is another one is paid for: each such question costs ``limits.ASK_AGAIN_US``."""
+    other: int = 0
+    """Above 0 if another one answered lately what this one was asked: goes down with each answer of this one."""
+
+
+class Shipping:
+    """One log, on its way to the collector."""
+
+    def __init__(self, saved: Saved, *, run: int, every_us: int, pace: Pace | None = None) -> None:
+        """*run*: a number by chance, so that answers to an earlier life are not taken for answers to this one. What is
+        no full batch is sent every *every_us*, and nothing faster than *pace*, if there is one."""
+        self._saved: Final = saved
+        self._run = run
+        self._every_us: Final = every_us
+        self._pace: Final = pace or Pace(0)
+        self._files: dict[SegmentId, int] = {}
+        """Segments that are there, in order, and their sizes."""
+        self._have: dict[SegmentId, int] = {}
+        """What the collector has of each, as far as is known."""
+        self._sent: dict[SegmentId, int] = {}
+        """How far each is under way."""
+        self._under_way: dict[int, Piece] = dict(enumerate(saved.under_way))
+        self._number = len(self._under_way)
+        self._seen = False
+        self._connected = False
+        self._ask: SegmentId | None = None
+        """What to ask for now."""
+        self._asked = _Asked()
+        self._waits = _Waits()
+        self._refused: set[SegmentId] = set()
+        self._collector = _Collector(saved.life)
+        self.old_collector = False
+        """The collector does not know our version of the format."""
+        self.counts: Final = Counts()
+        self._note_sent()
+
+    # --- what is there
+
+    def look(self, files: Mapping[SegmentId, int]) -> None:
+        """The segments in the folder, in order, and their sizes."""
+        self._files = dict(files)
+        self._have = {
+            segment: self._have.get(segment, 0) if self._seen else _saved_have(self._saved, segment, size)
+            for segment, size in files.items()
+        }
+        self._seen = True
+
+    @property
+    def run(self) -> int:
+        """What batches are to be marked with."""
+        return self._run
+
+    @property
+    def refused(self) -> frozenset[SegmentId]:
+        """Segments of which the collector has other bytes, and takes no more."""
+        return frozenset(self._refused)
+
+    @property
+    def full(self) -> bool:
+        """True while the collector has no room."""
+        return self._waits.full_us is not None
+
+    @property
+    def two_collectors(self) -> bool:
+        """True while another collector answers, too: it is not heeded, and is lacking what was sent before it came."""
+        return self._collector.other > 0
+
+    def unanswered(self, now_us: int) -> bool:
+        """True if the collector has not answered for so long that it is away, or kept from us."""
+        asked = self._asked
+        return self._connected and asked.open and now_us >= asked.at_us + limits.ASK_AGAIN_US
+
+    def lacking_bytes(self) -> int:
+        """Bytes of log that the collector is not known to have."""
+        return sum(
+            max(0, size - self._have[segment])
+            for segment, size in self._files.items()
+            if segment not in self._refused
+        )
+
+    def saved(self) -> Saved:
+        """What to keep."""
+        return Saved(self._acked(), tuple(self._under_way.values()), self._collector.life)
+
+    def _acked(self) -> Place:
+        acked = self._saved.acked if not self._files else _NOWHERE
+        for segment, size in self._files.items():
+            acked = Place(segment, self._have[segment])
+            if self._have[segment] < size and segment not in self._refused:
+                break
+        return acked
+
+    # --- the broker
+
+    def connected(self) -> None:
+        """The broker can be reached: the collector is asked first."""
+        self._connected = True
+        self._asked.open = self._asked.rest = False
+        self._ask = self._known()
+
+    def called(self) -> None:
+        """The collector says that it is there: what was under way may be lost."""
+        if self._connected:
+            self._ask = self._known()
+
+    def lost(self) -> None:
+        """It cannot any more."""
+        self._connected = False
+
+    def ask(self, now_us: int) -> bytes | None:
+        """A question that is to be sent now, in order with the batches."""
+        waits = self._waits
+        if not self._connected:
+            return None
+        if waits.full_us is not None and now_us >= waits.full_us:
+            waits.full_us = None
+            self._ask = self._ask or self._known()
+        waiting = self._under_way or self._asked.open
+        if self._ask is None and waiting and now_us >= waits.quiet_us + waits.patience_us:
+            self._ask = self._known()
+            waits.patience_us = min(2 * waits.patience_us, limits.ASK_AGAIN_MAX_US)
+        if self._ask is None:
+            return None
+        since, self._ask = self._ask, None
+        self._next_run()
+        waits.quiet_us = now_us
+        if not self._asked.rest:
+            self._asked = _Asked(before=self._number, at_us=now_us)
+        self._asked.run, self._asked.since = self._run, since
+        self._asked.open, self._asked.rest = True, False
+        self.counts.asks += 1
+        return serialize_ask(self._run, since)
+
+    def next(self, now_us: int) -> Piece | None:
+        """What to send now."""
+        waits = self._waits
+        if not self._connected or self._ask is not None or waits.full_us is not None:
+            return None
+        if now_us < self._pace.until_us or (
+            self._asked.open and now_us < self._asked.at_us + limits.ASK_WAIT_US
+        ):
+            return None
+        if len(self._under_way) >= limits.UNDER_WAY_MAX:
+            return None
+        may_flush = now_us >= waits.flush_us
+        for segment, size in self._files.items():
+            at = max(self._have[segment], self._sent.get(segment, 0))
+            left = min(size, limits.SEGMENT_BYTES_MAX) - at
+            if left <= 0 or segment in self._refused:
+                continue
+            if left < limits.BATCH_BYTES:
+                grows = segment == next(reversed(self._files))
+                if not may_flush or (grows and len(self._under_way) >= limits.UNDER_WAY_SMALL):
+                    return None
+            return Piece(segment, at, min(left, limits.BATCH_BYTES))
+        if may_flush:
+            waits.flush_us = now_us + self._every_us
+        return None
+
+    def handed(self, piece: Piece, run: int, wire_bytes: int, now_us: int) -> None:
+        """The broker has *piece*, which was marked with *run* and took *wire_bytes*. The collector may have answered
+        before the broker did."""
+        waits = self._waits
+        if run == self._run and piece.end > self._have.get(piece.segment, 0):
+            if not self._under_way:
+                waits.quiet_us = now_us
+            self._under_way[self._number] = piece
+            self._sent[piece.segment] = piece.end
+        self._number += 1
+        self.counts.batches += 1
+        self.counts.log_bytes += piece.size
+        self.counts.wire_bytes += wire_bytes
+        self._pace.spend(wire_bytes, now_us)
+
+    # --- the collector
+
+    def heard(self, message: bytes, now_us: int) -> None:
+        """An answer; any bytes."""
+        try:
+            answer = parse_have(message)
+        except BadAnswerError:
+            self.counts.bad_answers += 1
+            return
+        if not self._heeds(answer, now_us):
+            self.counts.others += 1
+            return
+        self.old_collector = bool(answer.flags & Flag.VERSION)
+        lost = False
+        for row in answer.rows:
+            lost |= self._apply(row, answer.run, now_us)
+        if self._answers(answer):
+            lost |= self._listed(answer)
+        if lost:
+            self._rewind()
+
+    def _heeds(self, answer: Have, now_us: int) -> bool:
+        """True for an answer of the collector whose answers count. One that was started since takes its place: it
+        is asked for all that it has, and sent what the one before refused. So does one that we had before, but not
+        while this one answers."""
+        known = self._collector
+        if answer.life == known.life:
+            known.heard_us = now_us
+            known.other = max(0, known.other - 1)
+            return True
+        if answer.life in known.former:
+            if answer.run == self._run and self._ask is None:
+                known.other = limits.ALONE_AFTER
+            if now_us < known.heard_us + limits.ASK_AGAIN_US:
+                return False
+        if known.asks_us > now_us + limits.LIVES_AHEAD * limits.ASK_AGAIN_US:
+            return False
+        if known.life is not None:
+            known.former.append(known.life)
+        known.life, known.heard_us = answer.life, now_us
+        self._refused.clear()
+        if not (self._answers(answer) and self._asked.since <= self._oldest()):
+            self._ask, self._asked.rest = self._oldest(), False
+            known.asks_us = max(known.asks_us, now_us) + limits.ASK_AGAIN_US
+        return True
+
+    def _answers(self, answer: Have) -> bool:
+        """True for the answer to our question."""
+        return bool(answer.flags & Flag.LISTING) and self._asked.open and answer.run == self._asked.run
+
+    def _apply(self, row: Row, run: int, now_us: int) -> bool:
+        """Believe a row. True if we have to go back."""
+        segment = row.segment
+        done = [
+            number
+            for number, piece in self._under_way.items()
+            if piece.segment == segment and (piece.end <= row.have or row.state is State.OTHER)
+        ]
+        for number in done:
+            del self._under_way[number]
+        if all(piece.segment != segment for piece in self._under_way.values()):
+            self._sent.pop(segment, None)
+        if done:
+            self._waits.quiet_us = now_us
+            self._waits.patience_us = limits.ASK_AGAIN_US
+        if segment in self._have:
+            self._have[segment] = row.have
+            if row.state is State.OTHER:
+                self._refused.add(segment)
+        if row.state is State.FULL:
+            if self._waits.full_us is None:
+                self._waits.full_us = now_us + limits.FULL_WAIT_US
+            return True
+        return row.state is State.GAP and run == self._run
+
+    def _listed(self, answer: Have) -> bool:
+        """An answer to our question: what it does not name is not there. True if we have to go back."""
+        asked = self._asked
+        more = bool(answer.flags & Flag.MORE) and bool(answer.rows) and answer.rows[-1].segment > asked.since
+        last = answer.rows[-1].segment if more else None
+        named = {row.segment for row in answer.rows}
+        for segment in self._files:
+            if asked.since <= segment and (last is None or segment <= last) and segment not in named:
+                self._have[segment] = 0
+        asked.open = asked.rest = more
+        if more:
+            self._ask = last
+            return False
+        return any(number < asked.before for number in self._under_way)
+
+    def _rewind(self) -> None:
+        self._under_way.clear()
+        self._sent.clear()
+        self._next_run()
+        self.counts.rewinds += 1
+
+    def _known(self) -> SegmentId:
+        """The last segment of which the collector has something, and all before it."""
+        known = _BEGINNING
+        for segment, size in self._files.items():
+            have = self._have[segment]
+            if have:
+                known = segment
+            if have < size and segment not in self._refused:
+                break
+        return known
+
+    def _oldest(self) -> SegmentId:
+        return next(iter(self._files), _BEGINNING)
+
+    def _next_run(self) -> None:
+        self._run = (self._run + 1) % 2**32
+
+    def _note_sent(self) -> None:
+        for piece in self._under_way.values():
+            self._sent[piece.segment] = max(piece.end, self._sent.get(piece.segment, 0))
+
+
+def _saved_have(saved: Saved, segment: SegmentId, size: int) -> int:
+    """What the collector had of a segment when the shipper ended."""
+    if segment < saved.acked.segment:
+        return size
+    return saved.acked.byte if segment == saved.acked.segment else 0

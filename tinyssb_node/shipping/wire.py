@@ -1,0 +1,165 @@
+"""Messages between a node and the collector of its event log: docs/formats/log-shipping.md, byte by byte."""
+
+import struct
+import zlib
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from tinyssb_node.errors import PeerError
+from tinyssb_node.shipping import limits
+
+OPEN: Final = "open"
+"""What a topic calls the network without a key."""
+_ROOT: Final = "tinyssb-log"
+TOPIC_COLLECTOR: Final = "tinyssb-log/collector/status"
+"""Where the collector says whether it is there."""
+_KIND_BATCH: Final = 1
+_KIND_ASK: Final = 2
+_KIND_HAVE: Final = 3
+_BATCH: Final = struct.Struct(f">BBIIQQI{limits.BEFORE_SIZE}s{limits.DIGEST_SIZE}s")
+_ASK: Final = struct.Struct(">BBIIQ")
+_HAVE: Final = struct.Struct(">BBIIBH")
+_ROW: Final = struct.Struct(">IQQB")
+
+assert _BATCH.size + limits.BATCH_BYTES + limits.BATCH_BYTES // 16_384 * 5 + 11 <= limits.BATCH_WIRE_MAX
+
+
+class SegmentId(NamedTuple):
+    """Names a segment of a log; sorts in order of writing."""
+
+    boot: int
+    first: int
+    """The offset of its first record."""
+
+
+class Piece(NamedTuple):
+    """Bytes of a segment."""
+
+    segment: SegmentId
+    at: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """The byte behind it."""
+        return self.at + self.size
+
+
+class State(IntEnum):
+    """What the collector says of a segment."""
+
+    FINE = 0
+    GAP = 1
+    """A batch began beyond what is there."""
+    OTHER = 2
+    """What is there is of another file."""
+    FULL = 3
+    """There is no room for it."""
+
+
+class Flag(IntFlag):
+    """What an answer is."""
+
+    LISTING = 1
+    """It answers a question."""
+    MORE = 2
+    """There are more segments than it lists."""
+    VERSION = 4
+    """The collector does not know the version of the message."""
+
+
+class Row(NamedTuple):
+    """What the collector has of a segment."""
+
+    segment: SegmentId
+    have: int
+    """Its first so many bytes."""
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Have:
+    """An answer of the collector."""
+
+    run: int
+    """Of the message that it answers."""
+    life: int
+    """Another one each time that the collector was started."""
+    flags: Flag
+    rows: tuple[Row, ...]
+
+
+class BadAnswerError(PeerError):
+    """Bytes that are no answer of a collector: *rule* says what is wrong."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(f"no answer of a collector: {rule}")
+        self.rule = rule
+
+
+def topic_up(network: str, node: str) -> str:
+    """Where *node* sends batches and questions. *network*: ``OPEN``, or the DMX of the set in hexadecimal digits."""
+    return f"{_ROOT}/{network}/{node}/up"
+
+
+def topic_down(network: str, node: str) -> str:
+    """Where the collector answers *node*."""
+    return f"{_ROOT}/{network}/{node}/down"
+
+
+def topic_status(network: str, node: str) -> str:
+    """Where *node* says whether it is there."""
+    return f"{_ROOT}/{network}/{node}/status"
+
+
+def fingerprint(head: bytes, tail: bytes) -> bytes:
+    """Of what comes before a batch: of a segment's first bytes, *head*, and of the last ones before the batch, *tail*;
+    ``limits.PRINT_BYTES`` each, or as many as there are."""
+    return blake2b(head + tail, digest_size=limits.BEFORE_SIZE).digest()
+
+
+def serialize_batch(run: int, piece: Piece, before: bytes, content: bytes) -> bytes:
+    """A batch: *content* is what stands at *piece*, *before* the ``fingerprint`` of what comes before."""
+    assert len(content) == piece.size <= limits.BATCH_BYTES
+    header = _BATCH.pack(
+        limits.VERSION,
+        _KIND_BATCH,
+        run,
+        *piece.segment,
+        piece.at,
+        piece.size,
+        before,
+        blake2b(content, digest_size=limits.DIGEST_SIZE).digest(),
+    )
+    return header + zlib.compress(content)
+
+
+def serialize_ask(run: int, since: SegmentId) -> bytes:
+    """The question what the collector has of the segment *since* and those after it."""
+    return _ASK.pack(limits.VERSION, _KIND_ASK, run, *since)
+
+
+def parse_have(message: bytes) -> Have:
+    """An answer. Raises BadAnswerError."""
+    if message[:2] != bytes((limits.VERSION, _KIND_HAVE)):
+        raise BadAnswerError(f"it begins with {message[:2].hex()}")
+    if len(message) < _HAVE.size:
+        raise BadAnswerError(f"it has {len(message)} bytes")
+    _, _, run, life, flags, count = _HAVE.unpack_from(message)
+    if flags > Flag.LISTING | Flag.MORE | Flag.VERSION:
+        raise BadAnswerError(f"its flags are {flags}")
+    if count > limits.ROWS_MAX or len(message) != _HAVE.size + count * _ROW.size:
+        raise BadAnswerError(f"it has {len(message)} bytes for {count} rows")
+    rows: list[Row] = []
+    for boot, first, have, state in _ROW.iter_unpack(message[_HAVE.size :]):
+        if boot > limits.BOOT_MAX or first > limits.FIRST_MAX or have > limits.SEGMENT_BYTES_MAX:
+            raise BadAnswerError(f"there is no segment {boot}-{first} of {have} bytes")
+        if state > max(State):
+            raise BadAnswerError(f"there is no state {state}")
+        rows.append(Row(SegmentId(boot, first), have, State(state)))
+    if any(one.segment >= other.segment for one, other in pairwise(rows)):
+        raise BadAnswerError("its rows are not in order")
+    return Have(run, life, Flag(flags), tuple(rows))

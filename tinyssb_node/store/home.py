@@ -1,0 +1,89 @@
+"""The folder a node lives in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.problems import HomeMissingError, HomeRefusedError
+
+CONTROL_SOCKET: Final = "control.sock"
+"""The control socket's name in the home, unless the settings say another one."""
+MAIN_IDENTITY: Final = "main"
+"""What the node's own identity is called where there are others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths of a node's files."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, given: str | None, environ: Mapping[str, str]) -> Self:
+        """*given* on the command line, else TINYSSB_HOME, else ~/.tinyssb; absolute."""
+        return cls(Path(given or environ.get("TINYSSB_HOME") or "~/.tinyssb").expanduser().absolute())
+
+    @property
+    def config(self) -> Path:
+        """What its user may change."""
+        return self.root / "config.toml"
+
+    @property
+    def identity(self) -> Path:
+        """The secret key."""
+        return self.root / "identity"
+
+    @property
+    def mark(self) -> Path:
+        """How far the feed was written."""
+        return self.root / "tip.json"
+
+    @property
+    def identities(self) -> Path:
+        """Folder of further identities, if there are any."""
+        return self.root / "identities"
+
+    @property
+    def store(self) -> Path:
+        """Feeds and everything else that must survive, of the default network."""
+        return self.root / "store.sqlite"
+
+    @property
+    def shelf(self) -> Path:
+        """Feeds that are held and are in no set, of the default network."""
+        return self.root / "shelf" / "store.sqlite"
+
+    @property
+    def events(self) -> Path:
+        """Folder of event logs, of the default network."""
+        return self.root / "events"
+
+    @property
+    def control_socket(self) -> Path:
+        """Where the daemon is asked, unless its settings say another place."""
+        return self.root / CONTROL_SOCKET
+
+    def of(self, network: NetworkName) -> "Home":
+        """Where the store and the event logs of *network* are."""
+        return self if network == DEFAULT_NETWORK else Home(self.root / "networks" / network)
+
+    def of_identity(self, name: str) -> "Home":
+        """Where the key and the mark of the further identity *name* are."""
+        return Home(self.identities / name)
+
+    def require(self) -> None:
+        """Raise HomeMissingError unless a node was made here, HomeRefusedError if we may not look."""
+        try:
+            made = self.identity.exists()
+        except OSError as error:
+            raise HomeRefusedError(
+                f"You may not look into {self.root}: {error.strerror}.",
+                "Type it as the node's user. Members of the service's group leave --home out, and set no TINYSSB_HOME.",
+            ) from error
+        if not made:
+            raise HomeMissingError(
+                f"There is no node in {self.root}.",
+                "Make one with `tinyssb init`, or name another folder with --home.",
+            )

@@ -1,0 +1,123 @@
+"""Links, airtime and events as lines of a terminal; pure, as ``lines``."""
+
+import json
+
+from textual.content import Content
+
+from tinyssb_node.control.rows import AirtimeRow, EndpointRow, FaceRow
+from tinyssb_node.screens.safetext import one_line, padded
+from tinyssb_node.tui import limits
+from tinyssb_node.tui.lines import ago, moment
+
+BEYOND = 4
+"""Cells of a bar behind the limit, so that one sees the limit, and what is over it."""
+PACKET_KINDS = frozenset(
+    ("rx", "tx", "tx_more", "want", "chnk", "claim", "novelty", "sketch", "ask", "feeds", "spared")
+)
+"""Events that come with every packet; there are thousands for each of the others."""
+STAMPS = ("v", "node", "boot", "offset", "mono_us", "network")
+"""Fields of a record that say nothing to who looks at one node."""
+
+
+def face(row: FaceRow, width: int) -> Content:
+    """A link, two lines: what it is, and what came and went."""
+    heard = "nothing heard yet" if row["heard_us"] is None else f"heard {ago(row['heard_us'])} ago"
+    waiting = row["queued"] + row["outstanding"]
+    counts = (
+        f"   {row['sent']:,} sent{f' ({waiting:,} wait)' if waiting else ''},"
+        f" {row['received']:,} received ({row['new']:,} new, {row['invalid']:,} invalid)"
+    )
+    return Content.assemble(
+        (one_line(f" {row['face']}", max(width - len(heard) - 2, 1)), "bold"),
+        f"  {heard}\n",
+        one_line(counts, width),
+    )
+
+
+def account(row: AirtimeRow, width: int) -> Content:
+    """An account of airtime: a bar with the law's limit in it, and the same in words."""
+    share, allowed = (100 * row[of] / row["window_us"] for of in ("used_us", "limit_us"))
+    words = (
+        f" {row['used_us'] / 1e6:.1f} s of {row['limit_us'] / 1e6:.1f} s used in {ago(row['window_us'])}:"
+        f" {share:.2f} % of the time, {allowed:g} % is the limit"
+    )
+    left = (
+        f" {_next_packet(row['wait_us'])}; left for messages {row['content_left_us'] / 1e6:.1f} s,"
+        f" for adverts {row['advert_left_us'] / 1e6:.1f} s"
+    )
+    return Content.assemble(
+        (one_line(f" {row['band']}  {', '.join(row['faces'])}", width), "bold"),
+        "\n ",
+        bar(row["used_us"], row["limit_us"], width - 2),
+        f"\n{one_line(words, width)}\n{one_line(left, width)}",
+    )
+
+
+def bar(used: int, limit: int, width: int) -> Content:
+    """How much of *limit* is used, in *width* cells: blocks are used, dots are left, ┃ is the limit."""
+    inside = max(width - BEYOND - 1, 1)
+    full = inside if limit <= 0 else min(-(-used * inside // limit), inside)
+    beyond = 0 if limit <= 0 else min(max(-(-(used - limit) * inside // limit), 0), BEYOND)
+    return Content.assemble(
+        ("█" * full, "ansi_blue"),
+        ("·" * (inside - full), "dim"),
+        ("┃", "bold"),
+        ("▓" * beyond, "bold ansi_yellow"),
+    )
+
+
+def _next_packet(wait_us: int | None) -> str:
+    if wait_us is None:
+        return "sending waits for room on the disk"
+    return (
+        "the next packet may go now"
+        if wait_us == 0
+        else f"the next packet may go in {ago(wait_us + 999_999)}"
+    )
+
+
+def event(line: bytes, *, packets: bool, width: int) -> Content | None:
+    """A record of the event log; None if it is of a packet and those are not asked for, or if it is torn."""
+    try:
+        record = json.loads(line)
+        kind, t_us = str(record.pop("kind")), int(record.pop("t_us"))
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return None
+    if kind in PACKET_KINDS and not packets:
+        return None
+    details = "  ".join(f"{name}={_short(value)}" for name, value in record.items() if name not in STAMPS)
+    return Content.assemble(
+        (f" {moment(t_us, '%H:%M:%S'):<8} ", "dim"),
+        (one_line(f"{kind:<8} ", 9), "bold"),
+        one_line(details, max(width - 19, 1)),
+    )
+
+
+def _short(value: object) -> str:
+    if isinstance(value, str):
+        return value[: limits.ID_DIGITS] + "…" if len(value) in {40, 64} and " " not in value else value
+    return json.dumps(value)
+
+
+def endpoint(row: EndpointRow, width: int) -> Content:
+    """A face that was asked for and is no link now, two lines: what it is, and why."""
+    if row["problem"] is None:
+        return Content.assemble(
+            (one_line(f" {row['spec']}", width), "bold"), f"\n{one_line('   open, nobody is there', width)}"
+        )
+    return Content.assemble(
+        (one_line(f" ! {row['spec']}", width), "bold"), f"\n{one_line('   ' + row['problem'], width)}"
+    )
+
+
+def no_account(*, known: bool) -> Content:
+    """What stands where bars would be."""
+    words = " No link that is up has a limit of airtime." if known else " Nothing is known of the links yet."
+    return Content.styled(words, "dim")
+
+
+def event_header(*, packets: bool, fault: str | None, width: int) -> Content:
+    """What stands above events."""
+    which = "everything, packets too (p: without packets)" if packets else "without packets (p: packets too)"
+    words = f" What happens here: {which}" if fault is None else f" ! {fault}"
+    return Content.styled(padded(one_line(words, width), width), "bold underline")

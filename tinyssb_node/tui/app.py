@@ -1,0 +1,252 @@
+"""The screen: one thread looks at the node, one writes, and this one only draws."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar, TypeVar
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import ContentSwitcher
+
+from tinyssb_node.control.explain import explain
+from tinyssb_node.errors import LocalError
+from tinyssb_node.screens.safetext import one_line, safe
+from tinyssb_node.tui import limits
+from tinyssb_node.tui.headline import head_line
+from tinyssb_node.tui.sight import Asked, Sight, Source
+from tinyssb_node.tui.talkview import Talk
+from tinyssb_node.tui.views import Faces, Feeds, Log, People, View
+from tinyssb_node.tui.widgets import Compose, Line, Page
+from tinyssb_node.tui.wish import ReadPage, Wish
+
+TITLES = ("Talk", "People", "Links", "Feeds", "Log")
+"""Names of the views, in the order of their keys."""
+
+HELP = """\
+1 to 5         conversations, people, links, feeds, log
+Tab            the next list, or the box to write in
+↑ ↓ PgUp PgDn  move; Home and End go to the first and the last (k j g G too)
+Enter          more about what is chosen
+w              write to the open conversation
+r              reply to the chosen message
+m              write to the chosen person, privately (People)
+f              follow the chosen feed or not (People, Feeds)
+b              block the chosen person or not (People)
+p              packets too, or not (Log)
+Enter, Ctrl-J  while writing: send, begin a new line
+Esc            leave the box (the text is kept), close a page
+Ctrl-C, q      end (q not while writing)
+
+A * in front of a conversation: something new. ↳ stands before what a
+message answers, unless that is right above it. A ? and digits behind a
+name: it may mean several people; the digits are of this one's feed.
+The bar of a link is full at ┃, which is the law's limit.
+"""
+
+Given = TypeVar("Given")
+
+
+class Tui(App[None]):
+    """`tinyssb tui`."""
+
+    CSS_PATH = "tui.tcss"
+    TITLE = "tinyssb"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(number), f"view({number})", show=False) for number in range(1, len(TITLES) + 1)),
+        Binding("question_mark", "help", show=False),
+        Binding("q", "quit", show=False),
+        Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True),
+    ]
+
+    def __init__(self, source: Source, *, look_s: float | None = limits.LOOK_S) -> None:
+        """*look_s*: seconds between two looks at the node; None: only when something was done."""
+        super().__init__(ansi_color=True)  # From the beginning: with NO_COLOR, what is drawn is decided here.
+        self.animation_level = "none"  # A slow line is better used for text.
+        self.asked = Asked()
+        self.sight: Sight | None = None
+        self._source = source
+        self._look_s = look_s
+        self._looking, self._writing = ThreadPoolExecutor(1, "look"), ThreadPoolExecutor(1, "write")
+        self._wake = asyncio.Event()
+        self._wishes = 0
+        self._at_work = True
+
+    def compose(self) -> ComposeResult:
+        """Who we are, the views' names, a view, what was done last, keys."""
+        yield Line("head")
+        yield Line("tabs")
+        with ContentSwitcher(id="views", initial="view1"):
+            yield Talk("view1")
+            yield People("view2")
+            yield Faces("view3")
+            yield Feeds("view4")
+            yield Log("view5")
+        yield Line("notice")
+        yield Line("keys")
+
+    def on_mount(self) -> None:
+        """Begin to look."""
+        self.theme = "ansi-dark"
+        self.query_one("#head", Line).put(" tinyssb: reading what is kept …")
+        self._show_tabs()
+        self._view.begin()
+        self.screen.set_class(self.size.width < limits.WIDE, "narrow")
+        self.run_worker(self._look_on(), name="looking")
+
+    async def on_unmount(self) -> None:
+        """Let both threads end in order; one that waits for a silent daemon does so after the screen is gone."""
+        ends = [
+            asyncio.ensure_future(self._in(self._looking, self._source.end_looking)),
+            asyncio.ensure_future(self._in(self._writing, self._source.end_writing)),
+        ]
+        await asyncio.wait(ends, timeout=limits.END_S)
+        for pool in (self._looking, self._writing):
+            pool.shutdown(wait=False)
+
+    # --- Looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """True while what is shown may be about to change by what was asked for."""
+        return self._at_work or self._wishes > 0 or self._wake.is_set()
+
+    def look_soon(self) -> None:
+        """Look at the node again, at once or right after the look under way: however often it is called, once."""
+        self._wake.set()
+
+    async def _look_on(self) -> None:
+        while True:
+            self._wake.clear()
+            self._at_work = True
+            sight = await self._in(self._looking, lambda: self._source.look(self.asked))
+            self._take(sight)
+            self._at_work = False
+            try:
+                async with asyncio.timeout(self._look_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    def _take(self, sight: Sight) -> None:
+        """Show how things are, unless something else was asked for meanwhile."""
+        if sight.asked != self.asked:
+            self.look_soon()
+            return
+        self.sight = sight
+        self._show_head(sight)
+        self._view.show(sight)
+
+    async def _in(self, pool: ThreadPoolExecutor, work: Callable[[], Given]) -> Given:
+        return await asyncio.get_running_loop().run_in_executor(pool, work)
+
+    # --- Drawing ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _view(self) -> View:
+        return self.query_one(f"#{self.query_one(ContentSwitcher).current}", View)
+
+    def _show_head(self, sight: Sight) -> None:
+        head = self.query_one("#head", Line)
+        head.set_class(sight.away is not None or sight.fault is not None, "away")
+        head.put(one_line(head_line(sight), max(self.size.width, 2)))
+
+    def _show_tabs(self) -> None:
+        current = self.query_one(ContentSwitcher).current
+        tabs: list[str | tuple[str, str]] = [" "]
+        for number, title in enumerate(TITLES, 1):
+            if current == f"view{number}":
+                tabs.append((f"[{number} {title}]", "bold reverse"))
+            else:
+                tabs.append(f" {number} {title} ")
+        self.query_one("#tabs", Line).put(Content.assemble(*tabs))
+
+    def _show_keys(self) -> None:
+        always = "" if isinstance(self.focused, Compose) else "? keys  q end  1-5 views"
+        keys = f" {self._view.keys}  {always}"
+        self.query_one("#keys", Line).put(keys.ljust(self.size.width))
+
+    def _say(self, text: str) -> None:
+        notice = self.query_one("#notice", Line)
+        notice.put(safe(f" {text}"))
+        notice.set_class(bool(text), "shown")
+
+    def on_key(self, event: events.Key) -> None:
+        """Put into the box what was typed before the box had the keyboard: over a slow line keys come in bunches, and
+        `w` with a `q` behind it must not end anything."""
+        if not isinstance(self.focused, Compose):
+            return
+        if event.key == "enter":
+            event.prevent_default()
+            self.focused.action_send()
+        elif event.is_printable and event.character is not None:
+            event.prevent_default()
+            self.focused.insert(event.character)
+
+    def on_descendant_focus(self, _: events.DescendantFocus) -> None:
+        """Other keys do something now."""
+        self._show_keys()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw for the new size."""
+        self.screen.set_class(event.size.width < limits.WIDE, "narrow")
+        self.call_after_refresh(self._draw_again)
+
+    def _draw_again(self) -> None:
+        self._show_keys()
+        if self.sight is not None:
+            self._show_head(self.sight)
+            self._view.show(self.sight)
+
+    # --- Doing --------------------------------------------------------------------------------------------------------
+
+    def action_view(self, number: int) -> None:
+        """Go to a view."""
+        self.query_one(ContentSwitcher).current = f"view{number}"
+        self._show_tabs()
+        self._say("")
+        self._view.begin()
+        self._show_keys()
+        self.call_after_refresh(self._draw_again)
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        self.push_screen(Page(" Keys", Content(HELP)))
+
+    def on_read_page(self, event: ReadPage) -> None:
+        """Show a page over everything."""
+        self.push_screen(Page(event.title, Content(safe(event.text))))
+
+    def on_talk_opened(self, event: Talk.Opened) -> None:
+        """Show another part of the conversations."""
+        self.asked = event.asked
+        self.look_soon()
+
+    def on_people_chosen(self, event: People.Chosen) -> None:
+        """Write to somebody."""
+        self.action_view(1)
+        self.query_one(Talk).write_to(event.person)
+
+    def on_wish(self, wish: Wish) -> None:
+        """Do something, off this thread."""
+        self._wishes += 1
+        self.run_worker(self._fulfil(wish), name="doing")
+
+    async def _fulfil(self, wish: Wish) -> None:
+        try:
+            given = await self._in(self._writing, lambda: wish.do(self._source))
+        except LocalError as error:
+            explanation = explain(error)
+            self._say(f"! {explanation.message} {explanation.hint}".rstrip())
+        else:
+            self._say(wish.done)
+            if wish.then is not None:
+                wish.then(given)
+        finally:
+            self._wishes -= 1
+            if wish.after is not None:
+                wish.after()
+        self.look_soon()

@@ -1,0 +1,254 @@
+"""Rows as lines of a terminal: pure, in cells and not in characters, by words and shapes before colours.
+
+Strangers' text comes in through ``cli.safetext`` only. Lines are ``Content``, in which no markup is looked for.
+"""
+
+import datetime as dt
+import re
+from collections.abc import Mapping, Sequence
+
+from textual.content import Content
+
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
+from tinyssb_node.control.rows import FeedRow
+from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.chatlines import said
+from tinyssb_node.screens.grouptalk import GroupRoom, called, is_group
+from tinyssb_node.screens.limits import TITLE_CELLS
+from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.safetext import apart, cells, one_line, padded, wrapped
+from tinyssb_node.tui import limits
+
+INDENT = 6
+"""Cells before text: a time of day and a space."""
+BLANK_LINES = re.compile(r"\n{3,}")
+DATE_AND_TIME = "%Y-%m-%d %H:%M:%S"
+
+
+def short(id_: FeedId | MessageId) -> str:
+    """The beginning of an id."""
+    return id_.hex()[: limits.ID_DIGITS]
+
+
+def column(text: str, width: int) -> str:
+    """*text* escaped, in exactly *width* cells."""
+    return padded(one_line(text, width), width)
+
+
+def name_and_digits(feed: FeedId, names: Names, digits: int = limits.FEW_DIGITS) -> tuple[str, str]:
+    """What a feed is called, escaped, and the digits of its id that belong to it. A name that our user gave needs none,
+    nor does our own; who has no name has digits only."""
+    name = names.name(feed)
+    if name is None:
+        return "", short(feed)
+    alone = names.is_own(feed) or names.stands_alone(feed)
+    return apart(name, limits.NAME_CELLS), "" if alone else feed.hex()[:digits]
+
+
+def name_of(feed: FeedId, names: Names, digits: int = limits.FEW_DIGITS) -> str:
+    """The same in one."""
+    return " ".join(filter(None, name_and_digits(feed, names, digits)))
+
+
+def names_of(feeds: Sequence[FeedId], names: Names, digits: int = limits.FEW_DIGITS) -> str:
+    """What several are called besides us; empty if there is nobody."""
+    return ", ".join(name_of(feed, names, digits) for feed in feeds if not names.is_own(feed))
+
+
+def moment(wall_us: int, form: str) -> str:
+    """A time where we are; of what is no time only the dashes between the digits."""
+    try:
+        return dt.datetime.fromtimestamp(wall_us / 1e6, dt.UTC).astimezone().strftime(form)
+    except (OverflowError, ValueError, OSError):
+        return "--:--"
+
+
+def clock(wall_us: int, now_us: int) -> str:
+    """When, in five cells: the time of day, or the date of what is older than that."""
+    return moment(wall_us, "%H:%M" if abs(now_us - wall_us) < limits.TODAY_US else "%m-%d")
+
+
+def ago(us: int) -> str:
+    """A span of time in its largest unit."""
+    seconds = max(us, 0) // 1_000_000
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+# --- Conversations ---------------------------------------------------------------------------------------------------
+
+
+def conversation_title(row: ConversationRow, names: Names, digits: int = limits.FEW_DIGITS) -> str:
+    """What a conversation is called: who is in it besides us, with *digits* of their ids, or the name of the group."""
+    if isinstance(row, GroupRoom):
+        return group_title(row.title, row.name)
+    if row.name == PUBLIC:
+        return "everybody"
+    return names_of(row.members, names, digits) or "notes to myself"
+
+
+def _title_within(row: ConversationRow, names: Names, room: int) -> str:
+    """The title for a list: where there is no room for a name and its digits, it is the name that is cut."""
+    title = conversation_title(row, names)
+    others = [feed for feed in row.members if not names.is_own(feed)]
+    if cells(title) <= room or isinstance(row, GroupRoom) or len(others) != 1:
+        return title
+    bare, digits = name_and_digits(others[0], names)
+    return f"{one_line(bare, max(room - len(digits) - 1, 1))} {digits}" if bare and digits else title
+
+
+def group_title(title: str | None, group: str) -> str:
+    """What a group is called, that none is called as several people are."""
+    return called(apart(title or "", TITLE_CELLS - 2), group)
+
+
+def conversation(
+    row: ConversationRow, names: Names, *, new: bool, chosen: bool, now_us: int, width: int
+) -> Content:
+    """A conversation in the list, two lines: who and when, and how it ends. `*`: something new, `>`: open."""
+    mark = ">" if chosen else "*" if new else " "
+    when = clock(row.last.committed_us, now_us) if row.last is not None else ""
+    room = max(width - len(when) - 1, 1)
+    title = column(mark + _title_within(row, names, room - 1), room)
+    last = "nothing yet" if row.last is None else said(row.last)
+    return Content.assemble((title, "bold"), f" {when}\n", (column(" " + last, width), "" if new else "dim"))
+
+
+def message(
+    row: MessageRow,
+    names: Names,
+    *,
+    above: MessageRow | None,
+    known: Mapping[MessageId, MessageRow],
+    holders: str | None,
+    now_us: int,
+    width: int,
+) -> Content:
+    """A message in a conversation: when, who, what; what it answers unless that stands right above; who has it."""
+    room = max(width - INDENT, 2)
+    bare, digits = name_and_digits(row.feed, names)
+    name = f"{bare} {digits}".strip()
+    answers = bool(row.previous) and (above is None or above.id not in row.previous)
+    words = ("" if answers else f"{name}: ") + said(row)
+    # Blank lines say nothing, and would take the screen.
+    texts = wrapped(BLANK_LINES.sub("\n\n", words), room, limits.MESSAGE_LINES)
+    if answers:
+        name = one_line(name, room)
+        reference = one_line(f" ↳ {_answered(row, names, known)}", room - cells(name))
+        first_line = Content.assemble(name, (reference, "dim"))
+        lines = [_with_name(first_line, bare, name), *map(Content, texts)]
+    else:
+        lines = [_with_name(Content(texts[0]), bare, name), *map(Content, texts[1:])]
+    if holders is not None:
+        lines += [Content.styled(line, "dim") for line in wrapped(f"who has it: {holders}", room, 2)]
+    first = Content.assemble((f"{clock(row.committed_us, now_us)} ", "dim"), lines[0])
+    return Content("\n").join([first, *(line.pad_left(INDENT) for line in lines[1:])])
+
+
+def _with_name(line: Content, bare: str, name: str) -> Content:
+    """*line* that begins with *name*: the *bare* name is bold, digits behind it are dim."""
+    return line.stylize("bold", 0, len(bare) or len(name)).stylize("dim", len(bare) or len(name), len(name))
+
+
+def _answered(row: MessageRow, names: Names, known: Mapping[MessageId, MessageRow]) -> str:
+    found = next((known[id_] for id_ in row.previous if id_ in known), None)
+    if found is None:
+        return f"something earlier ({short(row.previous[0])})"
+    return f"{name_of(found.feed, names)}: {said(found)}"
+
+
+def _ids(ids: Sequence[MessageId]) -> str:
+    more = f" and {len(ids) - limits.IDS_MAX:,} more" if len(ids) > limits.IDS_MAX else ""
+    return ", ".join(map(short, ids[: limits.IDS_MAX])) + more
+
+
+def message_page(row: MessageRow, names: Names, person: PersonRow | None, receipts: str | None) -> str:
+    """Everything about a message, in lines of text; unescaped."""
+    missing = f"; waits for {_ids(row.missing)}" if row.missing else ""
+    packets = f", {row.chunks_held} of {row.chunks} packets are here" if row.chunks else ""
+    in_group = row.conversation is not None and is_group(row.conversation)
+    pairs = [
+        ("from", name_of(row.feed, names)),
+        ("says", person.said if person is not None else None),
+        ("feed", row.feed.hex()),
+        ("entry", None if in_group else f"{row.seq}, {row.size:,} bytes{packets}"),
+        ("message", row.id.hex()),
+        ("came", f"{moment(row.committed_us, DATE_AND_TIME)}, {row.origin.value}"),
+        ("said", None if row.said_us is None else f"{moment(row.said_us, DATE_AND_TIME)}, by its own clock"),
+        ("follows", (_ids(row.previous) or "nothing") + missing),
+        ("held", receipts),
+    ]
+    head = [f"{name:<9}{value}" for name, value in pairs if value is not None]
+    return "\n".join([*head, "", said(row)])
+
+
+# --- People and feeds ------------------------------------------------------------------------------------------------
+
+
+def person(row: PersonRow, names: Names, *, followed: bool | None, now_us: int, width: int) -> Content:
+    """A person, one line: name, feed, what is held, and in words what is special."""
+    marks = []
+    if row.blocked:
+        marks.append("blocked")
+    if followed is False:
+        marks.append("not followed")
+    if row.alias is not None and row.said is not None and row.alias != row.said:
+        marks.append(f"says {one_line(row.said, limits.NAME_CELLS)}")
+    last = "never" if row.last_us is None else f"{ago(now_us - row.last_us)} ago"
+    name = column(names.name(row.feed) or "-", limits.NAME_CELLS)
+    line = f" {name} {short(row.feed)} {row.entries:>7,} {last:>10}  {', '.join(marks)}"
+    return Content.styled(one_line(line.rstrip(), width), "dim" if row.blocked else "")
+
+
+def person_header(width: int) -> Content:
+    """What stands above people."""
+    return _header(f" {'NAME':<{limits.NAME_CELLS}} {'FEED':<8} {'ENTRIES':>7} {'LAST':>10}", width)
+
+
+def person_page(row: PersonRow, now_us: int) -> str:
+    """Everything about a person, in lines of text; unescaped."""
+    last = (
+        "never"
+        if row.last_us is None
+        else f"{moment(row.last_us, DATE_AND_TIME)}, {ago(now_us - row.last_us)} ago"
+    )
+    return "\n".join(
+        [
+            f"you call it:   {row.alias if row.alias is not None else '-'}",
+            f"calls itself:  {row.said if row.said is not None else '-'}",
+            f"feed:          {row.feed.hex()}",
+            f"entries here:  {row.entries:,}",
+            f"last one came: {last}",
+            f"blocked:       {'yes: not shown, not asked for' if row.blocked else 'no'}",
+        ]
+    )
+
+
+def feed(row: FeedRow, names: Names, width: int) -> Content:
+    """A feed, one line: how far it is held."""
+    marks = []
+    if row["own"]:
+        marks.append("own")
+    elif (identity := row.get("identity")) is not None:
+        marks.append(f"own: {identity}")
+    if row.get("writable") is False and row["forked_at"] is None:
+        marks.append("! not written for now")
+    if row["forked_at"] is not None:
+        marks.append(f"! forked at {row['forked_at']}")
+    if not row["wanted"]:
+        marks.append("not followed")
+    id_ = FeedId.from_hex(row["feed"])
+    name = column(names.name(id_) or "-", limits.NAME_CELLS)
+    line = f" {name} {short(id_)} {row['seq']:>10,} {row['dialect'] or '-':<8}  {', '.join(marks)}"
+    return Content.styled(one_line(line.rstrip(), width), "")
+
+
+def feed_header(width: int) -> Content:
+    """What stands above feeds."""
+    return _header(f" {'NAME':<{limits.NAME_CELLS}} {'FEED':<8} {'HELD UP TO':>10} {'DIALECT':<8}", width)
+
+
+def _header(text: str, width: int) -> Content:
+    return Content.styled(column(text, width), "bold underline")

@@ -1,0 +1,246 @@
+"""The screen's source: a real node. What is kept is read without the daemon, everything else is asked of it."""
+
+import dataclasses
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow
+from tinyssb_node.cli.commands.events import event_folder
+from tinyssb_node.control.client import Client, DaemonError, DaemonUnreachableError
+from tinyssb_node.control.explain import explain
+from tinyssb_node.daemon.config import read_config
+from tinyssb_node.errors import LocalError
+from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.grouptalk import is_group, rooms
+from tinyssb_node.screens.grouptalk import messages as group_messages
+from tinyssb_node.screens.holding import holding_text
+from tinyssb_node.screens.talk import Talk
+from tinyssb_node.store.home import Home
+from tinyssb_node.tui import limits
+from tinyssb_node.tui.lines import name_of
+from tinyssb_node.tui.logtail import LogTail
+from tinyssb_node.tui.sight import Asked, Sight
+
+Given = TypeVar("Given")
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1_000
+
+
+def _kept(talk: Talk, sight: Sight) -> Sight:
+    """*sight* with what is kept as it is now."""
+    asked, catalog = sight.asked, talk.catalog
+    messages: Sequence[MessageRow] = sight.messages
+    if not is_group(asked.conversation):
+        messages = catalog.messages(
+            asked.conversation, before=asked.before, after=asked.after, limit=limits.MESSAGES_MAX
+        )
+    here = {row.id for row in messages}
+    referred = {
+        id_: found
+        for row in messages
+        for id_ in row.previous[:1]
+        if id_ not in here and (found := catalog.message(id_)) is not None
+    }
+    people = catalog.people()
+    return dataclasses.replace(
+        sight,
+        fault=None,
+        conversations=catalog.conversations()[: limits.PEOPLE_MAX],
+        messages=messages,
+        referred=referred,
+        waiting=len(catalog.waiting(asked.conversation, limits.MESSAGES_MAX)),
+        people=people[: limits.PEOPLE_MAX],
+        hidden_people=max(len(people) - limits.PEOPLE_MAX, 0),
+        names=talk.names(),
+    )
+
+
+class NodeSource:
+    """A node by its home. Of what failed, the last that was known stays shown, and it is tried again at each look."""
+
+    def __init__(self, home: str | None, network: str | None, *, now_us: Callable[[], int] = _now_us) -> None:
+        """Raises HomeMissingError, ConfigError, UnknownNetworkError."""
+        self._given, self._network = home, network
+        found = Home.find(home, os.environ)
+        found.require()
+        config = read_config(found)
+        if network is not None:
+            config.find_network(network)
+        self._socket = config.control_socket
+        self._now_us = now_us
+        self._sight = Sight(now_us=now_us())
+        self._client: Client | None = None
+        self._reader: Talk | None = None
+        self._writer: Talk | None = None
+        self._looks = 0
+        self._stale = threading.Event()
+        self._stale.set()
+        self._log = LogTail(lambda: event_folder(home, network))
+        self._log.start()
+
+    # --- The thread that looks ---------------------------------------------------------------------------------------
+
+    def look(self, asked: Asked) -> Sight:
+        """How things are."""
+        stale = self._stale.is_set()
+        self._stale.clear()
+        sight = dataclasses.replace(
+            self._sight, now_us=self._now_us(), events=self._log.lines(), log_fault=self._log.fault
+        )
+        if asked.conversation != sight.asked.conversation:
+            sight = dataclasses.replace(sight, messages=(), waiting=0)
+        stale = stale or asked != sight.asked
+        sight = self._read(dataclasses.replace(sight, asked=asked), stale=stale)
+        self._sight = self._ask(sight, stale=stale)
+        self._looks += 1
+        return self._sight
+
+    def _read(self, sight: Sight, *, stale: bool) -> Sight:
+        """What is kept, as far as it may have changed."""
+        try:
+            if self._reader is None:
+                self._reader = Talk.at_home(self._given, self._network)
+                stale = True
+            talk = self._reader
+            changed = talk.changed() or stale or sight.fault is not None
+            return _kept(talk, sight) if changed else sight
+        except LocalError as error:
+            self._close_reader()
+            return dataclasses.replace(sight, fault=explain(error).message)
+
+    def _ask(self, sight: Sight, *, stale: bool) -> Sight:
+        """What the daemon knows."""
+        try:
+            return self._asked(sight, stale=stale)
+        except LocalError as error:
+            self._hang_up()
+            broken = isinstance(error, DaemonUnreachableError) and not isinstance(
+                error.__cause__, TimeoutError
+            )
+            if not broken:
+                return dataclasses.replace(sight, away=explain(error).message)
+        # The daemon may have been started anew since: then a new connection finds it, or says what is the matter.
+        try:
+            return self._asked(sight, stale=True)
+        except LocalError as error:
+            self._hang_up()
+            return dataclasses.replace(sight, away=explain(error).message)
+
+    def _asked(self, sight: Sight, *, stale: bool) -> Sight:
+        """The same; feeds only if their number, or how far they are, has changed. Raises LocalError."""
+        if self._client is None:
+            self._client = Client(self._socket, network=self._network, timeout_s=limits.TIMEOUT_S)
+            stale = True
+        before, status = sight.status, self._client.status()
+        changed = stale or before is None or before["networks"] != status["networks"]
+        holders = sight.holders
+        if changed or self._looks % limits.LOOKS_PER_RECEIPT == 0:
+            holders = self._holders(self._client, sight)
+            sight = self._grouped(self._client, sight)
+        return dataclasses.replace(
+            sight,
+            away=None,
+            away_us=sight.now_us,
+            status=status,
+            faces=tuple(self._client.faces()),
+            airtime=tuple(self._client.airtime()),
+            holders=holders,
+            feeds=tuple(self._client.feeds())[: limits.PEOPLE_MAX] if changed else sight.feeds,
+        )
+
+    def _holders(self, client: Client, sight: Sight) -> dict[MessageId, str]:
+        """Who has what we wrote, in words."""
+        own = {row.id.hex(): row.id for row in sight.messages if row.own}
+        if not own:
+            return {}
+
+        def name(feed: str) -> str:
+            return name_of(FeedId.from_hex(feed), sight.names)
+
+        try:
+            rows = list(client.receipts(last=limits.MESSAGES_MAX))
+        except DaemonError:
+            # An older daemon does not know; what else it knows is shown all the same.
+            return {}
+        return {own[row["id"]]: holding_text(row, name, sight.now_us) for row in rows if row["id"] in own}
+
+    def _grouped(self, client: Client, sight: Sight) -> Sight:
+        """*sight* with the groups, and what was said in one that is open."""
+        asked, messages = sight.asked, sight.messages
+        try:
+            groups = rooms(client, sight.names)[: limits.PEOPLE_MAX]
+            if is_group(asked.conversation):
+                messages = group_messages(
+                    client,
+                    asked.conversation,
+                    sight.names,
+                    before=asked.before,
+                    after=None if asked.before is not None else asked.after,
+                    limit=limits.MESSAGES_MAX,
+                )
+        except DaemonError:
+            # An older daemon does not know; what else it knows is shown all the same.
+            return sight
+        return dataclasses.replace(sight, groups=groups, messages=messages)
+
+    def _hang_up(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _close_reader(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def end_looking(self) -> None:
+        """Hang up, close what is open."""
+        self._log.close()
+        self._hang_up()
+        self._close_reader()
+
+    # --- The thread that writes --------------------------------------------------------------------------------------
+
+    def say(self, conversation: str, text: str, reply_to: MessageId | None = None) -> None:
+        """Publish a message in a conversation. Raises LocalError."""
+        self._do(lambda talk: talk.say(text, conversation, reply_to))
+
+    def tell(self, people: Sequence[FeedId], text: str) -> str:
+        """Publish a private message; the conversation that it is in. Raises LocalError."""
+
+        def publish(talk: Talk) -> str:
+            talk.say_private(text, people)
+            talk.catch_up()
+            return talk.conversation_with(people) or PUBLIC
+
+        return self._do(publish)
+
+    def follow(self, feed: FeedId, *, wanted: bool) -> None:
+        """Ask peers for a feed, or stop asking. Raises LocalError."""
+        self._do(lambda talk: talk.follow(feed) if wanted else talk.unfollow(feed))
+
+    def block(self, feed: FeedId, *, blocked: bool) -> None:
+        """Hide a person, or show it again. Raises LocalError."""
+        self._do(lambda talk: talk.block(feed) if blocked else talk.unblock(feed))
+
+    def _do(self, work: Callable[[Talk], Given]) -> Given:
+        if self._writer is None:
+            self._writer = Talk.at_home(self._given, self._network)
+        # A connection that was made long ago may be to a daemon that has ended.
+        self._writer.hang_up()
+        # What is said goes behind all that was said before.
+        self._writer.catch_up()
+        given = work(self._writer)
+        self._stale.set()
+        return given
+
+    def end_writing(self) -> None:
+        """Hang up, close what is open."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None

@@ -1,0 +1,226 @@
+"""The views besides the conversations: people, links, feeds, what happens. Each draws what it is shown."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+
+from tinyssb_node.catalog.rows import PersonRow
+from tinyssb_node.ids import FeedId
+from tinyssb_node.tui import airlines, lines
+from tinyssb_node.tui.sight import Sight
+from tinyssb_node.tui.widgets import Line, Row, Rows
+from tinyssb_node.tui.wish import ReadPage, Wish
+
+
+class View(Vertical):
+    """One of the views. Its first list is where keys go."""
+
+    KEYS: ClassVar[str] = ""
+    """What the last line says of this view's keys, the most needed first."""
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id, classes="view")
+        self.sight: Sight | None = None
+
+    @property
+    def keys(self) -> str:
+        """Keys that do something now."""
+        return self.KEYS
+
+    def show(self, sight: Sight) -> None:
+        """Draw how things are."""
+        self.sight = sight
+        self.draw(sight)
+
+    def draw(self, sight: Sight) -> None:
+        """Draw how things are."""
+        raise NotImplementedError  # each view draws in its own way, and none is without
+
+    def begin(self) -> None:
+        """Take the keyboard."""
+        self.query(Rows).first().focus()
+
+
+class People(View):
+    """Everybody of whom the node knows."""
+
+    KEYS = "m message  f follow  b block  Enter more"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "message", show=False),
+        Binding("f", "follow", show=False),
+        Binding("b", "block", show=False),
+    ]
+
+    class Chosen(Message):
+        """Somebody wants to write to a person."""
+
+        def __init__(self, person: PersonRow) -> None:
+            super().__init__()
+            self.person = person
+
+    def compose(self) -> ComposeResult:
+        """Column titles and rows."""
+        yield Line(classes="columns")
+        yield Rows("people-rows")
+
+    def draw(self, sight: Sight) -> None:
+        """A row for each person."""
+        rows = self.query_one(Rows)
+        names = sight.names
+        wanted = _wanted(sight)
+        hidden = f"   {sight.hidden_people:,} more are not shown" if sight.hidden_people else ""
+        self.query_one(Line).put(lines.person_header(rows.room).append(hidden))
+        rows.show(
+            [
+                (
+                    one.feed.hex(),
+                    lines.person(
+                        one,
+                        names,
+                        followed=wanted.get(one.feed),
+                        now_us=sight.now_us,
+                        width=rows.room,
+                    ),
+                )
+                for one in sight.people
+            ]
+        )
+
+    def action_message(self) -> None:
+        """Write to the chosen person."""
+        if (person := self._chosen()) is not None and not person.own:
+            self.post_message(self.Chosen(person))
+
+    def action_follow(self) -> None:
+        """Follow the chosen person's feed, or stop it."""
+        if (person := self._chosen()) is not None and not person.own and self.sight is not None:
+            followed = _wanted(self.sight).get(person.feed, False)
+            done = f"{'No longer following' if followed else 'Following'} {self._called(person)}."
+            self.post_message(Wish(lambda node: node.follow(person.feed, wanted=not followed), done))
+
+    def action_block(self) -> None:
+        """Hide the chosen person, or show it again."""
+        if (person := self._chosen()) is not None and not person.own:
+            done = f"{self._called(person)} is {'shown again' if person.blocked else 'blocked'}."
+            self.post_message(Wish(lambda node: node.block(person.feed, blocked=not person.blocked), done))
+
+    def on_option_list_option_selected(self) -> None:
+        """Say everything about the chosen person."""
+        if (person := self._chosen()) is not None and self.sight is not None:
+            self.post_message(ReadPage(" Somebody", lines.person_page(person, self.sight.now_us)))
+
+    def _called(self, person: PersonRow) -> str:
+        return (
+            lines.short(person.feed) if self.sight is None else lines.name_of(person.feed, self.sight.names)
+        )
+
+    def _chosen(self) -> PersonRow | None:
+        chosen = self.query_one(Rows).chosen
+        people = () if self.sight is None else self.sight.people
+        return next((one for one in people if one.feed.hex() == chosen), None)
+
+
+class Faces(View):
+    """Links, and how much airtime is left."""
+
+    KEYS = "↑↓ scroll"
+
+    def compose(self) -> ComposeResult:
+        """Rows only."""
+        yield Rows("faces-rows", choosing=False)
+
+    def draw(self, sight: Sight) -> None:
+        """Accounts of airtime with their bars, then the links, then those that are not up."""
+        rows = self.query_one(Rows)
+        shown: list[Row] = [
+            (f"band {row['band']} {' '.join(row['faces'])}", airlines.account(row, rows.room))
+            for row in sight.airtime
+        ]
+        shown += [(f"face {row['face']}", airlines.face(row, rows.room)) for row in sight.faces]
+        up = {row["spec"] for row in sight.faces}
+        specs = [] if sight.status is None else sight.status["endpoints"]
+        shown += [
+            (f"spec {number}", airlines.endpoint(end, rows.room))
+            for number, end in enumerate(specs)
+            if end["spec"] not in up
+        ]
+        if not sight.airtime:
+            shown.insert(0, ("none", airlines.no_account(known=sight.status is not None)))
+        rows.show(shown)
+
+
+class Feeds(View):
+    """How far each feed is held."""
+
+    KEYS = "f follow or not"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "follow", show=False)]
+
+    def compose(self) -> ComposeResult:
+        """Column titles and rows."""
+        yield Line(classes="columns")
+        yield Rows("feeds-rows")
+
+    def draw(self, sight: Sight) -> None:
+        """A row for each feed."""
+        rows = self.query_one(Rows)
+        names = sight.names
+        self.query_one(Line).put(lines.feed_header(rows.room))
+        rows.show([(row["feed"], lines.feed(row, names, rows.room)) for row in sight.feeds])
+
+    def action_follow(self) -> None:
+        """Follow the chosen feed, or stop it."""
+        chosen = self.query_one(Rows).chosen
+        feeds = () if self.sight is None else self.sight.feeds
+        row = next((row for row in feeds if row["feed"] == chosen), None)
+        if row is not None and not row["own"]:
+            feed, wanted = FeedId.from_hex(row["feed"]), not row["wanted"]
+            done = f"{'Following' if wanted else 'No longer following'} {lines.short(feed)}."
+            self.post_message(Wish(lambda node: node.follow(feed, wanted=wanted), done))
+
+
+class Log(View):
+    """What happens, from the event log."""
+
+    KEYS = "p packets  Enter whole  End newest"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("p", "packets", show=False)]
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id)
+        self._packets = False
+
+    def compose(self) -> ComposeResult:
+        """What is shown, and rows."""
+        yield Line(classes="columns")
+        yield Rows("log-rows", to_end=True)
+
+    def draw(self, sight: Sight) -> None:
+        """A row for each record."""
+        rows = self.query_one(Rows)
+        self.query_one(Line).put(
+            airlines.event_header(packets=self._packets, fault=sight.log_fault, width=rows.room)
+        )
+        drawn = (
+            (str(number), airlines.event(line, packets=self._packets, width=rows.room))
+            for number, line in sight.events
+        )
+        rows.show([(number, content) for number, content in drawn if content is not None])
+
+    def action_packets(self) -> None:
+        """Show records of packets too, or leave them out."""
+        self._packets = not self._packets
+        if self.sight is not None:
+            self.draw(self.sight)
+
+    def on_option_list_option_selected(self) -> None:
+        """Show the chosen record as it is."""
+        chosen = self.query_one(Rows).chosen
+        for number, line in () if self.sight is None else self.sight.events:
+            if str(number) == chosen:
+                self.post_message(ReadPage(" One record of the event log", line.decode("utf-8", "replace")))
+
+
+def _wanted(sight: Sight) -> dict[FeedId, bool]:
+    return {FeedId.from_hex(row["feed"]): row["wanted"] for row in sight.feeds}

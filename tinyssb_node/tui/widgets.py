@@ -1,0 +1,205 @@
+"""Parts of the screen that know nothing of messages: a list that keeps its place, a box to write in, a page to read."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widgets import OptionList, Static, TextArea
+from textual.widgets.option_list import Option
+
+from tinyssb_node.tui import limits
+
+Row = tuple[str, Content]
+"""What tells a line of a list from all others, and what it looks like."""
+
+
+class Line(Static):
+    """A line of text, drawn only when it has changed: there are thin lines to terminals, too."""
+
+    def __init__(self, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes, markup=False)
+        self._said = Content()
+
+    def put(self, content: Content | str) -> None:
+        """Show *content*, in which no markup is looked for."""
+        new = Content(content) if isinstance(content, str) else content
+        if not new.is_same(self._said):
+            self._said = new
+            self.update(new)
+
+
+class Rows(OptionList):
+    """A list that is replaced as a whole while one reads in it: what was chosen stays chosen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "cursor_up", show=False),
+        Binding("j", "cursor_down", show=False),
+        Binding("g", "first", show=False),
+        Binding("G", "last", show=False),
+    ]
+
+    class Beyond(Message):
+        """Somebody wants to go beyond the first or the last row."""
+
+        def __init__(self, rows: "Rows", *, up: bool, far: bool = False) -> None:
+            super().__init__()
+            self.rows = rows
+            self.up = up
+            self.far = far
+            """To where there is nothing further, rather than on."""
+
+    def __init__(self, id: str, *, to_end: bool = False, choosing: bool = True) -> None:  # noqa: A002 - Textual's own name for it
+        """*to_end*: as long as the last row is chosen, the last row stays chosen, however many come. *choosing*: rows
+        are there to be chosen, so that the chosen one is shown to be it."""
+        super().__init__(id=id, markup=False, compact=True)
+        self._to_end = to_end
+        self._choosing = choosing
+        self._shown: Sequence[Row] = ()
+
+    @property
+    def chosen(self) -> str | None:
+        """What tells the chosen row from others; None: there is no row."""
+        return None if self.highlighted is None else self._shown[self.highlighted][0]
+
+    @property
+    def room(self) -> int:
+        """Cells of a row, without the scroll bar's, which keeps its column."""
+        return max(self.scrollable_content_region.width, limits.ROOM_MIN)
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Replace all rows; nothing is drawn if they are as they were."""
+        if rows == self._shown:
+            return
+        before, place = self.chosen, self.highlighted or 0
+        at_end = self._to_end and (self.highlighted is None or place == len(self._shown) - 1)
+        self._shown = rows
+        with self.app.batch_update(), self.prevent(OptionList.OptionHighlighted):
+            self.set_options(Option(content, id=name) for name, content in rows)
+            if rows:
+                names = [name for name, _ in rows]
+                kept = names.index(before) if before in names else min(place, len(rows) - 1)
+                self.highlighted = len(rows) - 1 if at_end else kept
+
+    def render_line(self, y: int) -> Strip:
+        """One line; of the chosen row in reverse, which any terminal can show."""
+        strip = super().render_line(y)
+        if (
+            self._choosing
+            and self.has_focus
+            and any(part.style and part.style.meta.get("option") == self.highlighted for part in strip)
+        ):
+            return strip.apply_style(Style(reverse=True))
+        return strip
+
+    def choose(self, name: str) -> None:
+        """Choose a row by what tells it from others; nothing happens if it is not there."""
+        for index, (known, _) in enumerate(self._shown):
+            if known == name:
+                self.highlighted = index
+
+    def action_cursor_up(self) -> None:
+        """One row up, no row around the corner."""
+        self._move(up=True)
+
+    def action_cursor_down(self) -> None:
+        """One row down, no row around the corner."""
+        self._move(up=False)
+
+    def action_last(self) -> None:
+        """To the last row, and to what may be behind it."""
+        super().action_last()
+        self.post_message(self.Beyond(self, up=False, far=True))
+
+    def _move(self, *, up: bool) -> None:
+        edge = 0 if up else len(self._shown) - 1
+        if self.highlighted is None or self.highlighted == edge:
+            self.post_message(self.Beyond(self, up=up))
+        elif up:
+            super().action_cursor_up()
+        else:
+            super().action_cursor_down()
+
+
+class Compose(TextArea):
+    """A box to write in. Enter sends, Ctrl-J begins a new line, Esc leaves it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "send", show=False, priority=True),
+        Binding("ctrl+j", "new_line", show=False, priority=True),
+        Binding("escape", "leave", show=False),
+    ]
+
+    class Sent(Message):
+        """Somebody wants this text to be sent. It stays in the box until it was."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Left(Message):
+        """Somebody wants to do something else."""
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(
+            id=id, compact=True, highlight_cursor_line=False, theme="css", placeholder="w: write here"
+        )
+        self.cursor_blink = False
+
+    def action_send(self) -> None:
+        """Hand the text over, if there is any."""
+        if self.text.strip() and not self.read_only:
+            self.post_message(self.Sent(self.text.rstrip()))
+
+    def action_new_line(self) -> None:
+        """Begin a new line."""
+        self.insert("\n")
+
+    def action_leave(self) -> None:
+        """Go, and keep the text."""
+        self.post_message(self.Left())
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Take what can be seen of what was pasted: an escape sequence in it would reach the terminal."""
+        event.prevent_default()
+        event.stop()
+        if not self.read_only:
+            taken = event.text[: limits.PASTE_MAX].replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
+            self.insert("".join(char for char in taken if char.isprintable() or char == "\n"))
+
+
+class Page(ModalScreen[None]):
+    """Text to read, over everything else."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter,question_mark", "close", show=False),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+    ]
+
+    def __init__(self, title: str, text: Content) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """A title, the text, the keys."""
+        yield Static(Content.styled(self._title, "bold underline"), id="head")
+        with VerticalScroll(id="page"):
+            yield Static(self._text)
+        yield Static(" Esc close  ↑↓ scroll", id="keys", markup=False)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll so many lines down."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def action_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)

@@ -1,0 +1,287 @@
+"""The page's server: one document, answers as JSON, news as server-sent events; nothing is loaded from elsewhere."""
+
+import asyncio
+import contextlib
+import json
+import mimetypes
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.content.limits import CIRCLE_MAX
+from tinyssb_node.control.explain import explain
+from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.limits import TOKEN_MAX
+from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.web import access, limits, views
+from tinyssb_node.web.access import Gate, refusal
+from tinyssb_node.web.desk import Desk
+from tinyssb_node.web.errors import BadQuestionError, BodyTooLongError, TooManyPagesError
+from tinyssb_node.web.voice import Saying
+
+STATIC: Final = Path(__file__).parent / "static"
+PAGES: Final = ("/", "/c/{conversation}", "/with/{feed}", "/people", "/node")
+"""Addresses of views. All are the same document, which reads its own address."""
+_NAME: Final = re.compile(rf"{PUBLIC}|[0-9a-f]{{16}}|[0-9a-f]{{40}}")
+_NUMBER: Final = re.compile(r"[0-9]{1,16}")
+_ONCE: Final = re.compile(r"[0-9a-zA-Z-]{8,64}")
+_FILE: Final = re.compile(r"[a-z]+\.[a-z]+")
+_STATUS: Final = {
+    "bad_request": 400, "unknown_entry": 404, "unknown_feed": 404, "unknown_group": 404, "group_refused": 409,
+    "too_long": 413, "set_full": 409, "feed_forked": 409, "busy": 503,
+}  # fmt: skip
+"""HTTP's word for ours; what is not here is no fault of the page's."""
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def make_app(desk: Desk, *, host: str, gate: Gate) -> Starlette:
+    """The application, to be bound to *host*."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        looking = asyncio.create_task(desk.run())
+        yield
+        desk.stop()
+        await looking
+        await desk.close()
+
+    async def events(_request: Request) -> Response:
+        stream = desk.listen()
+        try:
+            first = await anext(stream)
+        except TooManyPagesError as error:
+            return refusal(503, error.message, error.hint, code="busy")
+        return StreamingResponse(_stream(first, stream), media_type="text/event-stream")
+
+    return Starlette(
+        routes=[
+            *(Route(path, document) for path in PAGES),
+            Route("/static/{name}", static),
+            *_session_routes(gate),
+            *_reading_routes(desk),
+            *_writing_routes(desk),
+            Route("/api/events", events),
+        ],
+        middleware=[
+            Middleware(access.FixedHeaders, fixed=access.HEADERS),
+            Middleware(TrustedHostMiddleware, allowed_hosts=access.allowed_hosts(host), www_redirect=False),
+            Middleware(access.Guard, gate=gate),
+        ],
+        exception_handlers={404: not_found, LocalError: told},
+        lifespan=lifespan,
+    )
+
+
+def _session_routes(gate: Gate) -> list[Route]:
+    async def session(request: Request) -> Response:
+        return JSONResponse({"needed": gate.needed, "known": gate.knows(request.headers)})
+
+    async def login(request: Request) -> Response:
+        token = text_of(await body_of(request), "token", TOKEN_MAX)
+        if gate.needed and not gate.accepts(token.strip()):
+            return refusal(
+                403, "That is not the token of this page.", "Look again, and type all of it.", code="token"
+            )
+        answer = JSONResponse({"known": True})
+        if gate.needed:
+            gate.let_in(answer)
+        return answer
+
+    async def logout(_request: Request) -> Response:
+        answer = JSONResponse({"known": False})
+        gate.let_out(answer)
+        return answer
+
+    return [
+        Route("/api/session", session),
+        Route("/api/login", login, methods=["POST"]),
+        Route("/api/logout", logout, methods=["POST"]),
+    ]
+
+
+def _reading_routes(desk: Desk) -> list[Route]:
+    async def conversations(_request: Request) -> Response:
+        return JSONResponse(await desk.read(views.conversations))
+
+    async def people(_request: Request) -> Response:
+        return JSONResponse(await desk.read(views.people))
+
+    async def messages(request: Request) -> Response:
+        name = request.query_params.get("conversation", PUBLIC)
+        if not _NAME.fullmatch(name):
+            raise BadQuestionError(
+                "A conversation is named `public`, or by 16 hexadecimal digits, a group by 40."
+            )
+        before = number(request, "before")
+        limit = min(number(request, "limit") or limits.ROWS, limits.ROWS_MAX)
+        return JSONResponse(
+            await desk.read(lambda voice: views.messages(voice, name, before=before, limit=limit))
+        )
+
+    async def circle(request: Request) -> Response:
+        feeds = (feed_of(request.query_params.get("feed", "")),)
+        return JSONResponse(await desk.read(lambda voice: views.find_conversation(voice, feeds)))
+
+    async def node(_request: Request) -> Response:
+        return JSONResponse(await desk.node())
+
+    async def receipts(_request: Request) -> Response:
+        return JSONResponse(await desk.receipts())
+
+    return [
+        Route("/api/conversations", conversations),
+        Route("/api/people", people),
+        Route("/api/messages", messages),
+        Route("/api/circle", circle),
+        Route("/api/node", node),
+        Route("/api/receipts", receipts),
+    ]
+
+
+def _writing_routes(desk: Desk) -> list[Route]:
+    async def say(request: Request) -> Response:
+        return JSONResponse(await desk.say(saying_of(await body_of(request))))
+
+    async def cost(request: Request) -> Response:
+        return JSONResponse(await desk.cost(saying_of(await body_of(request))))
+
+    async def follow(request: Request) -> Response:
+        feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
+        return JSONResponse(await desk.change(lambda voice: dict(voice.follow(feed))))
+
+    return [
+        Route("/api/say", say, methods=["POST"]),
+        Route("/api/cost", cost, methods=["POST"]),
+        Route("/api/follow", follow, methods=["POST"]),
+    ]
+
+
+async def document(request: Request) -> Response:
+    """The page."""
+    return file_response(request, "index.html")
+
+
+async def static(request: Request) -> Response:
+    """A file of the page."""
+    return file_response(request, request.path_params["name"])
+
+
+def file_response(request: Request, name: str) -> Response:
+    """A file of the page; only its tag if the browser has it already."""
+    path = STATIC / name
+    if not _FILE.fullmatch(name) or not path.is_file():
+        return refusal(404, "There is nothing at this address.")
+    found = path.stat()
+    headers = {"etag": f'"{found.st_mtime_ns:x}-{found.st_size:x}"', "cache-control": "no-cache"}
+    if headers["etag"] in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    kind = "text/javascript" if path.suffix == ".js" else mimetypes.types_map.get(path.suffix, "text/plain")
+    if kind.startswith("text/"):
+        kind += "; charset=utf-8"
+    return Response(path.read_bytes(), media_type=kind, headers=headers)
+
+
+async def not_found(_request: Request, _error: Exception) -> Response:
+    """An address that leads nowhere."""
+    return refusal(404, "There is nothing at this address.")
+
+
+async def told(_request: Request, error: Exception) -> Response:
+    """Something that a person is told."""
+    assert isinstance(error, LocalError)
+    said = explain(error)
+    return refusal(_STATUS.get(said.code, 503), said.message, said.hint, code=said.code)
+
+
+async def body_of(request: Request) -> dict[str, object]:
+    """The JSON object that was sent; counted as it comes, whatever its length was said to be.
+
+    Raises BodyTooLongError, BadQuestionError.
+    """
+    body = bytearray()
+    async for part in request.stream():
+        if len(body) + len(part) > limits.BODY_MAX:
+            raise BodyTooLongError
+        body += part
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadQuestionError("What was sent is not JSON.") from error
+    if not isinstance(found, dict):
+        raise BadQuestionError("What was sent is no JSON object.")
+    return found
+
+
+def saying_of(body: dict[str, object]) -> Saying:
+    """The message in a request. Raises BadQuestionError."""
+    text = text_of(body, "text", limits.TEXT_MAX).strip()
+    if not text:
+        raise BadQuestionError("There is nothing to send.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadQuestionError("The text has half characters in it, which nobody could read.") from error
+    once = text_of(body, "once", 64)
+    if not _ONCE.fullmatch(once):
+        raise BadQuestionError("`once` is 8 to 64 letters, digits and hyphens.")
+    feeds = body.get("to", [])
+    most = CIRCLE_MAX - 1
+    if not isinstance(feeds, list) or len(feeds) > most:
+        raise BadQuestionError(f"`to` is a list of at most {most} feed ids.")
+    conversation = text_of(body, "conversation", 2 * MessageId.SIZE) if "conversation" in body else None
+    if (conversation is None) != bool(feeds) or (conversation and not _NAME.fullmatch(conversation)):
+        raise BadQuestionError("A message goes to a `conversation`, or `to` some people.")
+    reply = text_of(body, "reply_to", 2 * MessageId.SIZE) if body.get("reply_to") else None
+    return Saying(text, conversation, tuple(feed_of(feed) for feed in feeds), _message_of(reply), once)
+
+
+def text_of(body: dict[str, object], name: str, most: int) -> str:
+    """A text of the body. Raises BadQuestionError."""
+    found = body.get(name)
+    if not isinstance(found, str):
+        raise BadQuestionError(f"`{name}` is missing.")
+    if len(found) > most:
+        raise BadQuestionError(f"This has {len(found)} characters; {most} are the most.")
+    return found
+
+
+def feed_of(text: object) -> FeedId:
+    """The feed of an id. Raises BadQuestionError."""
+    try:
+        return FeedId.from_hex(text if isinstance(text, str) else "")
+    except ValueError as error:
+        raise BadQuestionError("A feed id has 64 hexadecimal digits.") from error
+
+
+def _message_of(text: str | None) -> MessageId | None:
+    try:
+        return MessageId.from_hex(text) if text else None
+    except ValueError as error:
+        raise BadQuestionError("A message id has 40 hexadecimal digits.") from error
+
+
+def number(request: Request, name: str) -> int | None:
+    """A parameter that is a whole number; None where it is not given. Raises BadQuestionError."""
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    if not _NUMBER.fullmatch(text):
+        raise BadQuestionError(f"`{name}` is a whole number.")
+    return int(text)
+
+
+async def _stream(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
+    async with contextlib.aclosing(rest):
+        yield first
+        async for event in rest:
+            yield event

@@ -1,0 +1,28 @@
+"""What the page speaks through when it is served for a node."""
+
+from contextlib import AbstractContextManager
+
+from tinyssb_node.control.client import Client
+from tinyssb_node.daemon.config import read_config
+from tinyssb_node.screens.talk import Talk
+from tinyssb_node.store.home import Home
+from tinyssb_node.web import limits
+from tinyssb_node.web.voice import Daemon, Voice
+
+
+class NodeOpener:
+    """The node in *home*, in one of its networks."""
+
+    def __init__(self, home: Home, network: str | None) -> None:
+        """Raises ConfigError."""
+        self._home = home
+        self._network = network
+        self._socket = read_config(home).control_socket
+
+    def voice(self) -> AbstractContextManager[Voice]:
+        """See Opener."""
+        return Talk.at_home(str(self._home.root), self._network)
+
+    def daemon(self) -> AbstractContextManager[Daemon]:
+        """See Opener."""
+        return Client(self._socket, timeout_s=limits.CALL_S)

@@ -1,0 +1,143 @@
+"""Rows of the catalog and of the daemon as the page's JSON. Texts go out as they are: the page shows them as text."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tinyssb_node.catalog.rows import ConversationRow, MessageRow, PersonRow
+from tinyssb_node.control.rows import AirtimeRow, FaceRow, StatusRow
+from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.estimate import Cost
+from tinyssb_node.screens.grouptalk import GroupRoom, called
+from tinyssb_node.screens.limits import TITLE_CELLS
+from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.safetext import apart
+from tinyssb_node.web import limits
+from tinyssb_node.web.voice import Receipt
+
+Shape = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Everybody, and what they are called."""
+
+    rows: Mapping[FeedId, PersonRow]
+    names: Names
+
+    def blocked(self, feed: FeedId) -> bool:
+        """Whether nothing of this feed is shown."""
+        return feed in self.rows and self.rows[feed].blocked
+
+
+def author_shape(feed: FeedId, people: People) -> Shape:
+    """Who it is: a name is anybody's to choose, so the page shows digits of the feed beside what we did not give."""
+    row = people.rows.get(feed)
+    return {
+        "feed": feed.hex(),
+        "name": _cut(people.names.name(feed)),
+        "alone": people.names.stands_alone(feed),
+        "own": row is not None and row.own,
+    }
+
+
+def message_shape(row: MessageRow, people: People) -> Shape:
+    """One message."""
+    return {
+        "id": row.id.hex(),
+        "seq": row.seq,
+        "author": author_shape(row.feed, people),
+        "own": row.own,
+        "kind": row.kind.value,
+        "text": row.text,
+        "cut": row.cut,
+        "committed_us": row.committed_us,
+        "said_us": row.said_us,
+        "placed": row.placed,
+        "missing": len(row.missing),
+        "voice_size": row.voice_size,
+        "size": row.size,
+        "packets": 1 + row.chunks,
+        "chunks": row.chunks,
+        "chunks_held": row.chunks_held,
+        "private": row.private,
+    }
+
+
+def quote_shape(row: MessageRow, people: People) -> Shape:
+    """A message as another one that answers it shows it."""
+    return {
+        "id": row.id.hex(),
+        "author": author_shape(row.feed, people),
+        "text": row.text[: limits.QUOTE_MAX],
+        "kind": row.kind.value,
+    }
+
+
+def conversation_shape(row: ConversationRow, people: People) -> Shape:
+    """One conversation, and the last that was said in it."""
+    return {
+        "name": row.name,
+        "title": group_title(row) if isinstance(row, GroupRoom) else None,
+        "note": row.note if isinstance(row, GroupRoom) else "",
+        "members": [author_shape(feed, people) for feed in row.members if not _own(feed, people)],
+        "messages": row.messages,
+        "last": quote_shape(row.last, people) if row.last else None,
+        "last_us": row.last.committed_us if row.last else None,
+    }
+
+
+def _cut(name: str | None) -> str | None:
+    return None if name is None else name[: limits.NAME_MAX]
+
+
+def group_title(room: GroupRoom) -> str:
+    """What a group is called, that none is called as several people are."""
+    return called(apart(room.title or "", TITLE_CELLS - 2), room.name)
+
+
+def _own(feed: FeedId, people: People) -> bool:
+    return feed in people.rows and people.rows[feed].own
+
+
+def person_shape(row: PersonRow, people: People) -> Shape:
+    """One person."""
+    return {
+        **author_shape(row.feed, people),
+        "said": _cut(row.said),
+        "entries": row.entries,
+        "last_us": row.last_us,
+        "blocked": row.blocked,
+    }
+
+
+def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[AirtimeRow]) -> Shape:
+    """How the node is."""
+    return {
+        "name": status["name"],
+        "feed": status["feed"],
+        "version": status["version"],
+        "uptime_us": status["uptime_us"],
+        "read_only": status["read_only"],
+        "feeds": status["feeds"],
+        "entries": status["entries"],
+        "endpoints": [dict(row) for row in status["endpoints"]],
+        "links": [dict(row) for row in faces],
+        "airtime": [dict(row) for row in airtime],
+    }
+
+
+def cost_shape(packets: int, costs: Iterable[Cost]) -> Shape:
+    """What a message would cost, on each account of airtime."""
+    shown = [{"air_us": cost.air_us, "share": cost.share, "wait_us": cost.wait_us} for cost in costs]
+    return {"packets": packets, "costs": shown}
+
+
+def receipt_shape(row: Receipt, people: People) -> Shape:
+    """How many are known to have a message of ours, and which of those who should do not."""
+    missing = [FeedId.from_hex(feed) for feed in row["missing"][: limits.MISSING_MAX]]
+    return {
+        "held": row["held"],
+        "inferred": row["inferred"],
+        "expected": row["expected"],
+        "missing": [author_shape(feed, people) for feed in missing],
+    }

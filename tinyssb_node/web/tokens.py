@@ -1,0 +1,56 @@
+"""The token: where it is kept, when one is needed."""
+
+import os
+import secrets
+from ipaddress import ip_address
+from pathlib import Path
+
+from tinyssb_node.faces import secretfiles
+from tinyssb_node.faces.errors import SecretExposedError, SecretUnusableError
+from tinyssb_node.web import limits
+from tinyssb_node.web.errors import TokenError, TokenExposedError, TokenNeededError, TokenWriteError
+
+
+def is_local(host: str) -> bool:
+    """Whether an address to listen on can be reached from this machine only."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def read_token(file: Path) -> str | None:
+    """The only line of *file*; None if there is no such file. Raises TokenError, TokenExposedError."""
+    try:
+        return secretfiles.read_token(file)
+    except SecretExposedError:
+        raise TokenExposedError(file) from None
+    except SecretUnusableError as error:
+        raise TokenError(file, error.reason) from error
+
+
+def find_token(file: Path, host: str, *, named: bool) -> str | None:
+    """The token of *file*; None where there is none and *host* is this machine's alone, unless the file was *named*.
+
+    Raises TokenNeededError, TokenError, TokenExposedError.
+    """
+    token = read_token(file)
+    if token is None and (named or not is_local(host)):
+        raise TokenNeededError(host, file)
+    return token
+
+
+def make_token(file: Path) -> str:
+    """The token of *file*, made if there is none. Raises TokenWriteError, TokenError, TokenExposedError."""
+    known = read_token(file)
+    if known is not None:
+        return known
+    token = secrets.token_hex(limits.TOKEN_SIZE)
+    try:
+        # Nobody else may read it at any moment, and one that was there is never replaced.
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as opened:
+            opened.write(token + "\n")
+    except OSError as error:
+        raise TokenWriteError(file, error) from error
+    return token

@@ -1,0 +1,67 @@
+"""Connections to the page: how many each address may have, and how long a request may take to come."""
+
+import asyncio
+from typing import ClassVar
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from tinyssb_node.faces.access import Guard, Quotas
+from tinyssb_node.web import limits
+from tinyssb_node.web.tokens import is_local
+
+
+class Visit(H11Protocol):
+    """One connection. Who comes without asking anything, or asks without end, leaves its place to others.
+
+    uvicorn ends connections that are idle after an answer; for a first request, and the rest of one, it waits for ever.
+    """
+
+    quotas: ClassVar[Quotas]
+    """What each address has open."""
+    _entered: str | None = None
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # uvicorn's own narrowing
+        """Count it. This machine's own are not counted: a tunnel or a proxy brings many people from one address."""
+        super().connection_made(transport)
+        address = self.client[0] if self.client is not None else "localhost"
+        if not is_local(address):
+            if not self.quotas.enter(address):
+                transport.abort()
+                return
+            self._entered = address
+        self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        super().connection_lost(exc)
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if self._entered is not None:
+            self.quotas.leave(self._entered)
+
+    def on_response_complete(self) -> None:
+        """The next request has as long to come as the first one had."""
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self._await_request()
+
+    def _await_request(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = self.loop.call_later(limits.REQUEST_S, self._end_if_waiting)
+
+    def _end_if_waiting(self) -> None:
+        """End it, unless all of a request is here and we are the ones who take their time."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete or cycle.more_body:  # type: ignore[redundant-expr] # None at first
+            self.transport.abort()
+
+
+def make_visits() -> type[Visit]:
+    """Connections of one server, counted together."""
+
+    class Counted(Visit):
+        quotas = Quotas(Guard(each=limits.EACH_MAX))
+
+    return Counted
