@@ -1,5 +1,4 @@
-"""Register logic of LoRa chips: the same files run in CPython and MicroPython and know of no operating system.
+"""Register drivers of LoRa chips, for CPython and MicroPython alike, without an operating system.
 
-So they use neither dataclasses nor enumerations, and take the pins and the bus they work on as an object
-(``port.ChipPort``).
+Therefore they use neither dataclasses nor enumerations, and reach bus and pins through an object (``port.ChipPort``).
 """

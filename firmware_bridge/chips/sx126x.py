@@ -1,11 +1,12 @@
-"""SX1261, SX1262, SX1268 and modules made of them (E22, RAK13300, Core1262). Runs in MicroPython, too.
+"""Register driver of SX1261, SX1262, SX1268 and their modules (E22, RAK13300, Core1262). Runs in MicroPython, too.
 
 Sources: "DS" is Semtech's data sheet DS.SX1261-2.W.APP, Rev. 2.2, December 2024: commands in section 13, known
-limitations in section 15. AN1200.48 gives the parameters of activity detection.
+limitations in section 15. AN1200.48 gives the parameters of channel activity detection.
 """
 
 from firmware_bridge.chips.errors import ChipBusyError, ModemError, OscillatorError, WrongChipError
 from firmware_bridge.chips.modem import (
+    BANDWIDTHS_HZ,
     EVENT_CAD_BUSY,
     EVENT_CAD_DONE,
     EVENT_CRC_ERROR,
@@ -19,6 +20,7 @@ from firmware_bridge.chips.modem import (
     PAYLOAD_MAX,
     Difference,
     Frame,
+    check_ranges,
     events_of,
 )
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from firmware_bridge.chips.port import ChipPort
 
 NAME = "SX126x"
-"""What errors call the chip."""
+"""The chip's name in errors."""
 
 CMD_CLEAR_IRQ = 0x02
 CMD_CLEAR_DEVICE_ERRORS = 0x07
@@ -63,7 +65,6 @@ CMD_SET_DIO2_SWITCH = 0x9D
 CMD_GET_STATUS = 0xC0
 CMD_SET_CAD = 0xC5
 
-REG_VERSION_TEXT = 0x0320
 REG_IQ_POLARITY = 0x0736
 REG_SYNC_WORD = 0x0740
 REG_TX_MODULATION = 0x0889
@@ -80,9 +81,9 @@ REGISTER_NAMES = {
     REG_TX_CLAMP: "TX clamp configuration",
     REG_OCP: "OCP configuration",
 }
-"""What the data sheet calls the registers that are checked (DS table 12-1)."""
+"""Names of the registers that are checked (DS table 12-1)."""
 RESET_VALUES = {REG_SYNC_WORD: 0x14, REG_SYNC_WORD + 1: 0x24, REG_RX_GAIN: 0x94}
-"""What registers hold after a reset (DS table 12-1)."""
+"""Values of registers after a reset (DS table 12-1)."""
 
 IRQ_TX_DONE = 0x0001
 IRQ_RX_DONE = 0x0002
@@ -102,17 +103,17 @@ MEANINGS = {
     IRQ_CAD_DETECTED: EVENT_CAD_BUSY,
     IRQ_TIMEOUT: EVENT_TIMEOUT,
 }
-"""What interrupt flags tell, as events."""
+"""Events by interrupt flag."""
 IRQ_ENDS = sum(MEANINGS)
-"""Flags that tell the end of something (DS table 13-29); the others tell that a frame is coming in."""
+"""Flags that signal the end of an operation (DS table 13-29); the others signal that a frame is coming in."""
 IRQ_BEGINS = IRQ_PREAMBLE | IRQ_HEADER_VALID
-"""Flags that tell that a frame is coming in."""
+"""Flags that signal that a frame is coming in."""
 
 STANDBY_RC = 0
 PACKET_LORA = 1
 REGULATOR_DCDC = 1
 RX_CONTINUOUS = b"\xff\xff\xff"
-"""Time-out of SetRx: none, one frame after another (DS 13.1.5). Without time-outs, limitation 15.3 does not arise."""
+"""Timeout of SetRx: none, continuous reception (DS 13.1.5). Without timeouts, limitation 15.3 does not arise."""
 NO_TIMEOUT = b"\x00\x00\x00"
 FALLBACK_STANDBY = 0x20
 """SetRxTxFallbackMode: to STDBY_RC after a frame (DS 13.1.15)."""
@@ -127,17 +128,14 @@ ERRORS_FATAL = 0x017F
 RX_GAIN_BOOSTED = 0x96
 """Most sensitive, for 0.6 mA more (DS 9.6)."""
 TX_CLAMP_BITS = 0x1E
-"""Limitation 15.2: keeps a badly matched antenna from lowering the power."""
+"""Limitation 15.2: prevents that a badly matched antenna lowers the power."""
 TX_MODULATION_BIT = 0x04
 """Limitation 15.1: 0 at 500 kHz, else 1."""
 IQ_POLARITY_BIT = 0x04
 """Limitation 15.4: 0 with inverted IQ, else 1."""
 
-# SetModulationParams' number by bandwidth (DS table 13-48).
-_BANDWIDTHS = {
-    7_800: 0x00, 10_400: 0x08, 15_600: 0x01, 20_800: 0x09, 31_250: 0x02, 41_700: 0x0A,
-    62_500: 0x03, 125_000: 0x04, 250_000: 0x05, 500_000: 0x06,
-}  # fmt: skip
+BANDWIDTH_CODES = (0x00, 0x08, 0x01, 0x09, 0x02, 0x0A, 0x03, 0x04, 0x05, 0x06)
+"""Numbers of ``BANDWIDTHS_HZ`` in SetModulationParams (DS table 13-48)."""
 # Bands and their image calibration (DS table 9-2).
 _IMAGE_BANDS = (
     (430_000_000, 440_000_000, b"\x6b\x6f"),
@@ -146,9 +144,9 @@ _IMAGE_BANDS = (
     (863_000_000, 870_000_000, b"\xd7\xdb"),
     (902_000_000, 928_000_000, b"\xe1\xe9"),
 )
-# Voltages that DIO3 can give a TCXO (DS table 13-35).
-_TCXO_MV = (1_600, 1_700, 1_800, 2_200, 2_400, 2_700, 3_000, 3_300)
-# Number of symbols (as a power of two), peak and minimum of activity detection by spreading factor (AN1200.48).
+TCXO_MV = (1_600, 1_700, 1_800, 2_200, 2_400, 2_700, 3_000, 3_300)
+"""Voltages that DIO3 can give a TCXO (DS table 13-35)."""
+# Number of symbols (as a power of two), peak and minimum of CAD by spreading factor (AN1200.48).
 _CAD = {
     5: (1, 22, 10), 6: (1, 22, 10), 7: (1, 22, 10), 8: (1, 22, 10),
     9: (2, 23, 10), 10: (2, 24, 10), 11: (2, 25, 10), 12: (2, 28, 10),
@@ -157,31 +155,31 @@ CRYSTAL_HZ = 32_000_000
 """Crystal or TCXO; the synthesizer counts in 1/2**25 of it (DS 13.4.1)."""
 FREQUENCY_MIN_HZ = 150_000_000
 FREQUENCY_MAX_HZ = 960_000_000
-"""What the synthesizer reaches (DS table 3-5)."""
+"""Range of the synthesizer (DS table 3-5)."""
 POWERS_DBM = {"sx1261": (-17, 14), "sx1262": (-9, 22), "sx1268": (-9, 22)}
-"""Powers by chip (DS 13.4.4)."""
+"""Least and greatest power by chip (DS 13.4.4)."""
 OCP_SX1261 = 0x18
 OCP_SX1262 = 0x38
 """Limits of the amplifier's current, 60 and 140 mA in steps of 2.5 mA (DS 13.1.14, table 5-2)."""
 BUSY_STEP_US = 50
 BUSY_MAX_US = 20_000
-"""Time between looks at BUSY, and what no command exceeds: calibration takes 3.5 ms (DS table 8-4), a TCXO up to 10."""
+"""Time between reads of BUSY, and its limit: calibration takes 3.5 ms (DS table 8-4), a TCXO up to 10."""
 WAKE_UP_US = 600
-"""From sleep to STDBY_RC: 340 us with settings kept, 3,500 without (DS table 8-4); the rest is BUSY's."""
+"""From sleep to STDBY_RC: 340 us with settings kept, 3,500 without (DS table 8-4); BUSY covers the rest."""
 
 
 def frequency_word(frequency_hz: int) -> bytes:
-    """SetRfFrequency: steps of 0.95 Hz, to the nearest below (DS 13.4.1)."""
+    """Encode a frequency for SetRfFrequency: steps of 0.95 Hz, rounded down (DS 13.4.1)."""
     return ((frequency_hz << 25) // CRYSTAL_HZ).to_bytes(4, "big")
 
 
 def sync_word_registers(sync_word: int) -> bytes:
-    """The two registers that are heard by a SX127x with *sync_word* in one: 0x58 is 0x54 0x84, 0x12 is 0x14 0x24."""
+    """Return the two registers that match a SX127x with *sync_word*: 0x58 is 0x54 0x84, 0x12 is 0x14 0x24."""
     return bytes([sync_word & 0xF0 | 0x04, (sync_word & 0x0F) << 4 | 0x04])
 
 
 class Sx126x:
-    """One chip. Its interface is ``port.LoraChip``."""
+    """The driver of one chip. Implements ``port.LoraChip``."""
 
     name = NAME
 
@@ -193,9 +191,9 @@ class Sx126x:
         tcxo_start_us: int = 5_000,
         dio2_switch: bool = False,
     ) -> None:
-        """*chip*: a key of ``POWERS_DBM``. *tcxo_mv*: voltage of a TCXO on DIO3, 0 for a crystal. *dio2_switch*: the
-        antenna switch hangs on DIO2. Raises ModemError for a voltage that DIO3 does not give."""
-        if tcxo_mv and tcxo_mv not in _TCXO_MV:
+        """*chip*: a key of ``POWERS_DBM``. *tcxo_mv*: voltage of a TCXO on DIO3, 0 for a crystal. *dio2_switch*: DIO2
+        controls the antenna switch. Raises ModemError for a voltage that DIO3 does not give."""
+        if tcxo_mv and tcxo_mv not in TCXO_MV:
             raise ModemError(NAME, "tcxo_mv", tcxo_mv)
         self._port = port
         self._chip = chip
@@ -217,8 +215,8 @@ class Sx126x:
         self._identify(fresh)
         if self._tcxo_mv:
             delay = (self._tcxo_start_us * 64 // 1_000).to_bytes(3, "big")
-            self._command(CMD_SET_DIO3_TCXO, bytes([_TCXO_MV.index(self._tcxo_mv)]) + delay)
-        # At power-up the clock has failed if it needs a TCXO, and so have the calibrations (DS 13.3.6).
+            self._command(CMD_SET_DIO3_TCXO, bytes([TCXO_MV.index(self._tcxo_mv)]) + delay)
+        # With a TCXO, the clock and the calibrations have failed at power-up (DS 13.3.6).
         self._command(CMD_CLEAR_DEVICE_ERRORS, b"\x00\x00")
         self._command(CMD_CALIBRATE, bytes([CALIBRATE_ALL]))
         self._command(CMD_SET_REGULATOR, bytes([REGULATOR_DCDC]))
@@ -236,9 +234,9 @@ class Sx126x:
         return self._compare(RESET_VALUES)
 
     def _identify(self, fresh: bool) -> None:
-        """The chip has no version register, but a sync word that a reset makes 0x1424 (DS table 12-1)."""
+        """Identify the chip by its sync word: 0x1424 after a reset (DS table 12-1). There is no version register."""
         status = self.status()
-        # Bits 6 to 4 are the mode: 2 is STDBY_RC (DS table 13-76). All ones or zeros are nobody's answer.
+        # Bits 6 to 4 are the mode: 2 is STDBY_RC (DS table 13-76). All ones or zeros: no chip answers.
         if status >> 4 & 7 != 2:
             raise WrongChipError(NAME, "status", status, 0x22)
         msb = self.read_register(REG_SYNC_WORD, 1)[0]
@@ -262,7 +260,7 @@ class Sx126x:
             bytes(
                 [
                     modem.spreading_factor,
-                    _BANDWIDTHS[modem.bandwidth_hz],
+                    BANDWIDTH_CODES[BANDWIDTHS_HZ.index(modem.bandwidth_hz)],
                     modem.coding_rate - 4,
                     1 if modem.low_data_rate else 0,
                 ]
@@ -279,27 +277,21 @@ class Sx126x:
         self._set_limitations(modem)
 
     def _check(self, modem: "Modem", power_dbm: int) -> None:
-        """Raise ModemError for what the chip cannot do."""
-        if not FREQUENCY_MIN_HZ <= modem.frequency_hz <= FREQUENCY_MAX_HZ:
-            raise ModemError(NAME, "frequency_hz", modem.frequency_hz)
-        if modem.bandwidth_hz not in _BANDWIDTHS:
+        """Raise ModemError for a setting that the chip cannot have."""
+        ranges = (
+            ("frequency_hz", FREQUENCY_MIN_HZ, FREQUENCY_MAX_HZ),
+            ("spreading_factor", 5, 12),
+            ("preamble_symbols", 1, 0xFFFF),
+        )
+        check_ranges(NAME, modem, ranges)
+        if modem.bandwidth_hz not in BANDWIDTHS_HZ:
             raise ModemError(NAME, "bandwidth_hz", modem.bandwidth_hz)
-        if modem.spreading_factor not in _CAD:
-            raise ModemError(NAME, "spreading_factor", modem.spreading_factor)
-        if not 5 <= modem.coding_rate <= 8:
-            raise ModemError(NAME, "coding_rate", modem.coding_rate)
-        if not 1 <= modem.preamble_symbols <= 0xFFFF:
-            raise ModemError(NAME, "preamble_symbols", modem.preamble_symbols)
-        if not 0 <= modem.sync_word <= 0xFF:
-            raise ModemError(NAME, "sync_word", modem.sync_word)
-        if not 1 <= modem.payload_length <= PAYLOAD_MAX:
-            raise ModemError(NAME, "payload_length", modem.payload_length)
         low, high = POWERS_DBM[self._chip]
         if not low <= power_dbm <= high:
             raise ModemError(NAME, "power_dbm", power_dbm)
 
     def _set_packet(self, length: int) -> None:
-        """SetPacketParams (DS 13.4.6); *length* is what is sent, or the most that is received."""
+        """Send SetPacketParams (DS 13.4.6). *length*: bytes to send, or the most to receive."""
         modem = self._modem
         assert modem is not None, "configure comes first"
         self._command(
@@ -316,14 +308,14 @@ class Sx126x:
         )
 
     def _set_power(self, power_dbm: int) -> None:
-        """SetPaConfig for full power, the power itself, and then the limit, which SetPaConfig resets (DS 13.1.14)."""
+        """Set amplifier and power, and then the current limit, which SetPaConfig resets (DS 13.1.14)."""
         low_power = self._chip == "sx1261"
         self._command(CMD_SET_PA_CONFIG, bytes([4, 0, 1, 1]) if low_power else bytes([4, 7, 0, 1]))
         self._command(CMD_SET_TX_PARAMS, bytes([power_dbm & 0xFF, RAMP_200_US]))
         self._keep(REG_OCP, OCP_SX1261 if low_power else OCP_SX1262)
 
     def _set_limitations(self, modem: "Modem") -> None:
-        """What DS section 15 asks for: 15.1 (500 kHz), 15.2 (antenna), 15.4 (inverted IQ)."""
+        """Apply the workarounds of DS section 15: 15.1 (500 kHz), 15.2 (antenna), 15.4 (inverted IQ)."""
         wide = modem.bandwidth_hz == 500_000
         self._keep_bits(REG_TX_MODULATION, TX_MODULATION_BIT, not wide)
         if self._chip != "sx1261":
@@ -364,14 +356,14 @@ class Sx126x:
         self._command(CMD_SET_CAD)
 
     def _interrupt(self, flags: int, on_dio1: int) -> None:
-        """Clear all flags, then let *flags* happen, and DIO1 rise for *on_dio1* (DS 13.3.1)."""
+        """Clear all flags, then enable *flags*, and DIO1 for *on_dio1* (DS 13.3.1)."""
         self._command(CMD_CLEAR_IRQ, b"\xff\xff")
         self._command(
             CMD_SET_DIO_IRQ, flags.to_bytes(2, "big") + on_dio1.to_bytes(2, "big") + b"\x00\x00\x00\x00"
         )
 
     def take_events(self) -> int:
-        """See LoraChip. A frame's end also clears what told of its beginning."""
+        """See LoraChip. The end of a frame also clears the flags of its beginning."""
         flags = int.from_bytes(self._query(CMD_GET_IRQ, 2), "big") & (IRQ_ENDS | IRQ_BEGINS)
         if not flags & IRQ_ENDS:
             return 0
@@ -379,7 +371,7 @@ class Sx126x:
         return events_of(flags, MEANINGS)
 
     def read_frame(self, events: int) -> Frame:
-        """See LoraChip. DS 13.5.2, 13.2.4 and 13.5.3. Below the noise the signal's own strength is given."""
+        """See LoraChip. DS 13.5.2, 13.2.4 and 13.5.3. Below the noise the RSSI is that of the signal alone."""
         length, start = self._query(CMD_GET_RX_BUFFER, 2)
         payload = self._query(CMD_READ_BUFFER, length, bytes([start]))
         strength, snr, signal = self._query(CMD_GET_PACKET_STATUS, 3)
@@ -388,7 +380,7 @@ class Sx126x:
         return Frame(payload, rssi_dbm, snr_db, bool(events & EVENT_CRC_ERROR))
 
     def receiving(self) -> bool:
-        """See LoraChip. A preamble alone may be noise taken for one: it counts once."""
+        """See LoraChip. A preamble alone may be noise: it counts once."""
         flags = int.from_bytes(self._query(CMD_GET_IRQ, 2), "big")
         if flags & IRQ_HEADER_VALID:
             return True
@@ -413,13 +405,13 @@ class Sx126x:
         self._asleep = True
 
     def _wake(self) -> None:
-        """Selecting the chip wakes it; BUSY cannot be asked before (DS 8.2.2)."""
+        """Wake the chip by selecting it; BUSY is not valid before (DS 8.2.2)."""
         if self._asleep:
             self._port.transfer(bytes([CMD_GET_STATUS, 0]))
             self._port.sleep_us(WAKE_UP_US)
             self._asleep = False
 
-    # --- what it says of itself
+    # --- status
 
     def differences(self) -> list[Difference]:
         """See LoraChip."""
@@ -434,31 +426,27 @@ class Sx126x:
         return found
 
     def status(self) -> int:
-        """Mode in bits 6 to 4, the last command's outcome in bits 3 to 1 (DS table 13-76)."""
+        """Return the mode in bits 6 to 4, the last command's outcome in bits 3 to 1 (DS table 13-76)."""
         self._ready()
         return self._port.transfer(bytes([CMD_GET_STATUS, 0]))[1]
 
     def device_errors(self) -> int:
-        """What failed since it was last cleared (DS table 13-86)."""
+        """Return the device errors since they were last cleared (DS table 13-86)."""
         return int.from_bytes(self._query(CMD_GET_DEVICE_ERRORS, 2), "big")
-
-    def version_text(self) -> bytes:
-        """What the chip calls itself, 16 bytes; not in the data sheet. A SX1262 says ``SX1261`` as well."""
-        return self.read_register(REG_VERSION_TEXT, 16)
 
     # --- the bus
 
     def read_register(self, register: int, count: int) -> bytes:
-        """*count* registers from *register* on (DS 13.2.2)."""
+        """Read *count* registers from *register* on (DS 13.2.2)."""
         return self._query(CMD_READ_REGISTER, count, register.to_bytes(2, "big"))
 
     def _keep(self, register: int, value: int) -> None:
-        """Write what must still be there later (DS 13.2.1)."""
+        """Write a register (DS 13.2.1), and remember the value for ``differences``."""
         self._command(CMD_WRITE_REGISTER, register.to_bytes(2, "big") + bytes([value]))
         self._written[register] = value
 
     def _keep_bits(self, register: int, bits: int, on: bool) -> None:
-        """Set or clear *bits*, and leave the others, which the chip's maker has trimmed."""
+        """Set or clear *bits*, and keep the others, which the chip's maker has trimmed."""
         value = self.read_register(register, 1)[0]
         self._keep(register, value | bits if on else value & ~bits)
 
@@ -467,7 +455,7 @@ class Sx126x:
         self._port.transfer(bytes([opcode]) + parameters)
 
     def _query(self, opcode: int, count: int, parameters: bytes = b"") -> bytes:
-        """*count* bytes of answer, behind the status byte that comes with the first of them."""
+        """Return *count* bytes of answer, after the status byte that precedes them."""
         self._ready()
         skipped = 2 + len(parameters)
         return self._port.transfer(bytes([opcode]) + parameters + bytes(1 + count))[skipped:]

@@ -1,4 +1,4 @@
-"""SX1276, SX1277, SX1278, SX1279 and modules made of them (RFM95 to RFM98). Runs in MicroPython, too.
+"""Register driver of SX1276, SX1277, SX1278, SX1279 and their modules (RFM95 to RFM98). Runs in MicroPython, too.
 
 Sources: "DS" is Semtech's data sheet SX1276/77/78/79, Rev. 4, March 2015 (registers of the LoRa mode: section 6.4,
 pages 108 to 115); "errata" is the SX1276/77/78 Errata Note, Rev. 1.
@@ -6,6 +6,7 @@ pages 108 to 115); "errata" is the SX1276/77/78 Errata Note, Rev. 1.
 
 from firmware_bridge.chips.errors import ModemError, WrongChipError
 from firmware_bridge.chips.modem import (
+    BANDWIDTHS_HZ,
     EVENT_CAD_BUSY,
     EVENT_CAD_DONE,
     EVENT_CRC_ERROR,
@@ -18,6 +19,7 @@ from firmware_bridge.chips.modem import (
     PAYLOAD_MAX,
     Difference,
     Frame,
+    check_ranges,
     events_of,
 )
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from firmware_bridge.chips.port import ChipPort
 
 NAME = "SX127x"
-"""What errors call the chip."""
+"""The chip's name in errors."""
 
 REG_FIFO = 0x00
 REG_OP_MODE = 0x01
@@ -100,7 +102,7 @@ REGISTER_NAMES = {
     REG_VERSION: "RegVersion",
     REG_PA_DAC: "RegPaDac",
 }
-"""What the data sheet calls the registers that are checked."""
+"""Names of the registers that are checked, as in the data sheet."""
 
 RESET_VALUES = {
     REG_OP_MODE: 0x09,
@@ -113,14 +115,14 @@ RESET_VALUES = {
     REG_VERSION: 0x12,
     REG_PA_DAC: 0x84,
 }
-"""What registers hold after a reset, whatever the modem (DS table 41, page 90)."""
+"""Values of registers after a reset, in any modem mode (DS table 41, page 90)."""
 
 VERSION = 0x12
 """RegVersion of every SX1276/77/78/79 (DS page 106)."""
 LONG_RANGE = 0x80
 """RegOpMode: LoRa; written in sleep only (DS page 108)."""
 LOW_FREQUENCY = 0x08
-"""RegOpMode: the registers of the low bands are meant (DS page 108)."""
+"""RegOpMode: access the registers of the low bands (DS page 108)."""
 MODE_SLEEP = 0
 MODE_STANDBY = 1
 MODE_SEND = 3
@@ -143,9 +145,9 @@ MEANINGS = {
     IRQ_CAD_DETECTED: EVENT_CAD_BUSY,
     IRQ_RX_TIMEOUT: EVENT_TIMEOUT,
 }
-"""What interrupt flags tell, as events."""
+"""Events by interrupt flag."""
 IRQ_USED = sum(MEANINGS)
-"""Flags that are asked for (DS page 111). A header's own is not: RegModemStat tells of it."""
+"""Flags that are used (DS page 111). The header's own is not: RegModemStat shows it."""
 
 DIO0_RX_DONE = 0x00
 DIO0_TX_DONE = 0x40
@@ -155,19 +157,17 @@ STAT_HEADER_VALID = 0x08
 STAT_SYNCHRONIZED = 0x02
 STAT_DETECTED = 0x01
 STAT_RECEIVING = STAT_HEADER_VALID | STAT_SYNCHRONIZED | STAT_DETECTED
-"""RegModemStat: somebody's frame is coming in (DS page 111)."""
+"""RegModemStat: a frame is coming in (DS page 111)."""
 
-BANDWIDTHS_HZ = (7_800, 10_400, 15_600, 20_800, 31_250, 41_700, 62_500, 125_000, 250_000, 500_000)
-"""By the number that RegModemConfig1 gives them (DS page 112)."""
 CRYSTAL_HZ = 32_000_000
 """Every module's crystal; the synthesizer counts in 1/2**19 of it (DS 4.1.4)."""
 BAND_EDGE_HZ = 525_000_000
-"""Below are the low bands, above the high one (DS table 32)."""
+"""Border between the low bands and the high band (DS table 32)."""
 FREQUENCY_RANGES_HZ = ((137_000_000, 175_000_000), (410_000_000, 525_000_000), (862_000_000, 1_020_000_000))
-"""What the synthesizer reaches (DS table 32)."""
+"""Ranges of the synthesizer (DS table 32)."""
 RSSI_OFFSET_HIGH_DBM = -157
 RSSI_OFFSET_LOW_DBM = -164
-"""What RegPktRssiValue and RegRssiValue count from (DS page 112, 5.5.5)."""
+"""Offsets of RegPktRssiValue and RegRssiValue (DS page 112, 5.5.5)."""
 
 PA_BOOST = 0x80
 PA_DAC_NORMAL = 0x84
@@ -184,11 +184,11 @@ OCP_ON = 0x20
 OCP_HIGH_MA = 140
 OCP_NORMAL_MA = 100
 OCP_RFO_MA = 60
-"""Limits of the amplifier's current: above the 120, 87 and 29 mA it takes at 20, 17 and 13 dBm (DS table 10)."""
+"""Limits of the amplifier's current: above the 120, 87 and 29 mA that it draws at 20, 17 and 13 dBm (DS table 10)."""
 LNA_MAX_BOOST = 0x23
 """Greatest gain, and 150 % of current in the high band (DS page 110). The AGC overrides the gain."""
 MAX_TRIES = 3
-"""Reads of the version before a chip is held to be another one: a cold module may answer late."""
+"""Reads of the version before the chip counts as another one: a cold module may answer late."""
 
 SPURIOUS_RECEPTION = {
     7_800: (0x48, 7_810),
@@ -198,27 +198,27 @@ SPURIOUS_RECEPTION = {
     31_250: (0x44, 31_250),
     41_700: (0x44, 41_670),
 }
-"""By bandwidth: RegIfFreq2 against spurious reception, and how far RegFrf is moved to receive with it (errata 2.3)."""
+"""RegIfFreq2 against spurious reception, and the shift of RegFrf to receive with it, by bandwidth (errata 2.3)."""
 
 
 def frequency_registers(frequency_hz: int) -> bytes:
-    """RegFrf for a frequency: steps of 61.035 Hz, to the nearest below (DS 4.1.4)."""
+    """Encode a frequency for RegFrf: steps of 61.035 Hz, rounded down (DS 4.1.4)."""
     return ((frequency_hz << 19) // CRYSTAL_HZ).to_bytes(3, "big")
 
 
 def current_limit(limit_ma: int) -> int:
-    """RegOcp for a limit of 45 to 240 mA, to the nearest step below (DS 5.4.4, table 37, page 85)."""
+    """Encode a limit of 45 to 240 mA for RegOcp, rounded down (DS 5.4.4, table 37, page 85)."""
     trim = (limit_ma - 45) // 5 if limit_ma < 130 else (limit_ma + 30) // 10
     return OCP_ON | min(max(trim, 0), 27)
 
 
 class Sx127x:
-    """One chip. Its interface is ``port.LoraChip``."""
+    """The driver of one chip. Implements ``port.LoraChip``."""
 
     name = NAME
 
     def __init__(self, port: "ChipPort", boost: bool = True) -> None:
-        """*boost*: the antenna hangs on the pin PA_BOOST, as in RFM95 and nearly every module, and not on RFO."""
+        """*boost*: the antenna is on the pin PA_BOOST, as in RFM95 and nearly every module, and not on RFO."""
         self._port = port
         self._boost = boost
         self._base = LONG_RANGE
@@ -229,7 +229,7 @@ class Sx127x:
         self._frf_send = self._frf_receive = b""
 
     def begin(self) -> None:
-        """See LoraChip. Without a reset line sleep mode serves: all that matters is written anew by ``configure``."""
+        """See LoraChip. Without a reset line, sleep mode suffices: ``configure`` writes all registers that matter."""
         self._port.reset()
         found = 0
         for _ in range(MAX_TRIES):
@@ -248,7 +248,7 @@ class Sx127x:
         return self._compare(RESET_VALUES)
 
     def _enter_lora(self, base: int) -> None:
-        """Go to sleep in whatever mode it is, and then into LoRa mode: nowhere else can that be done (DS page 108)."""
+        """Go to sleep in the present mode, then to LoRa mode, which is possible in sleep only (DS page 108)."""
         self._base = base
         self._write(REG_OP_MODE, self.read(REG_OP_MODE) & ~MODE_MASK)
         self._write(REG_OP_MODE, base | MODE_SLEEP)
@@ -278,22 +278,14 @@ class Sx127x:
             self._keep(register, value)
 
     def _check(self, modem: "Modem", power_dbm: int) -> None:
-        """Raise ModemError for what the chip cannot do."""
+        """Raise ModemError for a setting that the chip cannot have."""
         if not any(low <= modem.frequency_hz <= high for low, high in FREQUENCY_RANGES_HZ):
             raise ModemError(NAME, "frequency_hz", modem.frequency_hz)
         if modem.bandwidth_hz not in BANDWIDTHS_HZ:
             raise ModemError(NAME, "bandwidth_hz", modem.bandwidth_hz)
         # SF6 exists without a header only (DS 4.1.1.2).
-        if not (6 if not modem.explicit_header else 7) <= modem.spreading_factor <= 12:
-            raise ModemError(NAME, "spreading_factor", modem.spreading_factor)
-        if not 5 <= modem.coding_rate <= 8:
-            raise ModemError(NAME, "coding_rate", modem.coding_rate)
-        if not 6 <= modem.preamble_symbols <= 0xFFFF:
-            raise ModemError(NAME, "preamble_symbols", modem.preamble_symbols)
-        if not 0 <= modem.sync_word <= 0xFF:
-            raise ModemError(NAME, "sync_word", modem.sync_word)
-        if not 1 <= modem.payload_length <= PAYLOAD_MAX:
-            raise ModemError(NAME, "payload_length", modem.payload_length)
+        shortest = 7 if modem.explicit_header else 6
+        check_ranges(NAME, modem, (("spreading_factor", shortest, 12), ("preamble_symbols", 6, 0xFFFF)))
         low, high = (BOOST_MIN_DBM, BOOST_MAX_DBM) if self._boost else (RFO_MIN_DBM, RFO_MAX_DBM)
         if not low <= power_dbm <= high:
             raise ModemError(NAME, "power_dbm", power_dbm)
@@ -302,7 +294,7 @@ class Sx127x:
         short = modem.spreading_factor == 6
         config_1 = BANDWIDTHS_HZ.index(modem.bandwidth_hz) << 4 | (modem.coding_rate - 4) << 1
         self._keep(REG_MODEM_CONFIG_1, config_1 | (0 if modem.explicit_header else 1))
-        # The upper bits of the symbol time-out stay 0: it is for RXSINGLE, which is not used.
+        # The upper bits of the symbol timeout stay 0: it is for RXSINGLE, which is not used.
         self._keep(REG_MODEM_CONFIG_2, modem.spreading_factor << 4 | (4 if modem.crc else 0))
         self._keep(REG_MODEM_CONFIG_3, (8 if modem.low_data_rate else 0) | 4)
         self._keep(REG_PREAMBLE, modem.preamble_symbols >> 8)
@@ -314,7 +306,7 @@ class Sx127x:
         self._keep(REG_INVERT_IQ_2, 0x19 if modem.inverted_iq else 0x1D)
 
     def _set_errata(self, modem: "Modem") -> None:
-        """The frequency, and what errata 2.1 (500 kHz) and 2.3 (spurious reception below it) ask for."""
+        """Set the frequency, and apply errata 2.1 (500 kHz) and 2.3 (spurious reception below it)."""
         wide = modem.bandwidth_hz == 500_000
         optimize = 0x05 if modem.spreading_factor == 6 else 0x03
         shift_hz = 0
@@ -343,7 +335,7 @@ class Sx127x:
                 self._keep(REG_FRF + offset, value)
 
     def _set_power(self, power_dbm: int) -> None:
-        """Amplifier, its limit, and the high power setting (DS 5.4.2 to 5.4.4, pages 82 to 85)."""
+        """Set the amplifier, its current limit, and the high power setting (DS 5.4.2 to 5.4.4, pages 82 to 85)."""
         high = self._boost and power_dbm > BOOST_NORMAL_DBM
         if self._boost:
             # With the high power setting 15 means 20 dBm, without it 17 dBm.
@@ -385,7 +377,7 @@ class Sx127x:
         self._write(REG_OP_MODE, self._base | MODE_SEND)
 
     def start_cad(self) -> None:
-        """See LoraChip. Takes a little less than two symbols (DS page 44)."""
+        """See LoraChip. CAD takes a little less than two symbols (DS page 44)."""
         self.standby()
         self._write(REG_DIO_MAPPING_1, DIO0_CAD_DONE)
         self._write(REG_IRQ_FLAGS, 0xFF)
@@ -394,7 +386,7 @@ class Sx127x:
         self._write(REG_OP_MODE, self._base | MODE_CAD)
 
     def take_events(self) -> int:
-        """See LoraChip. Flags are cleared by writing ones (DS page 111): just those that were read."""
+        """See LoraChip. Writing ones clears flags (DS page 111): only those that were read."""
         flags = self.read(REG_IRQ_FLAGS) & IRQ_USED
         if not flags:
             return 0
@@ -402,14 +394,14 @@ class Sx127x:
         return events_of(flags, MEANINGS)
 
     def read_frame(self, events: int) -> Frame:
-        """See LoraChip. DS 4.1.6, page 42; strength of signal: DS 5.5.5, page 87."""
+        """See LoraChip. DS 4.1.6, page 42; signal strength: DS 5.5.5, page 87."""
         length = self.read(REG_RX_BYTES) if self._explicit else self._payload_length
         self._write(REG_FIFO_ADDR_PTR, self.read(REG_FIFO_RX_CURRENT))
         payload = self._port.transfer(bytes([REG_FIFO]) + bytes(length))[1:]
         snr = self.read(REG_PKT_SNR)
         snr_db = (snr - 256 if snr > 127 else snr) / 4
         strength = self.read(REG_PKT_RSSI)
-        # Above the noise the register's slope is off by 16/15; below it, the signal is weaker than what is measured.
+        # Above the noise the register's slope is off by 16/15; below it, the signal is weaker than the measured power.
         rssi_dbm = self._rssi_offset_dbm + (strength * 16 / 15 if snr_db >= 0 else strength + snr_db)
         return Frame(payload, round(rssi_dbm), snr_db, bool(events & EVENT_CRC_ERROR))
 
@@ -427,7 +419,7 @@ class Sx127x:
         self._write(REG_OP_MODE, self._base | MODE_STANDBY)
 
     def sleep(self) -> None:
-        """See LoraChip. What is in the FIFO is lost."""
+        """See LoraChip. The content of the FIFO is lost."""
         self._port.switch(PATH_OFF)
         self._write(REG_OP_MODE, self._base | MODE_SLEEP)
 
@@ -444,20 +436,20 @@ class Sx127x:
         for register, expected in wanted.items():
             value = self.read(register)
             if register == REG_LNA:
-                # The AGC moves the gain, and nothing else in this register.
+                # The AGC changes the gain, and nothing else in this register.
                 value = value & 0x1F | expected & 0xE0
             if value != expected:
                 found.append(Difference(REGISTER_NAMES[register], register, expected, value))
         return found
 
     def read(self, register: int) -> int:
-        """What *register* holds."""
+        """Read *register*."""
         return self._port.transfer(bytes([register, 0]))[1]
 
     def _write(self, register: int, value: int) -> None:
         self._port.transfer(bytes([register | 0x80, value]))
 
     def _keep(self, register: int, value: int) -> None:
-        """Write what must still be there later."""
+        """Write a register, and remember the value for ``differences``."""
         self._write(register, value)
         self._written[register] = value

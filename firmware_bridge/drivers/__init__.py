@@ -1,1 +1,1 @@
-"""Radios that hang on this computer, for asyncio."""
+"""Drivers, for asyncio, of radios that are wired to this computer."""

@@ -1,26 +1,18 @@
-"""What stands between a driver and the world: one SPI device and some GPIO lines, real or emulated."""
+"""The port between a driver and a board: one SPI device and some GPIO lines, real or emulated."""
 
 from typing import Protocol
 
 
-class Bus(Protocol):
-    """An SPI device, at the level of ``spidev``'s ``xfer2``."""
-
-    def transfer(self, data: bytes) -> bytes:
-        """Send *data*, return as many bytes. The controller's own chip select is low meanwhile. Raises OSError."""
-        ...
-
-    def close(self) -> None:
-        """Let go of it."""
-        ...
-
-
-class Lines(Protocol):
-    """GPIO lines by BCM number, at the level of ``gpiod``'s line request."""
+class Hardware(Protocol):
+    """A board whose bus and lines are open; lines have their BCM numbers. Outputs begin as ``idle_levels`` says."""
 
     @property
     def fd(self) -> int:
-        """Becomes readable when the interrupt line rose."""
+        """A file descriptor that becomes readable when the interrupt line rose."""
+        ...
+
+    def transfer(self, data: bytes) -> bytes:
+        """Send *data*, return as many bytes. The controller's own chip select is low meanwhile. Raises OSError."""
         ...
 
     def set(self, line: int, high: bool) -> None:
@@ -28,31 +20,13 @@ class Lines(Protocol):
         ...
 
     def get(self, line: int) -> bool:
-        """Whether a line is high. Raises OSError."""
+        """Return whether a line is high. Raises OSError."""
         ...
 
     def take_edges(self) -> int:
-        """How often the interrupt line rose since the last call; never waits. Raises OSError."""
+        """Count the rising edges of the interrupt line since the last call; never waits. Raises OSError."""
         ...
 
     def close(self) -> None:
-        """Let go of them."""
-        ...
-
-
-class Hardware(Protocol):
-    """A board, opened."""
-
-    @property
-    def bus(self) -> Bus:
-        """Its chip's bus."""
-        ...
-
-    @property
-    def lines(self) -> Lines:
-        """Its lines. Outputs begin as ``idle_levels`` says."""
-        ...
-
-    def close(self) -> None:
-        """Let go of all of it."""
+        """Release bus and lines."""
         ...

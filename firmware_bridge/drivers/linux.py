@@ -1,7 +1,6 @@
-"""SPI and GPIO of a Raspberry Pi: the packages spidev and gpiod (libgpiod 2), imported when a radio is opened."""
+"""SPI and GPIO of a Raspberry Pi, by the packages spidev and gpiod (libgpiod 2), which are imported on opening."""
 
 import errno
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
@@ -9,117 +8,92 @@ from typing import TYPE_CHECKING, Final
 from firmware_bridge.boards import BoardProfile
 from firmware_bridge.drivers import limits
 from firmware_bridge.drivers.errors import (
-    BusFailedError,
-    BusMissingError,
-    ForbiddenError,
-    GpioMissingError,
-    LibraryMissingError,
-    LineTakenError,
+    RadioError,
+    access_denied,
+    bus_failed,
+    bus_missing,
+    library_missing,
 )
 from firmware_bridge.drivers.wiring import idle_levels
 
 if TYPE_CHECKING:
-    import gpiod
     import spidev
+    from gpiod import LineRequest
 
+DEVICES: Final = Path("/dev")
+"""The folder of device files."""
 HEADER_LABELS: Final = ("pinctrl-bcm2835", "pinctrl-bcm2711", "pinctrl-rp1")
-"""Labels of the GPIO chip with the header's lines: Pi Zero to 3, Pi 4, Pi 5. Its number differs between kernels."""
+"""Labels of the GPIO chip with the header's lines: Pi Zero to 3, Pi 4, Pi 5. The chip's number differs by kernel."""
 CONSUMER: Final = "tinyssb"
-"""What `gpioinfo` shows as the user of our lines."""
+"""The user of our lines that `gpioinfo` shows."""
 SPI_MODE: Final = 0
 """Clock low, data at the rising edge (SX127x data sheet 2.2, SX126x 8.2)."""
 
 
-class SpidevBus:
-    """Implements ``hardware.Bus``."""
+class LinuxHardware:
+    """A board on Linux's spidev and gpiod. Implements ``hardware.Hardware``."""
 
-    def __init__(self, device: "spidev.SpiDev") -> None:
+    def __init__(self, device: "spidev.SpiDev", request: "LineRequest") -> None:
         self._device = device
-
-    def transfer(self, data: bytes) -> bytes:
-        """See Bus."""
-        return bytes(self._device.xfer2(list(data)))
-
-    def close(self) -> None:
-        """See Bus."""
-        self._device.close()
-
-
-class GpiodLines:
-    """Implements ``hardware.Lines``."""
-
-    def __init__(self, request: "gpiod.LineRequest") -> None:
         self._request = request
 
     @property
     def fd(self) -> int:
-        """See Lines."""
+        """See Hardware."""
         return self._request.fd
 
+    def transfer(self, data: bytes) -> bytes:
+        """See Hardware."""
+        return bytes(self._device.xfer2(list(data)))
+
     def set(self, line: int, high: bool) -> None:
-        """See Lines."""
+        """See Hardware."""
         from gpiod.line import Value  # noqa: PLC0415 - the package is optional
 
         self._request.set_value(line, Value.ACTIVE if high else Value.INACTIVE)
 
     def get(self, line: int) -> bool:
-        """See Lines."""
+        """See Hardware."""
         from gpiod.line import Value  # noqa: PLC0415 - the package is optional
 
         return self._request.get_value(line) is Value.ACTIVE
 
     def take_edges(self) -> int:
-        """See Lines."""
+        """See Hardware."""
         if not self._request.wait_edge_events(0):
             return 0
         return len(self._request.read_edge_events(limits.EDGES_MAX))
 
     def close(self) -> None:
-        """See Lines."""
+        """See Hardware."""
+        self._device.close()
         self._request.release()
 
 
-class LinuxHardware:
-    """Implements ``hardware.Hardware``."""
-
-    def __init__(self, bus: SpidevBus, lines: GpiodLines) -> None:
-        self.bus = bus
-        self.lines = lines
-
-    def close(self) -> None:
-        """See Hardware."""
-        self.bus.close()
-        self.lines.close()
-
-
 def open_linux(profile: BoardProfile) -> LinuxHardware:
-    """Open *profile*'s bus and lines.
-
-    Raises LibraryMissingError, BusMissingError, ForbiddenError, GpioMissingError, LineTakenError, BusFailedError.
-    """
+    """Open *profile*'s bus and lines. Raises RadioError."""
     spidev, gpiod = _libraries()
-    bus = _open_bus(profile, spidev)
+    device = _open_bus(profile, spidev)
     try:
-        lines = _open_lines(profile, gpiod)
+        return LinuxHardware(device, _request_lines(profile, gpiod))
     except BaseException:
-        bus.close()
+        device.close()
         raise
-    return LinuxHardware(bus, lines)
 
 
 def _libraries() -> tuple[ModuleType, ModuleType]:
     try:
         import spidev  # noqa: PLC0415 - the package is optional
     except ImportError as error:
-        raise LibraryMissingError("spidev") from error
+        raise library_missing("spidev") from error
     try:
         import gpiod  # noqa: PLC0415 - the package is optional
     except ImportError as error:
-        raise LibraryMissingError("gpiod") from error
+        raise library_missing("gpiod") from error
     return spidev, gpiod
 
 
-def _open_bus(profile: BoardProfile, spidev: ModuleType) -> SpidevBus:
+def _open_bus(profile: BoardProfile, spidev: ModuleType) -> "spidev.SpiDev":
     device = spidev.SpiDev()
     try:
         device.open_path(profile.device)
@@ -128,17 +102,17 @@ def _open_bus(profile: BoardProfile, spidev: ModuleType) -> SpidevBus:
         if profile.pins.cs is not None:
             _free_chip_select(device)
     except FileNotFoundError as error:
-        raise BusMissingError(profile.device, profile.config_txt) from error
+        raise bus_missing(profile.device, profile.config_txt) from error
     except PermissionError as error:
-        raise ForbiddenError(profile.device, "spi") from error
+        raise access_denied(profile.device, "spi") from error
     except OSError as error:
-        raise BusFailedError(profile.device, error.strerror or str(error)) from error
-    return SpidevBus(device)
+        raise bus_failed(profile.device, error) from error
+    return device
 
 
 def _free_chip_select(device: "spidev.SpiDev") -> None:
-    """Keep the controller from driving its own chip select; not every controller can be told (EINVAL), in which case
-    the overlay spi0-0cs has taken the line away from it."""
+    """Stop the controller from driving its own chip select. Some controllers refuse this (EINVAL); there the overlay
+    spi0-0cs has taken the line away from the controller."""
     try:
         device.no_cs = True
     except OSError as error:
@@ -146,20 +120,23 @@ def _free_chip_select(device: "spidev.SpiDev") -> None:
             raise
 
 
-def _open_lines(profile: BoardProfile, gpiod: ModuleType) -> GpiodLines:
-    path = _header_chip(gpiod)
+def _request_lines(profile: BoardProfile, gpiod: ModuleType) -> "LineRequest":
+    path, settings = _header_chip(gpiod), _line_settings(profile, gpiod)
     try:
-        return GpiodLines(
-            gpiod.request_lines(str(path), consumer=CONSUMER, config=_line_settings(profile, gpiod))
-        )
+        request: LineRequest = gpiod.request_lines(str(path), consumer=CONSUMER, config=settings)
     except PermissionError as error:
-        raise ForbiddenError(str(path), "gpio") from error
+        raise access_denied(str(path), "gpio") from error
     except OSError as error:
-        raise LineTakenError(profile.pins.used(), error.strerror or str(error)) from error
+        lines = ", ".join(f"GPIO {number} ({name})" for name, number in profile.pins.used().items())
+        raise RadioError(
+            f"One of the lines {lines} is in use ({error.strerror or error})",
+            "Stop the other program, or remove the overlay that uses it; `gpioinfo` says which.",
+        ) from error
+    return request
 
 
 def _line_settings(profile: BoardProfile, gpiod: ModuleType) -> dict[int, object]:
-    """Outputs with their first level, BUSY as an input, and the interrupt line with its rising edges."""
+    """Configure outputs with their first level, BUSY as an input, and the interrupt line for rising edges."""
     line = gpiod.line
     config: dict[int, object] = {
         number: gpiod.LineSettings(
@@ -169,7 +146,7 @@ def _line_settings(profile: BoardProfile, gpiod: ModuleType) -> dict[int, object
     }
     if profile.pins.busy is not None:
         config[profile.pins.busy] = gpiod.LineSettings(direction=line.Direction.INPUT)
-    assert profile.pins.irq is not None, "profiles without it are refused"
+    assert profile.pins.irq is not None, "profiles without it are rejected"
     config[profile.pins.irq] = gpiod.LineSettings(
         direction=line.Direction.INPUT, edge_detection=line.Edge.RISING, bias=line.Bias.PULL_DOWN
     )
@@ -177,15 +154,15 @@ def _line_settings(profile: BoardProfile, gpiod: ModuleType) -> dict[int, object
 
 
 def _header_chip(gpiod: ModuleType) -> Path:
-    """The GPIO chip whose lines are on the header."""
+    """Find the GPIO chip whose lines are on the header. Raises RadioError."""
     labels = []
-    forbidden: Path | None = None
-    for path in _gpio_chips():
+    denied: Path | None = None
+    for path in sorted(DEVICES.glob("gpiochip*")):
         try:
             with gpiod.Chip(str(path)) as chip:
                 label = chip.get_info().label
         except PermissionError:
-            forbidden = path
+            denied = path
             continue
         except OSError as error:
             labels.append(f"{path.name} ({error.strerror})")
@@ -193,10 +170,9 @@ def _header_chip(gpiod: ModuleType) -> Path:
         if label in HEADER_LABELS:
             return path
         labels.append(label)
-    if forbidden is not None:
-        raise ForbiddenError(str(forbidden), "gpio")
-    raise GpioMissingError(tuple(labels))
-
-
-def _gpio_chips() -> Iterator[Path]:
-    yield from sorted(Path("/dev").glob("gpiochip*"))
+    if denied is not None:
+        raise access_denied(str(denied), "gpio")
+    raise RadioError(
+        f"No GPIO chip of a Raspberry Pi was found, only {', '.join(labels) or 'none at all'}",
+        "Board profiles are for a Raspberry Pi: run this on one.",
+    )

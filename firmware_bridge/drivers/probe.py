@@ -1,4 +1,4 @@
-"""Look at a board from the bus to the receiver, without sending anything, and say what is wrong."""
+"""The self-test of a board, from the bus to the receiver. It sends nothing by radio."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,18 +16,18 @@ from firmware_bridge.drivers.wiring import Wiring, explain, make_chip, serial_bo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     check: str
-    """What."""
+    """The name of the check."""
     ok: bool
-    """Whether it is as it should be."""
+    """Whether it passed."""
     found: str
-    """What was seen, in plain words."""
+    """The observation, in plain words."""
     advice: str = ""
-    """What to do, if it is not."""
+    """What to do, if it failed."""
     registers: tuple[Difference, ...] = ()
-    """Registers that hold something else than they should."""
+    """Registers with a wrong value."""
 
 
 def probe(
@@ -35,7 +35,7 @@ def probe(
     open_hardware: Callable[[BoardProfile], Hardware],
     sleep_s: Callable[[float], None] = time.sleep,
 ) -> Iterator[Finding]:
-    """Look at the board that *profile* describes, one thing after another. Ends where going on makes no sense."""
+    """Check the board that *profile* describes, step by step. Ends where further steps make no sense."""
     if not profile.is_spi:
         error = serial_board(profile)
         yield Finding(check="board", ok=False, found=error.found, advice=error.remedy)
@@ -48,28 +48,26 @@ def probe(
     try:
         lines = ", ".join(f"{name} GPIO {number}" for name, number in profile.pins.used().items())
         yield Finding(
-            check="devices", ok=True, found=f"{profile.device} and the lines are ours: {lines or 'none'}"
+            check="devices", ok=True, found=f"{profile.device} and the lines can be used: {lines or 'none'}"
         )
         wiring = Wiring(profile, hardware, sleep_s)
         yield from _probe_chip(profile, wiring, make_chip(profile, wiring))
-    except ChipError as error:
-        explained = explain(profile, error)
+    except (ChipError, RadioError) as error:
+        explained = explain(profile, error) if isinstance(error, ChipError) else error
         yield Finding(check="chip", ok=False, found=explained.found, advice=explained.remedy)
-    except RadioError as error:
-        yield Finding(check="chip", ok=False, found=error.found, advice=error.remedy)
     finally:
         hardware.close()
 
 
 def _probe_chip(profile: BoardProfile, wiring: Wiring, chip: LoraChip) -> Iterator[Finding]:
-    """Raises ChipError and RadioError for what cannot be gone on with."""
+    """Check the chip. Raises ChipError and RadioError where further steps make no sense."""
     chip.begin()
     yield Finding(check="chip", ok=True, found=f"it answers as a {chip.name} does")
     yield _registers(
         "reset",
         chip.after_reset(),
-        "a reset made of its registers what it should",
-        "Check the reset line: the chip may not be reset by it, or be another one of its family.",
+        "after a reset its registers hold the right values",
+        "Check the reset line: it may not reset the chip, or the chip is another one of its family.",
     )
     chip.begin()
     low_hz, high_hz = profile.bands_hz[0]
@@ -79,7 +77,7 @@ def _probe_chip(profile: BoardProfile, wiring: Wiring, chip: LoraChip) -> Iterat
         "settings",
         chip.differences(),
         "its registers hold what was written to them",
-        "Bits get lost on the bus: seat the board again, or lower bus.speed_hz in its profile.",
+        "Bits are lost on the bus: seat the board again, or lower bus.speed_hz in its profile.",
     )
     yield _interrupt(profile, wiring, chip)
     chip.start_receive()
@@ -104,13 +102,13 @@ def _registers(check: str, differences: list[Difference], good: str, advice: str
 
 
 def _interrupt(profile: BoardProfile, wiring: Wiring, chip: LoraChip) -> Finding:
-    """Whether the interrupt line rises when the chip has something to tell: listening for activity sends nothing."""
+    """Check that the interrupt line rises, by channel activity detection, which sends nothing."""
     line = f"GPIO {profile.pins.irq}"
     if wiring.interrupted():
         return Finding(
             check="interrupt",
             ok=False,
-            found=f"{line} is high although the chip has nothing to tell",
+            found=f"{line} is high although the chip has no event",
             advice="The profile may name the wrong line for pins.irq.",
         )
     chip.start_cad()
@@ -118,8 +116,8 @@ def _interrupt(profile: BoardProfile, wiring: Wiring, chip: LoraChip) -> Finding
     rose = wiring.interrupted()
     done = bool(chip.take_events() & EVENT_CAD_DONE)
     if rose:
-        return Finding(check="interrupt", ok=True, found=f"{line} rose when the chip was done listening")
-    told = "the chip was done listening" if done else "the chip did not finish listening, either"
+        return Finding(check="interrupt", ok=True, found=f"{line} rose when the chip had finished listening")
+    told = "the chip had finished listening" if done else "the chip did not finish listening, either"
     return Finding(
         check="interrupt",
         ok=False,
@@ -129,7 +127,7 @@ def _interrupt(profile: BoardProfile, wiring: Wiring, chip: LoraChip) -> Finding
 
 
 def _noise(rssi_dbm: int, frequency_hz: int) -> Finding:
-    """Whether the receiver measures something that can be."""
+    """Check that the receiver measures a plausible noise level."""
     ok = limits.NOISE_MIN_DBM <= rssi_dbm <= limits.NOISE_MAX_DBM
     return Finding(
         check="receiver",
@@ -137,5 +135,5 @@ def _noise(rssi_dbm: int, frequency_hz: int) -> Finding:
         found=f"{rssi_dbm} dBm at {frequency_hz / 1e6:g} MHz",
         advice=""
         if ok
-        else "No quiet channel is like that: something close by may be sending, or the antenna switch is wrong.",
+        else "A quiet channel has another level: something close by may be sending, or the antenna switch is wrong.",
     )

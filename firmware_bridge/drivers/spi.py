@@ -1,7 +1,7 @@
-"""A LoRa chip on SPI, driven from an asyncio loop: frames out after listening, frames in, and a watch over the chip.
+"""The driver of a LoRa chip on SPI, for asyncio: listen before talk, reception, and a watchdog over the chip.
 
-Transfers are done in the loop: 255 bytes at 2 MHz take a millisecond. The chip tells by its interrupt line what
-happened; nothing is polled but, every five seconds, whether the chip still is what it was made.
+Transfers run in the event loop: 255 bytes at 2 MHz take a millisecond. The chip reports events by its interrupt line.
+Only the chip's registers are polled, every five seconds.
 """
 
 import asyncio
@@ -18,52 +18,55 @@ from firmware_bridge.chips.modem import (
     EVENT_RECEIVED,
     EVENT_SENT,
     EVENT_TIMEOUT,
+    EVENTS_IN_A_ROW,
+    PAYLOAD_MAX,
+    RECEIVING_FRAMES,
     Frame,
     Modem,
 )
 from firmware_bridge.chips.port import LoraChip
 from firmware_bridge.drivers import limits
-from firmware_bridge.drivers.errors import RadioError, StuckError
+from firmware_bridge.drivers.errors import RadioError, radio_hangs
 from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.drivers.wiring import Wiring, explain, make_chip
 
 
 class RadioSink(Protocol):
-    """Who is told what the radio does. Called in the event loop; none of it blocks or raises."""
+    """The receiver of a radio's events. Called in the event loop; its methods neither block nor raise."""
 
     def radio_up(self) -> None:
-        """The radio listens."""
+        """Handle: the radio listens."""
         ...
 
     def radio_heard(self, frame: Frame) -> None:
-        """A frame came in, damaged ones included."""
+        """Handle a received frame, damaged ones included."""
         ...
 
     def radio_reset(self, reason: str) -> None:
-        """The chip hung or forgot its settings, and was started anew."""
+        """Handle: the chip hung or lost its settings, and was restarted."""
         ...
 
 
 @dataclass(slots=True)
 class RadioCounters:
-    """What a radio has seen since it was made."""
+    """The counters of a radio since it was made."""
 
     sent: int = 0
-    """Frames that left."""
+    """Frames sent."""
     received: int = 0
-    """Frames that came in whole."""
+    """Frames received undamaged."""
     damaged: int = 0
-    """Frames whose own CRC failed."""
+    """Frames received whose CRC failed."""
     kept: int = 0
-    """Times nothing was sent because the channel was in use."""
+    """Frames not sent because the channel was busy."""
     resets: int = 0
-    """Times the chip was reset because it hung or forgot."""
+    """Resets because the chip hung or lost its settings."""
     missed_edges: int = 0
-    """Times something had happened that no edge of the interrupt line told of."""
+    """Events that were found without an edge of the interrupt line."""
 
 
 class SpiRadio:
-    """One board. ``run`` keeps it up; ``send`` may be used while it is."""
+    """The radio of one board. ``run`` keeps it up; ``send`` works meanwhile."""
 
     def __init__(
         self,
@@ -77,7 +80,7 @@ class SpiRadio:
         time_scale: float = 1.0,
         sleep_s: Callable[[float], None] = time.sleep,
     ) -> None:
-        """*power_dbm* is what the chip is told, its amplifier's gain taken off. *time_scale*: how much quicker than
+        """*power_dbm*: the chip's own power, without its amplifier's gain. *time_scale*: how many times faster than
         ours the time of an emulated chip passes."""
         self.counters = RadioCounters()
         self._profile = profile
@@ -100,7 +103,7 @@ class SpiRadio:
     # --- up and down
 
     async def run(self) -> None:
-        """Open the board and keep it working until cancelled. Raises RadioError when that cannot be done."""
+        """Open the board and keep it working until cancelled. Raises RadioError when that is impossible."""
         hardware = self._open_hardware()
         try:
             self._wiring = Wiring(self._profile, hardware, self._sleep_s)
@@ -114,18 +117,18 @@ class SpiRadio:
         self._trouble.clear()
         try:
             self._start(chip)
-            loop.add_reader(hardware.lines.fd, self._edge, hardware)
+            loop.add_reader(hardware.fd, self._edge, hardware)
             self._chip = chip
             self._sink.radio_up()
             await self._watch(chip)
         finally:
-            loop.remove_reader(hardware.lines.fd)
+            loop.remove_reader(hardware.fd)
             self._chip = None
             self._give_up_waiting()
             self._fall_asleep(chip)
 
     def _start(self, chip: LoraChip) -> None:
-        """From power-up to listening. Raises RadioError."""
+        """Bring the chip from power-up to reception. Raises RadioError."""
         try:
             chip.begin()
             chip.configure(self._modem, self._power_dbm)
@@ -134,15 +137,15 @@ class SpiRadio:
             raise explain(self._profile, error) from error
 
     def _fall_asleep(self, chip: LoraChip) -> None:
-        """Leave the chip quiet: it must not go on receiving, let alone sending, for nobody."""
+        """Put the chip to sleep, so that it neither receives nor sends when the driver is gone."""
         try:
             chip.sleep()
         except (ChipError, RadioError):
-            # It does not answer, which is known already; there is nothing left to do for it.
+            # It does not answer, which is known already.
             return
 
     async def _watch(self, chip: LoraChip) -> None:
-        """Wait for trouble, look at the chip now and then, and reset it when it needs that."""
+        """Check the chip periodically and at reported trouble, and reset it when needed (watchdog)."""
         while True:
             try:
                 async with asyncio.timeout(self._check_s / self._time_scale):
@@ -156,8 +159,8 @@ class SpiRadio:
                 self._resets_in_a_row = 0
 
     def _examine(self, chip: LoraChip) -> str | None:
-        """What is wrong with the chip; None for nothing."""
-        assert self._wiring is not None, "who is watched is open"
+        """Return what is wrong with the chip; None if nothing is."""
+        assert self._wiring is not None, "the watchdog runs while the board is open"
         try:
             if self._wiring.interrupted():
                 self.counters.missed_edges += 1
@@ -171,18 +174,18 @@ class SpiRadio:
             return None
         first = lost[0]
         return (
-            f"{len(lost)} registers lost what they were set to, {first.name} among them: "
+            f"{len(lost)} registers lost their values, {first.name} among them: "
             f"0x{first.found:02X} instead of 0x{first.expected:02X}"
         )
 
     async def _recover(self, chip: LoraChip, reason: str) -> None:
-        """Reset and set up anew, sending nothing meanwhile. Raises StuckError when that is of no use."""
+        """Reset the chip and set it up again; nothing is sent meanwhile. Raises RadioError when that does not help."""
         self._in_trouble(reason)
         self._give_up_waiting()
         self._receiving_since_s = None
         while True:
             if self._resets_in_a_row >= limits.RESETS_IN_A_ROW:
-                raise StuckError(reason, self._resets_in_a_row)
+                raise radio_hangs(f"{reason}; {self._resets_in_a_row} resets in a row did not help")
             self._resets_in_a_row += 1
             self.counters.resets += 1
             try:
@@ -199,13 +202,13 @@ class SpiRadio:
         self._reason = reason
         self._trouble.set()
 
-    # --- what the chip tells
+    # --- events of the chip
 
     def _edge(self, hardware: Hardware) -> None:
-        """The interrupt line rose."""
+        """Handle a rising edge of the interrupt line."""
         chip = self._chip
         try:
-            hardware.lines.take_edges()
+            hardware.take_edges()
             if chip is not None and not self._trouble.is_set():
                 self._take_events(chip)
         except OSError as error:
@@ -214,8 +217,8 @@ class SpiRadio:
             self._in_trouble(str(error))
 
     def _take_events(self, chip: LoraChip) -> None:
-        """Ask for events until there are none: the line tells of the first only."""
-        for _ in range(limits.EVENTS_IN_A_ROW):
+        """Read events until there are none: the line signals the first only."""
+        for _ in range(EVENTS_IN_A_ROW):
             events = chip.take_events()
             if not events:
                 return
@@ -231,14 +234,14 @@ class SpiRadio:
                     over.set_result(events)
 
     async def _wait_for(self, wanted: int, timeout_s: float, chip: LoraChip) -> int | None:
-        """The events with one of *wanted*; 0 if the chip was reset meanwhile, None if it keeps silent."""
+        """Wait for one of the events *wanted*. Returns 0 if the chip was reset meanwhile, None at a timeout."""
         over: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting = (wanted, over)
         try:
             async with asyncio.timeout(timeout_s / self._time_scale):
                 return await over
         except TimeoutError:
-            # The edge may have been lost; then the chip has it all the same.
+            # The edge may have been lost; the chip has the event all the same.
             events = chip.take_events()
             if events & wanted:
                 self.counters.missed_edges += 1
@@ -254,7 +257,7 @@ class SpiRadio:
     # --- sending
 
     async def send(self, frame: bytes) -> bool:
-        """Listen, and send *frame* (1 to 255 bytes) if nobody else is on the air. True: its airtime is spent.
+        """Listen, and send *frame* (1 to 255 bytes) if the channel is free. Returns True if its airtime is spent.
 
         A frame during which the chip hangs counts as sent, since part of it was. Raises ConnectionError when the radio
         is down.
@@ -272,8 +275,8 @@ class SpiRadio:
                 return False
             except asyncio.CancelledError:
                 if self._chip is chip:
-                    # Whoever gave the frame is gone, but not the radio.
-                    self._in_trouble("sending was broken off")
+                    # The sender of the frame is gone, but the radio is not.
+                    self._in_trouble("sending was cancelled")
                 raise
 
     async def _send(self, chip: LoraChip, frame: bytes) -> bool:
@@ -288,7 +291,7 @@ class SpiRadio:
         return True
 
     async def _finish(self, chip: LoraChip, frame: bytes) -> None:
-        """Wait for the end of a frame that is on the air, and listen again."""
+        """Wait for the end of a frame that is on the air, then receive again."""
         timeout_s = self._modem.airtime_us(len(frame)) / 1e6 + limits.SEND_MARGIN_S
         events = await self._wait_for(EVENT_SENT | EVENT_TIMEOUT, timeout_s, chip)
         if events is None or events & EVENT_TIMEOUT:
@@ -298,10 +301,10 @@ class SpiRadio:
             chip.start_receive()
 
     def _coming_in(self, chip: LoraChip) -> bool:
-        """Whether a frame is being received; a receiver that says so for longer than a frame takes is started anew."""
-        assert self._wiring is not None, "who sends is open"
+        """Return whether a frame is coming in. A receiver that reports one for too long is restarted."""
+        assert self._wiring is not None, "the board is open while it sends"
         if self._wiring.interrupted():
-            # A frame is over whose edge has not reached us: what comes next would throw it away.
+            # A frame has arrived whose edge has not reached us; the next steps would discard it.
             self._take_events(chip)
         if not chip.receiving():
             self._receiving_since_s = None
@@ -309,22 +312,19 @@ class SpiRadio:
         now_s = asyncio.get_running_loop().time()
         if self._receiving_since_s is None:
             self._receiving_since_s = now_s
-        longest_s = self._modem.airtime_us(limits.FRAME_MAX) / 1e6 / self._time_scale
-        if now_s - self._receiving_since_s <= limits.RECEIVING_FRAMES * longest_s:
+        longest_s = self._modem.airtime_us(PAYLOAD_MAX) / 1e6 / self._time_scale
+        if now_s - self._receiving_since_s <= RECEIVING_FRAMES * longest_s:
             return True
         self._receiving_since_s = None
         chip.start_receive()
         return False
 
     async def _occupied(self, chip: LoraChip) -> bool:
-        """Listen for chirps; back to receiving at once if there are some, which may still be caught."""
-        for _ in range(limits.CAD_TRIES):
-            chip.start_cad()
-            events = await self._wait_for(EVENT_CAD_DONE, limits.CAD_WAIT_S, chip)
-            if events is None:
-                self._in_trouble("it did not finish listening")
-            elif events & EVENT_CAD_BUSY:
-                chip.start_receive()
-            if not events or events & EVENT_CAD_BUSY:
-                return True
-        return False
+        """Detect channel activity; if there is some, receive at once, since the frame may still be caught."""
+        chip.start_cad()
+        events = await self._wait_for(EVENT_CAD_DONE, limits.CAD_WAIT_S, chip)
+        if events is None:
+            self._in_trouble("it did not finish listening")
+        elif events & EVENT_CAD_BUSY:
+            chip.start_receive()
+        return not events or bool(events & EVENT_CAD_BUSY)

@@ -1,40 +1,32 @@
-"""One board's bus and lines as its chip's driver wants them."""
+"""The port from a chip's register driver to one board's bus and lines."""
 
 import time
 from collections.abc import Callable
 
 from firmware_bridge.boards import BoardProfile
+from firmware_bridge.chips import modem
 from firmware_bridge.chips.errors import ChipBusyError, ChipError, OscillatorError, WrongChipError
 from firmware_bridge.chips.modem import PATH_RECEIVE, PATH_SEND, Modem
 from firmware_bridge.chips.port import LoraChip
 from firmware_bridge.chips.sx126x import Sx126x
 from firmware_bridge.chips.sx127x import Sx127x
-from firmware_bridge.drivers import limits
-from firmware_bridge.drivers.errors import (
-    BusFailedError,
-    ChipSilentError,
-    ClockError,
-    OtherChipError,
-    RadioError,
-    StuckError,
-    UnfitError,
-)
+from firmware_bridge.drivers.errors import RadioError, UnfitError, bus_failed, radio_hangs
 from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.lora import LoraSettings
 
 SILENT = (0x00, 0xFF)
-"""What a bus reads on which nobody answers."""
+"""Values of a bus on which no chip answers."""
 
 
 def idle_levels(profile: BoardProfile) -> dict[int, bool]:
-    """The board's outputs and how they begin: nothing selected, no reset, antenna switch off, supplies on."""
+    """Return the first level of each output: nothing selected, no reset, antenna switch off, supplies on."""
     pins = profile.pins
     levels = {number: True for number in (pins.cs, pins.reset, *pins.enable) if number is not None}
     return levels | {number: False for number in (pins.tx_enable, pins.rx_enable) if number is not None}
 
 
 class Wiring:
-    """Implements ``chips.port.ChipPort``. Every method raises BusFailedError where bus or lines fail."""
+    """The bus and lines of a board profile. Implements ``chips.port.ChipPort``; raises RadioError where they fail."""
 
     def __init__(
         self, profile: BoardProfile, hardware: Hardware, sleep_s: Callable[[float], None] = time.sleep
@@ -45,25 +37,25 @@ class Wiring:
         self._sleep_s = sleep_s
 
     def transfer(self, data: bytes) -> bytes:
-        """See ChipPort. A chip select of our own is low from the first bit to the last."""
+        """See ChipPort. A chip select that we drive is low from the first bit to the last."""
         try:
             if self._pins.cs is None:
-                return self._hardware.bus.transfer(data)
-            self._hardware.lines.set(self._pins.cs, False)
+                return self._hardware.transfer(data)
+            self._hardware.set(self._pins.cs, False)
             try:
-                return self._hardware.bus.transfer(data)
+                return self._hardware.transfer(data)
             finally:
-                self._hardware.lines.set(self._pins.cs, True)
+                self._hardware.set(self._pins.cs, True)
         except OSError as error:
-            raise self._failed(error) from error
+            raise bus_failed(self._profile.device, error) from error
 
     def busy(self) -> bool:
         """See ChipPort."""
         return self._pins.busy is not None and self._get(self._pins.busy)
 
     def interrupted(self) -> bool:
-        """Whether the interrupt line is high."""
-        assert self._pins.irq is not None, "profiles without it are refused"
+        """Return whether the interrupt line is high."""
+        assert self._pins.irq is not None, "profiles without it are rejected"
         return self._get(self._pins.irq)
 
     def reset(self) -> bool:
@@ -71,13 +63,13 @@ class Wiring:
         if self._pins.reset is None:
             return False
         self._set(self._pins.reset, False)
-        self.sleep_us(limits.RESET_LOW_US)
+        self.sleep_us(modem.RESET_LOW_US)
         self._set(self._pins.reset, True)
-        self.sleep_us(limits.RESET_WAIT_US)
+        self.sleep_us(modem.RESET_WAIT_US)
         return True
 
     def switch(self, path: int) -> None:
-        """See ChipPort. The line that goes low goes first: both high at once shorts the antenna's switch."""
+        """See ChipPort. Sets the low line first: both high at once short-circuit the antenna switch."""
         wanted = {self._pins.tx_enable: path == PATH_SEND, self._pins.rx_enable: path == PATH_RECEIVE}
         for number, high in sorted(wanted.items(), key=lambda item: item[1]):
             if number is not None:
@@ -89,22 +81,19 @@ class Wiring:
 
     def _get(self, line: int) -> bool:
         try:
-            return self._hardware.lines.get(line)
+            return self._hardware.get(line)
         except OSError as error:
-            raise self._failed(error) from error
+            raise bus_failed(self._profile.device, error) from error
 
     def _set(self, line: int, high: bool) -> None:
         try:
-            self._hardware.lines.set(line, high)
+            self._hardware.set(line, high)
         except OSError as error:
-            raise self._failed(error) from error
-
-    def _failed(self, error: OSError) -> BusFailedError:
-        return BusFailedError(self._profile.device, error.strerror or str(error))
+            raise bus_failed(self._profile.device, error) from error
 
 
 def modem_of(settings: LoraSettings) -> Modem:
-    """The chip's settings for *settings*."""
+    """Return the chip's form of *settings*."""
     return Modem(
         frequency_hz=settings.frequency_hz,
         bandwidth_hz=settings.bandwidth_hz,
@@ -119,16 +108,16 @@ def modem_of(settings: LoraSettings) -> Modem:
 
 
 def serial_board(profile: BoardProfile) -> UnfitError:
-    """What is said of a board whose chip is not on SPI."""
+    """Return the error for a board whose chip is not on SPI."""
     return UnfitError(
         profile.name,
-        "its chip hangs on a serial port, behind a microcontroller of its own",
+        "its chip is on a serial port, behind a microcontroller of its own",
         "Use a HAT whose chip is on SPI, or a radio on USB.",
     )
 
 
 def make_chip(profile: BoardProfile, wiring: Wiring) -> LoraChip:
-    """The driver of the board's chip. Raises UnfitError for a board whose chip is not on SPI."""
+    """Make the driver of the board's chip. Raises UnfitError for a board whose chip is not on SPI."""
     if not profile.is_spi:
         raise serial_board(profile)
     if profile.is_sx127x:
@@ -137,13 +126,31 @@ def make_chip(profile: BoardProfile, wiring: Wiring) -> LoraChip:
 
 
 def explain(profile: BoardProfile, error: ChipError) -> RadioError:
-    """What a chip's fault means for whoever plugged the board in."""
+    """Return what a chip's fault means to the person who connected the board."""
+    chip = profile.chip.upper()
+    if isinstance(error, WrongChipError) and error.found in SILENT:
+        return RadioError(
+            f"No {chip} answers: every bit reads {error.found & 1}",
+            f"Push the board fully onto the header, and make sure that it is a '{profile.name}' and that nothing else "
+            "drives its chip select.",
+        )
     if isinstance(error, WrongChipError):
-        if error.found in SILENT:
-            return ChipSilentError(profile.name, profile.chip.upper(), error.found)
-        return OtherChipError(profile.name, profile.chip.upper(), error.what, error.found, error.expected)
+        hint = ". That is a SX1272" if (error.found, error.expected) == (0x22, 0x12) else ""
+        return RadioError(
+            f"The chip that answers is no {chip}: its {error.what} is 0x{error.found:02X}, not "
+            f"0x{error.expected:02X}{hint}",
+            f"Name the board that is there; '{profile.name}' has a {chip}.",
+        )
     if isinstance(error, OscillatorError):
-        return ClockError(profile.name, profile.tcxo_mv, error.errors)
+        guess = (
+            f"its TCXO does not run at {profile.tcxo_mv} mV"
+            if profile.tcxo_mv
+            else "it may have a TCXO, and the profile has none"
+        )
+        return RadioError(
+            f"The chip answers, but its clock does not start (device errors 0x{error.errors:04X}): {guess}",
+            f"Check that the board is a '{profile.name}', and radio.tcxo_mv in its profile.",
+        )
     if isinstance(error, ChipBusyError):
-        return StuckError(f"BUSY has been high for {error.waited_us // 1_000} ms", 1)
+        return radio_hangs(f"BUSY has been high for {error.waited_us // 1_000} ms")
     return UnfitError(profile.name, str(error), "Choose another plan, power or board.")

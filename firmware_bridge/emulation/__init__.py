@@ -1,5 +1,4 @@
-"""LoRa chips that are not there: they behave as their data sheets say, on an ether that they share.
+"""Emulated LoRa chips, which behave as their data sheets say, on an emulated radio channel that they share.
 
-A driver meets them behind the very bus and lines that it uses for real ones (``drivers.hardware``). Nothing here is
-needed to run a radio.
+A driver reaches them through the same bus and lines as real ones (``drivers.hardware``). No radio needs this package.
 """

@@ -1,4 +1,4 @@
-"""What every emulated LoRa chip is, whatever its registers: a part with pins, a reset, steps that take time. Pure."""
+"""The base of emulated LoRa chips: pins, reset, and operations that take time. Pure."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -7,37 +7,37 @@ from firmware_bridge.emulation.ether import Ether
 
 
 class EmulatedChip(ABC):
-    """A chip's pins and its time."""
+    """The pins and the time of a chip."""
 
     START_US: int
-    """From the end of a reset until the chip answers."""
+    """Time from the end of a reset until the chip answers."""
 
     def __init__(self, ether: Ether, lines: Sequence[str]) -> None:
-        """*lines* are its outputs, all low."""
+        """*lines*: the chip's outputs, all low at first."""
         self.on_line: Callable[[str, bool], None] = lambda _line, _high: None
-        """Called when an output changes, with its name."""
+        """Called when an output changes, with its name and level."""
         self.violations: list[str] = []
-        """What was asked of the chip at a time when it does not do it."""
+        """Accesses that the data sheet forbids, in words."""
         self.hung = False
-        """Set: it answers nothing any more, until it is reset."""
+        """Set by tests: the chip does not answer until it is reset."""
         self._ether = ether
         self._timeline = ether.timeline
         self._held = False
         self._busy_until_us = 0
         self._era = 0
-        """Counts changes of mode: what was begun before one does not happen after it."""
+        """Number of mode changes: an operation begun before one does not end after it."""
         self._lines = dict.fromkeys(lines, False)
 
     @abstractmethod
     def _restart(self) -> None:
-        """Lose everything."""
+        """Return to the state after power-up."""
 
     @abstractmethod
     def _states(self) -> dict[str, bool]:
-        """How its outputs are to be now."""
+        """Return the levels that the outputs should have now."""
 
     def reset_line(self, high: bool) -> None:
-        """NRESET: held low it stops the chip; let go, the chip starts anew."""
+        """Drive NRESET: low stops the chip, and high restarts it."""
         if self._held and high:
             self.hung = False
             self._restart()
@@ -45,12 +45,12 @@ class EmulatedChip(ABC):
         self._held = not high
 
     def brown_out(self) -> None:
-        """Lose everything, as when the supply fails for a moment."""
+        """Lose all state, as when the supply fails for a moment."""
         self._restart()
         self._update_lines()
 
     def _later(self, us: int, step: Callable[[], None]) -> None:
-        """Do *step* unless the mode is changed before."""
+        """Run *step* after *us* microseconds, unless the mode changes before."""
         era = self._era
 
         def happen() -> None:

@@ -1,33 +1,34 @@
-"""The ether of emulated chips: who hears what, with airtime, collisions and capture. Pure.
+"""The radio channel ("ether") of emulated chips: reception with airtime, collisions and capture. Pure.
 
-A receiver locks on a preamble of its own frequency, bandwidth, spreading factor and polarity of chirps, lets it go if
-the sync word is another, and hears a frame to its end unless something as strong falls into it.
+A receiver locks on a preamble of its own frequency, bandwidth, spreading factor and chirp polarity. It drops the signal
+if the sync word differs, and receives a frame to its end unless a signal of similar strength collides with it.
 """
 
-import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from math import log10
 from typing import Final, Protocol
 
-from firmware_bridge.chips.modem import Modem
+from firmware_bridge.chips.modem import Modem, preamble_quarters, symbols_us
 from firmware_bridge.emulation.timeline import Timeline
-from firmware_bridge.lora import DEMODULATION_SNR_DB, NOISE_FIGURE_DB, THERMAL_NOISE_DBM_PER_HZ
+from firmware_bridge.lora import DEMODULATION_SNR_DB, noise_floor_dbm
 
 LOCK_SYMBOLS: Final = 4
-"""Symbols of preamble a receiver needs (SX1276 data sheet 4.1.1.6: it must be 4.25 symbols at least)."""
+"""Preamble symbols that a receiver needs (SX1276 data sheet 4.1.1.6: at least 4.25 symbols)."""
 CAPTURE_DB: Final = 6.0
-"""How much stronger a frame must be than another on its channel to survive it (Bor et al., MSWiM 2016)."""
+"""Capture effect: how much stronger than a colliding frame one must be to survive (Bor et al., MSWiM 2016)."""
 FREQUENCY_TOLERANCE: Final = 4
 """Carriers may differ by a quarter of the bandwidth (SX1276 data sheet 4.1.5)."""
 DEFAULT_LOSS_DB: Final = 100.0
 """Path loss between any two antennas: a few hundred metres outdoors."""
 SNR_MAX_DB: Final = 12.0
-"""Chips do not report more, however strong the signal."""
+"""Greatest ratio that chips report."""
 KEEP_US: Final = 60_000_000
-"""How long what was sent is remembered: longer than any frame."""
+"""How long signals are remembered: longer than any frame."""
 SHORT_SNR_DB: Final = -5.0
-"""Weakest signal-to-noise ratio at SF5 and SF6 (SX1261/2 data sheet, table 6-1)."""
+"""Least signal-to-noise ratio at SF5 and SF6 (SX1261/2 data sheet, table 6-1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,78 +36,78 @@ class Signal:
     """A frame on the air."""
 
     modem: Modem
-    """How it is sent."""
+    """The sender's settings."""
     payload: bytes
-    """What it carries."""
+    """The bytes of the frame."""
     power_dbm: float
-    """What leaves the antenna."""
+    """Power at the sender's antenna."""
     start_us: int
-    """When it begins."""
+    """Time of the beginning."""
 
     @property
     def lock_us(self) -> int:
-        """When a receiver that was not listening is too late."""
+        """Time after which a receiver that was not listening is too late."""
         early = 4 * max(self.modem.preamble_symbols - LOCK_SYMBOLS, 0)
-        return self.start_us + self.modem.symbols_us(early)
+        return self.start_us + symbols_us(self.modem, early)
 
     @property
     def synced_us(self) -> int:
-        """When preamble and sync word are over."""
-        return self.start_us + self.modem.symbols_us(self.modem.preamble_quarters())
+        """Time of the end of preamble and sync word."""
+        return self.start_us + symbols_us(self.modem, preamble_quarters(self.modem))
 
     @property
     def header_us(self) -> int:
-        """When its header is over."""
-        return self.start_us + self.modem.symbols_us(self.modem.header_quarters())
+        """Time of the end of the header, which fills the first block of 8 symbols."""
+        return self.start_us + symbols_us(self.modem, preamble_quarters(self.modem) + 4 * 8)
 
     @property
     def end_us(self) -> int:
-        """When it is over."""
+        """Time of the end."""
         return self.start_us + self.modem.airtime_us(len(self.payload))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class ReceivedSignal:
     """A frame as a receiver got it."""
 
     payload: bytes
-    """Garbled if something fell into it."""
+    """The bytes, garbled by a collision."""
     intact: bool
-    """Whether nothing did."""
+    """Whether there was no collision."""
     crc: bool
-    """Whether it has a CRC by which the chip can tell."""
+    """Whether the frame has a CRC that shows damage."""
     rssi_dbm: float
-    """Strength."""
+    """Signal strength."""
     snr_db: float
-    """Signal to noise ratio."""
+    """Signal-to-noise ratio."""
 
 
 class Listener(Protocol):
-    """A chip, as its receiver sees it."""
+    """The receiver of a chip."""
 
     def preamble_found(self) -> None:
-        """A preamble began, with whatever sync word."""
+        """Handle a preamble, with any sync word."""
         ...
 
     def sync_found(self) -> None:
-        """The sync word is the right one."""
+        """Handle the right sync word."""
         ...
 
     def header_found(self, *, valid: bool) -> None:
-        """The header is over; if not *valid*, nothing more follows."""
+        """Handle the end of the header; if not *valid*, nothing more follows."""
         ...
 
-    def frame_found(self, heard: Heard) -> None:
-        """The frame is over."""
+    def frame_found(self, heard: ReceivedSignal) -> None:
+        """Handle the end of the frame."""
         ...
 
     def signal_lost(self) -> None:
-        """What began was for somebody else, or is gone."""
+        """Handle the loss of the signal, or another sync word."""
         ...
 
 
 def same_chirps(first: Modem, second: Modem) -> bool:
-    """Whether what one sends looks like a signal to the other."""
+    """Return whether a receiver set to one locks on a sender set to the other."""
     return (
         first.bandwidth_hz == second.bandwidth_hz
         and first.spreading_factor == second.spreading_factor
@@ -115,63 +116,61 @@ def same_chirps(first: Modem, second: Modem) -> bool:
     )
 
 
-def noise_dbm(modem: Modem) -> float:
-    """Noise in a receiver's channel, its own included."""
-    return THERMAL_NOISE_DBM_PER_HZ + 10 * math.log10(modem.bandwidth_hz) + NOISE_FIGURE_DB
-
-
 @dataclass(eq=False)
-class Antenna:
-    """One chip's place on the ether."""
+class EmulatedAntenna:
+    """The connection of one chip to the ether."""
 
     name: str
-    """For tests and faults."""
+    """The name in path losses."""
     listener: Listener
-    """The chip."""
+    """The chip's receiver."""
     tuning: Modem | None = None
-    """What it listens to; None: it does not."""
+    """Settings of the receiver; None: it is off."""
     locked: Signal | None = None
-    """What it is following."""
+    """The signal that the receiver is locked on."""
     gain_db: Callable[[], float] = field(default=lambda: 0.0)
-    """What stands between chip and air now: an antenna switch in the wrong place costs."""
+    """Gain between chip and air now: an antenna switch in the wrong position attenuates."""
+
+
+_Step = Callable[[EmulatedAntenna, Signal], None]
 
 
 class Ether:
-    """Carries signals between antennas."""
+    """The radio channel: carries signals between antennas."""
 
     def __init__(self, timeline: Timeline, *, default_loss_db: float = DEFAULT_LOSS_DB) -> None:
         self.timeline = timeline
         self.losses_db: dict[tuple[str, str], float] = {}
-        """Path loss from one name to another where it is not the default; infinite cuts a link."""
+        """Path loss from one name to another, if not the default; infinite cuts a link."""
         self.sent: deque[tuple[str, Signal]] = deque()
-        """What was sent in the last minute, by whom."""
+        """Senders and signals of the last minute."""
         self._default_loss_db = default_loss_db
-        self._antennas: list[Antenna] = []
+        self._antennas: list[EmulatedAntenna] = []
 
-    def join(self, antenna: Antenna) -> None:
-        """Let *antenna* hear and be heard."""
+    def join(self, antenna: EmulatedAntenna) -> None:
+        """Connect *antenna*."""
         self._antennas.append(antenna)
 
-    def leave(self, antenna: Antenna) -> None:
-        """Take *antenna* down."""
+    def leave(self, antenna: EmulatedAntenna) -> None:
+        """Disconnect *antenna*."""
         self._antennas.remove(antenna)
 
-    def transmit(self, sender: Antenna, signal: Signal) -> None:
-        """Begin to send; every receiver follows it as far as it can."""
+    def transmit(self, sender: EmulatedAntenna, signal: Signal) -> None:
+        """Begin to send *signal* to all receivers."""
         while self.sent and self.sent[0][1].end_us < signal.start_us - KEEP_US:
             self.sent.popleft()
         self.sent.append((sender.name, signal))
         for antenna in self._antennas:
             if antenna is not sender:
-                self._at(signal.lock_us, antenna, signal, self._lock)
+                self.timeline.at(signal.lock_us, partial(self._lock, antenna, signal))
 
-    def listen(self, antenna: Antenna, tuning: Modem | None) -> None:
-        """Tune *antenna*, or with None make it deaf. What it was following is lost."""
+    def listen(self, antenna: EmulatedAntenna, tuning: Modem | None) -> None:
+        """Tune the receiver of *antenna*, or switch it off with None. The signal it was locked on is lost."""
         antenna.locked = None
         antenna.tuning = tuning
 
-    def activity(self, antenna: Antenna, tuning: Modem, since_us: int, *, in_data: bool) -> bool:
-        """Whether since *since_us* there were chirps as *tuning* wants them: of preambles, or *in_data*, too."""
+    def activity(self, antenna: EmulatedAntenna, tuning: Modem, since_us: int, *, in_data: bool) -> bool:
+        """Return whether *tuning* matched chirps since *since_us*: those of preambles, and of data if *in_data*."""
         now_us = self.timeline.now_us()
         for signal in self._near(antenna, since_us, now_us):
             end_us = signal.end_us if in_data else signal.synced_us
@@ -180,39 +179,32 @@ class Ether:
                 return True
         return False
 
-    def power_dbm(self, antenna: Antenna) -> float:
-        """Power in the channel that *antenna* is tuned to, now."""
+    def power_dbm(self, antenna: EmulatedAntenna) -> float:
+        """Return the power in the channel that *antenna* is tuned to, now."""
         tuning = antenna.tuning
         assert tuning is not None, "a receiver that is off measures nothing"
         now_us = self.timeline.now_us()
-        milliwatts = 10 ** (noise_dbm(tuning) / 10)
+        milliwatts = 10 ** (noise_floor_dbm(tuning) / 10)
         for signal in self._near(antenna, now_us, now_us):
             apart_hz = abs(signal.modem.frequency_hz - tuning.frequency_hz)
             if 2 * apart_hz < signal.modem.bandwidth_hz + tuning.bandwidth_hz:
                 milliwatts += 10 ** (self.rssi_dbm(antenna, signal) / 10)
-        return 10 * math.log10(milliwatts)
+        return 10 * log10(milliwatts)
 
-    def rssi_dbm(self, antenna: Antenna, signal: Signal) -> float:
-        """How strong *signal* is at *antenna*."""
+    def rssi_dbm(self, antenna: EmulatedAntenna, signal: Signal) -> float:
+        """Return the strength of *signal* at *antenna*."""
         (sender,) = [name for name, sent in self.sent if sent is signal]
         loss_db = self.losses_db.get((sender, antenna.name), self._default_loss_db)
         return signal.power_dbm - loss_db + antenna.gain_db()
 
-    def snr_db(self, antenna: Antenna, signal: Signal) -> float:
-        """The same above the noise."""
-        return self.rssi_dbm(antenna, signal) - noise_dbm(signal.modem)
+    def snr_db(self, antenna: EmulatedAntenna, signal: Signal) -> float:
+        """Return the signal-to-noise ratio of *signal* at *antenna*."""
+        return self.rssi_dbm(antenna, signal) - noise_floor_dbm(signal.modem)
 
     # --- one receiver follows one signal
 
-    def _at(
-        self, time_us: int, antenna: Antenna, signal: Signal, step: Callable[[Antenna, Signal], None]
-    ) -> None:
-        self.timeline.at(time_us, lambda: step(antenna, signal))
-
-    def _follow(
-        self, time_us: int, antenna: Antenna, signal: Signal, step: Callable[[Antenna, Signal], None]
-    ) -> None:
-        """Go on with *step* if the receiver has not turned away from *signal* by then."""
+    def _follow(self, time_us: int, antenna: EmulatedAntenna, signal: Signal, step: _Step) -> None:
+        """Run *step* at *time_us* if the receiver is still locked on *signal*."""
 
         def go_on() -> None:
             if antenna.locked is signal:
@@ -220,7 +212,7 @@ class Ether:
 
         self.timeline.at(time_us, go_on)
 
-    def _lock(self, antenna: Antenna, signal: Signal) -> None:
+    def _lock(self, antenna: EmulatedAntenna, signal: Signal) -> None:
         tuning = antenna.tuning
         if tuning is None or antenna.locked is not None or not same_chirps(tuning, signal.modem):
             return
@@ -230,18 +222,18 @@ class Ether:
         antenna.listener.preamble_found()
         self._follow(signal.synced_us, antenna, signal, self._synchronize)
 
-    def _synchronize(self, antenna: Antenna, signal: Signal) -> None:
+    def _synchronize(self, antenna: EmulatedAntenna, signal: Signal) -> None:
         tuning = antenna.tuning
-        assert tuning is not None, "who is locked is tuned"
+        assert tuning is not None, "a locked receiver is tuned"
         if signal.modem.sync_word != tuning.sync_word or self._spoilt(antenna, signal):
             self._lose(antenna)
             return
         antenna.listener.sync_found()
         self._follow(signal.header_us, antenna, signal, self._read_header)
 
-    def _read_header(self, antenna: Antenna, signal: Signal) -> None:
+    def _read_header(self, antenna: EmulatedAntenna, signal: Signal) -> None:
         tuning = antenna.tuning
-        assert tuning is not None, "who is locked is tuned"
+        assert tuning is not None, "a locked receiver is tuned"
         same = tuning.explicit_header == signal.modem.explicit_header
         valid = same and not self._spoilt(antenna, signal)
         if tuning.explicit_header:
@@ -251,9 +243,9 @@ class Ether:
                 return
         self._follow(signal.end_us, antenna, signal, self._finish)
 
-    def _finish(self, antenna: Antenna, signal: Signal) -> None:
+    def _finish(self, antenna: EmulatedAntenna, signal: Signal) -> None:
         tuning = antenna.tuning
-        assert tuning is not None, "who is locked is tuned"
+        assert tuning is not None, "a locked receiver is tuned"
         antenna.locked = None
         agreed = signal.modem.low_data_rate == tuning.low_data_rate
         if not tuning.explicit_header:
@@ -263,7 +255,7 @@ class Ether:
             )
         intact = agreed and not self._spoilt(antenna, signal)
         antenna.listener.frame_found(
-            Heard(
+            ReceivedSignal(
                 payload=signal.payload if intact else garbled(signal.payload),
                 intact=intact,
                 crc=signal.modem.crc if tuning.explicit_header else tuning.crc,
@@ -272,12 +264,12 @@ class Ether:
             )
         )
 
-    def _lose(self, antenna: Antenna) -> None:
+    def _lose(self, antenna: EmulatedAntenna) -> None:
         antenna.locked = None
         antenna.listener.signal_lost()
 
-    def _spoilt(self, antenna: Antenna, signal: Signal) -> bool:
-        """Whether something nearly as strong has been on the air together with what was heard of *signal* so far."""
+    def _spoilt(self, antenna: EmulatedAntenna, signal: Signal) -> bool:
+        """Return whether a signal of similar strength has collided with *signal* so far."""
         strength_dbm = self.rssi_dbm(antenna, signal)
         return any(
             other is not signal
@@ -286,21 +278,21 @@ class Ether:
             for other in self._near(antenna, signal.lock_us, self.timeline.now_us())
         )
 
-    def _near(self, antenna: Antenna, since_us: int, until_us: int) -> Iterator[Signal]:
-        """What others had on the air in a span of time."""
+    def _near(self, antenna: EmulatedAntenna, since_us: int, until_us: int) -> Iterator[Signal]:
+        """Yield the signals of others in a span of time."""
         for sender, signal in self.sent:
             if sender != antenna.name and signal.start_us < until_us + 1 and signal.end_us > since_us:
                 yield signal
 
 
 def garbled(payload: bytes) -> bytes:
-    """*payload* as it looks when something fell into it: its second half is wrong."""
+    """Return *payload* after a collision: its second half is wrong."""
     half = len(payload) // 2
     return payload[:half] + bytes(byte ^ 0xA5 for byte in payload[half:])
 
 
 def _collides(first: Modem, second: Modem) -> bool:
-    """Whether one spoils the other: same spreading factor, overlapping channels (Bor et al.)."""
+    """Return whether signals collide: same spreading factor, overlapping channels (Bor et al.)."""
     apart_hz = abs(first.frequency_hz - second.frequency_hz)
     return (
         first.spreading_factor == second.spreading_factor

@@ -1,4 +1,4 @@
-"""An emulated ether in real time: a timeline that an asyncio loop moves on."""
+"""An emulated ether in real time, on the clock of an asyncio loop."""
 
 import asyncio
 from weakref import WeakKeyDictionary
@@ -8,7 +8,7 @@ from firmware_bridge.emulation.timeline import Timeline
 
 
 class LoopTimeline(Timeline):
-    """Time as the running loop's clock tells it, *time_scale* times as quick."""
+    """The time of the running loop's clock, *time_scale* times as fast."""
 
     def __init__(self, time_scale: float = 1.0) -> None:
         loop = asyncio.get_running_loop()
@@ -22,7 +22,7 @@ class LoopTimeline(Timeline):
         next_us = self.next_us()
         if next_us is None:
             return
-        # One microsecond late is on time; early would have to be done twice.
+        # One microsecond late is on time; early would need a second timer.
         due_s = (next_us + 1) / 1e6 / self.time_scale
         if self._timer is not None:
             if self._timer.when() <= due_s:
@@ -37,7 +37,7 @@ class LoopTimeline(Timeline):
 
 
 def make_ether(time_scale: float = 1.0) -> Ether:
-    """An ether for boards in this loop."""
+    """Make an ether for boards in this loop."""
     return Ether(LoopTimeline(time_scale))
 
 
@@ -45,5 +45,5 @@ _SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, Ether] = WeakKeyDictionary
 
 
 def shared_ether() -> Ether:
-    """The one ether of all emulated boards of this loop."""
+    """Return the ether that all emulated boards of this loop share."""
     return _SHARED.setdefault(asyncio.get_running_loop(), make_ether())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from firmware_bridge.boards import BoardProfile, Pins
-from firmware_bridge.emulation.board import EmulatedBoard, EmulatedHardware
+from firmware_bridge.emulation.board import EmulatedBoard
 from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.firmware.wiring import Board
 
@@ -54,15 +54,15 @@ def profile_of(board: Board) -> BoardProfile:
 class EmulatedPin:
     """``machine.Pin``."""
 
-    def __init__(self, hardware: EmulatedHardware, number: int) -> None:
+    def __init__(self, hardware: EmulatedBoard, number: int) -> None:
         self._hardware = hardware
         self._number = number
 
     def __call__(self, value: int | None = None, /) -> int | None:
         """See PinLike."""
         if value is None:
-            return int(self._hardware.lines.get(self._number))
-        self._hardware.lines.set(self._number, bool(value))
+            return int(self._hardware.get(self._number))
+        self._hardware.set(self._number, bool(value))
         return None
 
 
@@ -72,7 +72,7 @@ class EmulatedPins:
     IN = 0
     OUT = 1
 
-    def __init__(self, hardware: EmulatedHardware) -> None:
+    def __init__(self, hardware: EmulatedBoard) -> None:
         self._hardware = hardware
 
     def __call__(self, number: int, mode: int = -1, /, *, value: int | None = None) -> EmulatedPin:
@@ -86,18 +86,18 @@ class EmulatedPins:
 class EmulatedSpi:
     """``machine.SPI``."""
 
-    def __init__(self, hardware: EmulatedHardware) -> None:
+    def __init__(self, hardware: EmulatedBoard) -> None:
         self._hardware = hardware
 
     def write_readinto(self, data: bytes, answer: bytearray, /) -> None:
         """See SpiLike."""
-        answer[:] = self._hardware.bus.transfer(data)
+        answer[:] = self._hardware.transfer(data)
 
 
 class EmulatedMachine:
     """The module ``machine`` of one board."""
 
-    def __init__(self, hardware: EmulatedHardware) -> None:
+    def __init__(self, hardware: EmulatedBoard) -> None:
         self._hardware = hardware
         self.Pin = EmulatedPins(hardware)
         self.bus: tuple[int, dict[str, object]] | None = None

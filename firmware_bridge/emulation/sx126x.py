@@ -1,16 +1,16 @@
-"""An SX1262 behind its SPI bus: commands, BUSY, buffer, flags and the line DIO1. Pure.
+"""An emulated SX1262 behind its SPI bus: commands, BUSY, buffer, flags and the line DIO1. Pure.
 
 Data sheet: DS.SX1261-2.W.APP, Rev. 2.2, December 2024. A command while BUSY is high is lost, as on the real chip, and
-kept in ``violations``.
+recorded in ``violations``.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 from firmware_bridge.chips import sx126x as chip
-from firmware_bridge.chips.modem import Modem
+from firmware_bridge.chips.modem import BANDWIDTHS_HZ, Modem, symbols_us
 from firmware_bridge.emulation.chip import EmulatedChip
-from firmware_bridge.emulation.ether import Antenna, Ether, Heard, Signal
+from firmware_bridge.emulation.ether import EmulatedAntenna, Ether, ReceivedSignal, Signal
 
 BUFFER_SIZE: Final = 256
 """Bytes of the data buffer (data sheet 7)."""
@@ -24,40 +24,34 @@ COMMAND_US: Final = 10
 """Other commands keep BUSY high for less than this (data sheet table 8-4: 0.6 to 126 us)."""
 MODE_US: Final = 105
 """From STDBY_RC to sending or receiving (data sheet table 8-4)."""
-VERSION_TEXT: Final = b"SX1261 V2D 2D02\0"
-"""What the chip calls itself; SX1262 and SX1268 do as well."""
 _RESET: Final = {
     chip.REG_IQ_POLARITY: 0x0D,
     chip.REG_TX_MODULATION: 0x01,
     chip.REG_TX_CLAMP: 0xC8,
     chip.REG_OCP: 0x18,
 }
-"""Registers after a reset that drivers change in part (data sheet table 12-1)."""
+"""Values after a reset of registers that drivers change in part (data sheet table 12-1)."""
 
 SLEEP: Final = 0
 STANDBY: Final = 2
 RECEIVING: Final = 5
 SENDING: Final = 6
-"""Modes as the status byte tells them (data sheet table 13-76). Activity detection is told as receiving."""
+"""Modes in the status byte (data sheet table 13-76). Channel activity detection counts as receiving."""
 FAILED: Final = 5
-"""The status of a command that could not be carried out (data sheet table 13-76)."""
-_BANDWIDTHS_HZ: Final = {
-    0x00: 7_800, 0x08: 10_400, 0x01: 15_600, 0x09: 20_800, 0x02: 31_250, 0x0A: 41_700, 0x03: 62_500, 0x04: 125_000,
-    0x05: 250_000, 0x06: 500_000,
-}  # fmt: skip
-_TCXO_MV: Final = (1_600, 1_700, 1_800, 2_200, 2_400, 2_700, 3_000, 3_300)
+"""The status of a failed command (data sheet table 13-76)."""
+_BANDWIDTHS_HZ: Final = dict(zip(chip.BANDWIDTH_CODES, BANDWIDTHS_HZ, strict=True))
 
 
 class EmulatedSx126x(EmulatedChip):
-    """One chip, on a module with a TCXO at DIO3 (*tcxo_mv*) or with a crystal (0)."""
+    """One emulated chip, on a module with a TCXO at DIO3 (*tcxo_mv*) or with a crystal (0)."""
 
     START_US = START_US
 
     def __init__(self, ether: Ether, name: str, *, tcxo_mv: int = 0, low_power: bool = False) -> None:
         super().__init__(ether, ("dio1", "dio2"))
-        self.antenna = Antenna(name, self)
+        self.antenna = EmulatedAntenna(name, self)
         self.low_power = low_power
-        """A SX1261."""
+        """Whether the chip is a SX1261."""
         self._tcxo_needed_mv = tcxo_mv
         self._handlers = self._make_handlers()
         ether.join(self.antenna)
@@ -66,12 +60,12 @@ class EmulatedSx126x(EmulatedChip):
     # --- the pins
 
     def busy(self) -> bool:
-        """The BUSY line."""
+        """Return the level of the BUSY line."""
         self._timeline.catch_up()
         return self.hung or self._held or self.mode == SLEEP or self._timeline.now_us() < self._busy_until_us
 
     def transfer(self, data: bytes) -> bytes:
-        """One transfer with the chip selected."""
+        """Do one transfer with the chip selected."""
         self._timeline.catch_up()
         if self.mode == SLEEP and not (self.hung or self._held):
             self._wake()
@@ -89,47 +83,41 @@ class EmulatedSx126x(EmulatedChip):
             return bytes([status]) * len(data)
         answer = handler(data[1:])
         self._update_lines()
-        # Status first, and again up to where the answer begins.
-        return (
-            (bytes([status]) * (len(data) - len(answer)) + answer) if answer else bytes([status]) * len(data)
-        )
+        # The status byte repeats until the answer begins.
+        return bytes([status]) * (len(data) - len(answer)) + answer
 
     @property
     def sending(self) -> bool:
-        """Whether its transmitter is on."""
+        """Whether the transmitter is on."""
         return self.mode == SENDING
 
     @property
     def turns_switch(self) -> bool:
-        """Whether it turns an antenna switch by itself."""
-        return self._dio2_switch
+        """Whether the chip itself controls an antenna switch."""
+        return bool(self._dio2_switch[0])
 
     # --- state
 
     def _restart(self) -> None:
         self._era += 1
         self.registers: dict[int, int] = {**_RESET, **chip.RESET_VALUES}
-        for offset, byte in enumerate(VERSION_TEXT):
-            self.registers[chip.REG_VERSION_TEXT + offset] = byte
         self.mode = STANDBY
         self.regulator = b"\x00"
         self.image_calibrated: bytes | None = None
         self.pa_config = b"\x01\x00\x01\x01"
-        self._power_dbm = 0
         self._outcome = 0
-        self._tcxo_mv = 0
         self._errors = chip.ERROR_CLOCK if self._tcxo_needed_mv else 0
-        self._lora = False
-        self._frequency_hz = 0
+        self._tx_params = self._packet_type = self._tcxo = b"\x00"
+        self._frequency = bytes(4)
         self._modulation = b"\x07\x04\x01\x00"
         self._packet = b"\x00\x08\x00\xff\x00\x00"
         self._cad = b"\x01\x16\x0a\x00\x00\x00\x00"
-        self._bases = (0, 0)
+        self._bases = bytes(2)
         self._buffer = bytearray(BUFFER_SIZE)
         self._received = (0, 0)
         self._packet_status = bytes(3)
         self._flags = self._wanted = self._on_dio1 = 0
-        self._dio2_switch = False
+        self._dio2_switch = b"\x00"
         self._ether.listen(self.antenna, None)
 
     def _wake(self) -> None:
@@ -137,10 +125,10 @@ class EmulatedSx126x(EmulatedChip):
         self._busy_until_us = self._timeline.now_us() + WAKE_US
 
     def modem(self) -> Modem:
-        """What it was told, as settings. The sync word is as SX127x count it."""
+        """Return the chip's settings. The sync word is in the form of SX127x."""
         msb, lsb = self.registers[chip.REG_SYNC_WORD], self.registers[chip.REG_SYNC_WORD + 1]
         return Modem(
-            frequency_hz=self._frequency_hz,
+            frequency_hz=int.from_bytes(self._frequency, "big") * chip.CRYSTAL_HZ >> 25,
             bandwidth_hz=_BANDWIDTHS_HZ.get(self._modulation[1], 125_000),
             spreading_factor=min(max(self._modulation[0], 5), 12),
             coding_rate=4 + min(max(self._modulation[2], 1), 4),
@@ -154,14 +142,15 @@ class EmulatedSx126x(EmulatedChip):
         )
 
     def power_dbm(self) -> float:
-        """What leaves the chip: the full power that was asked for only with the PA set up for it (13.1.14)."""
+        """Return the chip's power: the full one only if the amplifier is set up for it (13.1.14)."""
         full = self.pa_config[:2] == (b"\x04\x00" if self.low_power else b"\x04\x07")
-        return self._power_dbm if full else self._power_dbm - 8
+        power_dbm = int.from_bytes(self._tx_params[:1], "big", signed=True)
+        return power_dbm if full else power_dbm - 8
 
     # --- commands
 
     def _make_handlers(self) -> dict[int, Callable[[bytes], bytes]]:
-        """What each command does with its parameters, and its answer."""
+        """Return the handler of each command: from parameters to answer."""
         return {
             chip.CMD_CLEAR_IRQ: self._do_clear_irq,
             chip.CMD_CLEAR_DEVICE_ERRORS: self._do_clear_errors,
@@ -179,20 +168,20 @@ class EmulatedSx126x(EmulatedChip):
             chip.CMD_SET_RX: self._do_receive,
             chip.CMD_SET_TX: self._do_send,
             chip.CMD_SET_SLEEP: lambda _: self._enter(SLEEP),
-            chip.CMD_SET_FREQUENCY: self._do_frequency,
+            chip.CMD_SET_FREQUENCY: self._do_keep("_frequency"),
             chip.CMD_SET_CAD_PARAMS: self._do_keep("_cad"),
             chip.CMD_CALIBRATE: self._do_calibrate,
-            chip.CMD_SET_PACKET_TYPE: self._do_packet_type,
+            chip.CMD_SET_PACKET_TYPE: self._do_keep("_packet_type"),
             chip.CMD_SET_MODULATION: self._do_keep("_modulation"),
             chip.CMD_SET_PACKET: self._do_keep("_packet"),
-            chip.CMD_SET_TX_PARAMS: self._do_power,
-            chip.CMD_SET_BUFFER_BASE: self._do_bases,
+            chip.CMD_SET_TX_PARAMS: self._do_keep("_tx_params"),
+            chip.CMD_SET_BUFFER_BASE: self._do_keep("_bases"),
             chip.CMD_SET_FALLBACK: lambda _: b"",
             chip.CMD_SET_PA_CONFIG: self._do_pa_config,
             chip.CMD_SET_REGULATOR: self._do_keep("regulator"),
-            chip.CMD_SET_DIO3_TCXO: self._do_tcxo,
+            chip.CMD_SET_DIO3_TCXO: self._do_keep("_tcxo"),
             chip.CMD_CALIBRATE_IMAGE: self._do_calibrate_image,
-            chip.CMD_SET_DIO2_SWITCH: self._do_dio2,
+            chip.CMD_SET_DIO2_SWITCH: self._do_keep("_dio2_switch"),
             chip.CMD_GET_STATUS: lambda _: b"",
             chip.CMD_SET_CAD: self._do_cad,
         }
@@ -237,10 +226,6 @@ class EmulatedSx126x(EmulatedChip):
             self._buffer[(parameters[0] + offset) % BUFFER_SIZE] for offset in range(len(parameters) - 2)
         )
 
-    def _do_frequency(self, parameters: bytes) -> bytes:
-        self._frequency_hz = int.from_bytes(parameters, "big") * chip.CRYSTAL_HZ >> 25
-        return b""
-
     def _do_calibrate(self, _: bytes) -> bytes:
         self._busy_until_us += CALIBRATE_US
         if not self._clock_runs():
@@ -252,36 +237,17 @@ class EmulatedSx126x(EmulatedChip):
         self.image_calibrated = parameters
         return b""
 
-    def _do_packet_type(self, parameters: bytes) -> bytes:
-        self._lora = parameters == bytes([chip.PACKET_LORA])
-        return b""
-
-    def _do_power(self, parameters: bytes) -> bytes:
-        self._power_dbm = parameters[0] - 256 if parameters[0] > 127 else parameters[0]
-        return b""
-
-    def _do_bases(self, parameters: bytes) -> bytes:
-        self._bases = (parameters[0], parameters[1])
-        return b""
-
     def _do_pa_config(self, parameters: bytes) -> bytes:
         self.pa_config = parameters
-        # The limit of the current is set anew with it (13.1.14).
+        # This resets the current limit (13.1.14).
         self.registers[chip.REG_OCP] = chip.OCP_SX1261 if parameters[2] else chip.OCP_SX1262
-        return b""
-
-    def _do_tcxo(self, parameters: bytes) -> bytes:
-        self._tcxo_mv = _TCXO_MV[parameters[0] & 7]
-        return b""
-
-    def _do_dio2(self, parameters: bytes) -> bytes:
-        self._dio2_switch = bool(parameters[0])
         return b""
 
     # --- modes
 
     def _clock_runs(self) -> bool:
-        return self._tcxo_mv == self._tcxo_needed_mv or (not self._tcxo_needed_mv)
+        powered = len(self._tcxo) > 1 and chip.TCXO_MV[self._tcxo[0] & 7] == self._tcxo_needed_mv
+        return powered or not self._tcxo_needed_mv
 
     def _enter(self, mode: int) -> bytes:
         self._era += 1
@@ -291,10 +257,11 @@ class EmulatedSx126x(EmulatedChip):
         return b""
 
     def _start(self, mode: int) -> bool:
-        """Enter a mode that needs the clock. False: there is none, and the command fails."""
-        if not self._lora:
+        """Enter a mode that needs the clock. Returns False if the clock is missing, and the command fails."""
+        lora = self._packet_type == bytes([chip.PACKET_LORA])
+        if not lora:
             self.violations.append("sent or received without a packet type")
-        if not self._lora or not self._clock_runs():
+        if not lora or not self._clock_runs():
             self._errors |= chip.ERROR_CLOCK
             self._enter(STANDBY)
             self._outcome = FAILED
@@ -333,7 +300,7 @@ class EmulatedSx126x(EmulatedChip):
         self._raise_flag(chip.IRQ_TX_DONE)
 
     def _do_cad(self, _: bytes) -> bytes:
-        """Listens for 2**cadSymbolNum symbols and computes for half of one (13.4.7, AN1200.48)."""
+        """Listen for 2**cadSymbolNum symbols and compute for half of one (13.4.7, AN1200.48)."""
         if not self._start(RECEIVING):
             return b""
         modem = self.modem()
@@ -344,26 +311,26 @@ class EmulatedSx126x(EmulatedChip):
             self._enter(STANDBY)
             self._raise_flag(chip.IRQ_CAD_DONE | (chip.IRQ_CAD_DETECTED if found else 0))
 
-        self._later(MODE_US + modem.symbols_us(4 * (1 << self._cad[0]) + 2), done)
+        self._later(MODE_US + symbols_us(modem, 4 * (1 << self._cad[0]) + 2), done)
         return b""
 
-    # --- what the receiver finds
+    # --- the receiver
 
     def preamble_found(self) -> None:
         """See Listener."""
-        self._tell(chip.IRQ_PREAMBLE)
+        self._signal(chip.IRQ_PREAMBLE)
 
     def sync_found(self) -> None:
         """See Listener. The flag for it exists in the other modem only (data sheet table 13-29)."""
 
     def header_found(self, *, valid: bool) -> None:
         """See Listener."""
-        self._tell(chip.IRQ_HEADER_VALID if valid else chip.IRQ_HEADER_ERROR)
+        self._signal(chip.IRQ_HEADER_VALID if valid else chip.IRQ_HEADER_ERROR)
 
     def signal_lost(self) -> None:
         """See Listener. Flags stay."""
 
-    def frame_found(self, heard: Heard) -> None:
+    def frame_found(self, heard: ReceivedSignal) -> None:
         """See Listener."""
         start = self._bases[1]
         for offset, byte in enumerate(heard.payload):
@@ -375,14 +342,14 @@ class EmulatedSx126x(EmulatedChip):
             [_half_db(floor_dbm), round(heard.snr_db * 4) & 0xFF, _half_db(heard.rssi_dbm)]
         )
         failed = heard.crc and not heard.intact
-        self._tell(chip.IRQ_RX_DONE | (chip.IRQ_CRC_ERROR if failed else 0))
+        self._signal(chip.IRQ_RX_DONE | (chip.IRQ_CRC_ERROR if failed else 0))
 
     def _rssi(self) -> int:
         return 0xFF if self.antenna.tuning is None else _half_db(self._ether.power_dbm(self.antenna))
 
     # --- flags and lines
 
-    def _tell(self, flags: int) -> None:
+    def _signal(self, flags: int) -> None:
         self._raise_flag(flags)
         self._update_lines()
 
@@ -390,10 +357,10 @@ class EmulatedSx126x(EmulatedChip):
         self._flags |= flags & self._wanted
 
     def _states(self) -> dict[str, bool]:
-        """DIO1 by the flags, DIO2 high while sending (data sheet 13.3.1, 13.3.2)."""
+        """See EmulatedChip. DIO1 follows the flags, DIO2 is high while sending (data sheet 13.3.1, 13.3.2)."""
         return {
             "dio1": bool(self._flags & self._on_dio1),
-            "dio2": self._dio2_switch and self.mode == SENDING,
+            "dio2": self.turns_switch and self.mode == SENDING,
         }
 
 

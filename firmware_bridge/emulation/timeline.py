@@ -1,4 +1,4 @@
-"""What happens when, on an emulated ether. Pure: the time comes from whoever owns it."""
+"""The event queue of an emulated ether. Pure: the time comes from its owner."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -6,7 +6,7 @@ from itertools import count
 
 
 class Timeline:
-    """Things to come, in order. Who asks for the time also makes happen what is due by then."""
+    """Scheduled events, in order of time."""
 
     def __init__(self, clock_us: Callable[[], int]) -> None:
         self._clock_us = clock_us
@@ -14,23 +14,23 @@ class Timeline:
         self._numbers = count()
         self._now_us: int | None = None
         self.on_change: Callable[[], None] = lambda: None
-        """Called when something was added: the next thing may be earlier than it was."""
+        """Called when an event was added: the next one may be earlier than before."""
 
     def now_us(self) -> int:
-        """The time: of what is just happening, else the clock's."""
+        """Return the time of the current event, or else of the clock."""
         return self._clock_us() if self._now_us is None else self._now_us
 
     def at(self, time_us: int, happen: Callable[[], None]) -> None:
-        """Let *happen* be called at *time_us*, or at once if that is past."""
+        """Schedule *happen* at *time_us*, or at once if that is past."""
         heappush(self._heap, (max(time_us, self.now_us()), next(self._numbers), happen))
         self.on_change()
 
     def next_us(self) -> int | None:
-        """When the next thing happens."""
+        """Return the time of the next event."""
         return self._heap[0][0] if self._heap else None
 
     def catch_up(self) -> None:
-        """Make happen what is due."""
+        """Run the events that are due."""
         if self._now_us is not None:
             return
         until_us = self._clock_us()
@@ -43,14 +43,14 @@ class Timeline:
 
 
 class VirtualTimeline(Timeline):
-    """Time that passes when a test says so."""
+    """A timeline whose time passes by calls only."""
 
     def __init__(self) -> None:
         self._virtual_us = 0
         super().__init__(lambda: self._virtual_us)
 
     def advance(self, us: int) -> None:
-        """Let so much time pass, and what belongs in it happen in its turn."""
+        """Let *us* microseconds pass, and run the events in them in order."""
         until_us = self._virtual_us + us
         while (next_us := self.next_us()) is not None and next_us <= until_us:
             self._virtual_us = max(next_us, self._virtual_us)

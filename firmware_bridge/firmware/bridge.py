@@ -6,7 +6,7 @@ Source: docs/formats/kiss.md. Whatever the host says has an answer or is passed 
 import struct
 
 from firmware_bridge.chips.errors import ChipError, ModemError
-from firmware_bridge.chips.modem import Modem
+from firmware_bridge.chips.modem import PAYLOAD_MAX, Modem
 from firmware_bridge.firmware import kiss, limits
 
 TYPE_CHECKING = False
@@ -93,7 +93,7 @@ class Bridge:
                 self._refuse(kiss.UNKNOWN_COMMAND)
             else:
                 request(data[1:], now_us)
-        elif command == kiss.DATA and 1 <= len(data) <= limits.PACKET_MAX:
+        elif command == kiss.DATA and 1 <= len(data) <= PAYLOAD_MAX:
             self._take_packet(data, now_us)
         elif command == kiss.RETURN and not data:
             self.leaving = True

@@ -6,8 +6,6 @@ MESHCORE_VERSION = 2
 """Version of MeshCore's KISS modem whose sub-commands are understood (its KissModem.h: KISS_FIRMWARE_VERSION)."""
 FRAME_MAX = 512
 """Bytes of an unescaped KISS frame (docs/formats/kiss.md)."""
-PACKET_MAX = 255
-"""Bytes of a packet: what a LoRa frame holds."""
 RING_SLOTS = 16
 """Packets received that are kept while the host does not read: 4 KB, a few seconds of a busy channel at SF7. The oldest
 goes first: what it told has been told again since, or will be asked for."""
@@ -41,14 +39,6 @@ SEND_MARGIN_US = 100_000
 """How long beyond its airtime a packet may take to leave before the chip is held to be stuck."""
 CHECK_US = 5_000_000
 """Time between looks at the chip: whether it holds what it was set to, and whether it answers again."""
-EVENTS_IN_A_ROW = 8
-"""Times the chip is asked for events at a time: more than it can have, so a line that is stuck cannot hold us."""
-RECEIVING_FRAMES = 2
-"""Longest frames for which a receiver may say that something is coming in before it is started anew."""
-RESET_LOW_US = 200
-"""A reset line is held low so long: twice what SX127x and SX126x ask for (data sheets 7.2.2 and 8.1)."""
-RESET_WAIT_US = 6_000
-"""Wait behind it: SX127x need 5 ms (data sheet 7.2.2)."""
 
 SPI_HZ = 2_000_000
 """Clock of the bus: a full frame takes 1 ms; wires on a breadboard bear it."""

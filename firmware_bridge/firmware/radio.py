@@ -12,6 +12,9 @@ from firmware_bridge.chips.modem import (
     EVENT_RECEIVED,
     EVENT_SENT,
     EVENT_TIMEOUT,
+    EVENTS_IN_A_ROW,
+    PAYLOAD_MAX,
+    RECEIVING_FRAMES,
 )
 from firmware_bridge.firmware import kiss, limits
 
@@ -182,7 +185,7 @@ class Radio:
                 raise ForgetfulError(lost[0].name)
 
     def _take_events(self, now_us: int) -> None:
-        for _ in range(limits.EVENTS_IN_A_ROW):
+        for _ in range(EVENTS_IN_A_ROW):
             events = self._chip.take_events()
             if not events:
                 return
@@ -291,7 +294,7 @@ class Radio:
             return False
         if self._receiving_since_us is None:
             self._receiving_since_us = now_us
-        longest_us = limits.RECEIVING_FRAMES * self._modem.airtime_us(limits.PACKET_MAX)
+        longest_us = RECEIVING_FRAMES * self._modem.airtime_us(PAYLOAD_MAX)
         if now_us - self._receiving_since_us <= longest_us:
             return True
         self._receiving_since_us = None

@@ -1,6 +1,6 @@
 """How a chip hangs on a microcontroller, and reaching it through MicroPython's ``machine``. Runs in MicroPython."""
 
-from firmware_bridge.chips.modem import PATH_RECEIVE, PATH_SEND
+from firmware_bridge.chips.modem import PATH_RECEIVE, PATH_SEND, RESET_LOW_US, RESET_WAIT_US
 from firmware_bridge.firmware import limits
 
 TYPE_CHECKING = False
@@ -114,9 +114,9 @@ class Wiring:
         if self._reset is None:
             return False
         self._reset(0)
-        self._sleep_us(limits.RESET_LOW_US)
+        self._sleep_us(RESET_LOW_US)
         self._reset(1)
-        self._sleep_us(limits.RESET_WAIT_US)
+        self._sleep_us(RESET_WAIT_US)
         return True
 
     def switch(self, path: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from firmware_bridge.boards import BoardProfile, board_names, load_board
 from firmware_bridge.drivers import linux
-from firmware_bridge.drivers.errors import BusMissingError, ForbiddenError, LibraryMissingError
+from firmware_bridge.drivers.errors import access_denied, bus_missing, library_missing
 from tests.daemon.processes import tinyssb
 from tinyssb_node.problems import Exit
 
@@ -42,9 +42,9 @@ def test_it_reads_like_a_list_with_the_boards_notes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (BusMissingError("/dev/spidev0.0", ("dtparam=spi=on",)), ["does not exist", "config.txt"]),
-        (ForbiddenError("/dev/spidev0.0", "spi"), ["may not open it", "usermod -aG spi"]),
-        (LibraryMissingError("spidev"), ["not installed", "tinyssb-node[spi]"]),
+        (bus_missing("/dev/spidev0.0", ("dtparam=spi=on",)), ["does not exist", "config.txt"]),
+        (access_denied("/dev/spidev0.0", "spi"), ["may not open it", "usermod -aG spi"]),
+        (library_missing("spidev"), ["not installed", "tinyssb-node[spi]"]),
     ],
 )
 def test_what_cannot_be_opened_is_said_with_what_to_do(
@@ -64,7 +64,7 @@ def test_what_cannot_be_opened_is_said_with_what_to_do(
 def test_a_board_behind_a_serial_port_is_no_matter_of_spi(tmp_path: Path) -> None:
     ended = tinyssb(tmp_path, "radio", "probe", "--board", "waveshare-lora-uart-hat", "--emulated")
     assert ended.returncode == Exit.ATTENTION
-    assert b"hangs on a serial port" in ended.stdout
+    assert b"is on a serial port" in ended.stdout
 
 
 def test_a_port_that_is_not_there_is_said_with_what_to_do(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import serialx
 import structlog
 
 from firmware_bridge.boards import BoardProfile, load_board
-from firmware_bridge.drivers.errors import BusMissingError, ForbiddenError
+from firmware_bridge.drivers.errors import access_denied, bus_missing
 from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.drivers.probe import probe
 from firmware_bridge.emulation.board import EmulatedBoard
@@ -109,11 +109,11 @@ async def test_a_port_that_this_user_may_not_open(tmp_path: Path, monkeypatch: p
 
 
 def missing(profile: BoardProfile) -> Hardware:
-    raise BusMissingError(profile.device, profile.config_txt)
+    raise bus_missing(profile.device, profile.config_txt)
 
 
 def forbidden(profile: BoardProfile) -> Hardware:
-    raise ForbiddenError(profile.device, "spi")
+    raise access_denied(profile.device, "spi")
 
 
 def no_board(profile: BoardProfile) -> Hardware:

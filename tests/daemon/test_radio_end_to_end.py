@@ -10,7 +10,7 @@ import pytest
 import structlog
 
 from firmware_bridge.boards import BoardProfile, load_board
-from firmware_bridge.drivers.errors import BusMissingError
+from firmware_bridge.drivers.errors import bus_missing
 from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.emulation.board import EmulatedBoard
 from tests.daemon.fakes import KEY, NETWORK, OTHER
@@ -167,7 +167,7 @@ async def test_a_board_that_is_not_there_is_told_and_stops_no_other_face(
         raise structlog.DropEvent
 
     def missing(profile: BoardProfile) -> Hardware:
-        raise BusMissingError(profile.device, profile.config_txt)
+        raise bus_missing(profile.device, profile.config_txt)
 
     monkeypatch.setattr(lora, "open_linux", missing)
     sink = RecordingSink()

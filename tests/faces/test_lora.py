@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from firmware_bridge.boards import BoardProfile, load_board
 from firmware_bridge.chips.modem import Frame, Modem
-from firmware_bridge.drivers.errors import BusMissingError, UnfitError
+from firmware_bridge.drivers.errors import UnfitError, bus_missing
 from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.emulation.board import EmulatedBoard
-from firmware_bridge.emulation.ether import Antenna, Ether, Heard, Signal
+from firmware_bridge.emulation.ether import EmulatedAntenna, Ether, ReceivedSignal, Signal
 from firmware_bridge.emulation.loop import LoopTimeline
 from firmware_bridge.lora import airtime_us
 from firmware_bridge.plans import NAMED_PLANS, Vintage, named_plan, resolve
@@ -40,8 +40,8 @@ class Field:
 
     def __init__(self) -> None:
         self.ether = Ether(LoopTimeline(SCALE))
-        self.antenna = Antenna("board", self)
-        self.heard: list[Heard] = []
+        self.antenna = EmulatedAntenna("board", self)
+        self.heard: list[ReceivedSignal] = []
         self.boards: dict[str, EmulatedBoard] = {}
         self._changed = asyncio.Event()
         self.ether.join(self.antenna)
@@ -83,7 +83,7 @@ class Field:
 
     def header_found(self, *, valid: bool) -> None: ...
 
-    def frame_found(self, heard: Heard) -> None:
+    def frame_found(self, heard: ReceivedSignal) -> None:
         self.heard.append(heard)
         self._changed.set()
 
@@ -245,7 +245,7 @@ async def test_a_radio_that_was_reset_says_so_and_goes_on(field: Field) -> None:
         await sink.until(lambda: len(sink.ups) == 2)
         ((_, reason),) = sink.downs
         assert reason.startswith("the radio was reset: ")
-        assert "registers lost what they were set to" in reason
+        assert "registers lost their values" in reason
         assert await sink.face().send([PACKET]) == 1
 
 
@@ -275,7 +275,7 @@ async def test_a_board_that_is_not_there_is_said_once(field: Field) -> None:
 
 async def test_a_missing_overlay_is_said_with_the_line_to_add() -> None:
     def missing(profile: BoardProfile) -> Hardware:
-        raise BusMissingError(profile.device, profile.config_txt)
+        raise bus_missing(profile.device, profile.config_txt)
 
     parsed = parse_spec(EUROPE)
     assert isinstance(parsed, LoraSpec)

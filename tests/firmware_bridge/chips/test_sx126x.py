@@ -125,16 +125,19 @@ def test_a_chip_that_stays_busy_is_told(air: Air) -> None:
 
 def test_a_chip_that_a_reset_leaves_as_another_is_told(air: Air, monkeypatch: pytest.MonkeyPatch) -> None:
     ana = air.station(SX126X, "ana", None)
-    handlers = emulated(ana)._handlers
-    read = handlers[sx126x.CMD_READ_REGISTER]
-    monkeypatch.setitem(handlers, sx126x.CMD_READ_REGISTER, lambda parameters: bytes(len(read(parameters))))
+    transfer = ana.chip.transfer
+
+    def without_registers(data: bytes) -> bytes:
+        answer = transfer(data)
+        return bytes(len(answer)) if data[0] == sx126x.CMD_READ_REGISTER else answer
+
+    monkeypatch.setattr(ana.chip, "transfer", without_registers)
     with pytest.raises(WrongChipError, match="LoRa sync word MSB is 0x00, expected 0x14"):
         ana.driver.begin()
 
 
 def test_it_says_what_it_is(air: Air) -> None:
     ana = air.station(SX126X, "ana")
-    assert driver(ana).version_text().startswith(b"SX1261")
     assert driver(ana).status() >> 4 & 7 == 5
     assert driver(ana).device_errors() == 0
 

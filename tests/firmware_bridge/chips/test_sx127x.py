@@ -124,7 +124,7 @@ def test_sf6_with_a_header_does_not_exist(air: Air) -> None:
 def test_an_older_chip_is_told(air: Air) -> None:
     ana = air.station(SX127X, "ana", None)
     assert isinstance(ana.chip, EmulatedSx127x)
-    ana.chip._version = 0x22
+    ana.chip.version = 0x22
     with pytest.raises(WrongChipError, match="RegVersion is 0x22, expected 0x12"):
         ana.driver.begin()
 
@@ -141,9 +141,9 @@ def test_a_chip_without_a_reset_line_is_set_up_from_whatever_state(air: Air) -> 
 def test_the_gain_that_the_agc_moves_is_no_difference(air: Air) -> None:
     ana = air.station(SX127X, "ana")
     assert isinstance(ana.chip, EmulatedSx127x)
-    ana.chip._common[sx127x.REG_LNA] = 0xC3
+    ana.chip.set_gain(0xC3)
     assert ana.driver.differences() == []
-    ana.chip._common[sx127x.REG_LNA] = 0xC0
+    ana.chip.set_gain(0xC0)
     assert [wrong.name for wrong in ana.driver.differences()] == ["RegLna"]
 
 

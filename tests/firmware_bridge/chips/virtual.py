@@ -4,8 +4,10 @@ from firmware_bridge.boards import load_board
 from firmware_bridge.chips.modem import EVENT_RECEIVED, EVENT_SENT, Frame, Modem
 from firmware_bridge.chips.port import LoraChip
 from firmware_bridge.drivers.wiring import Wiring, make_chip
-from firmware_bridge.emulation.board import EmulatedBoard, EmulatedChip
+from firmware_bridge.emulation.board import EmulatedBoard
 from firmware_bridge.emulation.ether import Ether
+from firmware_bridge.emulation.sx126x import EmulatedSx126x
+from firmware_bridge.emulation.sx127x import EmulatedSx127x
 from firmware_bridge.emulation.timeline import VirtualTimeline
 
 SX127X = "dragino-lora-gps-hat"
@@ -29,7 +31,7 @@ class Station:
         self.driver: LoraChip = make_chip(self.board.profile, self.wiring)
 
     @property
-    def chip(self) -> EmulatedChip:
+    def chip(self) -> EmulatedSx127x | EmulatedSx126x:
         return self.board.chip
 
     def start(self, modem: Modem = TINYSSB, power_dbm: int = 14) -> None:

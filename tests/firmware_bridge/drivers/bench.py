@@ -8,7 +8,7 @@ from firmware_bridge.boards import BoardProfile, load_board
 from firmware_bridge.chips.modem import Frame, Modem
 from firmware_bridge.drivers.spi import SpiRadio
 from firmware_bridge.emulation.board import EmulatedBoard
-from firmware_bridge.emulation.ether import Antenna, Ether, Signal
+from firmware_bridge.emulation.ether import EmulatedAntenna, Ether, Signal
 from firmware_bridge.emulation.loop import LoopTimeline
 
 PATIENCE_S = 10.0
@@ -28,7 +28,7 @@ class WatchedEther(Ether):
         super().__init__(LoopTimeline(SCALE))
         self._begun: asyncio.Queue[Signal] = asyncio.Queue()
 
-    def transmit(self, sender: Antenna, signal: Signal) -> None:
+    def transmit(self, sender: EmulatedAntenna, signal: Signal) -> None:
         super().transmit(sender, signal)
         self._begun.put_nowait(signal)
 

@@ -6,7 +6,7 @@ from firmware_bridge.boards import load_board
 from firmware_bridge.chips.modem import Modem
 from firmware_bridge.drivers.probe import Finding, probe
 from firmware_bridge.emulation.board import EmulatedBoard
-from firmware_bridge.emulation.ether import Antenna, Ether, Signal
+from firmware_bridge.emulation.ether import EmulatedAntenna, Ether, Signal
 from firmware_bridge.emulation.sx126x import EmulatedSx126x
 from firmware_bridge.emulation.sx127x import EmulatedSx127x
 from firmware_bridge.emulation.timeline import VirtualTimeline
@@ -58,7 +58,9 @@ def test_an_older_chip() -> None:
     looked = Looked()
     looked.board.chip = EmulatedSx127x(looked.ether, "older", version=0x22)
     bad = looked.look()["chip"]
-    assert bad.found == "What answers is no SX1276: its RegVersion is 0x22, not 0x12. That is a SX1272"
+    assert (
+        bad.found == "The chip that answers is no SX1276: its RegVersion is 0x22, not 0x12. That is a SX1272"
+    )
     assert bad.advice == "Name the board that is there; 'dragino-lora-gps-hat' has a SX1276."
 
 
@@ -107,7 +109,7 @@ def test_an_interrupt_line_that_leads_nowhere(board: str) -> None:
     looked = Looked(board)
     looked.board.chip.on_line = lambda _line, _high: None
     bad = looked.look()["interrupt"]
-    assert "did not rise: the chip was done listening" in bad.found
+    assert "did not rise: the chip had finished listening" in bad.found
 
 
 def test_an_interrupt_line_that_is_always_high() -> None:
@@ -118,7 +120,7 @@ def test_an_interrupt_line_that_is_always_high() -> None:
 
 def test_a_channel_that_is_not_quiet() -> None:
     looked = Looked("loraham-pi-868")
-    loud = Antenna("loud", looked.board.chip)
+    loud = EmulatedAntenna("loud", looked.board.chip)
     looked.ether.losses_db["loud", "probed"] = 10.0
     modem = Modem(frequency_hz=866_500_000, spreading_factor=12)
     looked.ether.transmit(loud, Signal(modem=modem, payload=bytes(255), power_dbm=14, start_us=0))

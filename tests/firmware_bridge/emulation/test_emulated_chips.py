@@ -6,7 +6,7 @@ from firmware_bridge.boards import load_board
 from firmware_bridge.chips import sx126x, sx127x
 from firmware_bridge.chips.modem import Modem
 from firmware_bridge.emulation.board import ISOLATION_DB, EmulatedBoard
-from firmware_bridge.emulation.ether import Antenna, Ether, Signal
+from firmware_bridge.emulation.ether import EmulatedAntenna, Ether, Signal
 from firmware_bridge.emulation.sx126x import EmulatedSx126x
 from firmware_bridge.emulation.sx127x import EmulatedSx127x
 from firmware_bridge.emulation.timeline import VirtualTimeline
@@ -190,7 +190,7 @@ def test_an_input_cannot_be_driven(ether: Ether) -> None:
 
 
 def test_what_was_sent_is_forgotten_after_a_minute(ether: Ether) -> None:
-    antenna = Antenna("a", EmulatedSx127x(ether, "a"))
+    antenna = EmulatedAntenna("a", EmulatedSx127x(ether, "a"))
     for _ in range(100):
         now_us = ether.timeline.now_us()
         ether.transmit(antenna, Signal(modem=MODEM, payload=b"x", power_dbm=0, start_us=now_us))
@@ -202,7 +202,7 @@ def test_who_has_left_hears_nothing(ether: Ether) -> None:
     chip = EmulatedSx127x(ether, "a")
     ether.listen(chip.antenna, MODEM)
     ether.leave(chip.antenna)
-    sender = Antenna("b", chip)
+    sender = EmulatedAntenna("b", chip)
     ether.transmit(sender, Signal(modem=MODEM, payload=b"x", power_dbm=0, start_us=0))
     advance(ether, 1_000_000)
     assert chip.antenna.locked is None

@@ -3,6 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from firmware_bridge.chips.modem import PAYLOAD_MAX
 from firmware_bridge.firmware import kiss, limits
 from firmware_bridge.serial import limits as host_limits
 from firmware_bridge.serial.framing import FrameReader, serialize_frame
@@ -53,7 +54,7 @@ def test_the_numbers_are_the_host_s() -> None:
         kiss.TX_BUSY,
         kiss.NO_RADIO,
     ]
-    assert (limits.FRAME_MAX, limits.PACKET_MAX, limits.EXTENSION) == (
+    assert (limits.FRAME_MAX, PAYLOAD_MAX, limits.EXTENSION) == (
         host_limits.KISS_FRAME_MAX,
         host_limits.KISS_PACKET_MAX,
         host_limits.KISS_EXTENSION,
