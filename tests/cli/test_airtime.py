@@ -14,8 +14,6 @@ from tests.sim.test_ether_server import QUICK, an_ether
 from tinyssb_node.cli.commands.air import airtime_table, next_packet
 from tinyssb_node.control.rows import AirtimeRow
 
-pytestmark = pytest.mark.realtime
-
 ROW: AirtimeRow = {
     "band": "EU868 868.0-868.6",
     "faces": ["ether:ana", "radio"],
@@ -66,6 +64,7 @@ def look(home: Path) -> AirtimeRow:
     return rows[0]
 
 
+@pytest.mark.realtime
 async def test_a_node_on_an_ether_with_a_region_keeps_its_account_over_a_restart(tmp_path: Path) -> None:
     async with an_ether(replace(QUICK, time_scale=2.0)) as port:
         make_home(tmp_path / "a", f"ether:127.0.0.1:{port}?name=ana&region=EU868&plan=EU868.a")

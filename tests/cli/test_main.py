@@ -14,8 +14,6 @@ from tinyssb_node.cli import commands
 from tinyssb_node.cli.main import build_parser, main
 from tinyssb_node.problems import Exit
 
-pytestmark = pytest.mark.realtime
-
 HEAVY = ("asyncio", "nacl", "msgspec", "websockets", "structlog", "sqlite3", "socket", "shtab")
 """What `--help` has no use for."""
 
@@ -28,6 +26,7 @@ def test_help_imports_nothing_it_does_not_need() -> None:
     assert [name for name in HEAVY if name in loaded] == []
 
 
+@pytest.mark.realtime
 def test_help_answers_at_once() -> None:
     taken_s = []
     for _ in range(5):

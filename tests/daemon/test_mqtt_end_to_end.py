@@ -15,7 +15,7 @@ from tests.daemon.processes import PATIENCE_S, RunningDaemon, daemon, make_home,
 from tests.mosquitto import Mosquitto, running_mosquitto
 from tinyssb_node.ids import FeedId
 
-pytestmark = [pytest.mark.mosquitto, pytest.mark.realtime]
+pytestmark = pytest.mark.mosquitto
 
 PAGE = (ROOT / "docs" / "howto" / "mqtt.md").read_text()
 

@@ -16,8 +16,6 @@ from tinyssb_node.faces.serial_port import (
     open_port,
 )
 
-pytestmark = pytest.mark.realtime
-
 
 def port(path: str, serial_number: str | None = "one", interface: int = 0) -> UsbPort:
     return UsbPort(

@@ -12,8 +12,6 @@ from firmware_bridge.emulation.sx127x import EmulatedSx127x
 from firmware_bridge.emulation.timeline import VirtualTimeline
 from tests.firmware_bridge.drivers.bench import SX126X, SX127X
 
-pytestmark = pytest.mark.realtime
-
 BOARDS = [SX127X, SX126X]
 
 
