@@ -10,6 +10,7 @@ from firmware_bridge.drivers.spi import SpiRadio
 from firmware_bridge.emulation.board import EmulatedBoard
 from firmware_bridge.emulation.ether import EmulatedAntenna, Ether, Signal
 from firmware_bridge.emulation.loop import LoopTimeline
+from tests.firmware_bridge.skipping_loop import SkippingLoop
 
 PATIENCE_S = 10.0
 """How long a test waits for what should come at once, before it fails."""
@@ -100,7 +101,11 @@ async def radio(
     """A radio on *ether*, up until the block ends; it must not have failed by itself."""
     profile = load_board(board) if isinstance(board, str) else board
     emulated, sink = EmulatedBoard(profile, ether, name), Sink()
-    driver = SpiRadio(profile, modem, 14, sink, emulated.open, check_s=check_s, time_scale=SCALE)
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SkippingLoop)
+    driver = SpiRadio(
+        profile, modem, 14, sink, emulated.open, sleep_s=loop.skip, check_s=check_s, time_scale=SCALE
+    )
     task = asyncio.create_task(driver.run())
     try:
         up = asyncio.create_task(sink.until(lambda: sink.ups > 0))

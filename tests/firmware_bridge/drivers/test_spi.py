@@ -22,8 +22,6 @@ from tests.firmware_bridge.drivers.bench import (
     radio,
 )
 
-pytestmark = pytest.mark.realtime
-
 BOARDS = [SX127X, SX126X]
 LONG = Modem(frequency_hz=868_300_000, sync_word=0x58, preamble_symbols=400)
 """A preamble of 0.4 s, to be found in."""
