@@ -176,7 +176,7 @@ def _tell(text: str) -> None:
 
 def _report(options: argparse.Namespace) -> int:
     from spark_sink import report
-    from spark_sink.serving.opening import open_for_reading
+    from spark_sink.serving.connect import open_for_reading
 
     reader = open_for_reading(options.db)
     try:
@@ -209,7 +209,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _collect(options: argparse.Namespace) -> int:
-    from spark_sink.collect import CollectSettings, Service
+    from spark_sink.collect.service import CollectSettings, Service
 
     if (options.cert is None) != (options.key is None):
         raise OptionError("--cert", str(options.cert), "given together with --key")

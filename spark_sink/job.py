@@ -12,17 +12,17 @@ import pyarrow.compute as pc
 
 from spark_sink import limits
 from spark_sink.errors import ForeignCheckpointError
-from spark_sink.intervals import Offset, gaps, parse_offset
+from spark_sink.log_files import open_files
 from spark_sink.partials.combine import combine
-from spark_sink.places import open_files
 from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
 from spark_sink.serving.address import shown
+from spark_sink.serving.database import Database
 from spark_sink.serving.merge import Batch, merge
 from spark_sink.serving.names import Names
-from spark_sink.serving.port import Database
 from spark_sink.settings import Settings
 from spark_sink.source import READ
+from spark_sink.stream_offset import Offset, gaps, parse_offset
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

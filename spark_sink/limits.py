@@ -248,3 +248,60 @@ MQTT_PORT: Final = 1_883
 """Registered with IANA for MQTT."""
 MQTT_TLS_PORT: Final = 8_883
 """Registered with IANA for MQTT over TLS."""
+
+# --- Contact groups (docs/reference/analytics.md, "Contact groups")
+
+SLOT_US: Final = 600_000_000
+"""How often the mesh's groups are looked at: ten minutes are short against what people notice, and six rows an hour."""
+LEAST_SLOTS: Final = 3
+"""A contact counts for this many slots after its own: 30 minutes. Radios at SF7 advertise every 52 s at most when idle
+(`air_profile` of the node: 256 full packets), wires every 15 s, so that is 34 times nothing said."""
+MOST_SLOTS: Final = 6
+"""The same for the slowest radios: an hour. At SF12 the longest interval is half an hour; more hours would have to be
+loaded for each one that is made anew."""
+IDLE_PACKETS: Final = 256
+"""Longest interval between adverts of an idle node, in full packets' time (`advert_max_us` of the node)."""
+IDLE_INTERVALS: Final = 24
+"""Such intervals that a contact counts for, within the above. In the simulator's `idle`, neighbours who have eight
+others to leave the talking to are silent to each other for 33 minutes, 38 intervals, once a day; they are still
+connected through those others."""
+FULL_SIZE: Final = 120
+"""Bytes of a full packet."""
+HEAD_SIZE: Final = 20
+"""What a LoRa frame's preamble and header take, in bytes' time: 14 at SF7, 24 at SF12."""
+HOLD_SLOTS: Final = 2
+"""Slots in a row that must show a change before it is told: one packet heard by chance is no mesh."""
+
+# --- Alerts: thresholds of rules, see docs/reference/analytics.md
+
+STUCK_HOURS: Final = 3
+"""Hours in which a node that lacks entries gets none."""
+RESTARTS_US: Final = 6 * 3_600_000_000
+"""In which unclean ends are counted."""
+FADE_HOURS: Final = 3
+"""The link's ratio over so many hours is compared with that over as many before."""
+FADE_PACKETS: Final = 20
+"""Packets that must have been sent in either: of fewer, half and a tenth are chance."""
+FADE_FROM: Final = 0.5
+"""What must have been delivered before: of less, nobody relied on it."""
+FADE_LASTS_US: Final = 24 * 3_600_000_000
+"""After this it is how things are: somebody moved."""
+
+# --- The archive (docs/formats/archive.md)
+
+ARCHIVE_VERSION: Final = 1
+"""Newest version of the archive's files that is understood (docs/formats/archive.md)."""
+FOOTER_SIZE_MAX: Final = 64 * 2**20
+"""Largest footer that is read: that of a file of 250,000 pieces of one row each has 40 MB."""
+FILE_ROWS: Final = 125_000
+"""Records in memory before the fullest day is written: about 150 MB, and files of some megabytes."""
+PIECE_ROWS: Final = 100_000
+"""Rows after which a segment is cut: what is read at a time cannot be smaller than a piece; 16 MiB have 80,000."""
+PIECES_MAX: Final = 16
+"""Times a segment is cut where the day changes: clocks are put right once or twice; more is a clock gone wrong."""
+GROUP_ROWS: Final = 16_384
+"""Rows of a row group: what is read at least. A hundred segments of an hour, which lie side by side in one task."""
+COMPRESSION_LEVEL: Final = 3
+"""Of Zstandard: its default; 9 takes twice the time of writing for 4 % less."""
+OLDER_THAN_H: Final = 24.0
+"""Hours that a segment must not have changed before it is archived, unless told otherwise: transfers take less."""

@@ -1,24 +1,18 @@
-"""Where logs lie: the small port through which they are listed and read, whatever they lie on."""
+"""Event logs in folders of this machine and in object stores: listed and read through one small port."""
 
-import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
 
-from spark_sink.segments import Listing
+import pyarrow as pa
+import pyarrow.fs
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-NODE: Final = re.compile(r"[0-9a-f]{16}\Z")
-"""Name of a node's folder."""
-SEGMENT: Final = re.compile(r"([0-9]{8})-([0-9]{12})\.jsonl\Z")
-"""Name of a segment: its boot and the offset of its first record."""
-NETWORKS: Final = "networks"
-"""Where a home has the logs of its further networks, one mesh each: not to be mixed with this one."""
-DAY: Final = re.compile(r"day=[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
-"""Name of a folder of an archive."""
-ARCHIVED: Final = re.compile(r"[^.].*\.parquet\Z")
-"""Name of an archive's file in such a folder."""
+from spark_sink import limits
+from spark_sink.archive.index import ArchiveFile, ArchiveIndex
+from spark_sink.errors import NoLogsFolderError
+from spark_sink.segments import ARCHIVED, DAY, NETWORKS, NODE, SEGMENT, Listing, Segment
 
 
 class LogFiles(Protocol):
@@ -44,3 +38,264 @@ class LogFiles(Protocol):
     def passed_over(self) -> Sequence[tuple[str, str]]:
         """Files of archives that could not be listed, and folders of no node; why, as of the last listing."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A folder as it was when it was looked at."""
+
+    modified_ns: int
+    looked_ns: int
+    settled: bool
+    """It had not changed just before: its next change is sure to give it another time."""
+    inner: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    archived: tuple[ArchiveFile, ...] = ()
+
+
+class Folders:
+    """All nodes' logs below one folder (`log_files.LogFiles`).
+
+    A folder whose time of change is as it was has the same files: then only its newest segment is asked for its size.
+    For what that misses (a segment that is not the newest and grows where it lies) every folder is looked at anew once
+    a minute.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._seen: dict[str, _Seen] = {}
+        self._index = ArchiveIndex(self.read)
+        self._joined: dict[str, tuple[list[tuple[Segment, ...]], tuple[Segment, ...]]] = {}
+        self._closed: list[str] = []
+
+    def listing(self) -> Listing:
+        """What is there now. Raises NoLogsFolderError; OSError if a node's folder, or all of it, may not be read."""
+        if not os.path.isdir(self._root):  # noqa: PTH112 - called often
+            raise NoLogsFolderError(self._root)
+        now_ns = time.time_ns()
+        before, self._seen = self._seen, {}
+        self._closed = []
+        found: dict[str, list[tuple[Segment, ...]]] = {}
+        archived: list[ArchiveFile] = []
+        for node, seen in self._walk(self._root, 0, before, now_ns):
+            archived += seen.archived
+            if seen.segments:
+                found.setdefault(node, []).append(seen.segments)
+        for node, segments in self._index.update(archived).items():
+            found.setdefault(node, []).append(segments)
+        self._joined = {node: (lists, self._join(node, lists)) for node, lists in sorted(found.items())}
+        return {node: joined for node, (_, joined) in self._joined.items()}
+
+    def _join(self, node: str, lists: list[tuple[Segment, ...]]) -> tuple[Segment, ...]:
+        """The segments of several folders; the same object while none of them changes."""
+        if len(lists) == 1:
+            return lists[0]
+        before, joined = self._joined.get(node, ([], ()))
+        if len(before) == len(lists) and all(one is other for one, other in zip(before, lists, strict=True)):
+            return joined
+        return tuple(sorted(segment for one in lists for segment in one))
+
+    def read(self, path: str, low: int, high: int) -> bytes:
+        """Bytes *low* to *high* of a file, fewer at its end. Raises FileNotFoundError; OSError."""
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(file, high - low, low)
+        finally:
+            os.close(file)
+
+    def open(self, path: str) -> "pa.NativeFile":
+        """A file for reading here and there. Raises FileNotFoundError; OSError."""
+        return pa.memory_map(path)
+
+    def passed_over(self) -> Sequence[tuple[str, str]]:
+        """Files of archives that could not be listed, and folders of no node; why, as of the last listing."""
+        closed = [
+            (folder, "this folder may not be read: no logs are looked for in it") for folder in self._closed
+        ]
+        return [*self._index.passed_over(), *closed]
+
+    def _walk(
+        self, folder: str, depth: int, before: dict[str, _Seen], now_ns: int
+    ) -> Iterator[tuple[str, _Seen]]:
+        """Nodes' folders and archives' days, each by its name and with its files."""
+        node = os.path.basename(os.path.abspath(folder))  # noqa: PTH100, PTH119 - called often
+        is_node = NODE.match(node) is not None
+        try:
+            seen = _look(folder, before.get(folder), now_ns, is_node=is_node)
+        except FileNotFoundError:
+            return  # gone since its name was read
+        except PermissionError:
+            if is_node or depth == 0:
+                raise
+            self._closed.append(folder)  # as lost+found is, where a file system was put
+            return
+        self._seen[folder] = seen
+        if is_node or DAY.match(node):
+            yield node, seen
+        elif depth < limits.FOLDER_DEPTH_MAX:
+            for inner in seen.inner:
+                yield from self._walk(inner, depth + 1, before, now_ns)
+
+
+def _look(folder: str, known: _Seen | None, now_ns: int, *, is_node: bool) -> _Seen:
+    modified_ns = os.stat(folder).st_mtime_ns  # noqa: PTH116 - called often
+    if (
+        known is not None
+        and known.settled
+        and known.modified_ns == modified_ns
+        and now_ns - known.looked_ns < limits.FOLDER_LOOK_NS
+    ):
+        return _grown(known)
+    inner, segments, archived = [], [], []
+    is_day = DAY.match(os.path.basename(os.path.abspath(folder))) is not None  # noqa: PTH100, PTH119 - called often
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if is_node:
+                if found := SEGMENT.match(entry.name):
+                    segment = _segment(entry, int(found[1]), int(found[2]), folder)
+                    segments += [segment] if segment else []
+            elif is_day:
+                archived += _archived(entry)
+            elif entry.name != NETWORKS and _is_folder(entry):
+                inner.append(entry.path)
+    settled = now_ns - modified_ns > limits.FOLDER_SETTLED_NS
+    return _Seen(
+        modified_ns, now_ns, settled, tuple(sorted(inner)), tuple(sorted(segments)), tuple(sorted(archived))
+    )
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except PermissionError:
+        return True  # a link to where nobody may look: told of like a folder that may not be read
+
+
+def _archived(entry: "os.DirEntry[str]") -> list[ArchiveFile]:
+    if not ARCHIVED.match(entry.name):
+        return []
+    try:
+        return [ArchiveFile(entry.path, entry.stat().st_size, entry.stat().st_mtime_ns)]
+    except FileNotFoundError:
+        return []  # deleted since its name was read
+
+
+def _segment(entry: "os.DirEntry[str]", boot: int, first: int, folder: str) -> Segment | None:
+    try:
+        return Segment(boot, first, entry.stat().st_size, folder)
+    except FileNotFoundError:
+        return None  # deleted since its name was read
+
+
+def _grown(known: _Seen) -> _Seen:
+    """A folder with the same files: the newest may have grown."""
+    if not known.segments:
+        return known
+    last = known.segments[-1]
+    size = os.stat(last.path).st_size  # noqa: PTH116 - called often
+    if size == last.size:
+        return known
+    segments = (*known.segments[:-1], last._replace(size=size))
+    return replace(known, segments=segments)
+
+
+SCHEME: Final = "s3://"
+"""How addresses of such places begin: ``s3://bucket/prefix``."""
+
+
+def connect(root: str, endpoint: str = "") -> "ObjectFiles":
+    """Logs below ``s3://bucket/prefix``; *endpoint* names a store that is not Amazon's, as ``http://host:port``.
+
+    Keys, region and, if not given, the endpoint come from the environment as with all programs of this kind:
+    AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL. Nothing is asked of the store yet.
+    """
+    place = endpoint or os.environ.get("AWS_ENDPOINT_URL", "")
+    scheme, _, host = place.rpartition("://")
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    store = pa.fs.S3FileSystem(
+        **({"endpoint_override": host, "scheme": scheme or "https"} if host else {}),
+        **({"region": region} if region else {}),
+    )
+    return ObjectFiles(store, root.removeprefix(SCHEME), SCHEME)
+
+
+class ObjectFiles:
+    """All nodes' logs below one prefix (`log_files.LogFiles`).
+
+    A store tells of all its objects or of none, and takes its time: a listing is used for some seconds.
+    """
+
+    def __init__(self, store: "pa.fs.FileSystem", root: str, scheme: str) -> None:
+        self._store = store
+        self._root = root.rstrip("/")
+        self._scheme = scheme
+        self._listing: Listing = {}
+        self._index = ArchiveIndex(self.read)
+        self._again_s = 0.0
+
+    def listing(self) -> Listing:
+        """What is there now, or was a moment ago. Raises NoLogsFolderError; OSError if it may not be listed."""
+        began_s = time.monotonic()
+        if began_s >= self._again_s:
+            self._listing = self._list()
+            now_s = time.monotonic()
+            self._again_s = now_s + max(limits.LISTING_AGE_S, limits.LISTING_SHARE * (now_s - began_s))
+        return self._listing
+
+    def read(self, path: str, low: int, high: int) -> bytes:
+        """Bytes *low* to *high* of an object, fewer at its end. Raises FileNotFoundError; OSError."""
+        with self._store.open_input_file(path.removeprefix(self._scheme)) as file:
+            return bytes(file.read_at(max(0, min(high, file.size()) - low), low))
+
+    def open(self, path: str) -> "pa.NativeFile":
+        """An object for reading here and there. Raises FileNotFoundError; OSError."""
+        return self._store.open_input_file(path.removeprefix(self._scheme))
+
+    def passed_over(self) -> Sequence[tuple[str, str]]:
+        """Objects of archives that could not be listed, and why, as of the last listing."""
+        return self._index.passed_over()
+
+    def _list(self) -> Listing:
+        try:
+            infos = self._store.get_file_info(pa.fs.FileSelector(self._root, recursive=True))
+        except FileNotFoundError as error:
+            raise NoLogsFolderError(self._scheme + self._root) from error
+        found: dict[str, list[Segment]] = {}
+        archived = []
+        for info in infos:
+            folder, _, name = info.path.rpartition("/")
+            if info.type != pa.fs.FileType.File:
+                continue
+            if DAY.match(folder.rpartition("/")[2]) and ARCHIVED.match(name):
+                archived.append(ArchiveFile(self._scheme + info.path, info.size, info.mtime_ns))
+            else:
+                node, segment = self._segment(info.path, info.size)
+                if segment is not None:
+                    found.setdefault(node, []).append(segment)
+        for node, segments in self._index.update(archived).items():
+            found.setdefault(node, []).extend(segments)
+        return {node: self._known(node, tuple(sorted(segments))) for node, segments in sorted(found.items())}
+
+    def _segment(self, path: str, size: int) -> tuple[str, Segment | None]:
+        """A segment and its node; None for any other object."""
+        folder, _, name = path.rpartition("/")
+        inner = folder[len(self._root) :].strip("/").split("/")
+        node = folder.rpartition("/")[2]
+        numbers = SEGMENT.match(name)
+        if numbers is None or NODE.match(node) is None:
+            return node, None
+        if len(inner) > limits.FOLDER_DEPTH_MAX + 1 or NETWORKS in inner[:-1]:
+            return node, None
+        return node, Segment(int(numbers[1]), int(numbers[2]), size, self._scheme + folder)
+
+    def _known(self, node: str, segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+        """The same object while nothing changes, so that nobody has to compare."""
+        before = self._listing.get(node)
+        return before if before == segments and before is not None else segments
+
+
+def open_files(path: str, endpoint: str = "") -> LogFiles:
+    """The logs below a folder, or below ``s3://bucket/prefix`` of the store at *endpoint*. Looks at nothing yet."""
+    if path.startswith(SCHEME):
+        return connect(path, endpoint)
+    return Folders(path)

@@ -10,22 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from spark_sink import ends, limits
-from spark_sink.intervals import (
-    Boot,
-    Boots,
-    Offset,
-    Run,
-    Step,
-    bound,
-    covers,
-    holes,
-    join_runs,
-    step_on,
-)
+from spark_sink import limits, segment_probe
 from spark_sink.log_files import LogFiles
-from spark_sink.oddities import Choice, Memo, Oddity, choose
+from spark_sink.segment_choice import Choice, Memo, Oddity, choose
 from spark_sink.segments import Listing, Lost, Part, Segment, deal
+from spark_sink.stream_offset import Boot, Boots, Offset, Run, Step, bound, covers, holes, join_runs, step_on
 
 _NOTHING: Final = Boot()
 
@@ -113,7 +102,7 @@ class _Log:
             return run
         segment = chosen[run.tail.segment]
         with suppress(FileNotFoundError):  # then it cannot have changed either
-            print_ = ends.tail_print(self._files, segment, run.tail.byte)
+            print_ = segment_probe.tail_print(self._files, segment, run.tail.byte)
             return replace(run, tail=replace(run.tail, print=print_))
         return run
 
@@ -123,7 +112,7 @@ class _Log:
         try:
             end = self._end(segment, low, high)
             if end is None and high < segment.size:
-                further = ends.line_end(self._files, segment, high)
+                further = segment_probe.line_end(self._files, segment, high)
                 end = None if further is None else self._end(segment, low, further)
             if end is None:
                 return None
@@ -139,13 +128,13 @@ class _Log:
             return None  # deleted since it was listed
 
     def _start(self, segment: Segment) -> tuple[str, bool | None]:
-        line = ends.first_line(self._files, segment) or b""
-        return ends.fingerprint(line), ends.says_clean(line)
+        line = segment_probe.first_line(self._files, segment) or b""
+        return segment_probe.fingerprint(line), segment_probe.says_clean(line)
 
-    def _end(self, segment: Segment, low: int, high: int) -> ends.End | None:
+    def _end(self, segment: Segment, low: int, high: int) -> segment_probe.End | None:
         return self._memo.get(
             ("end", segment.path, low, high),
-            lambda: ends.find_end(self._files, self._node, segment, low, high),
+            lambda: segment_probe.find_end(self._files, self._node, segment, low, high),
         )
 
     def parts(self, end: Boots) -> tuple[list[Part], list[Lost]]:
@@ -196,7 +185,7 @@ class _Log:
             if low < high:
                 yield Part(self._node, segment, low, high, first - 1, end), first, end
 
-    def _end_or_none(self, segment: Segment, low: int) -> ends.End | None:
+    def _end_or_none(self, segment: Segment, low: int) -> segment_probe.End | None:
         try:
             return self._end(segment, low, segment.size)
         except FileNotFoundError:

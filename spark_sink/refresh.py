@@ -12,21 +12,19 @@ from typing import Final
 
 import pyarrow as pa
 
-from spark_sink import hours, limits
-from spark_sink.derive import changes, delays, groups, hops, links, progress, steps, uses
-from spark_sink.derive.ageing import Ages, Hours, ages
-from spark_sink.derive.alert_inputs import QUERIES, SCHEMAS, AlertInputs
-from spark_sink.derive.alerts import alerts
-from spark_sink.derive.clocks import Records, clock_rows
+from spark_sink import facts_loader, limits
+from spark_sink.derive import changes, delays, groups, links, progress, uses
+from spark_sink.derive.alerts import QUERIES, SCHEMAS, AlertInputs, alerts
+from spark_sink.derive.clock_table import Records, clock_rows
 from spark_sink.derive.facts import HOUR_US, Facts
-from spark_sink.derive.lives import boots_of, lives
-from spark_sink.derive.mesh_time import Corrections, corrections, moved
+from spark_sink.derive.mesh_time import Corrections, boots_of, corrections, lives, moved
+from spark_sink.derive.packet_ages import Ages, Hours, ages
 from spark_sink.derive.transmissions import transmissions
-from spark_sink.hours import Key, Loader
+from spark_sink.facts_loader import Key, Loader
 from spark_sink.refresh_schedule import KEY, Chunk, RefreshSchedule
-from spark_sink.serving import derived, marks, retention
+from spark_sink.serving import derived, dirty_hours, retention
 from spark_sink.serving import facts as stored
-from spark_sink.serving.port import Database
+from spark_sink.serving.database import Database
 from spark_sink.serving.tables import TABLES
 from spark_sink.serving.values import table_of
 
@@ -42,8 +40,8 @@ def derive(facts: Facts) -> dict[str, pa.Table]:
     return {
         "links": links.links(facts, heard),
         "uses": uses.uses(facts, heard),
-        "delays": pa.concat_tables([delays.delays(facts), hops.hops(facts, heard)]),
-        "steps": steps.steps(facts),
+        "delays": pa.concat_tables([delays.delays(facts), delays.hops(facts, heard)]),
+        "steps": progress.steps(facts),
         "progress": progress.progress(facts),
         "groups": groups.groups(facts),
     }
@@ -121,7 +119,7 @@ class Refresh:
         again, emptied = self._schedule.affected(self._clocks, clocks, shifted)
         with self._lock, self._database.transaction():
             derived.replace(self._database, emptied.tolist(), {"clocks": rows})
-            marks.mark(self._database, again, self._wall_us())
+            dirty_hours.mark(self._database, again, self._wall_us())
         self._clocks = clocks
 
     def _all_records(self) -> Callable[[], Iterable[Records]]:
@@ -133,7 +131,7 @@ class Refresh:
 
     def _records(self) -> Iterator[Records]:
         keys: set[Key] = {(node_no, boot, hour_us) for node_no, boot, hour_us in self._schedule.keys.tolist()}
-        parts = hours.records_by_node(self._database, keys)
+        parts = facts_loader.records_by_node(self._database, keys)
         while True:
             with self._lock:
                 part = next(parts, None)
@@ -162,7 +160,7 @@ class Refresh:
             done += len(chunk.hours)
             with self._lock, self._database.transaction():
                 derived.replace(self._database, chunk.hours.tolist(), tables)
-                marks.clear(self._database, chunk.finished)
+                dirty_hours.clear(self._database, chunk.finished)
                 self._log(begin_us, chunk, len(facts.sights))
             tell(done, done + chunk.waiting)
 

@@ -8,13 +8,13 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from spark_sink import hours, limits
+from spark_sink import facts_loader, limits
 from spark_sink.derive.facts import HOUR_US, Ints
 from spark_sink.derive.mesh_time import Corrections
-from spark_sink.hours import Reach
+from spark_sink.facts_loader import Reach
+from spark_sink.serving import dirty_hours, meta
 from spark_sink.serving import facts as stored
-from spark_sink.serving import marks, meta
-from spark_sink.serving.port import Database
+from spark_sink.serving.database import Database
 
 KEY: Final = ("node_no", "boot", "hour_us")
 """Columns that name an hour of a log."""
@@ -55,7 +55,7 @@ class RefreshSchedule:
         self._database = database
         self._lock = lock
         self._wall_us = wall_us
-        self._keys = hours.keys_of(database)
+        self._keys = facts_loader.keys_of(database)
         self._derived = False
         self.clocks: Final = Timer(limits.CLOCKS_EVERY_US, limits.CLOCKS_SHARE)
         self.alerts: Final = Timer(limits.CHANGES_EVERY_US, limits.REFRESH_SHARE)
@@ -68,14 +68,14 @@ class RefreshSchedule:
 
     def reload_keys(self) -> None:
         """Read again which hours of logs have sights, after some were deleted. The caller holds the lock."""
-        self._keys = hours.keys_of(self._database)
+        self._keys = facts_loader.keys_of(self._database)
 
     def mark_all_if_outdated(self, *, force: bool) -> None:
         """Mark every hour if forced, or if derived tables have another version. The caller holds the lock."""
         if not force and meta.read_derived(self._database) == limits.DERIVED_VERSION:
             return
         with self._database.transaction():
-            marks.mark(self._database, hours_table(self.keys), self._wall_us())
+            dirty_hours.mark(self._database, hours_table(self.keys), self._wall_us())
             meta.write_derived(self._database)
 
     # --- Marked hours
@@ -89,10 +89,10 @@ class RefreshSchedule:
                     if dirty.num_rows >= len(self._keys):
                         self._database.execute("DELETE FROM touched")  # everything is derived anew anyway
                     else:
-                        marks.spread(
+                        dirty_hours.spread(
                             self._database,
                             self._wall_us(),
-                            lambda copies: hours.mesh_times(clocks, copies)[0],
+                            lambda copies: facts_loader.mesh_times(clocks, copies)[0],
                         )
                 dirty = self._read_marks()
         return dirty
@@ -104,14 +104,14 @@ class RefreshSchedule:
 
     def reach(self, clocks: Corrections) -> Reach:
         """Return the mesh time that depends on each hour of logs."""
-        return hours.reach(clocks, *self.keys.T)
+        return facts_loader.reach(clocks, *self.keys.T)
 
     def chunks(self, dirty: pa.Table, clocks: Corrections, known: Reach) -> Iterator[Chunk]:
         """Yield the hours that depend on marked ones, few enough at a time to be joined in memory."""
-        marked = hours.reach(clocks, *(dirty[name].to_numpy() for name in KEY))
+        marked = facts_loader.reach(clocks, *(dirty[name].to_numpy() for name in KEY))
         last_us = np.full(dirty.num_rows, -(2**62))
         np.maximum.at(last_us, marked.asked, marked.high_us)
-        todo = hours.hours_between(marked.low_us, marked.high_us)
+        todo = facts_loader.hours_between(marked.low_us, marked.high_us)
         per_key = self.count_sights() / max(1, len(known.hour_us))
         starts = np.sort(known.low_us)
         reached_us = -(2**62)
@@ -138,11 +138,11 @@ class RefreshSchedule:
         """
         keys = self.keys
         own = np.array([(node_no, boot) in shifted for node_no, boot in keys[:, :2].tolist()], bool)
-        before = hours.reach(old, *keys[own].T)
-        left = hours.hours_between(before.low_us, before.high_us)
-        after = hours.reach(new, *keys.T)
+        before = facts_loader.reach(old, *keys[own].T)
+        left = facts_loader.hours_between(before.low_us, before.high_us)
+        after = facts_loader.reach(new, *keys.T)
         meets = np.searchsorted(left, after.low_us) < np.searchsorted(left, after.high_us, "right")
-        covered = hours.hours_between(after.low_us[meets], after.high_us[meets])
+        covered = facts_loader.hours_between(after.low_us[meets], after.high_us[meets])
         again = own.copy()
         again[after.asked[meets]] = True
         return hours_table(keys[again]), np.setdiff1d(left, covered)

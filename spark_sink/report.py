@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 from spark_sink import limits
 from spark_sink.derive.buckets import percentiles_us
 from spark_sink.page.clocks import load_clocks
-from spark_sink.serving.port import Reader
+from spark_sink.serving.database import Reader
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 

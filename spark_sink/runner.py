@@ -14,12 +14,12 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from spark_sink import errors, limits, session
-from spark_sink.intervals import parse_offset
-from spark_sink.places import open_files
+from spark_sink.log_files import open_files
 from spark_sink.planner import Planner
 from spark_sink.serving.address import shown
-from spark_sink.serving.opening import open_for_writing
+from spark_sink.serving.connect import open_for_writing
 from spark_sink.settings import Settings
+from spark_sink.stream_offset import parse_offset
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

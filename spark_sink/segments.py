@@ -4,9 +4,21 @@ A range of bytes owns the lines that *begin* in it, so a segment may be cut anyw
 and every line is read exactly once.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
+
+NODE: Final = re.compile(r"[0-9a-f]{16}\Z")
+"""Name of a node's folder."""
+SEGMENT: Final = re.compile(r"([0-9]{8})-([0-9]{12})\.jsonl\Z")
+"""Name of a segment: its boot and the offset of its first record."""
+NETWORKS: Final = "networks"
+"""Where a home has the logs of its further networks, one mesh each: not to be mixed with this one."""
+DAY: Final = re.compile(r"day=[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+"""Name of a folder of an archive."""
+ARCHIVED: Final = re.compile(r"[^.].*\.parquet\Z")
+"""Name of an archive's file in such a folder."""
 
 
 class Piece(NamedTuple):

@@ -93,7 +93,7 @@ def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
 
 def _config(threads: int, memory_mb: int, *, local: bool, submitted: bool) -> dict[str, str]:
     config = {
-        "spark.python.daemon.module": "spark_sink.warm_workers",
+        "spark.python.daemon.module": "spark_sink.worker_daemon",
         "spark.ui.enabled": "false",  # it would let everybody in who reaches this machine
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",

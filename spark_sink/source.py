@@ -32,13 +32,12 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from spark_sink import blocks, limits, lines, schema
+from spark_sink import limits, line_parser, schema, segment_reader
 from spark_sink.errors import OptionError
-from spark_sink.intervals import Offset, parse_offset, serialize_offset
-from spark_sink.log_files import LogFiles
-from spark_sink.places import open_files
+from spark_sink.log_files import LogFiles, open_files
 from spark_sink.planner import Planner
 from spark_sink.segments import Lost, Part, pack, segment_name
+from spark_sink.stream_offset import Offset, parse_offset, serialize_offset
 
 _PARTIALS: Final = "part STRING, rows BINARY"
 READ: Final = "read"
@@ -138,10 +137,10 @@ class _Reading:
         yield _packed(READ, pa.table({"bytes": pa.array([size], pa.int64())}))
 
     def _rows(self, task: Task, listed_max: int | None) -> Iterator[pa.RecordBatch]:
-        shape = lines.Shape(self.names)
-        yield from blocks.read_parts(self.options.files(), task.parts, shape, listed_max=listed_max)
+        shape = line_parser.Shape(self.names)
+        yield from segment_reader.read_parts(self.options.files(), task.parts, shape, listed_max=listed_max)
         if task.lost:
-            yield lines.bad_rows([_lost_row(lost) for lost in task.lost], shape)
+            yield line_parser.bad_rows([_lost_row(lost) for lost in task.lost], shape)
 
 
 def _lost_row(lost: Lost) -> tuple[str, int, str]:

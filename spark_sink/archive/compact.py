@@ -16,18 +16,15 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from spark_sink import ends
-from spark_sink import limits as log_limits
-from spark_sink.archive import limits
+from spark_sink import limits, segment_probe
 from spark_sink.archive.disk import Disk
 from spark_sink.archive.errors import ArchiveBusyError, ArchiveFailedError
 from spark_sink.archive.footer import Chains, serialize_footer
 from spark_sink.archive.pieces import ChangedError, Cut, Rest, cut_segment, cut_together, day_name
-from spark_sink.folders import Folders
-from spark_sink.intervals import Boot
-from spark_sink.log_files import ARCHIVED, DAY
-from spark_sink.oddities import Memo, choose
-from spark_sink.segments import Listing, Segment
+from spark_sink.log_files import Folders
+from spark_sink.segment_choice import Memo, choose
+from spark_sink.segments import ARCHIVED, DAY, Listing, Segment
+from spark_sink.stream_offset import Boot
 
 _LOCK: Final = "compact.lock"
 _HOUR_S: Final = 3_600
@@ -140,9 +137,9 @@ class _Compaction:
         there = archived.get(node, ())
         chains = {(node, segment.boot, segment.first): segment for segment in there}
         boots = {
-            segment.boot: Boot(print=ends.fingerprint(line))
+            segment.boot: Boot(print=segment_probe.fingerprint(line))
             for segment in there
-            if segment.first == 0 and (line := ends.first_line(self._files, segment))
+            if segment.first == 0 and (line := segment_probe.first_line(self._files, segment))
         }
         choice = choose(self._files, Memo(), node, sorted([*closed, *there]), boots)
         self._done.kept += len(choice.oddities)
@@ -153,10 +150,13 @@ class _Compaction:
                 chain = chains.get((node, segment.boot, segment.first))
                 low, first = (chain.size, chain.pieces[-1].next) if chain else (0, segment.first)
                 try:
-                    end = ends.find_end(self._files, node, segment, low, segment.size)
+                    end = segment_probe.find_end(self._files, node, segment, low, segment.size)
                     if end is None:
                         continue
-                    if chain and ends.tail_print(self._files, segment, low) != chain.pieces[-1].print:
+                    if (
+                        chain
+                        and segment_probe.tail_print(self._files, segment, low) != chain.pieces[-1].print
+                    ):
                         self._done.kept += 1
                         continue
                 except FileNotFoundError:
@@ -259,7 +259,7 @@ def _changed_before(segment: Segment, time_s: float) -> bool:
 def _day(files: Folders, rest: Rest) -> str:
     """About when a segment begins: its records are written together with those of the same day."""
     try:
-        return day_name(json.loads(ends.first_line(files, rest.segment) or b"")["t_us"])
+        return day_name(json.loads(segment_probe.first_line(files, rest.segment) or b"")["t_us"])
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, FileNotFoundError):
         return ""
 
@@ -270,7 +270,7 @@ def _groups(rests: Iterable[Rest]) -> Iterator[list[Rest]]:
     size = 0
     for rest in rests:
         more = rest.end.byte - rest.low
-        if group and size + more > log_limits.BLOCK_SIZE:
+        if group and size + more > limits.BLOCK_SIZE:
             yield group
             group, size = [], 0
         group.append(rest)
@@ -303,9 +303,9 @@ def _delete_archived(order: Order, disk: Disk, done: Done) -> None:
 
 def _is_in(files: Folders, segment: Segment, chain: Segment) -> bool:
     """True if a segment ends where a piece of the archive does, and has the same records. Raises OSError."""
-    archived = ends.tail_print(files, chain, segment.size)
+    archived = segment_probe.tail_print(files, chain, segment.size)
     try:
-        return bool(archived) and archived == ends.tail_print(files, segment, segment.size)
+        return bool(archived) and archived == segment_probe.tail_print(files, segment, segment.size)
     except FileNotFoundError:
         return False
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_sink.archive import limits
+from spark_sink import limits
 from spark_sink.archive.footer import KEY
 from spark_sink.archive.rows import BYTE
 

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from spark_sink import limits as log_limits
-from spark_sink.archive import limits
-from spark_sink.log_files import NODE
-from spark_sink.segments import Piece, Segment
+from spark_sink import limits
+from spark_sink.segments import NODE, Piece, Segment
 
 KEY: Final = b"tinyssb.archive"
 """Under which the Parquet footer keeps it."""
@@ -92,8 +90,8 @@ def _archived(lists: dict[str, Any], line: str, path: str, row: int) -> Archived
         and 0 <= boot <= _BOOT_MAX
         and 0 <= piece.low < piece.high
         and piece.rows > 0
-        and 0 <= piece.segment <= piece.first <= piece.next <= log_limits.OFFSET_MAX
-        and piece.next - piece.first <= piece.high + log_limits.OFFSET_JUMP_MAX
+        and 0 <= piece.segment <= piece.first <= piece.next <= limits.OFFSET_MAX
+        and piece.next - piece.first <= piece.high + limits.OFFSET_JUMP_MAX
         and type(piece.print) is str
     ):
         raise ValueError("a number cannot be true")

@@ -6,16 +6,8 @@ from typing import NamedTuple, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_sink.archive import limits
-from spark_sink.archive.footer import (
-    KEY,
-    Archived,
-    Chains,
-    FooterError,
-    PassedOver,
-    chain,
-    parse_footer,
-)
+from spark_sink import limits
+from spark_sink.archive.footer import KEY, Archived, Chains, FooterError, PassedOver, chain, parse_footer
 
 Read: TypeAlias = Callable[[str, int, int], bytes]
 """Path, and from which byte up to before which; as `log_files.LogFiles.read`."""

@@ -9,12 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_sink import blocks, ends
-from spark_sink import limits as log_limits
-from spark_sink.archive import limits
+from spark_sink import limits, segment_probe, segment_reader
 from spark_sink.archive.footer import Archived
 from spark_sink.archive.rows import BYTE
-from spark_sink.lines import Shape
+from spark_sink.line_parser import Shape
 from spark_sink.log_files import LogFiles
 from spark_sink.schema import COLUMNS
 from spark_sink.segments import Part, Piece, Segment
@@ -44,7 +42,7 @@ class Rest:
     """Bytes archived before."""
     first: int
     """The offset that comes next."""
-    end: ends.End
+    end: segment_probe.End
     """Behind its last whole line."""
 
     @property
@@ -75,7 +73,7 @@ def cut_segment(files: LogFiles, rest: Rest) -> Iterator[Cut]:
     starts = _line_starts(files, rest)
     cutter = _Cutter(files, rest)
     count = 0
-    for batch in blocks.read_parts(files, [_part(rest)], SHAPE):
+    for batch in segment_reader.read_parts(files, [_part(rest)], SHAPE):
         begin, count = count, count + len(batch)
         if count > len(starts):
             raise ChangedError(rest.segment.path)
@@ -91,7 +89,7 @@ def cut_together(files: LogFiles, rests: Sequence[Rest]) -> list[list[Cut]]:
     Raises ChangedError, FileNotFoundError; OSError.
     """
     starts = [_line_starts(files, rest) for rest in rests]
-    batches = list(blocks.read_parts(files, [_part(rest) for rest in rests], SHAPE))
+    batches = list(segment_reader.read_parts(files, [_part(rest) for rest in rests], SHAPE))
     rows = pa.Table.from_batches(batches, SHAPE.schema)
     if len(rows) != sum(len(of_one) for of_one in starts):
         raise ChangedError(rests[0].segment.path)
@@ -118,7 +116,7 @@ def _line_starts(files: LogFiles, rest: Rest) -> Ints:
     found = []
     byte = rest.low
     while byte < rest.end.byte:
-        data = files.read(rest.segment.path, byte, min(byte + log_limits.BLOCK_SIZE, rest.end.byte))
+        data = files.read(rest.segment.path, byte, min(byte + limits.BLOCK_SIZE, rest.end.byte))
         if not data:
             raise ChangedError(rest.segment.path)
         found.append(np.flatnonzero(np.frombuffer(data, np.uint8) == _LINE_FEED) + byte + 1)
@@ -188,7 +186,7 @@ class _Cutter:
         rest, low = self._rest, self._low
         rows = pa.concat_tables(self._gathered)
         is_start = (rest.segment.first, low) == (0, 0)
-        line = (ends.first_line(self._files, rest.segment) or b"") if is_start else b""
+        line = (segment_probe.first_line(self._files, rest.segment) or b"") if is_start else b""
         found = Piece(
             segment=rest.segment.first,
             low=low,
@@ -196,7 +194,7 @@ class _Cutter:
             first=self._first,
             next=end,
             stopped=stopped,
-            print=ends.tail_print(self._files, rest.segment, high),
+            print=segment_probe.tail_print(self._files, rest.segment, high),
             line=line.decode("latin-1"),
             path="",
             row=0,

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from spark_sink.lines import Shape, bad_rows
+from spark_sink.line_parser import Shape, bad_rows
 from spark_sink.log_files import LogFiles
 from spark_sink.segments import Part, Piece
 

@@ -1,17 +1,202 @@
 """Every clock's offset and drift against a reference, by least squares over all that the clocks saw together."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 import numpy as np
 
-from spark_sink.clocks.groups import groups, links, neighbours
-from spark_sink.clocks.sharing import likely_pairs, shared
+from spark_sink import limits
+from spark_sink.clocks.clock_groups import Group, Near, groups, links, neighbours
+from spark_sink.clocks.matches import Matches
+from spark_sink.clocks.shared_packets import likely_pairs, shared
 from spark_sink.clocks.sightings import Clocks, Floats, Ints, Sightings
-from spark_sink.clocks.solve import Solution, solve
 
 _PPM: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """How wrong one clock is; the fields are those of `Estimates`."""
+
+    clock: int
+    reference: int
+    at_us: int
+    offset_us: float
+    offset_error_us: float
+    drift_ppm: float
+    drift_error_ppm: float
+    covariance_us_ppm: float
+    matches: int
+
+
+@dataclass(slots=True)
+class _State:
+    """What is known of a group's clocks, by their place in it."""
+
+    ahead_us: Ints
+    middle_us: Ints
+    """By this clock, the middle of what it is known by."""
+    up_us: Floats
+    """What is still to be added in the middle, beyond taking `ahead_us` away."""
+    up_ppm: Floats
+    """And for each second away from it."""
+    covariance: Floats
+    """Of these two, by place."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Equations: by the first guess a transmission's two times differ by `rest_us`, and either clock was there."""
+
+    begin: Ints
+    """Where each link's rows begin."""
+    ends: Ints
+    """Places in the group of each link's two clocks."""
+    count: Ints
+    rest_us: Floats
+    left_s: Floats
+    right_s: Floats
+    weights: Floats
+
+    def residuals_us(self, state: _State) -> Floats:
+        """What is left of `rest_us`."""
+        up_us = np.repeat(state.up_us[self.ends], self.count, axis=0)
+        up_ppm = np.repeat(state.up_ppm[self.ends], self.count, axis=0)
+        left = up_us[:, 0] + up_ppm[:, 0] * self.left_s
+        return np.asarray(self.rest_us + left - up_us[:, 1] - up_ppm[:, 1] * self.right_s)
+
+
+def solve(group: Group, near: Near) -> Iterator[Solution]:
+    """How wrong each clock of a group is, by `limits.SOLVE_CLOCKS` at a time, from the reference outwards."""
+    place = {clock: index for index, clock in enumerate(group.clocks)}
+    size = len(group.clocks)
+    state = _State(
+        np.array(group.ahead_us, np.int64),
+        np.array([_middle_us(clock, near) for clock in group.clocks], np.int64),
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros((size, 2, 2)),
+    )
+    parents = [place[parent] for parent in group.parents]
+    for begin in range(1, size, limits.SOLVE_CLOCKS):
+        end = min(begin + limits.SOLVE_CLOCKS, size)
+        links = {
+            (min(index, place[other]), max(index, place[other])): link
+            for index in range(begin, end)
+            for other, link in near[group.clocks[index]].items()
+            if place[other] < end
+        }
+        _solve_some(range(begin, end), _rows(list(links.values()), place, state), state)
+        _add_parents_errors(range(begin, end), parents, state)
+    for index, clock in enumerate(group.clocks):
+        yield _solution(clock, group.clocks[0], index, state, sum(map(len, near[clock].values())))
+
+
+def _middle_us(clock: int, near: Near) -> int:
+    times = [link.left_us if link.left == clock else link.right_us for link in near[clock].values()]
+    return (min(int(some.min()) for some in times) + max(int(some.max()) for some in times)) // 2
+
+
+def _rows(links: Sequence[Matches], place: dict[int, int], state: _State) -> _Rows:
+    ends = np.array([(place[link.left], place[link.right]) for link in links], np.int64)
+    count = np.array([len(link) for link in links], np.int64)
+    left, right = np.repeat(ends[:, 0], count), np.repeat(ends[:, 1], count)
+    left_us = np.concatenate([link.left_us for link in links])
+    right_us = np.concatenate([link.right_us for link in links])
+    rest_us = (left_us - state.ahead_us[left]) - (right_us - state.ahead_us[right])
+    return _Rows(
+        begin=np.cumsum(count) - count,
+        ends=ends,
+        count=count,
+        rest_us=rest_us.astype(np.float64),
+        left_s=(left_us - state.middle_us[left]).astype(np.float64) * _PPM,
+        right_s=(right_us - state.middle_us[right]).astype(np.float64) * _PPM,
+        weights=np.concatenate([link.weights for link in links]),
+    )
+
+
+def _solve_some(clocks: range, rows: _Rows, state: _State) -> None:
+    """Solve for *clocks*, those before them being known, each round with less trust in what lies far off."""
+    size = len(clocks)
+    some = slice(clocks.start, clocks.stop)
+    noise_us = _noise_us(rows.residuals_us(state))
+    covariance: Floats = np.zeros((2 * size, 2 * size))
+    for round_ in range(limits.SOLVE_ROUNDS):
+        left_over = rows.residuals_us(state)
+        far = np.abs(left_over) / noise_us
+        trust = _huber(far) if round_ < limits.SOLVE_ROUNDS // 2 else _tukey(far)
+        normal, wanted = _normal(rows, left_over, rows.weights * trust / noise_us**2, clocks)
+        drifts = np.arange(1, 2 * size, 2)
+        normal[drifts, drifts] += 1 / limits.DRIFT_USUAL_PPM**2
+        wanted[drifts] -= state.up_ppm[some] / limits.DRIFT_USUAL_PPM**2
+        covariance = np.asarray(np.linalg.inv(normal), np.float64)
+        step = covariance @ wanted
+        state.up_us[some] += step[0::2]
+        state.up_ppm[some] += step[1::2]
+        noise_us = _noise_us(rows.residuals_us(state))
+    for index, clock in enumerate(clocks):
+        state.covariance[clock] = covariance[2 * index : 2 * index + 2, 2 * index : 2 * index + 2]
+
+
+def _normal(rows: _Rows, left_over: Floats, weights: Floats, clocks: range) -> tuple[Floats, Floats]:
+    """Normal equations of *clocks*: offset and drift of each, one after the other."""
+    design = np.stack([np.ones_like(rows.left_s), rows.left_s, -np.ones_like(rows.right_s), -rows.right_s])
+    weighted = design * weights
+    size = 2 * len(clocks)
+    normal, wanted = np.zeros((size + 1, size + 1)), np.zeros(size + 1)
+    ends = rows.ends - clocks.start
+    places = np.stack([2 * ends[:, 0], 2 * ends[:, 0] + 1, 2 * ends[:, 1], 2 * ends[:, 1] + 1])
+    places = np.where(places < 0, size, places)
+    for i, j in product(range(4), range(4)):
+        np.add.at(normal, (places[i], places[j]), np.add.reduceat(weighted[i] * design[j], rows.begin))
+    for i in range(4):
+        np.add.at(wanted, places[i], -np.add.reduceat(weighted[i] * left_over, rows.begin))
+    return normal[:size, :size], wanted[:size]
+
+
+def _add_parents_errors(clocks: range, parents: Sequence[int], state: _State) -> None:
+    """Add to the errors of *clocks* those of the one solved before that they hang on; its errors are theirs too."""
+    for clock in clocks:
+        known = parents[clock]
+        while known >= clocks.start:
+            known = parents[known]
+        away_us = (state.middle_us[clock] - state.ahead_us[clock]) - (
+            state.middle_us[known] - state.ahead_us[known]
+        )
+        move = np.array([[1.0, float(away_us) * _PPM], [0.0, 1.0]])
+        state.covariance[clock] += move @ state.covariance[known] @ move.T
+
+
+def _solution(clock: int, reference: int, index: int, state: _State, matches: int) -> Solution:
+    slowed = float(state.up_ppm[index]) * _PPM
+    covariance = state.covariance[index]
+    return Solution(
+        clock=clock,
+        reference=reference,
+        at_us=int(state.middle_us[index]),
+        offset_us=int(state.ahead_us[index]) - float(state.up_us[index]),
+        offset_error_us=math.sqrt(covariance[0, 0]),
+        drift_ppm=(1 / (1 + slowed) - 1) / _PPM,
+        drift_error_ppm=math.sqrt(covariance[1, 1]),
+        covariance_us_ppm=float(covariance[0, 1]),
+        matches=matches,
+    )
+
+
+def _noise_us(residuals_us: Floats) -> float:
+    """Standard deviation by the median of absolute values, which outliers do not move."""
+    return max(limits.CLOCK_NOISE_MIN_US, 1.4826 * float(np.median(np.abs(residuals_us))))
+
+
+def _huber(far: Floats) -> Floats:
+    return np.minimum(1.0, limits.HUBER / np.maximum(far, 1e-9))
+
+
+def _tukey(far: Floats) -> Floats:
+    return np.asarray(np.where(far < limits.TUKEY, (1 - (far / limits.TUKEY) ** 2) ** 2, 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from spark_sink.derive.facts import HOUR_US
-from spark_sink.derive.limits import HOLD_SLOTS, SLOT_US
+from spark_sink.limits import HOLD_SLOTS, SLOT_US
 
 Level = Literal["warning", "alarm"]
 
@@ -116,16 +116,3 @@ RULES: Final = {
 }  # fmt: skip
 """By name. Subjects are words with spaces between: ``mesh``, ``node 3``, ``face 3 lora0``, ``feed 7``, ``boot 3 12``,
 ``link 3 5`` (sender, receiver), the numbers being those of the database."""
-
-STUCK_HOURS: Final = 3
-"""Hours in which a node that lacks entries gets none."""
-RESTARTS_US: Final = 6 * HOUR_US
-"""In which unclean ends are counted."""
-FADE_HOURS: Final = 3
-"""The link's ratio over so many hours is compared with that over as many before."""
-FADE_PACKETS: Final = 20
-"""Packets that must have been sent in either: of fewer, half and a tenth are chance."""
-FADE_FROM: Final = 0.5
-"""What must have been delivered before: of less, nobody relied on it."""
-FADE_LASTS_US: Final = 24 * HOUR_US
-"""After this it is how things are: somebody moved."""

@@ -1,6 +1,7 @@
-"""What is wrong now, and was: rules with hysteresis over the figures of the serving database."""
+"""Alerts: rules with hysteresis over the figures of the serving database."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_sink.derive import alert_mesh, limits
-from spark_sink.derive.alert_inputs import AlertInputs
-from spark_sink.derive.alert_rules import RESTARTS_US, RULES
+from spark_sink import limits
+from spark_sink.derive.alert_rules import RULES
 from spark_sink.derive.alert_series import (
     OPEN,
     Series,
@@ -22,15 +22,81 @@ from spark_sink.derive.alert_series import (
     rolling,
     spans,
 )
+from spark_sink.derive.changes import BACK, ISOLATED, JOIN, SPLIT
 from spark_sink.derive.facts import HOUR_US, Floats, Ints
-from spark_sink.derive.lives import boots_of, lives
-from spark_sink.derive.mesh_time import corrections
-
-_SECOND_US: Final = 1_000_000
+from spark_sink.derive.mesh_time import boots_of, corrections, lives
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AlertInputs:
+    """Rows in any order, with the columns named in `QUERIES`."""
+
+    now_us: int
+    """Newest mesh time known."""
+    ups: pa.Table
+    """Hours of mesh time in which each node was up."""
+    changes: pa.Table
+    clocks: pa.Table
+    boots: pa.Table
+    faces: pa.Table
+    """Those under a law."""
+    airtime: pa.Table
+    counts: pa.Table
+    """`face_down`, and `refused`."""
+    incidents: pa.Table
+    """`clock`, `fork`, and unclean `start`."""
+    invalid: pa.Table
+    """Packets heard that were invalid."""
+    links: pa.Table
+    steps: pa.Table
+    gaps: pa.Table
+    """Those that have an end."""
+
+
+_COLUMNS: Final = {
+    "ups": "node_no:int hour_us:int",
+    "changes": "t_us:int kind:text subject:text detail:text",
+    "clocks": "node_no:int boot:int from_mono_us:int base_us:int at_us:int offset_us:int drift_ppm:real "
+    "era:int mesh:int",
+    "boots": "node_no:int boot:int feed_no:int stopped_us:int first_us:int first_mono_us:int last_us:int "
+    "last_mono_us:int",
+    "faces": "node_no:int face:text limit_ppm:int window_us:int",
+    "airtime": "node_no:int slot_us:int face:text packets:int airtime_us:int",
+    "counts": "node_no:int hour_us:int kind:text detail:text records:int total:int",
+    "incidents": "node_no:int boot:int t_us:int mono_us:int kind:text feed_no:int n:int",
+    "invalid": "node_no:int hour_us:int packets:int",
+    "links": "hour_us:int sender:int receiver:int heard:int sent:int",
+    "steps": "node_no:int feed_no:int hour_us:int seq:int",
+    "gaps": "node_no:int boot:int first_offset:int next_offset:int",
+}
+_TYPES: Final = {"int": pa.int64(), "real": pa.float64(), "text": pa.string()}
+SCHEMAS: Final = {
+    name: pa.schema([(column, _TYPES[kind]) for column, kind in (word.split(":") for word in words.split())])
+    for name, words in _COLUMNS.items()
+}
+"""Columns of each field of `AlertInputs`."""
+
+_FROM: Final = {
+    "ups": "groups GROUP BY node_no, hour_us",
+    "invalid": "traffic WHERE verdict = 'invalid'",
+    "counts": "counts WHERE kind IN ('face_down', 'refused')",
+    "incidents": "incidents WHERE kind IN ('clock', 'fork') OR (kind = 'start' AND detail = 'unclean')",
+    "faces": "faces WHERE limit_ppm > 0 AND window_us > 0",
+    "gaps": "gaps WHERE next_offset IS NOT NULL",
+}
+QUERIES: Final = {
+    name: f"SELECT {', '.join(schema.names)} FROM {_FROM.get(name, name)}"  # noqa: S608
+    for name, schema in SCHEMAS.items()
+}
+"""SQL by name of the field, for SQLite and PostgreSQL; the columns are those of the schema."""
+
+
+_SECOND_US: Final = 1_000_000
+_NEVER: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
     """What a rule found: spans, and how its subjects are called."""
 
     rule: str
@@ -44,28 +110,28 @@ def alerts(inputs: AlertInputs) -> pa.Table:
     The cost grows as the rows do, a few sorts a rule. Hours that are not over can begin an alert, but end none.
     """
     found = [
-        Found("isolated", alert_mesh.isolated(inputs), _node),
-        Found("split", alert_mesh.split(inputs), lambda _: "mesh"),
-        Found("silent", _silent(inputs), _node),
-        Found("stuck", alert_mesh.stuck(inputs), _node),
+        RuleResult("isolated", _isolated(inputs), _node),
+        RuleResult("split", _split(inputs), lambda _: "mesh"),
+        RuleResult("silent", _silent(inputs), _node),
+        RuleResult("stuck", stuck(inputs), _node),
         *_duty(inputs),
-        Found("clock_wrong", _clock_wrong(inputs), _node),
-        Found("clock_jump", _clock_jump(inputs), _node),
-        Found("restarts", _restarts(inputs), _node),
+        RuleResult("clock_wrong", _clock_wrong(inputs), _node),
+        RuleResult("clock_jump", _clock_jump(inputs), _node),
+        RuleResult("restarts", _restarts(inputs), _node),
         _flapping(inputs),
-        Found("fork", _fork(inputs), lambda number: f"feed {number}"),
-        Found("invalid", _invalid(inputs), _node),
-        Found("budget", _refused(inputs, "budget", ("budget",)), _node),
-        _faded(inputs),
+        RuleResult("fork", _fork(inputs), lambda number: f"feed {number}"),
+        _node_hours(inputs, "invalid", inputs.invalid, "packets"),
+        _refused(inputs, "budget", ("budget",)),
+        faded(inputs),
         _log_missing(inputs),
-        Found("disk", _refused(inputs, "disk", ("read_only", "event_log")), _node),
+        _refused(inputs, "disk", ("read_only", "event_log")),
     ]
     return pa.concat_tables([_rows(one, inputs.now_us) for one in found]).sort_by(
         [("rule", "ascending"), ("subject", "ascending"), ("since_us", "ascending")]
     )
 
 
-def _rows(found: Found, now_us: int) -> pa.Table:
+def _rows(found: RuleResult, now_us: int) -> pa.Table:
     rule, some = RULES[found.rule], found.spans
     lasted_us = np.where(some.until_us == OPEN, now_us, some.until_us) - some.since_us
     kept = np.flatnonzero(lasted_us >= rule.hold_us)
@@ -91,10 +157,191 @@ def _found(rule: str, series: Series) -> Spans:
     return spans(series, RULES[rule].raise_at, RULES[rule].clear_at)
 
 
-def _past(series: Series, now_us: int, rule: str, lasting_us: int = 0) -> Series:
-    """Leave out what has not been yet, or what is of an hour that is not over and not too high already."""
-    over = series.t_us + lasting_us <= now_us
-    return series.where(over | ((series.value >= RULES[rule].raise_at) & (series.t_us <= now_us)))
+def _isolated(inputs: AlertInputs) -> Spans:
+    """Hours without any contact, until there was one again or the node was no longer up."""
+    ends_us = _ends_us(inputs)
+    begun: dict[int, int] = {}
+    rows: list[tuple[int, int, int, float]] = []
+    for kind, t_us, subject, _ in _changes(inputs, (ISOLATED, BACK)):
+        number = int(subject.split()[1])
+        if kind == ISOLATED:
+            begun[number] = t_us
+        elif number in begun:
+            since_us = begun.pop(number)
+            rows.append((number, since_us, t_us, (t_us - since_us) / HOUR_US))
+    for number, since_us in begun.items():
+        up = ends_us.get(number, since_us) == _NEVER
+        last_us = inputs.now_us if up else max(ends_us.get(number, since_us), since_us)
+        rows.append((number, since_us, OPEN if up else last_us, (last_us - since_us) / HOUR_US))
+    rows.sort()
+    numbers = np.array([row[:3] for row in rows], np.int64).reshape(-1, 3)
+    hours = np.array([row[3] for row in rows], np.float64)
+    return Spans(numbers[:, 0], numbers[:, 1], numbers[:, 2], hours, hours)
+
+
+def _split(inputs: AlertInputs) -> Spans:
+    """In how many parts the mesh is because it split.
+
+    A split is over when nodes of two of its parts are in one group again, or when fewer than two parts have a node that
+    is up.
+    """
+    ends_us = _ends_us(inputs)
+    begun: list[tuple[int, Sequence[set[int]]]] = []
+    steps: list[tuple[int, int]] = []
+    for kind, t_us, _, detail in _changes(inputs, (JOIN, SPLIT)):
+        parts: Sequence[set[int]] = [set(part) for part in json.loads(detail)["parts"]]
+        if kind == SPLIT:
+            begun.append((t_us, parts))
+            steps.append((t_us, len(parts) - 1))
+            continue
+        together = set().union(*parts)
+        mended = [one for one in begun if sum(not part.isdisjoint(together) for part in one[1]) > 1]
+        begun = [one for one in begun if one not in mended]
+        steps += [(t_us, 1 - len(before)) for _, before in mended]
+    for since_us, apart in begun:
+        gone_us = sorted(max(ends_us.get(node, since_us) for node in part) for part in apart)[-2]
+        if gone_us != _NEVER:
+            steps.append((max(gone_us, since_us), 1 - len(apart)))
+    steps.sort()
+    times = np.array([t_us for t_us, _ in steps], np.int64)
+    several = np.array([parts for _, parts in steps], np.int64)
+    last = np.append(times[1:] != times[:-1], True)[: len(times)]
+    series = Series(np.zeros(len(times), np.int64), times, np.asarray(1.0 + np.cumsum(several), np.float64))
+    return _found("split", series.where(last))
+
+
+def _changes(inputs: AlertInputs, kinds: tuple[str, str]) -> Iterator[tuple[str, int, str, str]]:
+    """Changes of these kinds in order; at the same time, in the order of their names."""
+    table = inputs.changes
+    columns = (table[name].to_pylist() for name in ("t_us", "kind", "subject", "detail"))
+    for t_us, kind, subject, detail in sorted(zip(*columns, strict=True)):
+        if kind in kinds:
+            yield kind, t_us, subject, detail
+
+
+def _ends_us(inputs: AlertInputs) -> dict[int, int]:
+    """By node, the end of the last hour in which it was up; `_NEVER` if that was no more than an hour ago."""
+    node_no, hour_us = ints(inputs.ups, "node_no"), ints(inputs.ups, "hour_us")
+    nodes, which = np.unique(node_no, return_inverse=True)
+    last_us = np.full(len(nodes), OPEN)
+    np.maximum.at(last_us, which, hour_us + HOUR_US)
+    gone = last_us + HOUR_US <= inputs.now_us
+    return dict(zip(nodes.tolist(), np.where(gone, last_us, _NEVER).tolist(), strict=True))
+
+
+def stuck(inputs: AlertInputs) -> Spans:
+    """Entries that a node lacked hours ago of those that others had, where it was up and got none of others' since."""
+    order = np.lexsort((ints(inputs.ups, "hour_us"), ints(inputs.ups, "node_no")))
+    node_no, hour = ints(inputs.ups, "node_no")[order], ints(inputs.ups, "hour_us")[order] // HOUR_US
+    newest, held, got = _held(inputs.steps, inputs.boots)
+    before = hour - limits.STUCK_HOURS
+    rows = np.arange(len(hour))
+    back = np.maximum(rows - limits.STUCK_HOURS, 0)
+    still = (rows >= limits.STUCK_HOURS) & (node_no[back] == node_no) & (hour[back] == before)
+    still &= got.by(node_no, hour) == got.by(node_no, before)
+    lacking = newest.by(np.zeros(len(hour), np.int64), before) - held.by(node_no, before)
+    series = hourly(node_no, hour * HOUR_US, np.where(still, lacking, 0))
+    over = series.t_us + HOUR_US <= inputs.now_us
+    raise_at = RULES["stuck"].raise_at
+    return spans(series.where(over).reaching(raise_at), raise_at, RULES["stuck"].clear_at)
+
+
+class _RunningSums:
+    """What somebody has by the end of an hour, from what came in each."""
+
+    def __init__(self, who: Ints, hour: Ints, gain: Ints) -> None:
+        self._begin = int(hour.min()) if len(hour) else 0
+        self._span = int(hour.max(initial=self._begin)) - self._begin + 2
+        self._who, place = np.unique(who, return_inverse=True)
+        key = place * self._span + hour - self._begin
+        order = np.argsort(key, kind="stable")
+        self._key = key[order]
+        self._sum = np.concatenate([np.zeros(1, np.int64), np.cumsum(gain[order])])
+
+    def by(self, who: Ints, hour: Ints) -> Ints:
+        """By the end of *hour*; 0 for whoever has nothing."""
+        place = np.searchsorted(self._who, who)
+        known = np.isin(who, self._who)
+        begin = np.searchsorted(self._key, place * self._span)
+        here = np.clip(hour - self._begin, -1, self._span - 2)
+        end = np.searchsorted(self._key, place * self._span + here, "right")
+        return np.where(known, self._sum[np.maximum(end, begin)] - self._sum[begin], 0)
+
+
+def _held(steps: pa.Table, boots: pa.Table) -> tuple[_RunningSums, _RunningSums, _RunningSums]:
+    """Entries that anybody has, under the number 0; that each node has; and that each node has of others' feeds."""
+    node_no, feed_no, seq = (ints(steps, name) for name in ("node_no", "feed_no", "seq"))
+    hour = ints(steps, "hour_us") // HOUR_US
+    order = np.lexsort((seq, hour, feed_no, node_no))
+    node_no, feed_no, hour, seq = node_no[order], feed_no[order], hour[order], seq[order]
+    gain = _gains(seq, (node_no[1:] != node_no[:-1]) | (feed_no[1:] != feed_no[:-1]))
+    owners = boots.filter(boots["feed_no"].is_valid())
+    width = int(max(feed_no.max(initial=0), ints(owners, "feed_no").max(initial=0))) + 1
+    own = np.isin(node_no * width + feed_no, ints(owners, "node_no") * width + ints(owners, "feed_no"))
+    order = np.lexsort((seq, hour, feed_no))
+    feeds = feed_no[order]
+    news = _gains(seq[order], feeds[1:] != feeds[:-1])
+    return (
+        _RunningSums(np.zeros(len(hour), np.int64), hour[order], news),
+        _RunningSums(node_no, hour, gain),
+        _RunningSums(node_no[~own], hour[~own], gain[~own]),
+    )
+
+
+def _gains(seq: Ints, changed: Ints) -> Ints:
+    """By how much each number is above all before it in its run; *changed*, from the second on, tells of new runs."""
+    first = np.ones(len(seq), np.bool_)
+    first[1:] = changed
+    run = np.cumsum(first) - 1
+    span = int(seq.max(initial=0)) + 1
+    highest = np.maximum.accumulate(seq + run * span) - run * span
+    before = np.zeros(len(seq), np.int64)
+    before[1:] = np.where(first[1:], 0, highest[:-1])
+    return np.asarray(highest - before)
+
+
+def faded(inputs: AlertInputs) -> RuleResult:
+    """Percent of what is sent that is lost, where it was much less just before."""
+    table, rule = inputs.links, RULES["faded"]
+    heard, sent = ints(table, "heard"), ints(table, "sent")
+    sender, receiver, hour = ints(table, "sender"), ints(table, "receiver"), ints(table, "hour_us") // HOUR_US
+    width = int(receiver.max(initial=0)) + 1
+    link = sender * width + receiver
+    bad = (sent > 0) & (100 * (sent - heard) >= rule.raise_at * sent)
+    good = (sent > 0) & (heard >= limits.FADE_FROM * sent)
+    chosen = np.flatnonzero(np.isin(link, link[bad]) & np.isin(link, link[good]))
+    chosen = chosen[np.lexsort((hour[chosen], link[chosen]))]
+    link, hour, heard, sent = link[chosen], hour[chosen], heard[chosen], sent[chosen]
+    heard_now, heard_then = _windows(link, hour, heard)
+    sent_now, sent_then = _windows(link, hour, sent)
+    fell = (sent_then >= limits.FADE_PACKETS) & (heard_then >= limits.FADE_FROM * sent_then)
+    lost = 100 * (1 - heard_now / np.maximum(sent_now, 1))
+    known = (sent_now >= limits.FADE_PACKETS) & ((hour + 1) * HOUR_US <= inputs.now_us)
+    known &= np.isin(link, link[known & fell & (lost >= rule.raise_at)])
+    links, place = np.unique(link[known], return_inverse=True)
+    series = Series(place, hour[known] * HOUR_US, lost[known])
+    found = spans(series, rule.raise_at, rule.clear_at, fell[known])
+    found = _old_news(found, inputs.now_us)
+    return RuleResult("faded", found, lambda one: f"link {links[one] // width} {links[one] % width}")
+
+
+def _windows(link: Ints, hour: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """Sum over the last `limits.FADE_HOURS` and as many before; rows are in order of link and hour, one of each."""
+    now, then = count.copy(), np.zeros_like(count)
+    for back in range(1, min(2 * limits.FADE_HOURS, len(count))):
+        ago = np.where(link[back:] == link[:-back], hour[back:] - hour[:-back], 2 * limits.FADE_HOURS)
+        now[back:] += np.where(ago < limits.FADE_HOURS, count[:-back], 0)
+        then[back:] += np.where((ago >= limits.FADE_HOURS) & (ago < 2 * limits.FADE_HOURS), count[:-back], 0)
+    return now, then
+
+
+def _old_news(found: Spans, now_us: int) -> Spans:
+    """End what has been so for a day: it is how things are."""
+    latest_us = found.since_us + limits.FADE_LASTS_US
+    open_ = found.until_us == OPEN
+    until_us = np.where(open_ & (latest_us > now_us), OPEN, latest_us)
+    until_us = np.where(open_, until_us, np.minimum(found.until_us, latest_us))
+    return Spans(found.subject, found.since_us, until_us, found.value, found.peak)
 
 
 def _hours(inputs: AlertInputs, rule: str, node_no: Ints, subject: Ints, hour_us: Ints, value: Ints) -> Spans:
@@ -103,7 +350,10 @@ def _hours(inputs: AlertInputs, rule: str, node_no: Ints, subject: Ints, hour_us
     known, places = np.unique(subject, return_index=True)
     node = node_no[places][np.searchsorted(known, series.subject)] if len(known) else series.subject
     right = series.at(mesh_us(inputs.clocks, node, series.t_us))
-    return _found(rule, _past(right, inputs.now_us, rule, HOUR_US))
+    # An hour that is not over counts only where it is too high already.
+    over = right.t_us + HOUR_US <= inputs.now_us
+    over |= (right.value >= RULES[rule].raise_at) & (right.t_us <= inputs.now_us)
+    return _found(rule, right.where(over))
 
 
 def _silent(inputs: AlertInputs) -> Spans:
@@ -131,7 +381,7 @@ def _faces(node_no: Ints, face: pa.ChunkedArray) -> tuple[Ints, Ints, Callable[[
     return number, codes // width, lambda one: f"face {codes[one] // width} {called[codes[one] % width]}"
 
 
-def _duty(inputs: AlertInputs) -> list[Found]:
+def _duty(inputs: AlertInputs) -> list[RuleResult]:
     """Time on the air in the last window of the law, percent of what it allows, ten minutes by ten minutes.
 
     What is surely over the law is what is left without the longest packet, of which all but its end may be older.
@@ -152,8 +402,8 @@ def _duty(inputs: AlertInputs) -> list[Found]:
     right = right.where(right.t_us <= inputs.now_us)
     surely = Series(right.subject, right.t_us, right.value - longest[right.subject])
     return [
-        Found("duty", _found("duty", right), name),
-        Found("duty_over", _found("duty_over", surely), name),
+        RuleResult("duty", _found("duty", right), name),
+        RuleResult("duty_over", _found("duty_over", surely), name),
     ]
 
 
@@ -196,33 +446,32 @@ def _clock_jump(inputs: AlertInputs) -> Spans:
 def _restarts(inputs: AlertInputs) -> Spans:
     """Boots in the last six hours before which the node did not end in order."""
     table, t_us = _incidents(inputs, "start")
-    second, window = t_us // _SECOND_US, np.full(len(t_us), RESTARTS_US // _SECOND_US)
+    second, window = t_us // _SECOND_US, np.full(len(t_us), limits.RESTARTS_US // _SECOND_US)
     series = rolling(ints(table, "node_no"), second, np.ones(len(t_us)), window)
     series = series.at(series.t_us * _SECOND_US)
     return _found("restarts", series.where(series.t_us <= inputs.now_us))
 
 
-def _flapping(inputs: AlertInputs) -> Found:
+def _flapping(inputs: AlertInputs) -> RuleResult:
     table = inputs.counts.filter(pc.equal(inputs.counts["kind"], "face_down"))
     node_no = ints(table, "node_no")
     face, _, name = _faces(node_no, table["detail"])
     hours = _hours(inputs, "flapping", node_no, face, ints(table, "hour_us"), ints(table, "records"))
-    return Found("flapping", hours, name)
+    return RuleResult("flapping", hours, name)
 
 
-def _invalid(inputs: AlertInputs) -> Spans:
-    table = inputs.invalid
+def _node_hours(inputs: AlertInputs, rule: str, table: pa.Table, column: str) -> RuleResult:
+    """Apply a rule to what each node counted by the hour."""
     node_no = ints(table, "node_no")
-    return _hours(inputs, "invalid", node_no, node_no, ints(table, "hour_us"), ints(table, "packets"))
+    found = _hours(inputs, rule, node_no, node_no, ints(table, "hour_us"), ints(table, column))
+    return RuleResult(rule, found, _node)
 
 
-def _refused(inputs: AlertInputs, rule: str, details: tuple[str, ...]) -> Spans:
+def _refused(inputs: AlertInputs, rule: str, details: tuple[str, ...]) -> RuleResult:
     """What was turned away, or had to wait, for one of these reasons."""
     counts = inputs.counts
     chosen = pc.and_(pc.equal(counts["kind"], "refused"), pc.is_in(counts["detail"], pa.array(details)))
-    table = counts.filter(chosen)
-    node_no = ints(table, "node_no")
-    return _hours(inputs, rule, node_no, node_no, ints(table, "hour_us"), ints(table, "total"))
+    return _node_hours(inputs, rule, counts.filter(chosen), "total")
 
 
 def _fork(inputs: AlertInputs) -> Spans:
@@ -238,12 +487,7 @@ def _fork(inputs: AlertInputs) -> Spans:
     return Spans(feeds, since_us, np.full(len(feeds), OPEN), nodes, nodes)
 
 
-def _faded(inputs: AlertInputs) -> Found:
-    found, pairs = alert_mesh.faded(inputs)
-    return Found("faded", found, lambda one: f"link {pairs[one][0]} {pairs[one][1]}")
-
-
-def _log_missing(inputs: AlertInputs) -> Found:
+def _log_missing(inputs: AlertInputs) -> RuleResult:
     """Records that are missing, by boot, since it began."""
     table = inputs.gaps.join(inputs.boots, ["node_no", "boot"], join_type="inner")
     node_no, boot = ints(table, "node_no"), ints(table, "boot")
@@ -252,4 +496,4 @@ def _log_missing(inputs: AlertInputs) -> Found:
     gone = (ints(table, "next_offset") - ints(table, "first_offset")).astype(np.float64)
     missing: Floats = np.bincount(which.ravel(), gone, minlength=len(first)).astype(np.float64)
     found = Spans(np.arange(len(first)), began_us[first], np.full(len(first), OPEN), missing, missing)
-    return Found("log_missing", found, lambda one: f"boot {boots[0][one]} {boots[1][one]}")
+    return RuleResult("log_missing", found, lambda one: f"boot {boots[0][one]} {boots[1][one]}")

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from spark_sink.derive import limits
+from spark_sink import limits
 from spark_sink.derive.facts import Ints
 from spark_sink.derive.groups import components
 

@@ -1,16 +1,80 @@
-"""How long entries took from their publishers to others, end to end."""
+"""Delays of entries: from the publisher to each copy, and from each node to the next (docs/reference/analytics.md)."""
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from spark_sink import limits
 from spark_sink.derive.buckets import bucket_of
-from spark_sink.derive.facts import HOUR_US, Copies, Facts, Ints
+from spark_sink.derive.facts import ENTRY, HOUR_US, RX, Copies, Facts, Ints
 from spark_sink.derive.mesh_time import comparable
+from spark_sink.derive.row_keys import grouped, keys, last_before
+from spark_sink.derive.transmissions import Transmissions, transmissions
 
-MARGIN_US: Final = 0
-"""Copies are all known, whenever they were made."""
+_NEW: Final = 0
+_PEER: Final = 6
+_ENTRY_PACKET: Final = 0
+_EVER_US: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Entries that came from a node whose log has the sending, as places in the sights, a value for each."""
+
+    commit: Ints
+    """Of the record that it was committed,"""
+    rx: Ints
+    """of the packet that brought it,"""
+    tx: Ints
+    """and of its sending."""
+
+    def take(self, rows: Ints) -> "Arrivals":
+        """Some of them."""
+        return Arrivals(self.commit[rows], self.rx[rows], self.tx[rows])
+
+
+def arrivals(facts: Facts, heard: Transmissions) -> Arrivals:
+    """All of which it is known. An entry that a node commits again, after its store was lost, arrives only once.
+
+    The packet that brought it is the last one not after it, and up to `limits.LOOK_BACK_US` before, that brought
+    something new and was this entry.
+    """
+    sights = facts.sights
+    commit = _first_commits(facts)
+    entry = (sights.kind == RX) & (sights.verdict == _NEW) & (sights.packet == _ENTRY_PACKET)
+    rx = np.flatnonzero(entry & (sights.feed_no >= 0))
+    rx = rx[np.lexsort((sights.offset[rx], sights.boot[rx]))]
+    both = np.concatenate([commit, rx])
+    key = keys(sights.node_no[both], sights.feed_no[both], sights.seq[both])
+    size = len(commit)
+    found = last_before(key[:size], sights.mesh_us[commit], key[size:], sights.mesh_us[rx])
+    known = np.flatnonzero(found >= 0)
+    commit, rx = commit[known], rx[found[known]]
+    near = (sights.mesh_us[commit] - sights.mesh_us[rx] <= limits.LOOK_BACK_US) & (heard.tx[rx] >= 0)
+    return Arrivals(commit[near], rx[near], heard.tx[rx[near]])
+
+
+def _first_commits(facts: Facts) -> Ints:
+    """Places of records of entries that came from peers, the first of each node."""
+    sights, copies = facts.sights, facts.copies
+    commit = np.flatnonzero((sights.kind == ENTRY) & (sights.verdict == _PEER) & (sights.feed_no >= 0))
+    commit = commit[np.lexsort((sights.offset[commit], sights.boot[commit]))]
+    columns = (
+        (sights.node_no[commit], copies.node_no),
+        (sights.feed_no[commit], copies.feed_no),
+        (sights.seq[commit], copies.seq),
+    )
+    key = keys(*(np.concatenate(both) for both in columns))
+    size = len(commit)
+    copy = last_before(key[:size], np.full(size, _EVER_US), key[size:], copies.mesh_us)
+    known = copy >= 0
+    known[known] = copies.mesh_us[copy[known]] == sights.mesh_us[commit[known]]
+    commit, key = commit[known], key[:size][known]
+    return commit[np.sort(np.unique(key, return_index=True)[1])]
+
+
 NODE: Final = "node"
 FEED: Final = "feed"
 """Scopes of the table `delays`: by who got the copy, and by whose entry it is."""
@@ -66,3 +130,48 @@ def _count(scope: str, hour_us: Ints, who: Ints, bucket: Ints) -> pa.Table:
             "n": np.diff(begins, append=len(order)),
         }
     )
+
+
+def hops(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
+    """Rows of the table `delays` with the scope `hop`: of copies that came in the hours asked for.
+
+    *heard* are the transmissions of the sights, if they are known already.
+    """
+    sights = facts.sights
+    found = arrivals(facts, heard or transmissions(sights))
+    came_us = sights.mesh_us[found.commit]
+    within = np.flatnonzero((came_us >= facts.since_us) & (came_us < facts.until_us))
+    found, delay_us = hop_delays(facts, found.take(within))
+    commit = found.commit
+    hour = (sights.mesh_us[commit] - facts.since_us) // HOUR_US
+    rows, place = grouped(hour, sights.node_no[found.tx], sights.node_no[commit], bucket_of(delay_us))
+    return pa.table(
+        {
+            "hour_us": facts.since_us + rows[0] * HOUR_US,
+            "scope": pa.array(["hop"] * len(rows[0]), pa.string()),
+            "a": rows[1],
+            "b": rows[2],
+            "bucket": rows[3],
+            "n": np.bincount(place, minlength=len(rows[0])),
+        }
+    )
+
+
+def hop_delays(facts: Facts, found: Arrivals) -> tuple[Arrivals, Ints]:
+    """Arrivals of which it is known when the sender had the entry itself, and how long before that was."""
+    sights, copies = facts.sights, facts.copies
+    sender = sights.node_no[found.tx]
+    commit = found.commit
+    columns = (
+        (sender, copies.node_no),
+        (sights.feed_no[commit], copies.feed_no),
+        (sights.seq[commit], copies.seq),
+    )
+    key = keys(*(np.concatenate(both) for both in columns))
+    size = len(commit)
+    theirs = last_before(key[:size], np.full(size, _EVER_US), key[size:], copies.mesh_us)
+    known = np.flatnonzero(theirs >= 0)
+    theirs, commit = theirs[known], commit[known]
+    alike = comparable(sights.node_no[commit], sights.mesh[commit], sender[known], copies.mesh[theirs])
+    delay_us = sights.mesh_us[commit[alike]] - copies.mesh_us[theirs[alike]]
+    return found.take(known[alike]), delay_us

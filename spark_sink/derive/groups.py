@@ -6,14 +6,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from spark_sink.derive import limits
+from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US, RX, Facts, Ints
 from spark_sink.derive.transmissions import transmissions
-from spark_sink.limits import LINK_WINDOW_US
 
-MARGIN_US: Final = limits.MOST_SLOTS * limits.SLOT_US + LINK_WINDOW_US
-"""How far before `Facts.since_us` sights must reach, as contacts of an hour ago may still count; and so, how much later
-groups may change when something new is known of an hour."""
 _HEARD: Final = (0, 1)
 """Verdicts, new and duplicate, that show contact with somebody even where no log tells who sent it."""
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spark_sink.derive.arrivals import arrivals
+from spark_sink.derive.delays import arrivals, hop_delays
 from spark_sink.derive.facts import RX, TX, Facts, Ints
-from spark_sink.derive.hops import hop_delays
 from spark_sink.derive.transmissions import transmissions
 
 _NEW = 0

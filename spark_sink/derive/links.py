@@ -1,18 +1,12 @@
 """Who heard whom, how often and how well (docs/reference/analytics.md, "Links")."""
 
-from typing import Final
-
 import numpy as np
 import pyarrow as pa
 
-from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US, TX, Facts, Floats, Ints, Uptimes
-from spark_sink.derive.keys import grouped, keys
+from spark_sink.derive.row_keys import grouped, keys
 from spark_sink.derive.sights import NO_RSSI
 from spark_sink.derive.transmissions import Bools, Transmissions, transmissions
-
-MARGIN_US: Final = limits.LINK_WINDOW_US
-"""How far before `Facts.since_us`, and after `Facts.until_us`, sights must reach."""
 
 
 def links(facts: Facts, heard: Transmissions | None = None) -> pa.Table:

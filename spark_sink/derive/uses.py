@@ -6,10 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.derive.arrivals import arrivals
+from spark_sink.derive.delays import arrivals, hop_delays
 from spark_sink.derive.facts import HOUR_US, TX, Facts, Ints
-from spark_sink.derive.hops import hop_delays
-from spark_sink.derive.keys import grouped, keys
+from spark_sink.derive.row_keys import grouped, keys
 from spark_sink.derive.sights import PACKETS
 from spark_sink.derive.transmissions import Bools, Transmissions, transmissions
 
@@ -17,8 +16,6 @@ KINDS: Final = (*PACKETS, "unknown")
 """Kinds of packets by their codes in packed rows; the last one is for all others."""
 USES: Final = ("news", "repair", "redundant", "unheard", "overhead")
 NEWS, REPAIR, REDUNDANT, UNHEARD, OVERHEAD = range(len(USES))
-MARGIN_US: Final = limits.LOOK_BACK_US + limits.LINK_WINDOW_US
-"""How far before `Facts.since_us`, and after `Facts.until_us`, sights must reach."""
 _NEW: Final = 0
 _CONTENT: Final = 1
 """Highest code of packets that carry content: entries and chunks."""

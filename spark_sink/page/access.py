@@ -1,4 +1,4 @@
-"""Who may ask, and what browsers are told: names of this machine, the token, headers of every answer."""
+"""Access control and security headers of the page: host names, the token, headers of every answer."""
 
 import hashlib
 import hmac
@@ -10,12 +10,17 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from spark_sink.page import limits
 from spark_sink.page.errors import BadTokenError
-from spark_sink.page.replies import refusal
+
+
+def refusal(status: int, message: str, **headers: str) -> Response:
+    """A request that is not answered, and why; *message* is a sentence for people."""
+    return JSONResponse({"v": limits.API_VERSION, "message": message}, status, headers)
+
 
 TOKEN_VARIABLE: Final = "TINYSSB_PAGE_TOKEN"  # noqa: S105 - its name
 COOKIE: Final = "tinyssb_page"

@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from spark_sink.page import access, desk, limits, metrics
-from spark_sink.page.desk import Desk, Payload
+from spark_sink.page import access, answers, limits, metrics
+from spark_sink.page.access import refusal
+from spark_sink.page.answers import Desk, Payload
 from spark_sink.page.errors import TooBusyError, TooManyPagesError
-from spark_sink.page.files import Files
-from spark_sink.page.replies import refusal
 from spark_sink.page.scope import BadQuestionError, NotKnownError, Question
+from spark_sink.page.static_files import Files
 from spark_sink.page.tiles import Tiles
 from spark_sink.page.vendor import FOLDER, UPLOT
 
@@ -167,7 +167,7 @@ def answering(answers: Desk, view: str) -> Handler:
     return handle
 
 
-def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) -> desk.Request:
+def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) -> answers.Request:
     """What an address asks for. Raises BadQuestionError, NotKnownError."""
     named = next((kind for kind in NAMED if kind in path), None)
     if named and not NAMED[named].fullmatch(path[named]):
@@ -190,7 +190,7 @@ def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) 
         name=path[named] if named else "",
         seq=int(path.get("seq", "0")),
     )
-    return desk.Request(view, question, csv=query.get("format") == "csv", table=query.get("table") or None)
+    return answers.Request(view, question, csv=query.get("format") == "csv", table=query.get("table") or None)
 
 
 def number(query: Mapping[str, str], name: str) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from spark_sink.limits import CLOCK_JUMP_US
 from spark_sink.page import limits
-from spark_sink.serving.port import Reader
+from spark_sink.serving.database import Reader
 
 
 @dataclass(frozen=True, slots=True)

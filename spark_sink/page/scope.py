@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from spark_sink.errors import SinkError
 from spark_sink.page import limits
 from spark_sink.page.clocks import Clock, clock_of_record, load_clocks
-from spark_sink.serving.port import Reader, Value
+from spark_sink.serving.database import Reader, Value
 
 Answer: TypeAlias = dict[str, Any]
 """What becomes a JSON object."""

@@ -11,8 +11,8 @@ import uvicorn
 
 from spark_sink.page import limits
 from spark_sink.page.access import is_local
+from spark_sink.page.answers import Desk
 from spark_sink.page.app import make_app
-from spark_sink.page.desk import Desk
 from spark_sink.page.errors import BadCertificateError, CannotListenError, TokenNeededError
 from spark_sink.page.tiles import Tiles
 

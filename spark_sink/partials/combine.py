@@ -1,11 +1,176 @@
-"""Partial tables of many tasks to one of each: what the driver does before it writes to the database."""
+"""How partial rows of the fact tables are merged: any order and any grouping give the same (docs/formats/serving.md).
+
+Partial rows have the columns of the fact tables, but name nodes and feeds (`node`, `feed`) instead of numbering them.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, TypeAlias, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from spark_sink.partials.merging import merge
+from spark_sink import limits
+from spark_sink.bad_lines import Row, bounded
+from spark_sink.partials.groupby import (
+    LAST,
+    Column,
+    Criterion,
+    Groups,
+    first_text,
+    greatest,
+    group,
+    least,
+    numbers_of,
+)
+from spark_sink.serving.tables import FACTS, SIDE, Table
+from spark_sink.serving.values import rows_of, table_of
+
+Merge: TypeAlias = Callable[[pa.Table, Groups], pa.Table]
+
+_NAMED: Final = {"node_no": "node", "feed_no": "feed"}
+_LEFT_OUT: Final = {"sights": ("batch", "part"), "packets": ("place",)}
+"""Columns that are known only once rows are written."""
+
+
+def _partial_schema(table: Table) -> pa.Schema:
+    fields = []
+    for column in table.columns:
+        if column.name in _LEFT_OUT.get(table.name, ()):
+            continue
+        name = _NAMED.get(column.name, column.name)
+        named = name != column.name or name == "publisher"
+        arrow = pa.string() if named else pa.type_for_alias(column.type.value)
+        fields.append(pa.field(name, arrow, nullable=column.optional))
+    return pa.schema(fields)
+
+
+_TABLES: Final = {table.name: table for table in (*FACTS, *SIDE)}
+SCHEMAS: Final = {
+    name: _partial_schema(_TABLES[name]) for name in (*(table.name for table in FACTS), "bad_lines")
+}
+"""Columns of partial tables, by their names, in the order in which they are made."""
+KEYS: Final = {
+    name: tuple(_NAMED.get(key, key) for key in _TABLES[name].key if key not in _LEFT_OUT.get(name, ()))
+    for name in SCHEMAS
+}
+"""What names a row of each partial table."""
+
+
+def merge(name: str, rows: pa.Table) -> pa.Table:
+    """Rows of the partial table *name*, merged to one for each key.
+
+    Texts may be dictionary-encoded; optional columns of which nothing is known may be left out. Tables of single
+    things (`incidents`, `bad_lines`, `sights`, `packets`) stay as they are, since no two of their rows are of the
+    same record; only the last `packets` are kept, and the first `bad_lines` of each file.
+    """
+    if name in _MERGES:
+        groups = group([rows.column(key) for key in KEYS[name]], len(rows))
+        if groups.count < len(rows):
+            rows = _MERGES[name](spelled(name, rows, encoded=True), groups)
+    elif name == "packets":
+        rows = rows.slice(max(0, len(rows) - limits.PACKETS_KEPT))
+    elif name == "bad_lines":
+        names = SCHEMAS[name].names
+        lines = cast("Iterator[Row]", rows_of(rows.select(names)))
+        rows = table_of(name, names, list(bounded(lines)))
+    return spelled(name, rows)
+
+
+def spelled(name: str, rows: pa.Table, *, encoded: bool = False) -> pa.Table:
+    """All columns of the partial table *name*, in order; texts are spelled out unless they may be *encoded*."""
+    columns = []
+    for field in SCHEMAS[name]:
+        if field.name not in rows.column_names:
+            columns.append(pa.nulls(len(rows), field.type))
+        elif encoded:
+            columns.append(rows.column(field.name))
+        else:
+            columns.append(rows.column(field.name).cast(field.type))
+    return (
+        pa.table(columns, names=SCHEMAS[name].names) if encoded else pa.table(columns, schema=SCHEMAS[name])
+    )
+
+
+def _add(*sums: str) -> Merge:
+    """Rows of one key are added up."""
+
+    def add(rows: pa.Table, groups: Groups) -> pa.Table:
+        found = rows.drop_columns(list(sums)).take(pa.array(groups.some()))
+        for column in sums:
+            found = found.append_column(column, pa.array(groups.sums(numbers_of(rows.column(column)))))
+        return found
+
+    return add
+
+
+def _pick(*criteria: tuple[Callable[[Column], Criterion], str]) -> Merge:
+    """One row of each key is the one: the best by the first criterion for which they differ."""
+
+    def pick(rows: pa.Table, groups: Groups) -> pa.Table:
+        best = groups.best([criterion(rows.column(name)) for criterion, name in criteria])
+        return rows.take(pa.array(best))
+
+    return pick
+
+
+def _unknown_last(column: Column) -> Criterion:
+    """Known is better than unknown."""
+    return least(pc.is_null(column))
+
+
+def _side_chains(rows: pa.Table, groups: Groups) -> pa.Table:
+    complete_us = groups.least(numbers_of(rows.column("complete_us"), LAST))
+    found = rows.select(KEYS["side_chains"]).take(pa.array(groups.some()))
+    found = found.append_column("held", pa.array(groups.most(numbers_of(rows.column("held")))))
+    return found.append_column("complete_us", pa.array(complete_us, mask=complete_us == LAST))
+
+
+STARTED: Final = (
+    "name", "feed", "dialect", "version", "clean", "network", "network_name", "latitude", "longitude", "started_us",
+)  # fmt: skip
+"""Columns of `boots` that come from the record ``start``, all from the same one."""
+FIRST: Final = ("first_offset", "first_us", "first_mono_us")
+LATEST: Final = ("last_offset", "last_us", "last_mono_us")
+
+
+def _boots(rows: pa.Table, groups: Groups) -> pa.Table:
+    """Records are added up; what the first, the last and the starting record say is kept whole.
+
+    There should be one stopping record; where there are more, the smallest values are taken.
+    """
+    reasons = rows.column("stop_reason")
+    picks = {
+        KEYS["boots"]: groups.some(),
+        FIRST: groups.best([least(rows.column("first_offset"))]),
+        LATEST: groups.best([greatest(rows.column("last_offset"))]),
+        STARTED: groups.best([least(rows.column("started_us"))]),
+        ("stopped_us",): groups.best([least(rows.column("stopped_us"))]),
+        ("stop_reason",): groups.best([_unknown_last(reasons), first_text(reasons)]),
+    }
+    found: dict[str, pa.ChunkedArray] = {}
+    for names, places in picks.items():
+        found |= dict(zip(names, rows.select(names).take(pa.array(places)).columns, strict=True))
+    return pa.table({**found, "records": pa.array(groups.sums(numbers_of(rows.column("records"))))})
+
+
+_NEWEST: Final = (greatest, "boot"), (greatest, "offset")
+_MERGES: Final[Mapping[str, Merge]] = {
+    "boots": _boots,
+    "faces": _pick(*_NEWEST),
+    "entries": _pick(
+        # a publisher's word goes first; of several, and if there is none, the smallest id; what follows breaks ties
+        (_unknown_last, "publisher"), (first_text, "id"), (least, "boot"), (least, "t_us"), (least, "mono_us"),
+        (least, "type"), (least, "size"), (least, "chunks"), (first_text, "publisher"),
+    ),
+    "copies": _pick((least, "boot"), (least, "offset")),
+    "side_chains": _side_chains,
+    "frontiers": _pick((greatest, "seq"), (least, "boot"), (least, "t_us")),
+    "sets": _pick(*_NEWEST),
+    "traffic": _add("packets", "bytes", "airtime_us"),
+    "airtime": _add("packets", "airtime_us"),
+    "counts": _add("records", "total"),
+}  # fmt: skip
 
 
 def combine(parts: Iterable[tuple[str, pa.Table]]) -> dict[str, pa.Table]:

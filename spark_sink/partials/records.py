@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_sink.partials.groups import Ints, Truths, codes, numbers_of, texts
+from spark_sink.partials.groupby import Ints, Truths, codes, numbers_of, texts
 
 _NUMBERED: Final = (
     "node", "kind", "feed", "reason", "face", "origin", "packet", "verdict", "direction", "rule",

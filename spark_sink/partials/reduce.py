@@ -6,24 +6,24 @@ from typing import Final
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.partials import air, boots_and_faces, counts, entries, sights
-from spark_sink.partials.bad_lines import bad_lines
+from spark_sink.partials import sights, transforms
 from spark_sink.partials.records import COLUMNS, Records, gather
+from spark_sink.partials.transforms import bad_lines
 
 TRANSFORMS: Final[dict[str, Callable[[Records], pa.Table]]] = {
-    "boots": boots_and_faces.boots,
-    "faces": boots_and_faces.faces,
-    "entries": entries.entries,
-    "copies": entries.copies,
-    "side_chains": entries.side_chains,
-    "frontiers": entries.frontiers,
-    "sets": counts.sets,
-    "traffic": air.traffic,
-    "airtime": air.airtime,
-    "counts": counts.counts,
-    "incidents": counts.incidents,
+    "boots": transforms.boots,
+    "faces": transforms.faces,
+    "entries": transforms.entries,
+    "copies": transforms.copies,
+    "side_chains": transforms.side_chains,
+    "frontiers": transforms.frontiers,
+    "sets": transforms.sets,
+    "traffic": transforms.traffic,
+    "airtime": transforms.airtime,
+    "counts": transforms.counts,
+    "incidents": transforms.incidents,
     "sights": sights.sights,
-    "packets": air.packets,
+    "packets": transforms.packets,
 }
 """Which function makes which table's partial rows."""
 NEEDED: Final = COLUMNS

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, TX, WHOLE
 from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, PACKETS, Packed, pack
-from spark_sink.partials.groups import Ints, Truths, group
-from spark_sink.partials.merging import merge
+from spark_sink.partials.combine import merge
+from spark_sink.partials.groupby import Ints, Truths, group
 from spark_sink.partials.records import Records
 
 _Columns: TypeAlias = dict[str, np.ndarray[Any, np.dtype[Any]]]

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from spark_sink import limits
 from spark_sink.serving import retention
-from spark_sink.serving.port import Database
+from spark_sink.serving.database import Database
 from spark_sink.serving.tables import DERIVED
 
 _BY_HOUR: Final = tuple(

@@ -6,8 +6,8 @@ from typing import Final
 import pyarrow as pa
 
 from spark_sink import limits
+from spark_sink.serving.database import Reader, Row, Value
 from spark_sink.serving.ddl import quoted
-from spark_sink.serving.port import Reader, Row, Value
 from spark_sink.serving.tables import TABLES
 from spark_sink.serving.values import table_of
 

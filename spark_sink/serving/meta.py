@@ -5,7 +5,7 @@ from typing import Final
 
 from spark_sink import limits
 from spark_sink.errors import DatabaseFailedError
-from spark_sink.serving.port import Database, Reader
+from spark_sink.serving.database import Database, Reader
 
 FIRST_ROWS: Final = (("version", str(limits.STORE_VERSION)), ("changes", "0"))
 """What is there from the beginning."""

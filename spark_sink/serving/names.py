@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
+from spark_sink.serving.database import Database
 from spark_sink.serving.ddl import ARROW_TYPES
-from spark_sink.serving.port import Database
 from spark_sink.serving.tables import TABLES, Column
 
 _NAMED: Final = {

@@ -18,10 +18,10 @@ import pyarrow.csv
 from psycopg.adapt import Buffer, Loader
 
 from spark_sink import errors, limits
-from spark_sink.serving import ddl, values, views
+from spark_sink.serving import ddl, values
 from spark_sink.serving.address import Address
+from spark_sink.serving.database import Row, Value
 from spark_sink.serving.meta import FIRST_ROWS, RAISE_CHANGES, read_changes
-from spark_sink.serving.port import Row, Value
 
 _CSV: Final = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
 _READ_ONLY: Final = "SET default_transaction_read_only = on"
@@ -267,7 +267,7 @@ def _prepare(connection: "psycopg.Connection[Any]", address: Address) -> None:
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"')
         for statement in ddl.additions(_columns(connection, address), ddl.POSTGRES):
             connection.execute(statement)
-        for name, query in views.VIEWS.items():
+        for name, query in ddl.VIEWS.items():
             connection.execute(f"CREATE OR REPLACE VIEW {name} AS {query}")
         for row in FIRST_ROWS:
             connection.execute("INSERT INTO meta VALUES (%s, %s) ON CONFLICT DO NOTHING", row)

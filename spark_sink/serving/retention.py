@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US
+from spark_sink.serving.database import Database, Reader
 from spark_sink.serving.meta import (
     SIGHTS_SINCE,
     SIGHTS_UNTIL,
@@ -16,7 +17,6 @@ from spark_sink.serving.meta import (
     read_sights_until,
     write_number,
 )
-from spark_sink.serving.port import Database, Reader
 
 PATH: Final = "retention"
 """What rows of ``oddities`` have in the place of a path that tell of logs which came too late."""

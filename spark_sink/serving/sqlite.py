@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from spark_sink import errors, limits
-from spark_sink.serving import ddl, values, views
+from spark_sink.serving import ddl, values
+from spark_sink.serving.database import Row, Value
 from spark_sink.serving.meta import FIRST_ROWS, RAISE_CHANGES, read_changes
-from spark_sink.serving.port import Row, Value
 
 
 class SqliteReader:
@@ -181,7 +181,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
             existing.setdefault(table, set()).add(column)
         for statement in ddl.additions(existing, ddl.SQLITE):
             connection.execute(statement)
-        for name, query in views.VIEWS.items():
+        for name, query in ddl.VIEWS.items():
             connection.execute(f"DROP VIEW IF EXISTS {name}")
             connection.execute(f"CREATE VIEW {name} AS {query}")
         for row in FIRST_ROWS:

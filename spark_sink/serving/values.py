@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_sink.serving.database import Row
 from spark_sink.serving.ddl import ARROW_TYPES
-from spark_sink.serving.port import Row
 from spark_sink.serving.tables import TABLES
 
 

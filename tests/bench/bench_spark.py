@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from spark_sink import job, schema
-from spark_sink.serving.opening import open_for_reading, open_for_writing
-from spark_sink.serving.port import Reader
+from spark_sink.serving.connect import open_for_reading, open_for_writing
+from spark_sink.serving.database import Reader
 from spark_sink.session import make_session
 from spark_sink.settings import Settings
 from tests.bench.figure import Figure

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from spark_sink.collect_wire import Log, Row, SegmentId
+from spark_sink.collect.messages import Log, Row, SegmentId
 
 
 class MemoryLanding:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from spark_sink.collect_core import Collector
-from spark_sink.collect_wire import SegmentId as LandedId
+from spark_sink.collect.collector import Collector
+from spark_sink.collect.messages import SegmentId as LandedId
 from tests.shipping.memory_landing import MemoryLanding
 from tests.shipping.world import EVERY_US, LOG, UP, World
 from tinyssb_node.shipping import limits

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spark_sink.collect_wire import SegmentId as LandedId
+from spark_sink.collect.messages import SegmentId as LandedId
 from tests.shipping.world import BATCH, EVERY_US, LOG, World
 from tinyssb_node.shipping import limits
 from tinyssb_node.shipping.shipping import Pace, Saved, Shipping

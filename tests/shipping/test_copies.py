@@ -4,9 +4,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from spark_sink.collect_files import Files
-from spark_sink.collect_wire import Log, SegmentId
-from spark_sink.folders import Folders
+from spark_sink.collect.landing import Files
+from spark_sink.collect.messages import Log, SegmentId
+from spark_sink.log_files import Folders
 from tests.shipping.rig import Node, landed
 
 

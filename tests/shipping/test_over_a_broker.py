@@ -13,8 +13,8 @@ import aiomqtt
 import pytest
 import structlog
 
-from spark_sink.collect_wire import SegmentId
-from spark_sink.folders import Folders
+from spark_sink.collect.messages import SegmentId
+from spark_sink.log_files import Folders
 from tests.daemon.processes import daemon, tinyssb
 from tests.docs import pages
 from tests.mosquitto import running_mosquitto

@@ -2,9 +2,9 @@
 
 import random
 
-from spark_sink.collect_core import Collector
-from spark_sink.collect_wire import Log
-from spark_sink.collect_wire import SegmentId as LandedId
+from spark_sink.collect.collector import Collector
+from spark_sink.collect.messages import Log
+from spark_sink.collect.messages import SegmentId as LandedId
 from tests.shipping.memory_landing import MemoryLanding
 from tinyssb_node.shipping import limits
 from tinyssb_node.shipping.shipping import Pace, Saved, Shipping

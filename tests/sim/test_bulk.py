@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from spark_sink import blocks
-from spark_sink.folders import Folders
-from spark_sink.lines import Shape
+from spark_sink import segment_reader
+from spark_sink.line_parser import Shape
+from spark_sink.log_files import Folders
 from spark_sink.planner import Planner
 from tinyssb_node.errors import OptionError
 from tinyssb_node.sim import limits
@@ -84,7 +84,7 @@ def test_the_sink_reads_every_line(written: tuple[Path, Bulk]) -> None:
     end = planner.advance({}, None)
     parts, lost = planner.parts({}, end)
     shape = Shape(["node", "kind", "bad_reason"])
-    rows = [row for batch in blocks.read_parts(files, parts, shape) for row in batch.to_pylist()]
+    rows = [row for batch in segment_reader.read_parts(files, parts, shape) for row in batch.to_pylist()]
     assert lost == []
     assert [row for row in rows if row["bad_reason"] is not None] == []
     assert len(rows) == bulk.records

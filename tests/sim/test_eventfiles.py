@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spark_sink import schema
-from spark_sink.lines import Block, Piece, Place, Shape, parse_block
+from spark_sink.line_parser import Block, Piece, Place, Shape, parse_block
 from tests.architecture.sources import ROOT
 from tinyssb_node.daemon.eventlog_segments import last_words, segments
 from tinyssb_node.errors import OptionError

@@ -4,9 +4,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from spark_sink.partials.merging import KEYS, SCHEMAS
-from spark_sink.serving.opening import open_for_reading
-from spark_sink.serving.port import Reader
+from spark_sink.partials.combine import KEYS, SCHEMAS
+from spark_sink.serving.connect import open_for_reading
+from spark_sink.serving.database import Reader
 from tests.spark_sink.partials import oracle
 
 NAMED = {

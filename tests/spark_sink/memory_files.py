@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from spark_sink.archive.index import ArchiveFile, ArchiveIndex
-from spark_sink.log_files import ARCHIVED, DAY, SEGMENT
-from spark_sink.segments import Listing, Segment
+from spark_sink.segments import ARCHIVED, DAY, SEGMENT, Listing, Segment
 
 
 class MemoryFiles:

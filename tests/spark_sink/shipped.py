@@ -4,7 +4,7 @@ import struct
 import zlib
 from hashlib import blake2b
 
-from spark_sink.collect_wire import SegmentId
+from spark_sink.collect.messages import SegmentId
 
 NODE = "3f0a1b2c4d5e6f70"
 UP = f"tinyssb-log/open/{NODE}/up"

@@ -11,18 +11,18 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from spark_sink import blocks
-from spark_sink.intervals import gaps, parse_offset, serialize_offset
-from spark_sink.lines import Shape
+from spark_sink import segment_reader
+from spark_sink.line_parser import Shape
 from spark_sink.partials.combine import combine
 from spark_sink.partials.reduce import NEEDED, reduce
 from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
 from spark_sink.segments import pack
+from spark_sink.serving.connect import open_for_writing
+from spark_sink.serving.database import Database
 from spark_sink.serving.merge import merge
 from spark_sink.serving.names import Names
-from spark_sink.serving.opening import open_for_writing
-from spark_sink.serving.port import Database
+from spark_sink.stream_offset import gaps, parse_offset, serialize_offset
 from tests.spark_sink import contents
 from tests.spark_sink.memory_files import MemoryFiles
 from tests.spark_sink.partials import oracle
@@ -62,7 +62,7 @@ class Stream:
         if end == self.offset:
             return False
         parts, _ = self.planner.parts(self.offset, end)
-        tasks = (blocks.read_parts(self.files, task, SHAPE) for task in pack(parts, task_size))
+        tasks = (segment_reader.read_parts(self.files, task, SHAPE) for task in pack(parts, task_size))
         made = combine(part for task in tasks for part in reduce(task))
         assert merge(self.database, self.names, batch(self.number, made))
         self.offset = parse_offset(json.loads(json.dumps(serialize_offset(end))))

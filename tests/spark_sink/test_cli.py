@@ -134,7 +134,7 @@ def test_what_suits_one_process_is_set_for_one_process(submitted: bool) -> None:
         "spark.driver.bindAddress",
     }
     assert ("spark.driver.memory" in cluster) is not submitted
-    assert cluster["spark.python.daemon.module"] == "spark_sink.warm_workers"
+    assert cluster["spark.python.daemon.module"] == "spark_sink.worker_daemon"
 
 
 class Orphan:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_sink.serving.opening import open_for_reading, open_for_writing
-from spark_sink.serving.port import Reader
+from spark_sink.serving.connect import open_for_reading, open_for_writing
+from spark_sink.serving.database import Reader
 from tests.spark_sink import contents
 from tests.spark_sink.cluster import Cluster, running_cluster
 from tests.spark_sink.logs import NodeLog, mesh

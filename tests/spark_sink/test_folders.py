@@ -12,7 +12,7 @@ import pytest
 from spark_sink import limits
 from spark_sink.cli import main
 from spark_sink.errors import NoLogsFolderError
-from spark_sink.folders import Folders
+from spark_sink.log_files import Folders
 from spark_sink.planner import Planner
 from spark_sink.segments import Segment
 from tests.spark_sink.logs import NodeLog, node_name

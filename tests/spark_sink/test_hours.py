@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from spark_sink.serving.opening import open_for_writing
+from spark_sink.serving.connect import open_for_writing
 from tests.spark_sink.test_any_order import Stream, logs
 
 

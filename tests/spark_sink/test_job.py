@@ -14,10 +14,10 @@ import pytest
 
 from spark_sink import job
 from spark_sink.errors import BusyError, ForeignCheckpointError
-from spark_sink.folders import Folders
+from spark_sink.log_files import Folders
 from spark_sink.planner import Planner
+from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.merge import merge
-from spark_sink.serving.opening import open_for_writing
 from spark_sink.settings import Settings, default_checkpoint
 from tests.spark_sink import contents
 from tests.spark_sink.logs import NodeLog, Record, feed_name, mesh

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.fs
 import pytest
 
-from spark_sink import limits, object_files
+from spark_sink import limits, log_files
 from spark_sink.errors import NoLogsFolderError
-from spark_sink.folders import Folders
-from spark_sink.object_files import ObjectFiles
+from spark_sink.log_files import Folders, ObjectFiles
 from spark_sink.source import Options
 from tests.spark_sink.logs import NodeLog, mesh, node_name
 from tests.spark_sink.memory_files import MemoryFiles
@@ -98,4 +97,4 @@ def test_a_store_is_read_as_folders_are(store: str, logs: Path) -> None:
     with pytest.raises(FileNotFoundError):
         files.read("s3://logs/mesh/none", 0, 1)
     with pytest.raises(NoLogsFolderError, match="s3://logs/none"):
-        object_files.connect("s3://logs/none", store).listing()
+        log_files.connect("s3://logs/none", store).listing()

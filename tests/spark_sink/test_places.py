@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from spark_sink.folders import Folders
-from spark_sink.object_files import ObjectFiles
-from spark_sink.places import open_files
+from spark_sink.log_files import Folders, ObjectFiles, open_files
 
 
 def test_addresses_are_told_from_folders(tmp_path: Path) -> None:

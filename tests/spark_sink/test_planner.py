@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_sink import blocks, limits
-from spark_sink.intervals import Gap, Offset, gaps, parse_offset, serialize_offset
-from spark_sink.lines import Shape
+from spark_sink import limits, segment_reader
+from spark_sink.line_parser import Shape
 from spark_sink.planner import Planner
 from spark_sink.segments import pack, segment_name
+from spark_sink.stream_offset import Gap, Offset, gaps, parse_offset, serialize_offset
 from tests.spark_sink.logs import T0_US, line, node_name
 from tests.spark_sink.memory_files import MemoryFiles
 
@@ -63,7 +63,7 @@ class Reader:
         parts, lost = self.planner.parts(self.offset, end)
         assert not lost
         for task in pack(parts, task_size):
-            for found in blocks.read_parts(self.files, task, SHAPE):
+            for found in segment_reader.read_parts(self.files, task, SHAPE):
                 self.rows += found.to_pylist()
         changed = end != self.offset
         self.offset = end
@@ -380,7 +380,7 @@ def test_what_vanishes_between_planning_and_reading_is_said() -> None:
 
 
 def _rows(files: MemoryFiles, parts: Any) -> list[dict[str, Any]]:
-    return [row for found in blocks.read_parts(files, parts, SHAPE) for row in found.to_pylist()]
+    return [row for found in segment_reader.read_parts(files, parts, SHAPE) for row in found.to_pylist()]
 
 
 def test_nothing_is_looked_at_twice_while_nothing_changes() -> None:

@@ -12,8 +12,8 @@ import pytest
 from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.refresh import Refresh
+from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.meta import read_sights_since
-from spark_sink.serving.opening import open_for_writing
 from tests.spark_sink import contents
 from tests.spark_sink.logs import digits
 from tests.spark_sink.test_any_order import Stream, logs

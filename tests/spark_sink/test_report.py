@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spark_sink import cli, limits, report
-from spark_sink.serving.opening import open_for_reading, open_for_writing
+from spark_sink.serving.connect import open_for_reading, open_for_writing
 from tests.spark_sink.page.book import Book, bucket_of, feed_of, node_of
 from tests.spark_sink.page.story import KEYS, NODES, WRONG, WRONG_US, Story
 from tests.spark_sink.serving.conftest import name, server

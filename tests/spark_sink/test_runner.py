@@ -88,7 +88,7 @@ class Broken:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def pass_(self) -> bool:
+    def run_pass(self) -> bool:
         raise self._error
 
 
@@ -121,7 +121,7 @@ def test_a_refresh_that_fails_by_a_fault_ends_the_job_and_says_why(tmp_path: Pat
     ) as caught:
         follow(tmp_path, ValueError("no digits"))
     assert caught.value.exit_code == 70
-    assert "in pass_" in (tmp_path / "db.sqlite.failure.txt").read_text()
+    assert "in run_pass" in (tmp_path / "db.sqlite.failure.txt").read_text()
 
 
 def test_what_the_database_says_of_itself_is_said_as_it_is(tmp_path: Path) -> None:

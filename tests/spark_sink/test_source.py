@@ -7,14 +7,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from spark_sink import blocks, schema
+from spark_sink import schema, segment_reader
 from spark_sink.errors import OptionError
-from spark_sink.folders import Folders
-from spark_sink.intervals import serialize_offset
-from spark_sink.lines import Shape
+from spark_sink.line_parser import Shape
+from spark_sink.log_files import Folders
 from spark_sink.partials.reduce import reduce
 from spark_sink.planner import Planner
 from spark_sink.source import READ, Options, TinyssbDataSource
+from spark_sink.stream_offset import serialize_offset
 from tests.spark_sink.logs import NodeLog, mesh, node_name
 
 pytestmark = pytest.mark.spark
@@ -176,7 +176,7 @@ def test_partials_are_reduced_in_the_tasks_and_come_as_tables(spark: Any, logs: 
     planner = Planner(Folders(str(logs)))
     planner.refresh()
     parts, _ = planner.parts({}, planner.advance({}, None))
-    expected = list(reduce(blocks.read_parts(Folders(str(logs)), parts, shape)))
+    expected = list(reduce(segment_reader.read_parts(Folders(str(logs)), parts, shape)))
     sizes = [table["bytes"].to_pylist() for part, table in found if part == READ]
     assert sizes == [[sum(part.size for part in parts)]]
     found = [(part, table) for part, table in found if part != READ]

@@ -1,12 +1,117 @@
-"""The journey of one message: when it reached whom."""
+"""The journey of one message: when it reached which node, and in which packets."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from spark_sink.derive.journeys import Hop
+import numpy as np
+import pyarrow as pa
+
+from spark_sink.derive.facts import Copies, Facts, Ints, Sights, Uptimes
+from spark_sink.derive.journeys import Hop, Journey, journey
+from spark_sink.derive.mesh_time import Corrections, corrections
+from spark_sink.derive.sights import unpack_all
+from spark_sink.limits import LOOK_BACK_US
 from spark_sink.page import limits
-from spark_sink.page.journeys import journey_of
+from spark_sink.page.clocks import Clock
 from spark_sink.page.queries import common
-from spark_sink.page.scope import Answer, NotKnownError, Scope, fetch
+from spark_sink.page.scope import Answer, Feed, NotKnownError, Rows, Scope, fetch
+from spark_sink.serving.facts import sights_of
+
+_CLOCK_COLUMNS = ("from_mono_us", "base_us", "mesh", "at_us", "offset_us", "drift_ppm")
+
+
+def journey_of(scope: Scope, feed: Feed, seq: int) -> Journey:
+    """The way of an entry, as far as logs have it. Raises DatabaseFailedError, DamagedSightsError."""
+    put_right = corrections(_clock_table(scope))
+    rows = fetch(
+        scope.db,
+        "SELECT node_no, boot, t_us, mono_us, origin FROM copies WHERE feed_no = ? AND seq = ? ORDER BY node_no",
+        (feed.number, seq),
+    )
+    copies = _copies(rows, put_right, feed.number, seq)
+    sights = _sights(scope, sorted(copies.mesh_us.tolist()), put_right, feed, seq)
+    nothing = np.zeros(0, np.int64)
+    facts = Facts(0, 0, sights, copies, Uptimes(nothing, nothing, nothing, nothing), {})
+    return journey(facts, feed.number, seq)
+
+
+def _clock_table(scope: Scope) -> pa.Table:
+    clocks = [(number, clock) for number, known in scope.clocks.items() for clock in known]
+    columns = {"node_no": pa.array([number for number, _clock in clocks], pa.int64())}
+    for name in ("boot", "era", *_CLOCK_COLUMNS):
+        kind = pa.float64() if name == "drift_ppm" else pa.int64()
+        columns[name] = pa.array([getattr(clock, name) for _number, clock in clocks], kind)
+    return pa.table(columns)
+
+
+def _copies(rows: Rows, put_right: Corrections, feed_no: int, seq: int) -> Copies:
+    node_no, boot, t_us, mono_us = (_ints([row[place] for row in rows]) for place in range(4))
+    mesh_us, mesh = put_right.mesh_us(node_no, boot, t_us, mono_us)
+    return Copies(
+        feed_no=np.full(len(rows), feed_no),
+        seq=np.full(len(rows), seq),
+        node_no=node_no,
+        own=_ints([int(row[4] == "own") for row in rows]),
+        mesh_us=mesh_us,
+        mesh=mesh,
+    )
+
+
+def _sights(scope: Scope, times_us: Sequence[int], put_right: Corrections, feed: Feed, seq: int) -> Sights:
+    """All rows about the entry's packet; those of hours in which a copy came, and a while before."""
+    table = sights_of(scope.db, _hours(scope, times_us))
+    found = unpack_all(table["rows"].to_pylist())
+    columns = dict(found.columns)
+    for name in ("node_no", "boot"):
+        columns[name] = np.repeat(table[name].to_numpy(), found.lengths)
+    digits = np.array([int(feed.feed[:16], 16)], np.uint64).view(np.int64)[0]
+    named = (columns["feed"] == digits) & (columns["seq"] == seq)
+    # Who sends a packet does not say what is in it; it has the same hash as where it was heard.
+    packets = np.unique(columns["hash"][named & (columns["packet"] == 0) & (columns["hash"] != 0)])
+    kept = np.flatnonzero(named | np.isin(columns["hash"], packets))
+    columns = {name: column[kept] for name, column in columns.items()}
+    mesh_us, mesh = put_right.mesh_us(*(columns[name] for name in ("node_no", "boot", "t_us", "mono_us")))
+    order = np.lexsort((columns["offset"], columns["boot"], columns["node_no"], mesh_us))
+    columns = {name: column[order] for name, column in columns.items()}
+    about = (columns.pop("feed") == digits) & (columns["seq"] == seq)
+    return Sights(
+        **columns,
+        feed_no=np.where(about, feed.number, -1),
+        mesh_us=mesh_us[order],
+        mesh=mesh[order],
+        faces=found.faces,
+    )
+
+
+def _hours(scope: Scope, times_us: Sequence[int]) -> list[tuple[int, int, int]]:
+    """(node_no, boot, hour by its clock) of all logs around some moments of mesh time; the earliest, if too many."""
+    found: dict[tuple[int, int, int], None] = {}
+    boots = fetch(scope.db, "SELECT node_no, boot, first_us, last_us FROM boots ORDER BY node_no, boot")
+    last_us = -1
+    for t_us in times_us:
+        if t_us // limits.HOUR_US == last_us // limits.HOUR_US and t_us - last_us < limits.MINUTE_US:
+            continue
+        last_us = t_us
+        for number, boot, first_us, end_us in boots:
+            clocks = [clock for clock in scope.clocks.get(number, ()) if clock.boot == boot]
+            for since_us, until_us in _own_times(clocks, t_us - LOOK_BACK_US, t_us + limits.MINUTE_US):
+                low_us, high_us = max(since_us, first_us), min(until_us, end_us)
+                first_hour_us = low_us - low_us % limits.HOUR_US
+                for hour_us in range(first_hour_us, high_us + 1, limits.HOUR_US):
+                    found[number, boot, hour_us] = None
+        if len(found) > limits.JOURNEY_HOURS_MAX:
+            break
+    return list(found)[: limits.JOURNEY_HOURS_MAX]
+
+
+def _own_times(clocks: Sequence[Clock], from_us: int, to_us: int) -> list[tuple[int, int]]:
+    if not clocks:
+        return [(from_us, to_us)]
+    return [(clock.own_us(from_us), clock.own_us(to_us)) for clock in clocks]
+
+
+def _ints(values: Sequence[int]) -> Ints:
+    return np.array(values, np.int64)
 
 
 def message(scope: Scope) -> Answer:

@@ -4,8 +4,8 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from spark_sink.bad_lines import lines_of
 from spark_sink.derive.health import Behind, Figures, Health, health
-from spark_sink.more_lines import lines_of
 from spark_sink.page import limits
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Scope, fetch, pieces

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from spark_sink.collect_core import Collector
-from spark_sink.collect_wire import SegmentId as LandedId
+from spark_sink.collect.collector import Collector
+from spark_sink.collect.messages import SegmentId as LandedId
 from tests.fuzz.script import BYTES_MAX, Script
 from tests.shipping.memory_landing import MemoryLanding
 from tests.spark_sink.shipped import FIRST, UP, ask, batch

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_sink.archive import limits
+from spark_sink import limits
 from spark_sink.archive.compact import Done, Order, compact
 from spark_sink.archive.disk import Disk
 from spark_sink.archive.errors import ArchiveBusyError, ArchiveFailedError

@@ -13,17 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_sink import blocks
-from spark_sink.archive import limits
+from spark_sink import limits, segment_reader
 from spark_sink.archive.compact import Done, Order, compact
 from spark_sink.archive.rows import read_archived
-from spark_sink.folders import Folders
-from spark_sink.intervals import Gap, gaps
-from spark_sink.lines import Shape
-from spark_sink.object_files import ObjectFiles
-from spark_sink.oddities import Memo, choose
+from spark_sink.line_parser import Shape
+from spark_sink.log_files import Folders, ObjectFiles
 from spark_sink.planner import Planner
+from spark_sink.segment_choice import Memo, choose
 from spark_sink.segments import Part, segment_name
+from spark_sink.stream_offset import Gap, gaps
 from tests.spark_sink.logs import T0_US, line
 from tests.spark_sink.memory_files import MemoryFiles
 from tests.spark_sink.test_planner import A, B, Reader
@@ -233,7 +231,9 @@ def test_a_segment_that_was_deleted_after_planning_is_read_from_the_archive(tmp_
     assert compacted(tmp_path).deleted == 1
     shape = Shape(["offset", "bad_reason"])
     rows = [
-        row for batch in blocks.read_parts(Folders(str(tmp_path)), parts, shape) for row in batch.to_pylist()
+        row
+        for batch in segment_reader.read_parts(Folders(str(tmp_path)), parts, shape)
+        for row in batch.to_pylist()
     ]
     assert sorted(row["offset"] for row in rows) == list(range(10))
 
@@ -247,7 +247,7 @@ def test_a_segment_that_vanishes_half_read_goes_on_in_the_archive_behind_the_las
     files = Folders(str(tmp_path))
     (segment, _) = files.listing()[A]
     part = Part(A, segment, 0, segment.size, -1, 30)
-    batches = blocks.read_parts(files, [part], Shape(["offset", "bad_reason"]))
+    batches = segment_reader.read_parts(files, [part], Shape(["offset", "bad_reason"]))
     found = next(batches).to_pylist()
     assert 0 < len(found) < 30
     assert compacted(tmp_path).deleted == 1

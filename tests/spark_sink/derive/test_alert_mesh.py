@@ -7,9 +7,8 @@ import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from spark_sink.derive.alert_inputs import SCHEMAS, AlertInputs
-from spark_sink.derive.alert_mesh import faded, stuck
 from spark_sink.derive.alert_series import OPEN
+from spark_sink.derive.alerts import SCHEMAS, AlertInputs, faded, stuck
 from spark_sink.derive.facts import HOUR_US
 
 HOURS = 14
@@ -122,7 +121,7 @@ def test_which_links_fade(found: dict[tuple[tuple[int, int], int], tuple[int, in
             if sent >= 20:
                 lost[hour], may[hour] = 100 * (1 - now), before >= 20 and then >= 0.5
         expected += spelled(link, lost, 90, 70, may)
-    some, links = faded(
+    result = faded(
         inputs(
             links=[
                 (hour * HOUR_US, *link, sent * percent // 100, sent)
@@ -130,7 +129,10 @@ def test_which_links_fade(found: dict[tuple[tuple[int, int], int], tuple[int, in
             ]
         )
     )
+    some = result.spans
     columns = some.since_us, some.until_us, some.value, some.peak
-    pairs = [links[place] for place in some.subject.tolist()]
+    names = {place: result.name(place) for place in some.subject.tolist()}
+    pairs = [tuple(int(word) for word in names[place].split()[1:]) for place in some.subject.tolist()]
     assert list(zip(pairs, *(one.tolist() for one in columns), strict=True)) == expected
-    assert all(one < other for one, other in pairwise(links))
+    assert all(one < other for one, other in pairwise(sorted(names.items())))
+    assert all(name.startswith("link ") for name in names.values())

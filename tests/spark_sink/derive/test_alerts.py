@@ -12,9 +12,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_sink.derive.alert_inputs import QUERIES, SCHEMAS, AlertInputs
 from spark_sink.derive.alert_rules import RULES
-from spark_sink.derive.alerts import alerts
+from spark_sink.derive.alerts import QUERIES, SCHEMAS, AlertInputs, alerts
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.serving.tables import TABLES
 

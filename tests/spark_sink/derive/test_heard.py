@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_sink.derive.delays import hops
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, TX, Facts
-from spark_sink.derive.hops import hops
 from spark_sink.derive.links import links
 from spark_sink.derive.uses import uses
 from tests.spark_sink.derive import oracle_a

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US
-from spark_sink.derive.lives import Boots, lives
-from spark_sink.derive.mesh_time import corrections
+from spark_sink.derive.mesh_time import Boots, corrections, lives
 from tests.spark_sink.derive.test_mesh_time import MESH, START_US, clock, table
 
 NODE = 1

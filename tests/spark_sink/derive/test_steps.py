@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 
 from spark_sink.derive.facts import Facts
-from spark_sink.derive.steps import steps
+from spark_sink.derive.progress import steps
 from spark_sink.serving.tables import TABLES
 from tests.spark_sink.derive import oracle_b
 from tests.spark_sink.derive.handmade import committed_facts

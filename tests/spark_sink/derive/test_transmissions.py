@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_sink.derive.clocks import clock_rows
+from spark_sink.derive.clock_table import clock_rows
 from spark_sink.derive.facts import RX, TX
 from spark_sink.derive.mesh_time import corrections
 from spark_sink.derive.transmissions import transmissions
@@ -18,7 +18,7 @@ from tests.spark_sink.clocks.skewed import Skew, play
 from tests.spark_sink.derive.facts_of import sights_of
 from tests.spark_sink.derive.handmade import SINCE_US
 from tests.spark_sink.derive.oracle_a import sending_of
-from tests.spark_sink.derive.test_clocks import as_records
+from tests.spark_sink.derive.test_clock_table import as_records
 from tinyssb_node.sim.options import Channel, Options
 from tinyssb_node.sim.topology import Islands, Line, Topology
 from tinyssb_node.sim.traffic import Posts

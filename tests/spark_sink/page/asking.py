@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
+from spark_sink.page.reader import opened
 from spark_sink.page.scope import Question
-from spark_sink.page.source import opened
 
 
 def ask(path: Path, view: str, **asked: Any) -> dict[str, Any]:

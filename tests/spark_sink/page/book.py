@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.ddl import ARROW_TYPES
-from spark_sink.serving.opening import open_for_writing
 from spark_sink.serving.tables import TABLES
 
 Value = int | float | str | bytes | None

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from spark_sink.page import access, app, limits
-from spark_sink.page.desk import make_payload
-from spark_sink.page.files import STATIC, Files
+from spark_sink.page.answers import make_payload
+from spark_sink.page.static_files import STATIC, Files
 from tests.spark_sink.page.asking import get
 from tests.spark_sink.page.book import feed_of, node_of
 from tests.spark_sink.page.serve_story import serving
@@ -247,7 +247,7 @@ def test_states_of_a_database_that_cannot_be_shown(tmp_path: Path, story: Story)
 
 
 def test_an_empty_database_says_so(tmp_path: Path) -> None:
-    from spark_sink.serving.opening import open_for_writing
+    from spark_sink.serving.connect import open_for_writing
 
     with open_for_writing(str(tmp_path / "db")), serving(str(tmp_path / "db")) as address:
         found = json.loads(get(f"{address}/api/heatmap")[2])

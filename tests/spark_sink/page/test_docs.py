@@ -9,7 +9,7 @@ import pytest
 
 from spark_sink.page.access import TOKEN_VARIABLE
 from spark_sink.page.app import PAGES
-from spark_sink.page.sheets import MAIN
+from spark_sink.page.csv_export import MAIN
 from tests.spark_sink.page.asking import ask
 from tests.spark_sink.page.book import feed_of, node_of
 from tests.spark_sink.page.story import KEYS, T0_US

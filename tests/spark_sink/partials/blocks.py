@@ -7,8 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_sink.partials.combine import combine
-from spark_sink.partials.merging import KEYS
+from spark_sink.partials.combine import KEYS, combine
 from spark_sink.partials.records import COLUMNS, Records, gather
 from spark_sink.partials.reduce import reduce
 from spark_sink.schema import COLUMNS as SOURCE

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from spark_sink import limits
 from spark_sink.derive.sights import unpack
-from spark_sink.partials.combine import combine
-from spark_sink.partials.merging import SCHEMAS
+from spark_sink.partials.combine import SCHEMAS, combine
 from spark_sink.partials.reduce import reduce
 from tests.spark_sink.logs import Record, node_name
 from tests.spark_sink.partials import odd, oracle

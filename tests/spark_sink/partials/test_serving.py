@@ -7,9 +7,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.merge import Batch, merge
 from spark_sink.serving.names import Names
-from spark_sink.serving.opening import open_for_writing
 from tests.spark_sink import contents
 from tests.spark_sink.partials import odd, oracle
 from tests.spark_sink.partials.blocks import block, reduced

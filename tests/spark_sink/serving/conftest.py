@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_sink.serving.opening import open_for_writing
-from spark_sink.serving.port import Database
+from spark_sink.serving.connect import open_for_writing
+from spark_sink.serving.database import Database
 from tests.spark_sink.serving.server import PostgresServer, running_server
 
 _SCHEMAS = itertools.count()

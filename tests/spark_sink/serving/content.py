@@ -1,7 +1,7 @@
 """What is in a database, with names in the place of numbers."""
 
+from spark_sink.serving.database import Database, Reader, Row
 from spark_sink.serving.ddl import quoted
-from spark_sink.serving.port import Database, Reader, Row
 from spark_sink.serving.tables import TABLES
 
 _NODES = ("node_no", "publisher")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from spark_sink import limits
 from spark_sink.errors import DatabaseFailedError
-from spark_sink.serving.opening import open_for_reading
-from spark_sink.serving.port import Database
+from spark_sink.serving.connect import open_for_reading
+from spark_sink.serving.database import Database
 
 INTS = st.none() | st.integers(-(2**63), 2**63 - 1)
 REALS = st.none() | st.floats(allow_nan=False)

@@ -5,7 +5,7 @@ import pytest
 
 from spark_sink import limits
 from spark_sink.serving import derived
-from spark_sink.serving.port import Database
+from spark_sink.serving.database import Database
 
 HOUR_US = 3_600_000_000
 

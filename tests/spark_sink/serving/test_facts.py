@@ -4,10 +4,10 @@ import pytest
 
 from spark_sink import limits
 from spark_sink.serving import facts
+from spark_sink.serving.connect import open_for_reading
+from spark_sink.serving.database import Database
 from spark_sink.serving.merge import merge
 from spark_sink.serving.names import Names
-from spark_sink.serving.opening import open_for_reading
-from spark_sink.serving.port import Database
 from tests.spark_sink.serving.batches import FEEDS, NODES, batch
 
 HOUR_US = 3_600_000_000

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from spark_sink import limits
 from spark_sink.errors import BatchGapError, DatabaseFailedError
+from spark_sink.serving.database import Database
 from spark_sink.serving.merge import last_batch, merge
 from spark_sink.serving.names import Names
-from spark_sink.serving.port import Database
 from tests.spark_sink.serving.batches import FEEDS, NODES, batch, deliveries, name_columns, part
 from tests.spark_sink.serving.content import empty, rows_of
 from tests.spark_sink.serving.merge_oracle import KEYS, Fact, combined

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from spark_sink import limits
+from spark_sink.serving.database import Database
 from spark_sink.serving.names import Names
-from spark_sink.serving.port import Database
 
 
 def test_names_are_numbered_in_the_order_of_reading_and_keep_their_numbers(database: Database) -> None:

@@ -5,17 +5,17 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spark_sink.derive.ageing import NONE_US
+from spark_sink.derive.packet_ages import NONE_US
 from spark_sink.serving import derived
+from spark_sink.serving.database import Database
 from spark_sink.serving.merge import merge
 from spark_sink.serving.meta import read_sights_since, read_sights_until
 from spark_sink.serving.names import Names
-from spark_sink.serving.port import Database
 from spark_sink.serving.retention import PATH, forget, kept
 from tests.spark_sink.serving.batches import NODES, batch
 from tests.spark_sink.serving.content import empty, rows_of
 from tests.spark_sink.serving.test_derived import progress
-from tests.spark_sink.serving.test_marks import HOUR_US, marked, sights
+from tests.spark_sink.serving.test_dirty_hours import HOUR_US, marked, sights
 
 
 def deliver(database: Database, batch_id: int, *hours: tuple[str, int]) -> None:

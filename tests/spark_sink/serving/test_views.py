@@ -1,8 +1,8 @@
 """The views for readers."""
 
+from spark_sink.serving.database import Database
 from spark_sink.serving.merge import merge
 from spark_sink.serving.names import Names
-from spark_sink.serving.port import Database
 from tests.spark_sink.serving.batches import FEEDS, NODES, batch
 from tests.spark_sink.serving.merge_oracle import Fact
 

@@ -1,0 +1,122 @@
+"""Clocks that can be compared, directly or through others, and whose time is taken for right."""
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from spark_sink import limits
+from spark_sink.clocks.matches import Matches, match
+from spark_sink.clocks.shared_packets import Pairs, Shared, best_partners
+from spark_sink.clocks.sightings import Ints
+
+Near: TypeAlias = Mapping[int, Mapping[int, Matches]]
+"""By clock, its links by the clock at the other end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Clocks that are related, the reference first, each other one next to one that comes before it."""
+
+    clocks: Sequence[int]
+    parents: Sequence[int]
+    """By place in `clocks`, the clock before it that it shares most with; the reference has itself."""
+    ahead_us: Sequence[int]
+    """Of the reference, roughly."""
+
+
+def links(packets: Shared, pairs: Pairs, clocks: int) -> list[Matches]:
+    """What clocks share with their best partners; groups that are still apart then try their next best ones."""
+    found: list[Matches] = []
+    labels, most = np.arange(clocks), limits.PARTNERS_MAX
+    for _ in range(limits.PARTNER_ROUNDS):
+        chosen = best_partners(pairs, labels, most)
+        if not chosen.any():
+            break
+        for left, right in zip(pairs.left[chosen].tolist(), pairs.right[chosen].tolist(), strict=True):
+            link = match(packets, left, right)
+            if link is not None:
+                found.append(link)
+        pairs = pairs.take(~chosen)
+        labels = _labels(clocks, found)
+    return sorted(found, key=lambda link: (link.left, link.right))
+
+
+def _labels(clocks: int, found: Sequence[Matches]) -> Ints:
+    """By clock, the smallest one that it is related to."""
+    label = list(range(clocks))
+    for link in found:
+        low, high = sorted((_root(label, link.left), _root(label, link.right)))
+        label[high] = low
+    for clock in range(clocks):
+        label[clock] = label[label[clock]]
+    return np.array(label, np.int64)
+
+
+def _root(label: list[int], clock: int) -> int:
+    while label[clock] != clock:
+        label[clock] = label[label[clock]]
+        clock = label[clock]
+    return clock
+
+
+def neighbours(found: Sequence[Matches]) -> dict[int, dict[int, Matches]]:
+    """Links by the clocks at either end."""
+    near: dict[int, dict[int, Matches]] = {}
+    for link in found:
+        near.setdefault(link.left, {})[link.right] = link
+        near.setdefault(link.right, {})[link.left] = link
+    return near
+
+
+def groups(near: Near) -> list[Group]:
+    """All clocks that have links, in groups.
+
+    The reference is, of the clocks known by `limits.REFERENCE_SHARE` of the best known one's matches or more, the one
+    that most others agree with (`limits.CLOCKS_AGREE_US`); of several the smallest.
+    """
+    left = set(near)
+    found = []
+    while left:
+        group = _outwards(min(left), near)
+        found.append(_outwards(_reference(group, near), near))
+        left.difference_update(group.clocks)
+    return found
+
+
+def _outwards(reference: int, near: Near) -> Group:
+    """From the *reference* on, each next one that which shares the most with one that is there already."""
+    ahead = {reference: 0}
+    order, parents = [reference], [reference]
+    waiting: list[tuple[int, int, int]] = []
+
+    def reach(clock: int) -> None:
+        for other, link in near[clock].items():
+            if other not in ahead:
+                heapq.heappush(waiting, (-len(link), other, clock))
+
+    reach(reference)
+    while waiting:
+        _, clock, parent = heapq.heappop(waiting)
+        if clock in ahead:
+            continue
+        link = near[clock][parent]
+        more_us = int(np.median(link.right_us - link.left_us))
+        ahead[clock] = ahead[parent] + (more_us if link.left == parent else -more_us)
+        order.append(clock)
+        parents.append(parent)
+        reach(clock)
+    return Group(order, parents, [ahead[clock] for clock in order])
+
+
+def _reference(group: Group, near: Near) -> int:
+    known_by = [sum(map(len, near[clock].values())) for clock in group.clocks]
+    enough = limits.REFERENCE_SHARE * max(known_by)
+    ahead = np.array(group.ahead_us)
+    ordered = np.sort(ahead)
+    low, high = ahead - limits.CLOCKS_AGREE_US, ahead + limits.CLOCKS_AGREE_US
+    agree = np.searchsorted(ordered, high, "right") - np.searchsorted(ordered, low, "left")
+    choice = zip(group.clocks, known_by, agree.tolist(), strict=True)
+    return min((-count, clock) for clock, known, count in choice if known >= enough)[1]

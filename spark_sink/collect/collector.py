@@ -1,0 +1,148 @@
+"""What a collector does with a message: bytes in, an answer out, and what is new handed to where it lands.
+
+The rules are in docs/formats/log-shipping.md; nothing here knows a disk or a broker.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from spark_sink import limits
+from spark_sink.collect.messages import (
+    FINE,
+    FULL,
+    GAP,
+    LISTING,
+    MORE,
+    OTHER,
+    VERSION,
+    Ask,
+    Bad,
+    Batch,
+    Log,
+    Newer,
+    Row,
+    SegmentId,
+    fingerprint,
+    parse_message,
+    parse_topic,
+    serialize_have,
+)
+
+
+class Landing(Protocol):
+    """Where segments land. What is written counts for good only once it was synced, by whoever runs the collector."""
+
+    def have(self, log: Log, segment: SegmentId) -> int:
+        """The first so many bytes of a segment are here."""
+        ...
+
+    def rows(self, log: Log, since: SegmentId, most: int) -> Sequence[Row]:
+        """Up to *most* segments from *since* on, in order, of which something is here."""
+        ...
+
+    def read(self, log: Log, segment: SegmentId, at: int, size: int) -> bytes | None:
+        """Bytes of a segment, fewer at its end; None if its file is not here any more."""
+        ...
+
+    def write(self, log: Log, segment: SegmentId, at: int, content: bytes) -> bool:
+        """Put *content* at byte *at*, which is where what we have ends. False if there is no room for it, or the file
+        was deleted this moment: then nothing of it is here."""
+        ...
+
+    def forget(self, log: Log, segment: SegmentId) -> None:
+        """Nothing of this segment is here: what we thought was is not."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What to tell a node, once all was synced."""
+
+    topic: str
+    message: bytes
+
+
+class _Match(StrEnum):
+    """What is here, against what a batch says of it."""
+
+    SAME = "same"
+    OTHER = "other"
+    GONE = "gone"
+    """The file is not here any more."""
+    SHORT = "short"
+    """It has lost its end."""
+
+
+class Collector:
+    """Takes the messages of all nodes."""
+
+    def __init__(self, landing: Landing, *, life: int) -> None:
+        """*life*: a number by chance, by which nodes see that the collector was started anew."""
+        self._landing = landing
+        self._life: Final = life
+        self.counts: Final[Counter[str]] = Counter()
+        """Batches by what became of them: ``new``, ``known``, ``gap``, ``other``, ``full``, ``bad: …``; ``bytes``."""
+
+    def receive(self, topic: str, message: bytes) -> Answer | None:
+        """Any bytes on any topic. Raises OSError."""
+        log = parse_topic(topic)
+        if log is None:
+            self.counts["bad: no topic of a node"] += 1
+            return None
+        said = parse_message(message)
+        if isinstance(said, Bad):
+            self.counts[f"bad: {said.rule}"] += 1
+            return None
+        if isinstance(said, Newer):
+            self.counts["bad: newer version"] += 1
+            return Answer(log.topic_down, serialize_have(said.run, self._life, VERSION, ()))
+        if isinstance(said, Ask):
+            return Answer(log.topic_down, self._listing(log, said))
+        row = self._land(log, said)
+        return Answer(log.topic_down, serialize_have(said.run, self._life, 0, (row,)))
+
+    def _listing(self, log: Log, ask: Ask) -> bytes:
+        rows = self._landing.rows(log, ask.since, limits.ROWS_MAX + 1)
+        flags = LISTING | (MORE if len(rows) > limits.ROWS_MAX else 0)
+        return serialize_have(ask.run, self._life, flags, rows[: limits.ROWS_MAX])
+
+    def _land(self, log: Log, batch: Batch) -> Row:
+        segment, end = batch.segment, batch.at + len(batch.content)
+        have = self._landing.have(log, segment)
+        if batch.at > have:
+            return self._row("gap", segment, have, GAP)
+        match = self._match(log, batch, have) if have else _Match.SAME
+        if match is _Match.OTHER:
+            return self._row("other", segment, have, OTHER)
+        if match is _Match.SHORT or (match is _Match.GONE and end > have):
+            # An archive took it before it was whole, or somebody cut it: it comes again from the beginning.
+            self._landing.forget(log, segment)
+            return self._row("gap", segment, 0, GAP)
+        if end <= have:
+            return self._row("known", segment, have, FINE)
+        if not self._landing.write(log, segment, have, batch.content[have - batch.at :]):
+            here = self._landing.have(log, segment)
+            what, state = ("full", FULL) if here == have else ("gap", GAP)
+            return self._row(what, segment, here, state)
+        self.counts["bytes"] += end - have
+        return self._row("new", segment, end, FINE)
+
+    def _match(self, log: Log, batch: Batch, have: int) -> _Match:
+        near = min(batch.at, limits.PRINT_BYTES)
+        overlap = min(len(batch.content), have - batch.at)
+        places = ((0, near), (batch.at - near, near), (batch.at, overlap))
+        found = [self._landing.read(log, batch.segment, at, size) for at, size in places]
+        head, tail, here = found
+        if head is None or tail is None or here is None:
+            return _Match.GONE
+        if any(len(piece) < size for piece, (_, size) in zip((head, tail, here), places, strict=True)):
+            return _Match.SHORT
+        same = fingerprint(head, tail) == batch.before and here == batch.content[:overlap]
+        return _Match.SAME if same else _Match.OTHER
+
+    def _row(self, what: str, segment: SegmentId, have: int, state: int) -> Row:
+        self.counts[what] += 1
+        return Row(segment, have, state)

@@ -1,0 +1,63 @@
+"""Which hours of logs are so long ago that their single packets need not be kept."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from spark_sink import limits
+from spark_sink.derive.facts import HOUR_US, Ints
+from spark_sink.derive.mesh_time import Boots, Corrections, lives
+
+NONE_US: Final = -(2**62)
+"""Before all times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """Hours of boots' logs, by those nodes' clocks; a value each."""
+
+    node_no: Ints
+    boot: Ints
+    hour_us: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """Hours of logs, a value each."""
+
+    old: Ints
+    """1: so long before the newest record of any related clock that nothing is made of its packets any more."""
+    by_reading: Ints
+    """1: its clock tells no age that could be trusted for good; when it was read does."""
+    low_us: Ints
+    high_us: Ints
+    """First and last moment of mesh time of its records that is not ahead; if there is none, low is above high."""
+
+
+def ages(clocks: Corrections, hours: Hours, boots: Boots, keep_us: int, latest_us: int) -> Ages:
+    """How old these hours of logs are. What is later than *latest_us* in mesh time is of clocks that are ahead.
+
+    A group of related clocks is its own measure: one that was never set shows 1970, and so may all of a mesh. What a
+    clock says that met nobody tells nothing of when it was: a log that is still to come may put it right. The same log
+    may relate a smaller group to the largest one, so all but the largest are measured by when they were read, too.
+    """
+    count = len(hours.hour_us)
+    found = lives(clocks, boots)
+    counts = (found.until_us <= latest_us) & (found.mesh != boots.node_no)
+    groups, place = np.unique(found.mesh[counts], return_inverse=True)
+    since_us = np.full(len(groups) + 1, NONE_US)
+    np.maximum.at(since_us, place, found.until_us[counts] - keep_us - limits.SIGHTS_MARGIN_US)
+    spans = clocks.spans(hours.node_no, hours.boot, hours.hour_us, hours.hour_us + HOUR_US - 1)
+    past = spans.high_us <= latest_us
+    low_us, high_us = np.full(count, -NONE_US), np.full(count, NONE_US)
+    np.minimum.at(low_us, spans.asked[past], spans.low_us[past])
+    np.maximum.at(high_us, spans.asked[past], spans.high_us[past])
+    tells = (spans.again == 0) | np.isin(spans.asked, spans.asked[spans.again == 0], invert=True)
+    known = np.isin(spans.mesh, groups)
+    young = spans.high_us >= since_us[np.where(known, np.searchsorted(groups, spans.mesh), len(groups))]
+    largest = groups[np.bincount(place).argmax()] if len(groups) else NONE_US
+    old, by_reading = np.ones(count, np.int64), np.zeros(count, np.int64)
+    old[spans.asked[tells & young]] = 0
+    by_reading[spans.asked[tells & (~past | (spans.mesh != largest))]] = 1
+    return Ages(old, by_reading, low_us, high_us)

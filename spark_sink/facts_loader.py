@@ -1,0 +1,174 @@
+"""Hours of all nodes' logs, out of the serving database, with times put right: what derived figures are made of."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from string import hexdigits
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from spark_sink import limits
+from spark_sink.derive.clock_table import Records, records
+from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Ints, Sights, Uptimes
+from spark_sink.derive.mesh_time import Corrections, boots_of, lives
+from spark_sink.derive.sights import unpack_all
+from spark_sink.serving import facts as stored
+from spark_sink.serving.database import Reader
+
+_TIMES: Final = ("node_no", "boot", "t_us", "mono_us")
+Key: TypeAlias = tuple[int, int, int]
+"""Node, boot, and an hour by that node's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Stretches of mesh time in which figures depend on hours of logs; a value each.
+
+    An hour has several that several clocks showed. They may lie years apart, with nothing between.
+    """
+
+    asked: Ints
+    """Which of the hours asked for, by place."""
+    node_no: Ints
+    boot: Ints
+    hour_us: Ints
+    low_us: Ints
+    high_us: Ints
+    """First and last full hour of mesh time that may have to be made anew."""
+
+
+def keys_of(reader: Reader) -> set[Key]:
+    """The hours of logs of which there are sights. Raises DatabaseFailedError."""
+    found = reader.rows("SELECT DISTINCT node_no, boot, hour_us FROM sights")
+    return {(int(node_no), int(boot), int(hour_us)) for node_no, boot, hour_us in found}  # type: ignore[arg-type] # columns of whole numbers and texts
+
+
+def reach(clocks: Corrections, node_no: Ints, boot: Ints, hour_us: Ints) -> Reach:
+    """Where figures depend on these hours of logs."""
+    spans = clocks.spans(node_no, boot, hour_us, hour_us + HOUR_US - 1)
+    asked = spans.asked
+    low_us = _full_hour(spans.low_us - limits.HOURS_BEFORE_US)
+    high_us = _full_hour(spans.high_us + limits.HOURS_AFTER_US)
+    return Reach(asked, node_no[asked], boot[asked], hour_us[asked], low_us, high_us)
+
+
+def hours_between(low_us: Ints, high_us: Ints) -> Ints:
+    """All full hours from one to another, each once, in order."""
+    number = (high_us - low_us) // HOUR_US + 1
+    place = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
+    return np.unique(np.repeat(low_us, number) + place * HOUR_US)
+
+
+def _full_hour(t_us: Ints) -> Ints:
+    return t_us - t_us % HOUR_US
+
+
+class Loader:
+    """Loads hours; remembers what many of them need. Made anew for each pass."""
+
+    def __init__(self, reader: Reader, clocks: Corrections, known: Reach) -> None:
+        """*known* are all hours of logs of which there are sights. Raises DatabaseFailedError."""
+        self._reader = reader
+        self._clocks = clocks
+        self._known = known
+        self._feeds = _Feeds(reader)
+        self._uptimes = _uptimes(reader, clocks)
+
+    def load(self, since_us: int, until_us: int) -> Facts:
+        """All there is of full hours, and a margin around. Raises DatabaseFailedError, DamagedSightsError."""
+        sights = self._sights(since_us, until_us)
+        arrived = (sights.kind == ENTRY) & (sights.feed_no >= 0)
+        copies = self._copies(sights.feed_no[arrived], sights.seq[arrived])
+        up = (self._uptimes.since_us < until_us) & (
+            self._uptimes.until_us >= since_us - limits.HOURS_AFTER_US
+        )
+        uptimes = Uptimes(*(getattr(self._uptimes, name)[up] for name in Uptimes.__slots__))
+        inside = arrived & (sights.mesh_us >= since_us) & (sights.mesh_us < until_us)
+        frontiers = self._frontiers(np.unique(sights.feed_no[inside]), since_us)
+        return Facts(since_us, until_us, sights, copies, uptimes, frontiers)
+
+    def _sights(self, since_us: int, until_us: int) -> Sights:
+        met = (self._known.low_us < until_us) & (self._known.high_us >= since_us)
+        columns = (getattr(self._known, name)[met].tolist() for name in ("node_no", "boot", "hour_us"))
+        table = stored.sights_of(self._reader, list(zip(*columns, strict=True)))
+        found = unpack_all(table["rows"].to_pylist())
+        rows = dict(found.columns)
+        for name in ("node_no", "boot"):
+            rows[name] = np.repeat(table[name].to_numpy(), found.lengths)
+        rows["mesh_us"], rows["mesh"] = self._clocks.mesh_us(*(rows[name] for name in _TIMES))
+        near = rows["mesh_us"] >= since_us - limits.HOURS_AFTER_US
+        near &= rows["mesh_us"] < until_us + limits.HOURS_BEFORE_US
+        rows = {name: column[near] for name, column in rows.items()}
+        order = np.lexsort((rows["offset"], rows["boot"], rows["node_no"], rows["mesh_us"]))
+        rows = {name: column[order] for name, column in rows.items()}
+        rows["feed_no"] = self._feeds.numbers(rows.pop("feed"))
+        return Sights(**rows, faces=found.faces)
+
+    def _copies(self, feed_no: Ints, seq: Ints) -> Copies:
+        entries = np.unique(np.stack([feed_no, seq]), axis=1) if len(feed_no) else np.zeros((2, 0), np.int64)
+        table = stored.copies_of(self._reader, list(zip(*entries.tolist(), strict=True)))
+        mesh_us, mesh = mesh_times(self._clocks, table)
+        return Copies(
+            feed_no=table["feed_no"].to_numpy(),
+            seq=table["seq"].to_numpy(),
+            node_no=table["node_no"].to_numpy(),
+            own=np.array([origin == "own" for origin in table["origin"].to_pylist()], np.int64),
+            mesh_us=mesh_us,
+            mesh=mesh,
+        )
+
+    def _frontiers(self, feeds: Ints, since_us: int) -> Mapping[tuple[int, int], int]:
+        found: dict[tuple[int, int], int] = {}
+        for begin in range(0, len(feeds), limits.KEYS_AT_A_TIME):
+            some = feeds[begin : begin + limits.KEYS_AT_A_TIME].tolist()
+            marks = ", ".join("?" for _ in some)
+            rows = self._reader.rows(
+                "SELECT node_no, feed_no, max(seq) FROM steps "  # noqa: S608 - question marks only
+                f"WHERE hour_us < ? AND feed_no IN ({marks}) GROUP BY node_no, feed_no",
+                [since_us, *some],
+            )
+            found.update(((int(node), int(feed)), int(seq)) for node, feed, seq in rows)  # type: ignore[arg-type] # columns of whole numbers and texts
+        return found
+
+
+class _Feeds:
+    """Numbers of feeds by the first digits of their names, as packed rows have them."""
+
+    def __init__(self, reader: Reader) -> None:
+        rows = reader.rows("SELECT feed, feed_no FROM feeds")
+        rows = [row for row in rows if not str(row[0])[:16].strip(hexdigits)]  # older versions took any text
+        digits = np.array([int(str(feed)[:16], 16) for feed, _ in rows], np.uint64).view(np.int64)
+        numbers = np.array([number for _, number in rows], np.int64)
+        order = np.lexsort((numbers, digits))
+        self._digits, self._numbers = digits[order], numbers[order]
+
+    def numbers(self, digits: Ints) -> Ints:
+        """−1 for those that are not known."""
+        if not len(self._digits):
+            return np.full(len(digits), -1)
+        place = np.minimum(np.searchsorted(self._digits, digits), len(self._digits) - 1)
+        return np.where(self._digits[place] == digits, self._numbers[place], -1)
+
+
+def _uptimes(reader: Reader, clocks: Corrections) -> Uptimes:
+    boots = boots_of(stored.boots(reader))
+    found = lives(clocks, boots)
+    return Uptimes(boots.node_no, boots.boot, found.since_us, found.until_us)
+
+
+def mesh_times(clocks: Corrections, copies: pa.Table) -> tuple[Ints, Ints]:
+    """Mesh time and mesh of rows of ``copies``."""
+    return clocks.mesh_us(*(copies[name].to_numpy() for name in _TIMES))
+
+
+def records_by_node(reader: Reader, keys: set[Key]) -> Iterator[Records]:
+    """All sights, some nodes at a time, for the estimate of their clocks. Raises DatabaseFailedError."""
+    by_node: dict[int, list[Key]] = {}
+    for key in sorted(keys):
+        by_node.setdefault(key[0], []).append(key)
+    nodes = list(by_node)
+    for begin in range(0, len(nodes), limits.NODES_AT_A_TIME):
+        wanted = [key for node in nodes[begin : begin + limits.NODES_AT_A_TIME] for key in by_node[node]]
+        table = stored.sights_of(reader, wanted)
+        yield records(table["node_no"].to_pylist(), table["boot"].to_pylist(), table["rows"].to_pylist())

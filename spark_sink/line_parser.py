@@ -1,0 +1,406 @@
+"""Lines of the event log to Arrow: good ones as columns, bad ones as rows that say where and why.
+
+Whole blocks go through Arrow's JSON reader, which is fast, and then through checks of whole columns. A block that
+fails either is halved until its bad lines are found; what is left is read line by line, with the same rules.
+"""
+
+import io
+import json
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from spark_sink import limits
+from spark_sink.bad_lines import more
+from spark_sink.schema import BAD_FIELDS, FIELDS, HEADER, IDENTITY, REQUIRED, Field, FieldType
+
+_Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+_INTS: Final = pa.list_(pa.field("element", pa.int64()))
+_ARROW_TYPES: Final = {
+    FieldType.INT: pa.int64(),
+    FieldType.FLOAT: pa.float64(),
+    FieldType.TEXT: pa.string(),
+    FieldType.BOOL: pa.bool_(),
+    FieldType.INTS: _INTS,
+    FieldType.TRIPLES: pa.list_(pa.field("element", _INTS)),
+}
+_NUMERIC: Final = frozenset({FieldType.INT, FieldType.FLOAT})
+_LINE_FEED: Final = 10
+_OPEN: Final = ord("{")
+_CLOSE: Final = ord("}")
+_DIGITS: Final = "0123456789abcdef"
+
+
+class Shape:
+    """Which columns are wanted, in which order, and what has to be read and checked for them.
+
+    A field that nobody wants is not looked at, unless it tells whether a line is a record that belongs here.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        wanted = frozenset(names) | frozenset(IDENTITY)
+        self.fields = tuple(field for field in FIELDS if field.name in wanted)
+        self.numbers = tuple(field for field in self.fields if field.type in _NUMERIC)
+        self.hexadecimal = tuple(field for field in self.fields if field.digits is not None)
+        self.header = tuple(name for name in HEADER if name in wanted)
+        self.required = {kind: tuple(wanted.intersection(fields)) for kind, fields in REQUIRED.items()}
+        types = {field.name: _ARROW_TYPES[field.type] for field in FIELDS + BAD_FIELDS}
+        self.schema = pa.schema([(name, types[name]) for name in names])
+        self.record_schema = pa.schema([(field.name, types[field.name]) for field in self.fields])
+
+
+@dataclass(slots=True)
+class Place:
+    """Whose lines are read, and which of them are to be counted."""
+
+    node: str
+    boot: int
+    last_offset: int
+    """Offset of the last record before them; moves on with reading."""
+    next_offset: int = limits.OFFSET_MAX
+    """They come before this one."""
+    listed_max: int | None = None
+    """How many of the lines that are no records are listed; None: all."""
+    listed: int = 0
+    """How many were; moves on with reading."""
+    more: int = 0
+    """How many were only counted, and are not told of yet."""
+    more_byte: int = 0
+    """Where in the file the first of those begins."""
+
+    @property
+    def is_full(self) -> bool:
+        """No more lines that are no records are listed."""
+        return self.listed_max is not None and self.listed >= self.listed_max
+
+    def count(self, byte: int, lines: int) -> None:
+        """Count lines that are no records, of which the first begins at *byte*."""
+        if not self.more:
+            self.more_byte = byte
+        self.more += lines
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a block, read off one file."""
+
+    start: int
+    """Where in the block it begins."""
+    path: str
+    byte: int
+    """Where in the file it begins."""
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines, read off one or several files. The pieces have places of their own, each."""
+
+    data: bytes
+    pieces: tuple[Piece, ...]
+    """At least one; the first begins where the block does, or before."""
+    skipped: int = 0
+    """Bytes left out before ``data``; what the pieces' starts count from."""
+
+    def cut(self, at: int) -> "tuple[Block, Block]":
+        """The *at* bytes at the beginning, and the rest."""
+        start = self.skipped + at
+        later = bisect_left(self.pieces, start, key=lambda piece: piece.start)
+        split = later if later < len(self.pieces) and self.pieces[later].start == start else later - 1
+        return (
+            Block(self.data[:at], self.pieces[:later], self.skipped),
+            Block(self.data[at:], self.pieces[split:], start),
+        )
+
+    def lines(self) -> Iterator[tuple[Piece, int, bytes]]:
+        """Each line with the piece and the place in its file where it lies."""
+        at = self.skipped
+        for line in io.BytesIO(self.data):
+            piece = self.pieces[bisect_right(self.pieces, at, key=lambda piece: piece.start) - 1]
+            yield piece, piece.byte + at - piece.start, line
+            at += len(line)
+
+
+class _NoRecordError(Exception):
+    """A line is no record; the message is what `bad_reason` says."""
+
+
+def parse_block(block: Block, shape: Shape) -> Iterator[pa.RecordBatch]:
+    """Yield the lines of *block* in order, then how many were only counted. Moves its places on."""
+    yield from _parse(block, shape)
+    counted = []
+    for piece in block.pieces:
+        place = piece.place
+        if place.more:
+            counted.append((piece.path, place.more_byte, more(place.more)))
+            place.more = 0
+    if counted:
+        yield bad_rows(counted, shape)
+
+
+def _parse(block: Block, shape: Shape) -> Iterator[pa.RecordBatch]:
+    feeds = np.flatnonzero(np.frombuffer(block.data, np.uint8) == _LINE_FEED)
+    if _are_short(block, feeds):
+        return
+    batch = _parse_fast(block, feeds, shape)
+    if batch is not None:
+        yield batch
+    elif len(feeds) > limits.SLOW_LINES:
+        for half in block.cut(int(feeds[len(feeds) // 2]) + 1):
+            yield from _parse(half, shape)
+    else:
+        rows = list(_parse_lines(block, shape))
+        if rows:
+            yield pa.RecordBatch.from_pylist(rows, schema=shape.schema)
+
+
+def _are_short(block: Block, feeds: _Places) -> bool:
+    """All lines are too short for records, and need only be counted; then they are, whole runs of them at once."""
+    piece, place = block.pieces[0], block.pieces[0].place
+    if len(block.pieces) > 1 or not place.is_full or len(feeds) == 0 or feeds[-1] != len(block.data) - 1:
+        return False
+    if np.diff(feeds, prepend=-1).max() >= limits.RECORD_SIZE_MIN:
+        return False
+    place.count(piece.byte + block.skipped - piece.start, len(feeds))
+    return True
+
+
+def _parse_fast(block: Block, feeds: _Places, shape: Shape) -> pa.RecordBatch | None:
+    """All lines at once, None if any of them needs a closer look."""
+    if not _looks_like_objects(block.data, feeds):
+        return None
+    try:
+        block.data.decode()
+        table = pyarrow.json.read_json(
+            pa.BufferReader(block.data),
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
+            parse_options=pyarrow.json.ParseOptions(
+                explicit_schema=shape.record_schema, unexpected_field_behavior="ignore"
+            ),
+        )
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
+    if table.num_rows != len(feeds) or not _is_true(table, shape):
+        return None
+    if not _belong(table, block, feeds):
+        return None
+    present = set(table.column_names)
+    columns = [
+        table.column(field.name).combine_chunks()
+        if field.name in present
+        else pa.nulls(len(feeds), field.type)
+        for field in shape.schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=shape.schema)
+
+
+def _looks_like_objects(block: bytes, feeds: _Places) -> bool:
+    """Every line is short enough, begins with { and ends with }.
+
+    Then a value cannot go on in the next line, so that as many values as lines mean one in each. (Arrow's reader
+    would take several in one line, and dies of a line that says null.)
+    """
+    if len(feeds) == 0 or feeds[-1] != len(block) - 1 or feeds[0] == 0:
+        return False
+    data = np.frombuffer(block, np.uint8)
+    starts = np.concatenate(([0], feeds[:-1] + 1))
+    sizes = feeds + 1 - starts
+    return bool(
+        sizes.max() <= limits.LINE_SIZE_MAX
+        and (data[starts] == _OPEN).all()
+        and (data[feeds - 1] == _CLOSE).all()
+    )
+
+
+def _is_true(table: pa.Table, shape: Shape) -> bool:
+    """The rules of `_check`, for whole columns."""
+    if any(table.column(name).null_count for name in shape.header):
+        return False
+    return bool(
+        pc.max(table.column("v")).as_py() == pc.min(table.column("v")).as_py() == limits.EVENTS_VERSION
+        and all(_in_bounds(table.column(field.name), field) for field in shape.numbers)
+        and all(_has_digits(table.column(field.name), field) for field in shape.hexadecimal)
+        and all(_has_fields(table, kind, names) for kind, names in shape.required.items())
+    )
+
+
+def _belong(table: pa.Table, block: Block, feeds: _Places) -> bool:
+    """All lines are records of their pieces' places; then the places move on."""
+    places = [piece.place for piece in block.pieces]
+    starts = np.array([piece.start - block.skipped for piece in block.pieces])
+    firsts = np.searchsorted(feeds, starts)  # lines that end before a piece's beginning come before it
+    lasts = np.append(firsts[1:], len(feeds)) - 1
+    counts = lasts + 1 - firsts
+    offsets = table.column("offset").to_numpy()
+    grows = np.diff(offsets) > 0
+    grows[firsts[1:] - 1] = True  # another place
+    if not (
+        _are(table.column("node"), [place.node for place in places], counts)
+        and (table.column("boot").to_numpy() == np.repeat([place.boot for place in places], counts)).all()
+        and grows.all()
+        and (offsets[firsts] > [place.last_offset for place in places]).all()
+        and (offsets[lasts] < [place.next_offset for place in places]).all()
+    ):
+        return False
+    for place, offset in zip(places, offsets[lasts].tolist(), strict=True):
+        place.last_offset = offset
+    return True
+
+
+def _are(column: pa.ChunkedArray, values: Sequence[str], counts: _Places) -> bool:
+    """True if *column* has each of *values* so many times, in order."""
+    expected: Any = values[0]
+    if len(set(values)) > 1:
+        expected = pc.take(pa.array(values), pa.array(np.repeat(np.arange(len(values)), counts)))
+    return bool(pc.all(pc.equal(column, expected)).as_py())
+
+
+def _in_bounds(column: pa.ChunkedArray, field: Field) -> bool:
+    if column.null_count == len(column):
+        return True
+    if field.type is FieldType.FLOAT and not pc.all(pc.is_finite(column)).as_py():
+        return False
+    bounds = pc.min_max(column).as_py()
+    return bool(field.low <= bounds["min"] and bounds["max"] <= field.high)
+
+
+def _has_digits(column: pa.ChunkedArray, field: Field) -> bool:
+    if column.null_count == len(column):
+        return True
+    bounds = pc.min_max(pc.binary_length(column)).as_py()
+    if not bounds["min"] == bounds["max"] == field.digits:
+        return False
+    # What is left without the digits at both ends is nothing where there is nothing else.
+    return bool(pc.max(pc.binary_length(pc.ascii_trim(column, characters=_DIGITS))).as_py() == 0)
+
+
+def _has_fields(table: pa.Table, kind: str, names: tuple[str, ...]) -> bool:
+    of_kind = table.select(names).filter(pc.equal(table.column("kind"), kind))
+    return not any(column.null_count for column in of_kind.columns)
+
+
+def _parse_lines(block: Block, shape: Shape) -> Iterator[dict[str, Any]]:
+    """The lines one by one, without those that are only counted."""
+    for piece, byte, line in block.lines():
+        row = _parse_slow(piece, byte, line, shape)
+        if "bad_path" not in row:
+            yield row
+        elif piece.place.is_full:
+            piece.place.count(byte, 1)
+        else:
+            piece.place.listed += 1
+            yield row
+
+
+def _parse_slow(piece: Piece, byte: int, line: bytes, shape: Shape) -> dict[str, Any]:
+    """One line as a row of the source: a record, or where and why there is none."""
+    try:
+        record = _parse_object(line, shape)
+        _check(record, piece.place, shape)
+    except _NoRecordError as error:
+        text = line[: limits.LINE_SIZE_MAX].decode(errors="replace").rstrip("\n")[: limits.BAD_TEXT_MAX]
+        return {"bad_path": piece.path, "bad_byte": byte, "bad_reason": str(error), "bad_text": text}
+    piece.place.last_offset = record["offset"]
+    return record
+
+
+def _parse_object(line: bytes, shape: Shape) -> dict[str, Any]:
+    if len(line) > limits.LINE_SIZE_MAX:
+        raise _NoRecordError(f"longer than {limits.LINE_SIZE_MAX} bytes")
+    if not line.endswith(b"\n"):
+        raise _NoRecordError("torn: no line feed at its end")
+    try:
+        record = json.loads(line.decode(), parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise _NoRecordError("not JSON") from error
+    if not isinstance(record, dict):
+        raise _NoRecordError("not a JSON object")
+    return {field.name: record[field.name] for field in shape.fields if record.get(field.name) is not None}
+
+
+def bad_rows(rows: Sequence[tuple[str, int, str]], shape: Shape) -> pa.RecordBatch:
+    """Rows of (path, byte, reason) for what cannot be read at all."""
+    return pa.RecordBatch.from_pylist(
+        [
+            {"bad_path": path, "bad_byte": byte, "bad_reason": reason, "bad_text": ""}
+            for path, byte, reason in rows
+        ],
+        schema=shape.schema,
+    )
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        raise ValueError("a field occurs twice")
+    return record
+
+
+def _check(record: dict[str, Any], place: Place, shape: Shape) -> None:
+    """Raises _NoRecordError, unless *record* is one that belongs here and was not counted before."""
+    version = record.get("v")
+    if type(version) is int and version > limits.EVENTS_VERSION:
+        raise _NoRecordError(f"version {version} is newer than {limits.EVENTS_VERSION}")
+    for name in shape.header + shape.required.get(str(record.get("kind")), ()):
+        if name not in record:
+            raise _NoRecordError(f"no {name}")
+    for field in shape.fields:
+        if field.name in record:
+            _check_value(field, record[field.name])
+    if version != limits.EVENTS_VERSION:
+        raise _NoRecordError("v is out of bounds")
+    if (record["node"], record["boot"]) != (place.node, place.boot):
+        raise _NoRecordError("belongs to another node or boot")
+    if record["offset"] <= place.last_offset:
+        raise _NoRecordError("counted before: its offset does not grow")
+    if record["offset"] >= place.next_offset:
+        raise _NoRecordError("its offset is that of a record in another segment, or not to be believed")
+
+
+def _check_value(field: Field, value: object) -> None:
+    if not _TYPE_CHECKS[field.type](value):
+        raise _NoRecordError(f"{field.name} has the wrong type")
+    if isinstance(value, int | float) and field.type in _NUMERIC and not field.low <= value <= field.high:
+        raise _NoRecordError(f"{field.name} is out of bounds")
+    if isinstance(value, str) and field.digits is not None:
+        if len(value.encode()) != field.digits:
+            raise _NoRecordError(f"{field.name} has the wrong length")
+        if value.strip(_DIGITS):
+            raise _NoRecordError(f"{field.name} is not all hexadecimal digits in lower case")
+
+
+def _is_text(value: object) -> bool:
+    """True for a text that has a UTF-8 form: JSON can say half a surrogate pair, which has none."""
+    return isinstance(value, str) and not any(0xD800 <= ord(letter) <= 0xDFFF for letter in value)
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+def _is_ints(value: object) -> bool:
+    return isinstance(value, list) and all(item is None or _is_int(item) for item in value)
+
+
+_TYPE_CHECKS: Final[dict[FieldType, Callable[[Any], bool]]] = {
+    FieldType.INT: _is_int,
+    FieldType.FLOAT: lambda value: type(value) in {int, float} and math.isfinite(value),
+    FieldType.TEXT: _is_text,
+    FieldType.BOOL: lambda value: type(value) is bool,
+    FieldType.INTS: _is_ints,
+    FieldType.TRIPLES: lambda value: (
+        type(value) is list and all(item is None or _is_ints(item) for item in value)
+    ),
+}

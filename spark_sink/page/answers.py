@@ -1,0 +1,184 @@
+"""Answers for everybody: one thread asks the database, and what it found is kept until the database changes."""
+
+import asyncio
+import gzip
+import hashlib
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from spark_sink.page import limits
+from spark_sink.page.csv_export import sheet
+from spark_sink.page.errors import TooBusyError, TooManyPagesError
+from spark_sink.page.reader import Moment, Source, serialize
+from spark_sink.page.scope import Answer, Question, Scope
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for, and how it is to be answered."""
+
+    view: str
+    question: Question
+    csv: bool = False
+    table: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """An answer ready to be sent."""
+
+    body: bytes
+    packed: bytes | None
+    """The same by gzip, where that is worth it."""
+    etag: str
+    csv: bool
+
+
+def make_payload(body: bytes, *, csv: bool = False) -> Payload:
+    """An answer with its tag, and compressed if it is large."""
+    large = len(body) > limits.COMPRESS_SIZE
+    packed = gzip.compress(body, limits.COMPRESS_LEVEL, mtime=0) if large else None
+    return Payload(body, packed, f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"', csv)
+
+
+class Desk:
+    """Answers questions about one database, and tells listeners of each change."""
+
+    def __init__(
+        self, name: str, *, tick_s: float = limits.TICK_S, heartbeat_s: float = limits.HEARTBEAT_S
+    ) -> None:
+        self._source = Source(name)
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="serving-database")
+        self._tick_s = tick_s
+        self._heartbeat_s = heartbeat_s
+        self._waiting = 0
+        self._moment: Moment | None = None
+        self._kept: OrderedDict[Request, Payload] = OrderedDict()
+        self._kept_size = 0
+        self._news_payload = b""
+        self._number = 0
+        self._news = asyncio.Event()
+        self._listeners = 0
+        self._closed = asyncio.Event()
+
+    @property
+    def listeners(self) -> int:
+        """Pages that listen now."""
+        return self._listeners
+
+    async def answer(self, request: Request) -> Payload:
+        """The answer, from what is kept if nothing changed. Raises TooBusyError, BadQuestionError, NotKnownError."""
+        return await self._in_thread(lambda: self._answer(request))
+
+    async def look(self) -> Moment:
+        """The state of the database now. Raises TooBusyError."""
+        return await self._in_thread(self._source.look)
+
+    async def read(self, work: Callable[[Scope], Answer]) -> Answer | None:
+        """Something else of one state of the database; None if there is nothing to read. Raises TooBusyError."""
+        return await self._in_thread(lambda: self._source.read(work))
+
+    async def _in_thread(self, work: Callable[[], Found]) -> Found:
+        if self._waiting >= limits.WAITING_MAX:
+            raise TooBusyError
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        finally:
+            self._waiting -= 1
+
+    def _answer(self, request: Request) -> Payload:
+        moment = self._source.look()
+        if moment != self._moment:
+            self._moment = moment
+            self._kept.clear()
+            self._kept_size = 0
+        payload = self._kept.get(request)
+        if payload is None:
+            answer = self._source.ask(request.view, request.question)
+            ready = answer["state"] == "ready"
+            if request.csv and ready:
+                payload = make_payload(sheet(request.view, answer, request.table), csv=True)
+            else:
+                payload = make_payload(serialize(answer))
+            if ready:
+                self._keep(request, payload)
+        else:
+            self._kept.move_to_end(request)
+        return payload
+
+    def _keep(self, request: Request, payload: Payload) -> None:
+        self._kept[request] = payload
+        self._kept_size += _size(payload)
+        while self._kept_size > limits.CACHE_SIZE:
+            _oldest, gone = self._kept.popitem(last=False)
+            self._kept_size -= _size(gone)
+
+    async def run(self) -> None:
+        """Look once a tick while anybody listens, until closed."""
+        while not self._closed.is_set():
+            if self._listeners:
+                await self._look_for_news()
+            await _wait(self._closed, self._tick_s)
+
+    async def _look_for_news(self) -> None:
+        payload = (await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, _NEWS)).body
+        if payload != self._news_payload:
+            self._news_payload = payload
+            self._number += 1
+            self._news.set()
+            self._news = asyncio.Event()
+
+    async def listen(self) -> AsyncGenerator[bytes | None]:
+        """The newest summary, again each time it changes, None for a sign of life; ends when closed.
+
+        A page that is slow skips what it had no time for, so nothing ever queues. Raises TooManyPagesError if there
+        are ``limits.CLIENTS_MAX`` listeners.
+        """
+        if self._listeners >= limits.CLIENTS_MAX:
+            raise TooManyPagesError
+        self._listeners += 1
+        try:
+            await self._look_for_news()
+            sent = 0
+            while not self._closed.is_set():
+                news = self._news
+                if sent != self._number:
+                    sent = self._number
+                    yield self._news_payload
+                elif not await _wait(news, self._heartbeat_s):
+                    yield None
+        finally:
+            self._listeners -= 1
+
+    def stop(self) -> None:
+        """End all listening."""
+        self._closed.set()
+        self._news.set()
+
+    async def close(self) -> None:
+        """End all listening and let go of the database."""
+        self.stop()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._source.close)
+        self._thread.shutdown()
+
+
+_NEWS = Request("summary", Question())
+
+
+def _size(payload: Payload) -> int:
+    return len(payload.body) + len(payload.packed or b"")
+
+
+async def _wait(event: asyncio.Event, timeout_s: float) -> bool:
+    """Whether the event was set within the time."""
+    try:
+        await asyncio.wait_for(event.wait(), timeout_s)
+    except TimeoutError:
+        return False
+    return True

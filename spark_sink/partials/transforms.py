@@ -1,0 +1,246 @@
+"""Records to partial rows of the fact tables: one function a table, but for `sights`."""
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_sink import limits
+from spark_sink.derive.facts import HOUR_US
+from spark_sink.partials.combine import FIRST, KEYS, LATEST, STARTED, merge, spelled
+from spark_sink.partials.groupby import Ints, chosen, greatest, group, least
+from spark_sink.partials.records import Records
+
+SLOT_US: Final = 600_000_000
+
+
+def since(t_us: Ints, unit_us: int) -> pa.Array:
+    """The beginning of the full hours, or other units, that times are in."""
+    return pa.array(t_us - t_us % unit_us)
+
+
+def traffic(records: Records) -> pa.Table:
+    """Partial rows of `traffic`."""
+    found = records.of("rx", "tx", "tx_more")
+    received, many = found.says("kind", "rx"), found.says("kind", "tx_more")
+    invalid = received & found.says("verdict", "invalid")
+    columns = {name: found.column(name) for name in ("node", "face", "packet")}
+    columns |= {
+        "hour_us": since(found.numbers("t_us"), HOUR_US),
+        "direction": chosen(len(found), "tx", (received, "rx")),
+        "verdict": chosen(len(found), "sent", (received, found.column("verdict"))),
+        "reason": chosen(len(found), "", (invalid & found.has("reason"), found.column("reason"))),
+        "packets": pa.array(np.where(many, found.numbers("count"), 1)),
+        "bytes": pa.array(np.where(many, found.numbers("size"), found.numbers("length"))),
+        "airtime_us": pa.array(found.numbers("airtime_us")),
+    }
+    return merge("traffic", pa.table(columns))
+
+
+def airtime(records: Records) -> pa.Table:
+    """Partial rows of `airtime`."""
+    sent = records.of("tx")
+    sent = sent.where(sent.numbers("airtime_us") > 0)
+    columns = {name: sent.column(name) for name in ("node", "face", "airtime_us")}
+    columns["slot_us"] = since(sent.numbers("t_us"), SLOT_US)
+    columns["packets"] = pa.array(np.ones(len(sent), np.int64))
+    return merge("airtime", pa.table(columns))
+
+
+def packets(records: Records) -> pa.Table:
+    """Partial rows of `packets`: the last ones read."""
+    found = records.of("rx", "tx")
+    found = found.where(np.arange(len(found)) >= len(found) - limits.PACKETS_KEPT)
+    names = (
+        "node",
+        "t_us",
+        "face",
+        "packet",
+        "reason",
+        "length",
+        "rssi_dbm",
+        "snr_db",
+        "feed",
+        "seq",
+        "chunk",
+    )
+    columns = {name: found.column(name) for name in names}
+    columns |= {
+        "direction": found.column("kind"),
+        "verdict": chosen(len(found), "sent", (found.says("kind", "rx"), found.column("verdict"))),
+        "airtime_us": pa.array(found.numbers("airtime_us")),
+    }
+    return merge("packets", pa.table(columns))
+
+
+_COUNTED: Final = ("claim", "novelty", "sketch", "ask", "feeds", "refused", "spared")
+"""Kinds whose ``count`` is summed up."""
+_DETAILS: Final = {
+    "direction": ("want", "chnk", "claim", "novelty", "sketch", "ask", "feeds"),
+    "rule": ("refused",),
+    "face": ("spared", "face_up", "face_down"),
+}
+_INCIDENTS: Final = ("start", "stop", "clock", "face_up", "face_down", "fork", "refused")
+
+
+def counts(records: Records) -> pa.Table:
+    """Partial rows of `counts`."""
+    details = [
+        (records.says("kind", *kinds) & records.has(name), records.column(name))
+        for name, kinds in _DETAILS.items()
+    ]
+    columns = {
+        "node": records.column("node"),
+        "hour_us": since(records.numbers("t_us"), HOUR_US),
+        "kind": records.column("kind"),
+        "detail": chosen(len(records), "", *details),
+        "records": pa.array(np.ones(len(records), np.int64)),
+        "total": pa.array(_totals(records)),
+    }
+    return merge("counts", pa.table(columns))
+
+
+def _totals(records: Records) -> Ints:
+    found = np.where(records.says("kind", *_COUNTED), records.numbers("count"), 0)
+    clock = records.says("kind", "clock")
+    found[clock] = np.abs(records.numbers("step_us")[clock])
+    found[records.says("kind", "want")] = _places_asked_for(records.of("want").column("seqs"))
+    rows = records.of("chnk").column("chunks_wanted")
+    found[records.says("kind", "chnk")] = np.asarray(rows.value_lengths().fill_null(0))
+    return found
+
+
+def _places_asked_for(seqs: pa.ListArray) -> Ints:
+    """How many numbers above 0 there are in each list."""
+    seqs = seqs.fill_null([]) if seqs.null_count else seqs
+    asked = np.asarray(seqs.values.fill_null(0)) > 0
+    before = np.concatenate(([0], np.cumsum(asked)))
+    bounds: Ints = before[np.asarray(seqs.offsets)]
+    return np.diff(bounds)
+
+
+def incidents(records: Records) -> pa.Table:
+    """Partial rows of `incidents`."""
+    found = records.of(*_INCIDENTS)
+    names = (
+        "node", "boot", "offset", "t_us", "mono_us", "kind", "face", "rule", "feed", "seq", "held", "other",
+    )  # fmt: skip
+    started = found.says("kind", "start")
+    columns = {name: found.column(name) for name in names}
+    columns["detail"] = chosen(
+        len(found),
+        found.column("spec"),
+        (found.has("reason"), found.column("reason")),
+        (started, None),
+        (started & (found.numbers("clean", 1) == 0), "unclean"),
+    )
+    stepped = found.says("kind", "clock")
+    number = np.where(stepped, found.numbers("step_us"), found.numbers("count"))
+    known = np.where(stepped, found.has("step_us"), found.has("count"))
+    columns["n"] = pa.array(number, mask=~known)
+    return merge("incidents", pa.table(columns))
+
+
+def sets(records: Records) -> pa.Table:
+    """Partial rows of `sets`."""
+    found = records.of("set")
+    columns = {name: found.column(name) for name in ("node", "boot", "offset", "state", "t_us")}
+    return merge("sets", pa.table({**columns, "feeds": found.column("count")}))
+
+
+def entries(records: Records) -> pa.Table:
+    """Partial rows of `entries`."""
+    found = records.of("entry")
+    own = found.says("origin", "own")
+    columns = {name: found.column(name) for name in ("feed", "seq", "id", "size", "chunks")}
+    columns["type"] = pa.array(found.numbers("type"))
+    columns["publisher"] = chosen(len(found), None, (own, found.column("node")))
+    for name in ("boot", "t_us", "mono_us"):
+        columns[name] = pa.array(found.numbers(name), mask=~own)
+    return merge("entries", pa.table(columns))
+
+
+def copies(records: Records) -> pa.Table:
+    """Partial rows of `copies`."""
+    found = records.of("entry")
+    names = ("feed", "seq", "node", "boot", "offset", "t_us", "mono_us", "origin", "face")
+    return merge("copies", pa.table({name: found.column(name) for name in names}))
+
+
+def frontiers(records: Records) -> pa.Table:
+    """Partial rows of `frontiers`."""
+    found = records.of("entry")
+    names = ("node", "feed", "seq", "boot", "t_us")
+    return merge("frontiers", pa.table({name: found.column(name) for name in names}))
+
+
+def side_chains(records: Records) -> pa.Table:
+    """Partial rows of `side_chains`."""
+    found = records.of("chunk").known("feed", "seq", "chunk")
+    columns = {name: found.column(name) for name in ("feed", "seq", "node")}
+    columns["held"] = pa.array(found.numbers("chunk") + 1)
+    columns["complete_us"] = pa.array(found.numbers("t_us"), mask=found.numbers("complete") != 1)
+    return merge("side_chains", pa.table(columns))
+
+
+_PLACE = ("offset", "t_us", "mono_us")
+
+
+def boots(records: Records) -> pa.Table:
+    """Partial rows of `boots`."""
+    started = records.of("start")
+    started = started.where(started.numbers("offset") == 0)
+    stopped = records.of("stop")
+    tables = [
+        _spans(records),
+        _ends(
+            started,
+            {
+                **{name: started.column(name) for name in STARTED[:-1]},
+                "clean": started.column("clean").cast(pa.int64()),
+                "started_us": started.column("t_us"),
+            },
+        ),
+        _ends(stopped, {"stopped_us": stopped.column("t_us"), "stop_reason": stopped.column("reason")}),
+    ]
+    return merge("boots", pa.concat_tables(spelled("boots", table) for table in tables))
+
+
+def _spans(records: Records) -> pa.Table:
+    """From where to where records go."""
+    groups = group([records.column(key) for key in KEYS["boots"]], len(records))
+    offsets = records.column("offset")
+    found = {"records": pa.array(groups.sums(np.ones(len(records), np.int64)))}
+    for names, places in (
+        (dict(zip(FIRST, _PLACE, strict=True)), groups.best([least(offsets)])),
+        (dict(zip(LATEST, _PLACE, strict=True)), groups.best([greatest(offsets)])),
+    ):
+        rows = pa.array(places)
+        found |= {new: records.column(old).take(rows) for new, old in names.items()}
+        found |= {key: records.column(key).take(rows) for key in KEYS["boots"]}
+    return pa.table(found)
+
+
+def _ends(records: Records, columns: dict[str, Any]) -> pa.Table:
+    """Records that say more, and are counted already."""
+    places = {
+        new: records.column(old) for names in (FIRST, LATEST) for new, old in zip(names, _PLACE, strict=True)
+    }
+    keys = {key: records.column(key) for key in KEYS["boots"]}
+    return pa.table({**keys, **columns, **places, "records": pa.array(np.zeros(len(records), np.int64))})
+
+
+def faces(records: Records) -> pa.Table:
+    """Partial rows of `faces`."""
+    changes = records.of("face_up", "face_down").known("face")
+    names = ("node", "face", "boot", "offset", "t_us", "spec", "region", "sub_band", "limit_ppm", "window_us")
+    columns = {name: changes.column(name) for name in names}
+    up = pc.equal(changes.column("kind").cast(pa.string()), "face_up").cast(pa.int64())
+    return merge("faces", pa.table({**columns, "up": up}))
+
+
+def bad_lines(rows: pa.Table) -> pa.Table:
+    """Partial rows of `bad_lines`, from those rows of the source that are no records."""
+    columns = {name.removeprefix("bad_"): rows.column(name) for name in rows.column_names}
+    return merge("bad_lines", pa.table(columns))

@@ -1,0 +1,151 @@
+"""Parts of segments as blocks of whole lines."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from spark_sink import limits
+from spark_sink.archive.rows import read_archived
+from spark_sink.line_parser import Block, Piece, Place, Shape, bad_rows, parse_block
+from spark_sink.log_files import LogFiles
+from spark_sink.segments import Part, Segment
+
+
+class _ShortError(Exception):
+    """A file ends before it should."""
+
+    def __init__(self, byte: int) -> None:
+        super().__init__(byte)
+        self.byte = byte
+
+
+class _Gatherer:
+    """Joins what many small segments hold, of whatever nodes: a block costs as much as a thousand of its lines."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._data = bytearray()
+        self._pieces: list[Piece] = []
+
+    def add(self, place: Place, path: str, byte: int, data: bytes) -> Iterator[pa.RecordBatch]:
+        """Add lines; yields what has become a full block. A torn line ends its block, so that nothing joins it."""
+        if self._pieces and self._pieces[-1].place is place:
+            yield from self.flush()
+        self._pieces.append(Piece(len(self._data), path, byte, place))
+        self._data += data
+        if len(self._data) >= limits.BLOCK_SIZE // 2 or not data.endswith(b"\n"):
+            yield from self.flush()
+
+    def flush(self) -> Iterator[pa.RecordBatch]:
+        """Yield what is left."""
+        if self._data:
+            block = Block(bytes(self._data), tuple(self._pieces))
+            self._data.clear()
+            self._pieces.clear()
+            yield from parse_block(block, self._shape)
+
+
+def read_parts(
+    files: LogFiles, parts: Iterable[Part], shape: Shape, *, listed_max: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records of parts of segments. What is not there any more is a row that says so. Raises OSError.
+
+    Of lines that are no records the first *listed_max* of each part are rows, and then how many follow; None: all are.
+    """
+    gatherer = _Gatherer(shape)
+    archived: list[Part] = []
+    for part in parts:
+        if part.segment.pieces:
+            archived.append(part)
+            continue
+        path = part.segment.path
+        place = None
+        try:
+            first = _first_line(files, path, part.low)
+            last = _offset_before(files, first, part)
+            place = Place(part.node, part.segment.boot, last, part.before, listed_max)
+            for byte, data in _blocks(files, first, part):
+                yield from gatherer.add(place, path, byte, data)
+        except _ShortError as error:
+            reason = f"the file ends here, but had {part.high} bytes when reading it was planned"
+            yield bad_rows([(path, error.byte, reason)], shape)
+        except FileNotFoundError:
+            yield from gatherer.flush()
+            kept = _archived_since(files, part)
+            if kept is not None:
+                after = part.after if place is None else place.last_offset
+                archived.append(replace(part, segment=kept, after=after))
+                continue
+            reason = f"the file vanished before bytes {part.low} to {part.high} of it were read"
+            yield bad_rows([(path, part.low, reason)], shape)
+    yield from gatherer.flush()
+    yield from read_archived(files, archived, shape)
+
+
+def _archived_since(files: LogFiles, part: Part) -> Segment | None:
+    """What an archive has of a segment whose file is not there any more. Raises OSError."""
+    for segment in files.listing().get(part.node, ()):
+        if segment.pieces and (segment.boot, segment.first) == (part.segment.boot, part.segment.first):
+            return segment if segment.size >= part.high else None
+    return None
+
+
+def _offset_before(files: LogFiles, first: int, part: Part) -> int:
+    """The offset of the record before those that are to be counted; less than any of them if that is not known."""
+    if part.after is not None:
+        return part.after
+    before = _record_before(files, part.segment.path, first)
+    return part.segment.first - 1 if before is None else int(before["offset"])
+
+
+def _first_line(files: LogFiles, path: str, low: int) -> int:
+    """The beginning of the first line that begins at *low* or later, the end of the file if none does."""
+    if low == 0:
+        return 0
+    byte = low - 1
+    while data := files.read(path, byte, byte + limits.LINE_SIZE_MAX):
+        found = data.find(b"\n")
+        if found >= 0:
+            return byte + found + 1
+        byte += len(data)
+    return byte
+
+
+def _record_before(files: LogFiles, path: str, end: int) -> dict[str, Any] | None:
+    """The record whose line ends at *end*, None if that line is no JSON object with a whole number as offset."""
+    line = files.read(path, max(0, end - limits.LINE_SIZE_MAX), end)[:-1].rpartition(b"\n")[2]
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(record, dict) and type(record.get("offset")) is int:
+        return record
+    return None
+
+
+def _blocks(files: LogFiles, first: int, part: Part) -> Iterator[tuple[int, bytes]]:
+    """Yield (place in the file, whole lines) for all lines from *first* on that begin before the part's end.
+
+    Raises _ShortError, FileNotFoundError; OSError.
+    """
+    path = part.segment.path
+    byte = first
+    while byte < part.high:
+        wanted = min(limits.BLOCK_SIZE, part.high - byte + limits.LINE_SIZE_MAX)
+        data = files.read(path, byte, byte + wanted)
+        if not data:
+            raise _ShortError(byte)
+        end = data.find(b"\n", max(0, part.high - 1 - byte)) + 1 or data.rfind(b"\n") + 1
+        if end > 0:
+            yield byte, data[:end]
+            byte += end
+        elif len(data) < wanted:
+            yield byte, data  # torn: the file ends here
+            byte += len(data)
+        else:
+            # Far too long, so its beginning is enough to refuse it.
+            yield byte, data[: limits.LINE_SIZE_MAX] + b"\n"
+            byte = _first_line(files, path, byte + 1)

@@ -1,0 +1,71 @@
+"""A database by its name: the path of an SQLite file, or the URL of a PostgreSQL database."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from spark_sink.errors import BusyError, DatabaseFailedError, NoPostgresDriverError
+from spark_sink.serving import sqlite
+from spark_sink.serving.address import is_address, parse_address
+from spark_sink.serving.database import Database, Reader
+
+
+@contextmanager
+def open_for_writing(name: str) -> Iterator[Database]:
+    """Open the database for the one job that may write it, make it if there is none, and close it at the end.
+
+    Raises BusyError, NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError, DatabaseFailedError; for
+    PostgreSQL also OptionError, NoPostgresDriverError, UnreachableDatabaseError.
+    """
+    if is_address(name):
+        database: Database = _postgres().open_for_writing(parse_address(name))
+        try:
+            yield database
+        finally:
+            database.close()
+        return
+    path = Path(name)
+    with _locked(path):
+        database = sqlite.open_for_writing(path)
+        try:
+            yield database
+        finally:
+            database.close()
+
+
+def open_for_reading(name: str) -> Reader:
+    """Open the database beside a job that may be writing it.
+
+    Raises NoDatabaseError, NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError, DatabaseFailedError; for
+    PostgreSQL also OptionError, NoPostgresDriverError, UnreachableDatabaseError.
+    """
+    if is_address(name):
+        reader: Reader = _postgres().open_for_reading(parse_address(name))
+        return reader
+    return sqlite.open_for_reading(Path(name))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold FILE.lock. Raises BusyError, DatabaseFailedError."""
+    try:
+        lock = path.with_name(path.name + ".lock").open("a")
+    except OSError as error:
+        raise DatabaseFailedError(path, error.strerror or str(error)) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BusyError(path) from error
+        yield
+
+
+def _postgres() -> ModuleType:
+    """The driver is loaded for those who ask for it only. Raises NoPostgresDriverError."""
+    try:
+        from spark_sink.serving import postgres  # noqa: PLC0415
+    except ImportError as error:
+        raise NoPostgresDriverError from error
+    return postgres

@@ -1,0 +1,18 @@
+"""Spark's parent of Python workers, with everything a worker needs imported before it forks.
+
+Spark starts a process for each task and each plan of a stream; importing Arrow and this package anew in every one of
+them costs more than a small batch does.
+"""
+
+from pyspark import daemon
+from pyspark.sql.streaming import python_streaming_source_runner as _runner
+from pyspark.sql.worker import plan_data_source_read as _planner
+
+from spark_sink import segment_reader as _blocks
+from spark_sink import source as _source
+
+WARM = (_runner, _planner, _blocks, _source)
+"""What is kept imported."""
+
+if __name__ == "__main__":
+    daemon.manager()

@@ -1,0 +1,214 @@
+"""A database is opened by its name, by one writer, and never taken for what it is not."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from spark_sink import errors, limits
+from spark_sink.serving import connect
+from spark_sink.serving.address import is_address
+from spark_sink.serving.connect import open_for_reading, open_for_writing
+from spark_sink.serving.database import Database
+from spark_sink.serving.ddl import VIEWS
+from spark_sink.serving.tables import TABLES
+from tests.spark_sink.serving.server import PostgresServer
+
+
+def change(database: Database, *statements: str) -> None:
+    with database.transaction():
+        for statement in statements:
+            database.execute(statement)
+
+
+def set_version(name: str, version: int) -> None:
+    """Pretend that another program wrote it."""
+    with open_for_writing(name) as database:
+        if is_address(name):
+            change(database, f"UPDATE meta SET value = '{version}' WHERE name = 'version'")
+        else:
+            database.execute(f"PRAGMA user_version = {version}")
+
+
+def test_a_new_database_has_all_tables_and_views(name: str) -> None:
+    with open_for_writing(name) as database:
+        for table in TABLES.values():
+            columns = ", ".join(f'"{column.name}"' for column in table.columns)
+            assert len(database.rows(f"SELECT {columns} FROM {table.name}")) == (
+                2 if table.name == "meta" else 0
+            )
+        for view in VIEWS:
+            assert database.rows(f"SELECT * FROM {view}") == []
+        meta = database.rows("SELECT name, value FROM meta ORDER BY name")
+        assert meta == [("changes", "0"), ("version", str(limits.STORE_VERSION))]
+
+
+def test_there_is_one_writer(name: str) -> None:
+    with open_for_writing(name):
+        with pytest.raises(errors.BusyError, match="Another tinyssb-sink is filling"), open_for_writing(name):
+            pass
+        open_for_reading(name).close()
+    with open_for_writing(name):
+        pass
+
+
+def test_what_is_lacking_is_added_and_the_rest_is_kept(name: str) -> None:
+    with open_for_writing(name) as database:
+        change(
+            database,
+            "INSERT INTO nodes VALUES (1, 'aa')",
+            "DROP TABLE touched",
+            "DROP INDEX incidents_by_t_us",
+            "ALTER TABLE sets DROP COLUMN state",
+            "INSERT INTO sets VALUES (1, 1, 1, 1, 1)",
+            "ALTER TABLE faces DROP COLUMN region",
+        )
+    with open_for_writing(name) as database:
+        assert database.rows("SELECT * FROM nodes") == [(1, "aa")]
+        assert database.rows("SELECT state FROM sets") == [("",)]
+        assert database.rows("SELECT count(region) FROM faces") == database.rows(
+            "SELECT count(*) FROM touched"
+        )
+        assert database.changes() == 1
+
+
+def test_a_database_of_another_version_is_left_alone(name: str) -> None:
+    set_version(name, limits.STORE_VERSION + 1)
+    for version, kind, words in (
+        (limits.STORE_VERSION + 1, errors.NewerDatabaseError, "this program knows up to 2"),
+        (1, errors.OlderDatabaseError, "made again from the nodes' logs"),
+    ):
+        if version == 1:
+            _lower_version(name)
+        with pytest.raises(kind, match=words), open_for_writing(name):
+            pass
+        with pytest.raises(kind, match="it was left as it is"):
+            open_for_reading(name)
+
+
+def _lower_version(name: str) -> None:
+    if is_address(name):
+        import psycopg
+
+        url, _, schema = name.rpartition("&schema=")
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"UPDATE {schema}.meta SET value = '1' WHERE name = 'version'")
+    else:
+        Path(name).unlink()
+        with closing(sqlite3.connect(name)) as connection:
+            connection.execute(f"PRAGMA application_id = {limits.APPLICATION_ID}")
+            connection.execute("PRAGMA user_version = 1")
+            connection.execute("CREATE TABLE nodes (node TEXT)")
+
+
+def test_there_is_nothing_to_read_before_the_first_writer(name: str) -> None:
+    with pytest.raises(errors.NoDatabaseError, match="Fill one with"):
+        open_for_reading(name)
+    if not is_address(name):
+        assert not Path(name).exists()
+
+
+def test_another_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "letter"
+    path.write_text("Dear Sir")
+    for attempt in (open_for_reading, lambda name: open_for_writing(name).__enter__()):
+        with pytest.raises(errors.NotServingDatabaseError):
+            attempt(str(path))
+    assert path.read_text() == "Dear Sir"
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(errors.DatabaseFailedError, match="No such file"):
+        open_for_writing(str(tmp_path / "none" / "x.sqlite")).__enter__()
+
+
+def test_a_file_that_cannot_be_one_is_named(tmp_path: Path) -> None:
+    with pytest.raises(errors.DatabaseFailedError):
+        open_for_writing(str(tmp_path)).__enter__()
+
+
+@pytest.mark.postgres
+def test_another_schema_is_left_alone(server: PostgresServer) -> None:
+    import psycopg
+
+    url, _, _ = server.url("x").rpartition("&schema=")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA theirs CREATE TABLE meta (a int)")
+        for attempt in (open_for_reading, lambda name: open_for_writing(name).__enter__()):
+            with pytest.raises(errors.NotServingDatabaseError, match="schema=theirs"):
+                attempt(server.url("theirs"))
+        connection.execute("DROP TABLE theirs.meta; CREATE TABLE theirs.meta (name text, value text)")
+        with pytest.raises(errors.NotServingDatabaseError):
+            open_for_reading(server.url("theirs"))
+        assert connection.execute(
+            "SELECT count(*) FROM pg_tables WHERE schemaname = 'theirs'"
+        ).fetchone() == (1,)
+
+
+@pytest.mark.postgres
+def test_a_server_that_does_not_answer_is_named_without_the_password(server: PostgresServer) -> None:
+    for attempt in (open_for_reading, lambda name: open_for_writing(name).__enter__()):
+        with pytest.raises(errors.UnreachableDatabaseError, match="no connection to postgresql://") as caught:
+            attempt("postgresql://me:secret@/mesh?host=/nowhere")
+        assert "secret" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_without_the_driver_the_line_to_type_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spark_sink.serving.postgres", None)
+    monkeypatch.delattr("spark_sink.serving.postgres", raising=False)
+    with pytest.raises(errors.NoPostgresDriverError, match="pip install 'tinyssb-node\\[postgres\\]'"):
+        open_for_reading("postgresql://localhost/mesh")
+
+
+def test_the_driver_is_not_loaded_for_sqlite() -> None:
+    """It is under the LGPL, and most have no use for it."""
+    script = f"import sys, {connect.__name__}; sys.exit('psycopg' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+_CRASH = """
+import os, signal, sys
+from spark_sink.serving.connect import open_for_writing
+with open_for_writing(sys.argv[1]) as database:
+    with database.transaction():
+        database.execute("INSERT INTO nodes VALUES (1, 'kept')")
+    with database.transaction():
+        database.execute("INSERT INTO nodes VALUES (2, 'lost')")
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_writer_leaves_what_it_had_committed(name: str) -> None:
+    run = subprocess.run([sys.executable, "-c", _CRASH, name], check=False)
+    assert run.returncode == -9
+    reader = open_for_reading(name)
+    assert reader.rows("SELECT node FROM nodes") == [("kept",)]
+    assert reader.changes() == 1
+    reader.close()
+
+
+def _write_while_the_server_dies(database: Database, server: PostgresServer) -> None:
+    with database.transaction():
+        database.execute("INSERT INTO nodes VALUES (2, 'lost')")
+        server.kill()
+        server.start()
+
+
+@pytest.mark.postgres
+def test_a_killed_server_ends_the_writer_but_not_the_reader(server: PostgresServer) -> None:
+    name = server.url("killed")
+    with open_for_writing(name) as database:
+        reader = open_for_reading(name)
+        change(database, "INSERT INTO nodes VALUES (1, 'kept')")
+        with pytest.raises(errors.DatabaseFailedError):
+            _write_while_the_server_dies(database, server)
+        with pytest.raises(errors.DatabaseFailedError), reader.snapshot():
+            pass
+        with pytest.raises(errors.DatabaseFailedError):
+            database.rows("SELECT 1")
+    assert reader.rows("SELECT node FROM nodes") == [("kept",)]
+    reader.close()
