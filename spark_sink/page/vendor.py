@@ -133,7 +133,9 @@ def fetch(pin: Pin, work: Path) -> Path:
         )
     target = work / "node_modules" / pin.name
     with tarfile.open(archive) as files:
-        files.extractall(work / f"unpacked-{pin.name}", filter="data")
+        # Debian 12's Python 3.11.2 has neither this filter nor extractall's argument for it. The pin was checked above.
+        files.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
+        files.extractall(work / f"unpacked-{pin.name}")  # noqa: S202 - as above
     target.parent.mkdir(exist_ok=True)
     shutil.move(work / f"unpacked-{pin.name}" / "package", target)
     return target
