@@ -144,7 +144,7 @@ class NoJavaError(SinkError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Spark needs Java 17 or newer. Install it with: apt-get install openjdk-17-jre-headless"
+            "Spark needs Java 17 or newer. Install it with: apt-get install default-jre-headless"
         )
 
 
