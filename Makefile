@@ -1,13 +1,15 @@
-# What people type here. `make` alone lists it; the set-up itself is in .ci/setup.sh.
+# Targets for users and developers; `make` alone lists them. .ci/setup.sh installs what they need.
 
 PYTHON := .venv/bin/python
-SETUP := bash .ci/setup.sh
+# The pytest runs of one target collect in this file why they left out tests; the last one prints the sum.
+export LEFT_OUT := $(CURDIR)/.venv/left-out
+SETUP := rm -f "$(LEFT_OUT)"; bash .ci/setup.sh
 
-# Seconds the demo runs; empty: until Ctrl-C.
+# Seconds until the demo ends; empty: it runs until Ctrl-C.
 DEMO_SECONDS ?=
 # Processes that run tests in parallel; 0 runs them in one process, for a debugger.
 WORKERS ?= auto
-# More words for pytest, such as ARGS="-k goset -x".
+# More arguments for the program that a target runs, such as ARGS="-k goset -x".
 ARGS ?=
 
 # Runs the tests that the first argument selects (a marker expression; empty: all): first in parallel, then those marked
@@ -22,10 +24,10 @@ TEST_PROGRAMS := dev java chromium dbus postgres mosquitto gcc micropython
 .PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture fuzz search-groups search-groups-live deb clean
 
 help:  ## list these targets
-	@echo "tinySSB node: what you can type here"
+	@echo "tinySSB node: targets of make"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo:  ## five nodes on a modelled LoRa channel, Spark and a live page (DEMO_SECONDS=90 ends by itself)
+demo:  ## run five nodes on a simulated LoRa channel, with Spark and a live page (DEMO_SECONDS=90 to end by itself)
 	@$(SETUP) demo java
 	@.venv/bin/tinyssb demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
 
@@ -43,50 +45,50 @@ coverage:  ## every test, slow ones too, with branch coverage; takes three times
 	$(call run_tests,,--cov --cov-branch --cov-append --cov-report=)
 	@$(PYTHON) -m coverage report
 
-lint:  ## ruff, the formatter, mypy --strict and the layers
+lint:  ## check style, format, types (mypy --strict) and import layers
 	@$(SETUP) dev
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy --strict
 	@.venv/bin/lint-imports
 
-format:  ## let ruff put the code in shape
+format:  ## fix style and format with ruff
 	@$(SETUP) dev
 	@$(PYTHON) -m ruff check --fix .
 	@$(PYTHON) -m ruff format .
 
-bench:  ## measure, and write docs/reference/benchmarks.md (ARGS="--only name" for one)
+bench:  ## run the benchmarks and write docs/reference/benchmarks.md (ARGS="--only name" for one)
 	@$(SETUP) dev java
 	@$(PYTHON) -m tests.bench $(ARGS)
 
-bench-gossip:  ## what gossip costs on the air, beside deployed rules and flooding (ARGS="--seeds 2 --print" to try)
+bench-gossip:  ## compare the airtime of gossip with the deployed rules and with flooding (ARGS="--seeds 2 --print" to try)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.bench --only gossip $(ARGS)
 
-bench-sink:  ## analytics beside plain reading, event to pixel, kills; an hour (ARGS="--parts paint --print" to try)
+bench-sink:  ## benchmark the analytics: cost over plain reading, event to pixel, kills; one hour (ARGS="--parts paint --print" to try)
 	@$(SETUP) dev java chromium
 	@$(PYTHON) -m tests.bench --only sink $(ARGS)
 
-torture:  ## 1,000 kills, 10,000 faults and power cuts; twenty minutes (ARGS="faults --count 100" for some)
+torture:  ## kill nodes 1,000 times, inject 10,000 faults and power cuts; 20 minutes (ARGS="faults --count 100" for some)
 	@$(SETUP) dev gcc
 	@$(PYTHON) -m tests.torture $(ARGS)
 
-fuzz:  ## make up bytes for all that reads bytes, ten minutes (ARGS="--seconds 60 --target node" for some)
+fuzz:  ## fuzz everything that parses bytes; 10 minutes (ARGS="--seconds 60 --target node" for some)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.fuzz $(ARGS)
 
-search-groups:  ## 1,000 groups that fall to pieces and come together; two minutes (ARGS="--seeds 50" for some)
+search-groups:  ## search for faults in 1,000 random groups that split and merge; 2 minutes (ARGS="--seeds 50" for some)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.groups.search $(ARGS)
 
-search-groups-live:  ## the same on 1,000 groups of real nodes, simulated; half an hour (ARGS="--seeds 50" for some)
+search-groups-live:  ## the same with 1,000 groups of real nodes in the simulator; 30 minutes (ARGS="--seeds 50" for some)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.groups.live $(ARGS)
 
-deb:  ## a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine than this)
+deb:  ## build a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine)
 	@DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh
 
-clean:  ## remove what was made here (the virtual environment stays: rm -r .venv)
+clean:  ## remove generated files (keeps the virtual environment: rm -r .venv)
 	@rm -rf .demo .bench .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* \
 		htmlcov dist build spark-warehouse metastore_db derby.log
 	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -1,11 +1,14 @@
-"""A test that lacks a system package is skipped with the line to type; under CI it fails."""
+"""A test that lacks a system package is skipped, with the command to type; under CI it fails."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import conftest, needs
+from tests.architecture.sources import ROOT
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def marked(request: pytest.FixtureRequest, marker: str) -> pytest.Item:
 @pytest.mark.parametrize(
     ("marker", "package"),
     [
-        ("spark", "openjdk-17-jre-headless"),
+        ("spark", "default-jre-headless"),
         ("browser", "chromium"),
         ("dbus", "dbus"),
         ("postgres", "postgresql"),
@@ -82,3 +85,46 @@ def test_the_java_of_java_home_counts_first(
 def test_a_java_that_says_nothing_is_none(bare: Path) -> None:
     program(bare / "java", "exit 1")
     assert needs.java_version() == 0
+
+
+def test_tests_left_out_are_summed_up_in_one_line_with_one_command() -> None:
+    java, gcc = needs.reason("Java 17 or newer", "default-jre-headless"), needs.reason("gcc", "gcc libc6-dev")
+    assert needs.left_out_line(
+        [f"Skipped: {gcc}", f"Skipped: {java}", "Skipped: needs root", f"Skipped: {java}"]
+    ) == (
+        "3 tests were left out: this machine lacks Java 17 or newer, gcc. "
+        "To install, type: sudo apt-get install default-jre-headless gcc libc6-dev"
+    )
+    assert needs.left_out_line(["Skipped: needs root"]) is None
+
+
+def test_runs_of_one_target_end_with_the_sum_of_the_tests_left_out(bare: Path, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from tests.conftest import *\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    browser\n    dbus\n")
+    (tmp_path / "test_two.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.browser\ndef test_page(): pass\n"
+        "@pytest.mark.dbus\ndef test_bluetooth(): pass\n"
+        "def test_plain(): pass\n"
+    )
+
+    def last_line(*options: str) -> str:
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options],
+            cwd=tmp_path,
+            env={"PATH": str(bare), "PYTHONPATH": str(ROOT), "LEFT_OUT": str(tmp_path / "left-out")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return run.stdout.splitlines()[-1]
+
+    assert last_line("-n", "2", "-k", "page or plain") == (
+        "1 test was left out: this machine lacks Chromium. To install, type: sudo apt-get install chromium"
+    )
+    both = (
+        "2 tests were left out: this machine lacks Chromium, dbus-daemon. "
+        "To install, type: sudo apt-get install chromium dbus"
+    )
+    assert last_line("-k", "bluetooth") == both
+    assert last_line("-k", "plain") == both, "a run that leaves out nothing repeats the sum"

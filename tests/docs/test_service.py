@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
 from tests.architecture.sources import ROOT
 from tinyssb_node import limits
 from tinyssb_node.cli.main import build_parser
@@ -105,7 +106,7 @@ def test_a_restart_can_be_told_from_a_power_cut() -> None:
 
 def test_little_is_exposed() -> None:
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("needs systemd-analyze: sudo apt-get install systemd")
+        pytest.skip(needs.reason("systemd-analyze", "systemd"))
     judged = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--threshold=20", "hw/systemd/tinyssb.service"],
         cwd=ROOT,

@@ -16,6 +16,7 @@ from spark_sink.page.errors import (
     CannotListenError,
     TokenNeededError,
 )
+from tests import needs
 from tests.spark_sink.page.asking import get
 from tests.spark_sink.page.serve_story import serving
 
@@ -92,7 +93,7 @@ def test_a_large_file_is_not_read_to_its_end(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> server.Tls:
     if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
+        pytest.skip(needs.reason("openssl", "openssl"))
     folder = tmp_path_factory.mktemp("tls")
     made = server.Tls(folder / "cert.pem", folder / "key.pem")
     subprocess.run(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
+
 STATIC = Path(__file__).parents[3] / "spark_sink/page/static"
 
 
@@ -14,7 +16,7 @@ def words(expression: str, folder: Path) -> object:
     """What an expression with the names of format.js, as ``f``, gives."""
     node = shutil.which("node")
     if node is None:
-        pytest.skip("Node.js is not installed")
+        pytest.skip(needs.reason("Node.js", "nodejs"))
     (folder / "package.json").write_text('{"type": "module"}')
     for module in STATIC.glob("*.js"):
         shutil.copy(module, folder)
