@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Makes this folder ready: `setup.sh WORD...`, each WORD one of
-#   demo      .venv with what `make demo` needs
-#   dev       .venv with that and the developers' tools
-#   java      Java 17 or newer, for Spark
-#   chromium  a browser, for the page's tests
-#   dbus      a message bus, for the Bluetooth tests
-#   postgres  PostgreSQL's programs, for the serving database's tests; no server is started
-#   mosquitto an MQTT broker, for the tests of what speaks to one; none is started
-#   gcc       a C compiler, for the torture tests
-#   micropython  MicroPython for Node.js, for the firmware's tests; Node.js itself is not installed
-# A step already done costs milliseconds and prints nothing. System packages are installed where that needs no
-# password (root, or sudo without one); elsewhere the line to type is printed and the set-up goes on.
+# Installs what the targets of the Makefile need. Usage: setup.sh WORD..., where each WORD is one of
+#   demo         .venv with the Python packages for `make demo`
+#   dev          .venv with those and the developers' tools
+#   java         Java 17 or newer, for Spark
+#   chromium     a browser, for the tests of web pages
+#   dbus         D-Bus, for the Bluetooth tests
+#   postgres     PostgreSQL's programs, for the tests of the serving database; starts no server
+#   mosquitto    an MQTT broker, for the MQTT tests; starts none
+#   gcc          a C compiler, for the torture tests
+#   micropython  MicroPython for Node.js, for the firmware tests; does not install Node.js
+# A step that is already done takes milliseconds and prints nothing. System packages are installed if that needs no
+# password (as root, or with passwordless sudo). Otherwise the script prints the command to type, and goes on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,14 +18,22 @@ VENV=.venv
 LOG=$VENV/setup.log
 
 say() { printf '· %s\n' "$*"; }
+error() { printf '✗ %s\n' "$*" >&2; }
 fail() {
-    printf '✗ %s\n' "$*" >&2
+    error "$*"
     exit 1
 }
 
 # --- System packages -----------------------------------------------------------------------------------------------
 
-# The words that make a command run as root without asking; fails where there are none.
+# Seconds left to wait for other programs to release apt's locks, over all steps.
+lock_wait_s=300
+# "yes" as soon as the package lists were fetched, or fetching them failed.
+lists_updated=
+# Packages that a person has to install.
+to_install=()
+
+# Print the prefix that runs a command as root without a password. Fail if there is none.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         echo env
@@ -36,11 +44,11 @@ as_root() {
     fi
 }
 
-# The first of the packages named that this system's archive offers.
+# Print the first of the named packages that the system's package lists offer.
 offered() {
     local package policy
     for package in "$@"; do
-        # Not a pipe: grep -q leaves at the first match, and apt-cache, still writing, would die of SIGPIPE (pipefail).
+        # No pipe: grep -q exits at the first match, and pipefail would report apt-cache's SIGPIPE as a failure.
         policy=$(LC_ALL=C apt-cache policy "$package" 2>/dev/null) || continue
         if grep -q 'Candidate: [^(]' <<<"$policy"; then
             echo "$package"
@@ -50,29 +58,55 @@ offered() {
     return 1
 }
 
-# apt_install WHAT PACKAGE...: installs the first PACKAGE on offer. Fails, saying why, where that is not possible.
-apt_install() {
-    local what=$1 root package log
+# apt LOG ARGUMENT...: run apt-get as root with its output in LOG. Wait while another program holds a lock.
+# apt's DPkg::Lock::Timeout is not enough: it covers neither the lock of the package lists nor that of the downloads.
+apt() {
+    local log=$1 root waiting=
     shift
-    command -v apt-get >/dev/null && root=$(as_root) || return 1
-    say "Installing $what (asking the package archive first; this can take a few minutes)"
+    root=$(as_root) || return 1
+    until $root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive apt-get -q "$@" >"$log" 2>&1; do
+        grep -q '^E: Could not get lock' "$log" && [ "$lock_wait_s" -gt 0 ] || return 1
+        [ -n "$waiting" ] || say "    another program is installing packages; waiting for at most $lock_wait_s s"
+        waiting=yes
+        sleep 5
+        lock_wait_s=$((lock_wait_s - 5))
+    done
+}
+
+# apt_install NAME PACKAGE...: install the first PACKAGE on offer. Fail if that is not possible; if it was tried, say why.
+apt_install() {
+    local name=$1 package log
+    shift
+    command -v apt-get >/dev/null && as_root >/dev/null || return 1
+    say "Installing $name (this can take a few minutes)"
     log=$(mktemp)
-    # A mirror that is down is no reason to stop: the package may be known already.
-    $root DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 update >"$log" 2>&1 || true
-    if package=$(offered "$@") &&
-        $root DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=120 \
-            install --no-install-recommends "$package" >>"$log" 2>&1; then
+    if [ -z "$lists_updated" ]; then
+        # With the mirror down, the package may still be in the lists from last time.
+        apt "$log" update || tail -n 5 "$log" >&2
+        lists_updated=yes
+    fi
+    if ! package=$(offered "$@"); then
+        error "This system's package lists offer no $1."
+    elif apt "$log" -y install --no-install-recommends "$package"; then
         rm -f "$log"
         return
+    else
+        tail -n 5 "$log" >&2
     fi
-    tail -n 5 "$log" >&2
     rm -f "$log"
     return 1
 }
 
+# missing NAME CONSEQUENCE PACKAGE...: say that NAME is missing, and add the packages to the command to type.
+missing() {
+    say "$1 is missing: $2."
+    shift 2
+    to_install+=("$@")
+}
+
 java_command() { if [ -n "${JAVA_HOME:-}" ]; then echo "$JAVA_HOME/bin/java"; else echo java; fi; }
 
-# The major version of the Java that Spark would start, 0 for none.
+# Print the major version of the Java that Spark would start; 0 if there is none.
 java_version() {
     local version
     version=$("$(java_command)" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p') || true
@@ -81,13 +115,11 @@ java_version() {
 
 setup_java() {
     [ "$(java_version)" -ge 17 ] && return
-    if apt_install "Java, for Spark" openjdk-17-jre-headless openjdk-21-jre-headless default-jre-headless; then
-        [ "$(java_version)" -ge 17 ] && return
-        say "Java is installed, but $(java_command) is still an old one: set JAVA_HOME to a folder in /usr/lib/jvm"
-        return
+    if ! apt_install Java openjdk-17-jre-headless openjdk-21-jre-headless default-jre-headless; then
+        missing "Java 17 or newer" "everything that needs Spark is left out" default-jre-headless
+    elif [ "$(java_version)" -lt 17 ]; then
+        say "Java is installed, but $(java_command) is an older version. Set JAVA_HOME to a folder in /usr/lib/jvm."
     fi
-    say "Java 17 or newer is missing; what needs Spark is left out. To add it, type:"
-    say "    sudo apt-get install openjdk-17-jre-headless"
 }
 
 setup_chromium() {
@@ -95,19 +127,15 @@ setup_chromium() {
     for name in chromium chromium-browser google-chrome; do
         command -v "$name" >/dev/null && return
     done
-    apt_install "Chromium, for the page's tests" chromium && return
-    say "Chromium is missing; the page's tests are left out. To add it, type:"
-    say "    sudo apt-get install chromium"
+    apt_install Chromium chromium || missing Chromium "the tests of web pages are left out" chromium
 }
 
 setup_dbus() {
     command -v dbus-daemon >/dev/null && return
-    apt_install "D-Bus, for the Bluetooth tests" dbus-daemon dbus && return
-    say "dbus-daemon is missing; the Bluetooth tests are left out. To add it, type:"
-    say "    sudo apt-get install dbus"
+    apt_install D-Bus dbus-daemon dbus || missing dbus-daemon "the Bluetooth tests are left out" dbus
 }
 
-# Debian's package makes and starts a server of its own, unless it is told not to: the tests start theirs.
+# The tests start their own server. The setting keeps Debian's package from creating and starting one.
 setup_postgres() {
     local root
     compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return
@@ -116,50 +144,44 @@ setup_postgres() {
         $root mkdir -p /etc/postgresql-common
         echo "create_main_cluster = false" | $root tee /etc/postgresql-common/createcluster.conf >/dev/null
     fi
-    apt_install "PostgreSQL, for the serving database's tests" postgresql && return
-    say "PostgreSQL is missing; the tests of the serving database in it are left out. To add it, type:"
-    say "    sudo apt-get install postgresql"
+    apt_install PostgreSQL postgresql ||
+        missing PostgreSQL "the tests of the serving database are left out" postgresql
 }
 
-# Debian's package starts a broker at once and at every boot: nobody asked for that one, and the tests start theirs.
+# The tests start their own broker. Debian's package starts one at once and at every boot, so that one is disabled.
 setup_mosquitto() {
     local root
     command -v mosquitto >/dev/null || [ -x /usr/sbin/mosquitto ] && return
-    if apt_install "an MQTT broker, for the tests of what speaks to one" mosquitto; then
-        if command -v systemctl >/dev/null && root=$(as_root); then
-            $root systemctl disable --now mosquitto >/dev/null 2>&1 || true
-        fi
-        return
+    if ! apt_install mosquitto mosquitto; then
+        missing mosquitto "the MQTT tests are left out" mosquitto
+    elif command -v systemctl >/dev/null && root=$(as_root); then
+        $root systemctl disable --now mosquitto >/dev/null 2>&1 || true
     fi
-    say "mosquitto is missing; the tests of MQTT are left out. To add it, type:"
-    say "    sudo apt-get install mosquitto"
 }
 
 setup_gcc() {
-    command -v gcc >/dev/null && return
-    apt_install "a C compiler, for the torture tests" gcc && apt_install "the C library's headers" libc6-dev && return
-    say "gcc is missing; the torture tests are left out. To add it, type:"
-    say "    sudo apt-get install gcc libc6-dev"
+    gcc -E -x c -include stdio.h /dev/null >/dev/null 2>&1 && return
+    apt_install "a C compiler" gcc && apt_install "the C library's headers" libc6-dev && return
+    missing gcc "the torture tests are left out" gcc libc6-dev
 }
 
-# Only where there is npm already: on Debian it comes with hundreds of packages, and these tests are optional.
+# npm is not installed here: on Debian it brings hundreds of packages, and these tests are optional.
 setup_micropython() {
     local package=@micropython/micropython-webassembly-pyscript@1.27.0 folder=$VENV/node
     [ -f "$folder/node_modules/${package%@*}/micropython.mjs" ] && return
     if ! command -v npm >/dev/null; then
-        say "npm is missing; the firmware's tests on MicroPython are left out. To add it, type:"
-        say "    sudo apt-get install npm"
+        missing npm "the firmware tests on MicroPython are left out" npm
         return
     fi
-    say "Installing MicroPython for Node.js, for the firmware's tests"
+    say "Installing MicroPython for Node.js"
     mkdir -p "$folder"
-    npm install --silent --no-audit --no-fund --prefix "$folder" "$package" >/dev/null 2>&1 && return
-    say "npm could not install it; the firmware's tests on MicroPython are left out. With a network, run this again."
+    npm install --loglevel=error --no-audit --no-fund --prefix "$folder" "$package" >/dev/null && return
+    say "npm could not install MicroPython: the firmware tests on it are left out. With a network, run this again."
 }
 
 # --- Python --------------------------------------------------------------------------------------------------------
 
-# The first Python of 3.11 or newer. Each is tried by running it: a name on PATH may be a shim that leads nowhere.
+# Print the first Python of version 3.11 or newer. Each is run: a name on PATH may be a shim that starts nothing.
 find_python() {
     local python
     for python in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do
@@ -171,57 +193,66 @@ find_python() {
     return 1
 }
 
+# Make the virtual environment. Fail if a system package for that is missing.
 make_venv() {
     local python version
     if ! python=$(find_python); then
-        apt_install "Python" python3 || true
-        python=$(find_python) ||
-            fail "Python 3.11 or newer is needed. On Debian 12 or Ubuntu 24.04 type: sudo apt-get install python3 python3-venv"
+        apt_install Python python3 || true
+        if ! python=$(find_python); then
+            missing "Python 3.11 or newer" "nothing can run (Debian 12, Ubuntu 24.04 and later have it)" \
+                python3 python3-venv
+            return 1
+        fi
     fi
     version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
         apt_install "Python's venv module" "python$version-venv" python3-venv || true
-        "$python" -c 'import venv, ensurepip' 2>/dev/null ||
-            fail "This Python cannot make virtual environments. Type: sudo apt-get install python$version-venv"
+        if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+            missing "Python's venv module" "nothing can run" "python$version-venv"
+            return 1
+        fi
     fi
     say "Making a virtual environment in $VENV with Python $version"
-    "$python" -m venv --clear "$VENV"
+    "$python" -m venv --clear "$VENV" || fail "Python could not make the virtual environment $VENV."
 }
 
-# What pip says, cut down to what takes long.
+# Show only the steps of pip's output that take long.
 pip_progress() {
     sed -un -e 's/^ *Downloading \([A-Za-z0-9_.]*\)-.*(\([0-9.]* MB\)).*/    downloading \1, \2/p' \
         -e 's/^Building wheels for collected packages: \(.*\)/    unpacking \1/p' \
         -e 's/^Installing collected packages: .*/    installing/p'
 }
 
-# What the environment was made from. It moves with neither folder nor Python, so those count.
+# Print what the environment was made from: if the folder or the packages change, it must be installed again.
 fingerprint() { printf '%s\n' "$PWD" "$(cksum <pyproject.toml)"; }
 
-# setup_python NAME EXTRAS: an environment with those extras of pyproject.toml; NAME is remembered as done.
+# setup_python NAME EXTRAS: install those extras of pyproject.toml, and remember NAME as done.
+# Fail if a system package for that is missing.
 setup_python() {
     local done_file=$VENV/installed.$1 extras=$2 seconds=$SECONDS file
     if ! "$VENV/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
         { [ -f "$VENV/folder" ] && [ "$(cat "$VENV/folder")" != "$PWD" ]; }; then
-        make_venv
+        make_venv || return 1
         printf '%s\n' "$PWD" >"$VENV/folder"
     fi
-    # The developers' set holds all that the demo needs.
+    # The developers' set includes what the demo needs.
     for file in "$VENV/installed.dev" "$done_file"; do
         [ -f "$file" ] && [ "$(cat "$file")" = "$(fingerprint)" ] && return
     done
-    say "Installing the Python packages named in pyproject.toml (Spark is about 450 MB: the first time takes minutes)"
+    say "Installing the Python packages of pyproject.toml (the first time takes minutes: Spark alone is about 450 MB)"
+    : >"$LOG"
     "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off \
-        -e ".[$extras]" 2>"$LOG" | tee -a "$LOG" | pip_progress ||
-        { tail -n 15 "$LOG" >&2; fail "pip could not install them (above; all of it: $LOG). With a network, run this again."; }
+        -e ".[$extras]" 2>>"$LOG" | tee -a "$LOG" | pip_progress ||
+        { tail -n 15 "$LOG" >&2; fail "pip failed (above; all of its output: $LOG). With a network, run this again."; }
     fingerprint >"$done_file"
     say "Python packages are ready ($((SECONDS - seconds)) s)"
 }
 
+status=0
 for word in "$@"; do
     case $word in
-        demo) setup_python demo spark,dashboard,completion ;;
-        dev) setup_python dev dev ;;
+        demo) setup_python demo spark,dashboard,completion || status=1 ;;
+        dev) setup_python dev dev || status=1 ;;
         java) setup_java ;;
         chromium) setup_chromium ;;
         dbus) setup_dbus ;;
@@ -229,6 +260,11 @@ for word in "$@"; do
         mosquitto) setup_mosquitto ;;
         gcc) setup_gcc ;;
         micropython) setup_micropython ;;
-        *) fail "setup.sh does not know '$word'" ;;
+        *) fail "setup.sh: unknown word '$word'" ;;
     esac
 done
+if [ ${#to_install[@]} -gt 0 ]; then
+    say "To install what is missing, type:"
+    say "    sudo apt-get install ${to_install[*]}"
+fi
+exit $status
