@@ -9,13 +9,13 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import Event, PacketReceived
-from tinyssb_node.feeds.author import Composed, compose, sign_entry
+from tinyssb_node.feeds.author import ComposedEntry, compose, sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.feeds.layout import VARIABLE_TYPE
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
-from tinyssb_node.node.identities import Author
+from tinyssb_node.node.identities import FurtherIdentity
 from tinyssb_node.node.node import Node
-from tinyssb_node.replication.certainty import Certainty
+from tinyssb_node.replication.certainty import TipCertainty
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, air_profile, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 
@@ -46,17 +46,17 @@ def radio_profile() -> LinkProfile:
 
 def written(
     key: SigningKey, contents: Sequence[bytes], dialect: Dialect = Dialect.SPEC
-) -> tuple[Composed, ...]:
+) -> tuple[ComposedEntry, ...]:
     """A feed with these contents, as its author would publish it."""
     tip = Tip(key.feed_id, dialect, 0, None)
-    feed: list[Composed] = []
+    feed: list[ComposedEntry] = []
     for content in contents:
         feed.append(compose(Network(), key, tip, content))
         tip = feed[-1].extended.tip
     return tuple(feed)
 
 
-def packets_of(feed: Sequence[Composed]) -> list[bytes]:
+def packets_of(feed: Sequence[ComposedEntry]) -> list[bytes]:
     """Every packet of a feed, in order: each entry, then its chunks."""
     return [packet for entry in feed for packet in (entry.packet, *entry.chunks)]
 
@@ -81,8 +81,8 @@ class Bench:
         profile: LinkProfile | None = None,
         seed: int = 1,
         acknowledge_permille: int = 0,
-        certainty: Certainty | None = None,
-        authors: Sequence[Author] = (),
+        certainty: TipCertainty | None = None,
+        authors: Sequence[FurtherIdentity] = (),
     ) -> None:
         self.now_us = 0
         self.store = store or MemoryStore()

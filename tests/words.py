@@ -17,7 +17,7 @@ from tinyssb_node.codec.packets import (
     serialize_sketch,
     serialize_want,
 )
-from tinyssb_node.feeds.author import Composed
+from tinyssb_node.feeds.author import ComposedEntry
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.salted import SaltedSets, short_id
@@ -69,7 +69,7 @@ def feeds_packet(*feeds: FeedId) -> bytes:
     return serialize_feeds(NETWORK.goset_dmx, Feeds(feeds))
 
 
-def holding(feed: tuple[Composed, ...], profile: LinkProfile | None = None) -> Bench:
+def holding(feed: tuple[ComposedEntry, ...], profile: LinkProfile | None = None) -> Bench:
     """A node that holds a feed of Ana's."""
     bench = Bench(profile=profile)
     bench.follow(ANA.feed_id)

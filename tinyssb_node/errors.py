@@ -208,7 +208,7 @@ class FeedEndedError(LocalError):
         self.seq = seq
 
 
-class UnsayableMessageError(LocalError):
+class UnencodableMessageError(LocalError):
     """A message that the app's format cannot say."""
 
     def __init__(self, reason: str) -> None:
@@ -218,7 +218,7 @@ class UnsayableMessageError(LocalError):
         self.reason = reason
 
 
-class CircleSizeError(LocalError):
+class RecipientCountError(LocalError):
     """A private message for nobody, or for more people than the phone app can read it for."""
 
     def __init__(self, count: int, limit: int) -> None:
@@ -428,7 +428,7 @@ class EventLogFailedError(LocalError):
 # --- the simulator
 
 
-class OptionError(LocalError):
+class SimulationOptionError(LocalError):
     """A simulation that cannot be: which of its options, by dotted key, and why."""
 
     def __init__(self, key: str, reason: str) -> None:

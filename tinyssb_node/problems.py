@@ -10,7 +10,7 @@ from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
 
 
-class Exit(IntEnum):
+class ExitCode(IntEnum):
     """Exit codes of ``tinyssb``, after sysexits(3) (docs/reference/cli.md)."""
 
     OK = 0
@@ -49,7 +49,7 @@ class ProblemError(LocalError):
 
     code = "failed"
     """Word for programs (docs/formats/control.md)."""
-    exit_code: Exit | None = None
+    exit_code: ExitCode | None = None
     """What scripts see; None: what ``EXITS`` says of the code."""
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -61,25 +61,25 @@ class ProblemError(LocalError):
 
 
 EXITS = {
-    "bad_request": Exit.USAGE,
-    "version": Exit.PROTOCOL,
-    "unknown_command": Exit.PROTOCOL,
-    "unknown_feed": Exit.MISSING,
-    "ambiguous_feed": Exit.USAGE,
-    "unknown_entry": Exit.MISSING,
-    "unknown_network": Exit.MISSING,
-    "unknown_group": Exit.MISSING,
-    "unknown_identity": Exit.MISSING,
-    "ambiguous_group": Exit.USAGE,
-    "group_refused": Exit.DATA,
-    "too_long": Exit.DATA,
-    "feed_forked": Exit.DATA,
-    "set_full": Exit.DATA,
-    "read_only": Exit.STORAGE,
-    "busy": Exit.BUSY,
-    "not_allowed": Exit.PERMISSION,
-    "uncertain": Exit.BUSY,
-    "failed": Exit.SOFTWARE,
+    "bad_request": ExitCode.USAGE,
+    "version": ExitCode.PROTOCOL,
+    "unknown_command": ExitCode.PROTOCOL,
+    "unknown_feed": ExitCode.MISSING,
+    "ambiguous_feed": ExitCode.USAGE,
+    "unknown_entry": ExitCode.MISSING,
+    "unknown_network": ExitCode.MISSING,
+    "unknown_group": ExitCode.MISSING,
+    "unknown_identity": ExitCode.MISSING,
+    "ambiguous_group": ExitCode.USAGE,
+    "group_refused": ExitCode.DATA,
+    "too_long": ExitCode.DATA,
+    "feed_forked": ExitCode.DATA,
+    "set_full": ExitCode.DATA,
+    "read_only": ExitCode.STORAGE,
+    "busy": ExitCode.BUSY,
+    "not_allowed": ExitCode.PERMISSION,
+    "uncertain": ExitCode.BUSY,
+    "failed": ExitCode.SOFTWARE,
 }
 """Exit code by the code of an error: of one met here, and of one that the daemon answers with."""
 
@@ -87,31 +87,31 @@ EXITS = {
 class HomeMissingError(ProblemError):
     """There is no node in this folder."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 class HomeExistsError(ProblemError):
     """A node would be made where there is one."""
 
-    exit_code = Exit.CREATE
+    exit_code = ExitCode.CREATE
 
 
-class HomeRefusedError(ProblemError):
+class HomeInaccessibleError(ProblemError):
     """The operating system does not let us read or write something of the home folder."""
 
-    exit_code = Exit.PERMISSION
+    exit_code = ExitCode.PERMISSION
 
 
-class HomeDiskError(HomeRefusedError):
+class HomeDiskError(HomeInaccessibleError):
     """The disk of the home folder is full, read-only or fails."""
 
-    exit_code = Exit.STORAGE
+    exit_code = ExitCode.STORAGE
 
 
 class FileUnreadableError(ProblemError):
     """A file that was named cannot be read."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
     def __init__(self, path: str, error: OSError) -> None:
         super().__init__(f"{path} cannot be read: {error.strerror}.", "Name a file that you can read.")
@@ -189,7 +189,7 @@ class UnknownCommandError(ProblemError):
     code = "unknown_command"
 
 
-class VersionError(ProblemError):
+class ProtocolVersionError(ProblemError):
     """A protocol version this program does not speak."""
 
     code = "version"
@@ -201,7 +201,7 @@ class BusyError(ProblemError):
     code = "busy"
 
 
-class NotAllowedError(ProblemError):
+class NotAuthorizedError(ProblemError):
     """Somebody asks at the control socket for what is not his to ask for."""
 
     code = "not_allowed"

@@ -12,7 +12,7 @@ from statistics import median
 from tests.bench.figure import Figure
 from tests.catalog.mesh import Author, Home, id_of, post
 from tinyssb_node.ids import MessageId
-from tinyssb_node.screens.talk import Talk
+from tinyssb_node.screens.talk import NodeSession
 
 MESSAGES = 100_000
 """What a mesh of fifty people has said after a hundred days of twenty messages each."""
@@ -68,7 +68,7 @@ def run() -> list[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "home"
         fill(folder, MESSAGES)
-        with Talk.at_home(str(folder)) as talk:
+        with NodeSession.at_home(str(folder)) as talk:
             begun_s = time.perf_counter()
             talk.catch_up()
             indexed_s = time.perf_counter() - begun_s

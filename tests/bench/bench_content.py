@@ -10,8 +10,8 @@ from tinyssb_node.codec.bipf import Value
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.note import Note, parse_note, serialize_compact, serialize_map
 from tinyssb_node.content.reduce import reduce
-from tinyssb_node.content.strategies import MapOf, Overwrite
-from tinyssb_node.content.tangle import Candidates, Place, Tangle
+from tinyssb_node.content.strategies import MapStrategy, OverwriteStrategy
+from tinyssb_node.content.tangle import Candidates, Tangle, TangleData
 from tinyssb_node.ids import MessageId
 
 MESSAGES = 100_000
@@ -23,10 +23,10 @@ ORDER_S = 0.5
 
 
 def placed(
-    messages: list[tuple[MessageId, Place]], root: MessageId, waiting_max: int
-) -> tuple[Tangle[Place], float]:
+    messages: list[tuple[MessageId, TangleData]], root: MessageId, waiting_max: int
+) -> tuple[Tangle[TangleData], float]:
     """A tangle of them, and the microseconds each took."""
-    tangle = Tangle(root, Candidates[Place](lambda place: place), waiting_max=waiting_max)
+    tangle = Tangle(root, Candidates[TangleData](lambda place: place), waiting_max=waiting_max)
     begun_s = time.perf_counter()
     for id_, place in messages:
         tangle.add(id_, place)
@@ -36,7 +36,7 @@ def placed(
     return tangle, each_us
 
 
-def ordered(tangle: Tangle[Place]) -> tuple[list[MessageId], float]:
+def ordered(tangle: Tangle[TangleData]) -> tuple[list[MessageId], float]:
     """Its canonical order, and the median of the seconds that it took three times."""
     took_s = []
     for _ in range(3):
@@ -46,22 +46,25 @@ def ordered(tangle: Tangle[Place]) -> tuple[list[MessageId], float]:
     return order, median(took_s)
 
 
-def reduced(tangle: Tangle[Place], order: list[MessageId]) -> float:
+def reduced(tangle: Tangle[TangleData], order: list[MessageId]) -> float:
     """Seconds to add up a change of each message."""
-    changes: dict[Place, Value] = {
+    changes: dict[TangleData, Value] = {
         tangle.message(id_): {f"field {number % FIELDS}": number} for number, id_ in enumerate(order)
     }
     begun_s = time.perf_counter()
-    reduce(tangle, MapOf(Overwrite()), lambda place: changes[place])
+    reduce(tangle, MapStrategy(OverwriteStrategy()), lambda place: changes[place])
     return time.perf_counter() - begun_s
 
 
-def parsed(messages: list[tuple[MessageId, Place]]) -> tuple[float, float]:
+def parsed(messages: list[tuple[MessageId, TangleData]]) -> tuple[float, float]:
     """Microseconds to read the ties of a message in a map, and in a compact list."""
     each_us = []
     for contents in (
         [serialize_map(Note({"chat": place}, {"text": "a sentence"})) for _, place in messages],
-        [serialize_compact(Note({"c": Place(None, place.previous)}, "a sentence")) for _, place in messages],
+        [
+            serialize_compact(Note({"c": TangleData(None, place.previous)}, "a sentence"))
+            for _, place in messages
+        ],
     ):
         begun_s = time.perf_counter()
         for content in contents:

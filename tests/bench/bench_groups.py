@@ -14,16 +14,16 @@ from tests.groups.shelf import keys_of
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.announcing import open_announcement
-from tinyssb_node.groups.book import Book
+from tinyssb_node.groups.book import GroupReader
 from tinyssb_node.groups.content import post
 from tinyssb_node.groups.drafting import draft_content
 from tinyssb_node.groups.encoding import context_of
-from tinyssb_node.groups.envelope import Scheme, SlotKey, box, unbox
+from tinyssb_node.groups.envelope import SlotKey, SlotScheme, box, unbox
 from tinyssb_node.groups.keys import epoch_slot, member_slot
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import Content
-from tinyssb_node.groups.planning import Add, add, exclude
-from tinyssb_node.groups.reading import StoreSource
+from tinyssb_node.groups.messages import GroupContent
+from tinyssb_node.groups.planning import AddStep, add, exclude
+from tinyssb_node.groups.reading import StoreEntrySource
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.store.sqlite import SqliteStore
 
@@ -66,7 +66,7 @@ def write_large(path: Path) -> None:
     scribes = [first, *(PressScribe(f"p{number}", press, first.book) for number in range(1, PEOPLE))]
     root, me = first.create(), first.me
     others = [scribe.me for scribe in scribes[1:]]
-    first.do([Add(root, tuple(others[:10])), Add(root, tuple(others[10:]))])
+    first.do([AddStep(root, tuple(others[:10])), AddStep(root, tuple(others[10:]))])
     for epoch in range(EPOCHS):
         if epoch:
             first.do(exclude(first.group, me, [others[epoch]]))
@@ -82,8 +82,8 @@ def read_large(path: Path) -> tuple[Group, float]:
     """The group as one of its members finds it in the store, and the seconds that it took him."""
     store = SqliteStore.open(path)
     begun_s = time.perf_counter()
-    source = StoreSource(store)
-    book = Book(keys_of("p3"), source)
+    source = StoreEntrySource(store)
+    book = GroupReader(keys_of("p3"), source)
     read_all(source, book)
     (held,) = book.groups.values()
     if len(held.group.view.epochs) != EPOCHS or len(held.group) < POSTS:
@@ -96,8 +96,8 @@ def read_large(path: Path) -> tuple[Group, float]:
 def updates(path: Path) -> dict[bool, float]:
     """Microseconds that each message took, the view asked for after each that may change it; True: of those."""
     store = SqliteStore.open(path)
-    source = StoreSource(store)
-    book = Book(keys_of("p3"), source)
+    source = StoreEntrySource(store)
+    book = GroupReader(keys_of("p3"), source)
     took: dict[bool, list[float]] = {False: [], True: []}
     while not source.read_all:
         for entry in source.next(1):
@@ -123,7 +123,7 @@ def large() -> list[Figure]:
         group, _ = read_large(path)
         memory_mb = tracemalloc.get_traced_memory()[0] / 1e6
         tracemalloc.stop()
-    posts = sum(isinstance(line.said.message, Content) for line in group.audit())
+    posts = sum(isinstance(line.said.message, GroupContent) for line in group.audit())
     what = f"a group of {PEOPLE} with {EPOCHS} epochs and {posts:,} messages of {POST_SIZE} bytes"
     kept = f"at most {UPDATED_US / 1_000:g} ms"
     return [
@@ -157,8 +157,8 @@ def keys() -> list[Figure]:
     key = random.randbytes
     context = context_of(FeedId(key(32)), MessageId(key(20)))
     groups = [epoch_slot(EpochKey(key(32))) for _ in range(GROUP_KEYS)]
-    own, stranger = SlotKey(key(32), Scheme.OWN), epoch_slot(EpochKey(key(32)))
-    members = [SlotKey(key(32), Scheme.MEMBER) for _ in range(group_limits.SLOTS_MAX - 1)]
+    own, stranger = SlotKey(key(32), SlotScheme.OWN), epoch_slot(EpochKey(key(32)))
+    members = [SlotKey(key(32), SlotScheme.MEMBER) for _ in range(group_limits.SLOTS_MAX - 1)]
     text, message_key = key(TEXT_SIZE), key(32)
     short = box(text, context, [stranger], message_key)
     full = box(text, context, [stranger, *members], message_key)
@@ -178,7 +178,8 @@ def keys() -> list[Figure]:
         ),
         Figure(
             f"{GROUP_KEYS} group keys, the own one and the author's tried on 16 slots",
-            each_us(lambda: unbox(full, context, [*groups, own, SlotKey(key(32), Scheme.MEMBER)])) / 1_000,
+            each_us(lambda: unbox(full, context, [*groups, own, SlotKey(key(32), SlotScheme.MEMBER)]))
+            / 1_000,
             "ms",
         ),
         Figure(

@@ -15,7 +15,7 @@ from tests.bench.figure import Figure
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.daemon.process import calm_collector
+from tinyssb_node.daemon.process import reduce_garbage_collection
 from tinyssb_node.ids import FaceName
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import WIRED, stream_profile
@@ -70,7 +70,7 @@ def on_one_core() -> Iterator[Rig]:
         os.sched_setaffinity(0, {min(everywhere)})
         try:
             rig = Rig(Path(folder))
-            calm_collector()
+            reduce_garbage_collection()
             yield rig
             rig.store.close()
         finally:

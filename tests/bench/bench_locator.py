@@ -15,7 +15,14 @@ from tests.islands.locator.villages import GROUP, SETTINGS, befriend, located, p
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.packets import Message, Ping, Post, Query, Report, serialize
+from tinyssb_node.islands.locator.packets import (
+    LocatorPing,
+    LocatorPost,
+    LocatorQuery,
+    LocatorReport,
+    Message,
+    serialize,
+)
 from tinyssb_node.islands.locator.values import Advert, ResourceParameters
 
 MESSAGES = 10_000
@@ -49,7 +56,7 @@ def made(friends: int = FRIENDS, labels: int = LABELS, resources: int = RESOURCE
     locator = Locator(SETTINGS, place(0), random.Random(1), bytes(32), 0)
     befriend(locator, *range(1, friends + 1))
     for number in range(labels):
-        post = Post((Advert(label(number), located(number % 997 + 1, 5)),))
+        post = LocatorPost((Advert(label(number), located(number % 997 + 1, 5)),))
         locator.receive(serialize(post, GROUP), peer(1 + number % friends), 0)
     for number in range(resources):
         locator.offer(label(-1 - number), ResourceParameters(7), 0)
@@ -67,24 +74,26 @@ def filled(how: str) -> Locator:
     return locator
 
 
-def _post(number: int) -> Post:
+def _post(number: int) -> LocatorPost:
     adverts = [
         Advert(label((number + more) % 2_000), located(number % 997 + 1, number % 9)) for more in range(4)
     ]
-    return Post(tuple(adverts))
+    return LocatorPost(tuple(adverts))
 
 
 def _kinds() -> dict[str, Callable[[int], tuple[Message, int]]]:
     """Messages by kind: the one with a number, and who sends it."""
     return {
-        "pings of strangers": lambda number: (Ping(peer(1_000 + number), bytes(12)), 1_000 + number),
+        "pings of strangers": lambda number: (LocatorPing(peer(1_000 + number), bytes(12)), 1_000 + number),
         "queries": lambda number: (
-            Query(peer(2_000 + number), label(number % 800), bytes(12)),
+            LocatorQuery(peer(2_000 + number), label(number % 800), bytes(12)),
             1 + number % FRIENDS,
         ),
         "posts of four adverts": lambda number: (_post(number), 1 + number % FRIENDS),
         "reports passed on": lambda number: (
-            Report(peer(3_000 + number), bytes(12), label(number % 800), (located(5, 5), located(6, 6))),
+            LocatorReport(
+                peer(3_000 + number), bytes(12), label(number % 800), (located(5, 5), located(6, 6))
+            ),
             1 + number % FRIENDS,
         ),
     }

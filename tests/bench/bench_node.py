@@ -24,8 +24,8 @@ from tinyssb_node.daemon.clock import SystemClock
 from tinyssb_node.daemon.config import LogFormat, LogLevel
 from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.logs import start_logging
-from tinyssb_node.daemon.places import Place
-from tinyssb_node.daemon.process import calm_collector
+from tinyssb_node.daemon.places import NetworkStorage
+from tinyssb_node.daemon.process import reduce_garbage_collection
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import create_home
 from tinyssb_node.events import DaemonStarted
@@ -97,7 +97,7 @@ async def _take(
     folder: Path, feed: FeedId, packets: list[bytes], signed: bytes, public: bytes
 ) -> tuple[float, float]:
     """Seconds to take all *packets*, and to verify as many signatures and do nothing else."""
-    calm_collector()
+    reduce_garbage_collection()
     clock = SystemClock()
     store = SqliteStore.open(folder / "store.sqlite")
     log = EventLog.open(folder / "events", "00" * 8, store, clock.wall_us())
@@ -111,7 +111,7 @@ async def _take(
                 )
             }
         ),
-        places=[Place(name=DEFAULT_NETWORK, network=NETWORK, store=store, events=log)],
+        places=[NetworkStorage(name=DEFAULT_NETWORK, network=NETWORK, store=store, events=log)],
         clock=clock,
         logger=start_logging(LogLevel.ERROR, LogFormat.JSON),
         has_room=lambda: True,

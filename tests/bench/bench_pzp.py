@@ -18,14 +18,14 @@ from blake3 import blake3
 from tests.bench import tables
 from tests.bench.figure import Figure, Findings
 from tinyssb_node.codec.crypto import SigningKey, verify
-from tinyssb_node.pzp.database.database import Database
-from tinyssb_node.pzp.database.port import Placed, Record
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.port import PzpPlacement, PzpRecord
 from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqliteRows
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
 from tinyssb_node.pzp.messages import base58, message
 from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
 from tinyssb_node.pzp.messages.lipmaa import lipmaa_depth
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import V2, check, write, write_feed_root, write_identity
 
 MESSAGES = 5_000
@@ -66,9 +66,9 @@ class Feed:
         self.root = write_feed_root(V2, KEY, self.group, "post")
         self.feed = message.message_id(self.root)
 
-    def tangle(self) -> Tangle:
+    def tangle(self) -> PzpTangle:
         """Of it, with its root only."""
-        tangle = Tangle(self.feed)
+        tangle = PzpTangle(self.feed)
         message.enter(V2.fields, self.root, tangle)
         return tangle
 
@@ -144,7 +144,7 @@ def added(feed: Feed, made: Sequence[dict[str, Json]], folder: Path) -> tuple[fl
         for left in folder.iterdir():
             left.unlink()
         begun_s, begun_cpu_s = time.perf_counter(), time.process_time()
-        with closing(Database(SqliteRows.open(folder / PZP_FILE))) as database:
+        with closing(PzpDatabase(SqlitePzpRows.open(folder / PZP_FILE))) as database:
             for first in range(0, len(values), BATCH):
                 with database.batch():
                     for value in values[first : first + BATCH]:
@@ -154,22 +154,22 @@ def added(feed: Feed, made: Sequence[dict[str, Json]], folder: Path) -> tuple[fl
     return len(made) / wall_s, len(made) / cpu_s
 
 
-def loaded(folder: Path, template: Record) -> tuple[float, int]:
+def loaded(folder: Path, template: PzpRecord) -> tuple[float, int]:
     """Seconds to load a long feed, and how many messages certify its last one.
 
     Its messages are not checked and signed, which would take a minute; to what is loaded that is the same.
     """
     root, ids = message.hash_bytes(b"root"), [message.hash_bytes(b"%d" % number) for number in range(LOADED)]
-    rows = SqliteRows.open(folder / "long.sqlite")
+    rows = SqlitePzpRows.open(folder / "long.sqlite")
     with rows.transaction():
         rows.put(replace(template, id=root), {})
         known = [root, *ids]
         for depth, id_ in enumerate(ids, 1):
             prev = tuple(sorted({known[depth - 1], known[lipmaa_depth(depth)]}))
-            rows.put(replace(template, id=id_), {root: Placed(id_, depth, prev, None, True)})
+            rows.put(replace(template, id=id_), {root: PzpPlacement(id_, depth, prev, None, True)})
     rows.close()
     begun_s = time.perf_counter()
-    with closing(Database(SqliteRows.open(folder / "long.sqlite"))) as database:
+    with closing(PzpDatabase(SqlitePzpRows.open(folder / "long.sqlite"))) as database:
         tangle = database.tangle(root)
         took_s = time.perf_counter() - begun_s
         assert len(tangle) == LOADED + 1
@@ -185,7 +185,7 @@ def run() -> Findings:
     values = [read(text) for text in texts]
     with tempfile.TemporaryDirectory() as name:
         add_s, add_cpu_s = added(feed, made, Path(name))
-        with closing(Database(SqliteRows.open(Path(name) / PZP_FILE))) as database:
+        with closing(PzpDatabase(SqlitePzpRows.open(Path(name) / PZP_FILE))) as database:
             (template,) = database.records(4, 1)
         load_s, certificate = loaded(Path(name), template)
     took_s = bests_s({

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field, replace
 from firmware_bridge import lora
 from tinyssb_node.ids import FeedId
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.ground import lay_out
-from tinyssb_node.sim.options import Options
+from tinyssb_node.sim.ground import place_nodes
+from tinyssb_node.sim.options import SimulationOptions
 from tinyssb_node.sim.report import spread
 from tinyssb_node.sim.world import stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flood:
+class FloodingReport:
     """What came of it."""
 
     nodes: int
@@ -53,7 +53,7 @@ class Flood:
         return self.airtime_us / self.delivered if self.delivered else float("inf")
 
 
-def flood(options: Options) -> Flood:
+def flood(options: SimulationOptions) -> FloodingReport:
     """Play *options* with nodes that flood: their places, radio, channel and traffic count, nothing else of them.
 
     Raises OptionError where nodes find no room.
@@ -104,11 +104,11 @@ class _Station:
 class Flooding:
     """One mesh and its time."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SimulationOptions) -> None:
         """Raises OptionError."""
         radio = replace(options.radio, preamble_symbols=sim_limits.FLOOD_PREAMBLE_SYMBOLS)
         self._options = replace(options, radio=radio)
-        self._medium = lay_out(self._options).medium
+        self._medium = place_nodes(self._options).medium
         self._chance = self.chance("flooding")
         self._slot_us = (
             lora.symbols_us(radio.lora, sim_limits.FLOOD_SLOT_QUARTERS) + sim_limits.FLOOD_SLOT_FIXED_US
@@ -122,7 +122,7 @@ class Flooding:
         self._began_us: int | None = None
         self._delays_us: list[int] = []
 
-    def run(self) -> Flood:
+    def run(self) -> FloodingReport:
         """Let it happen, up to the end that the options set."""
         for source in self._options.traffic:
             source.schedule(self)
@@ -135,7 +135,7 @@ class Flooding:
                 break
         span_us = max(1, self._now_us - (self._began_us or 0))
         stations = self._stations.values()
-        return Flood(
+        return FloodingReport(
             nodes=len(stations),
             messages=self._messages,
             delivered=len(self._delays_us),

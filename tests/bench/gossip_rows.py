@@ -8,10 +8,10 @@ from typing import Final
 from firmware_bridge.lora import airtime_us
 from tinyssb_node import limits
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.sim.options import Channel, Options, Radio
-from tinyssb_node.sim.report import Report
+from tinyssb_node.sim.options import ChannelOptions, RadioOptions, SimulationOptions
+from tinyssb_node.sim.report import SimulationReport
 from tinyssb_node.sim.scenarios import all_of, build
-from tinyssb_node.sim.traffic import Posts
+from tinyssb_node.sim.traffic import PeriodicPostTraffic
 
 
 class Rules(StrEnum):
@@ -28,8 +28,8 @@ class Measure:
 
     name: str
     unit: str
-    of: Callable[[Report], float]
-    of_boards: Callable[[Report], float] | None = None
+    of: Callable[[SimulationReport], float]
+    of_boards: Callable[[SimulationReport], float] | None = None
     """The same of a run by deployed rules, where it is read otherwise."""
     most: float | None = None
     """What it must not exceed; None where nothing is demanded, or a run of flooding says."""
@@ -47,11 +47,11 @@ class Row:
     loss: float | None = None
     """Share of packets that each receiver loses, where it is not the scenario's own."""
 
-    def options(self, rules: Rules, seed: int) -> Options:
+    def options(self, rules: Rules, seed: int) -> SimulationOptions:
         """What is played."""
         options = build(self.scenario, seed=seed)
         if self.loss is not None:
-            options = replace(options, channel=Channel(loss=self.loss))
+            options = replace(options, channel=ChannelOptions(loss=self.loss))
         if rules is Rules.BOARDS:
             assert self.boards_hours is not None
             options = replace(options, hours=self.boards_hours, boards=all_of(options.nodes))
@@ -68,17 +68,17 @@ _RELAYED: Final = Measure(
 _LEAST: Final = Measure(name="airtime, least possible", unit="× bound", of=lambda report: report.ratio)
 
 
-def each_s(report: Report) -> float:
+def each_s(report: SimulationReport) -> float:
     """Seconds on the air for each entry that came to somebody; infinite if none did."""
     return sum(report.airtime_us.values()) / 1e6 / report.delivered if report.delivered else float("inf")
 
 
-def rounds(report: Report) -> float:
+def rounds(report: SimulationReport) -> float:
     """Exchanges begun: adverts of the set. Each node's is a round of its own here, so this is the most it can be."""
     return report.packets.get(PacketKind.SKETCH, 0) + report.packets.get(PacketKind.CLAIM, 0)
 
 
-PACKET_S: Final = airtime_us(Radio().lora, limits.PACKET_SIZE + limits.CRC_SIZE) / 1e6
+PACKET_S: Final = airtime_us(RadioOptions().lora, limits.PACKET_SIZE + limits.CRC_SIZE) / 1e6
 HOPS_S: Final = 8 * (PACKET_S + 2)
 """What eight hops may take: on each the time on the air and two seconds."""
 BOARD_ROUND_S: Final = 20
@@ -186,10 +186,10 @@ class Load:
     until_s: float
     hours: float
 
-    def options(self, seed: int) -> Options:
+    def options(self, seed: int) -> SimulationOptions:
         """What is played."""
         options = build("field60", seed=seed, hours=self.hours)
-        posts = Posts(nodes=all_of(options.nodes), every_s=self.every_s, until_s=self.until_s)
+        posts = PeriodicPostTraffic(nodes=all_of(options.nodes), every_s=self.every_s, until_s=self.until_s)
         return replace(options, traffic=(posts,))
 
 

@@ -11,9 +11,9 @@ from tests.bench.flooding import flood
 from tests.bench.gossip_rows import LOADS, ROWS, Rules
 from tinyssb_node import limits
 from tinyssb_node.errors import SimulationFailedError
-from tinyssb_node.sim.ground import lay_out
-from tinyssb_node.sim.options import Options
-from tinyssb_node.sim.report import Report
+from tinyssb_node.sim.ground import place_nodes
+from tinyssb_node.sim.options import SimulationOptions
+from tinyssb_node.sim.report import SimulationReport
 from tinyssb_node.sim.runner import run_scenario
 
 
@@ -91,11 +91,11 @@ def play(job: Job) -> Outcome:
     )
 
 
-def per_needed(options: Options, report: Report) -> float | None:
+def per_needed(options: SimulationOptions, report: SimulationReport) -> float | None:
     """Packets sent for each that had to be sent at least; None where nothing was published."""
     if not report.bound_us:
         return None
-    packet_us = lay_out(options).medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
+    packet_us = place_nodes(options).medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
     return sum(report.packets.values()) * packet_us / report.bound_us
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.spark_sink.logs import NodeLog, Record, digits, feed_name, line, node_name
-from tinyssb_node.sim.bulk import Bulk, BulkOptions
+from tinyssb_node.sim.bulk import BulkOptions, BulkWriter
 
 SEGMENT_BYTES: Final = 4 * 2**20
 """Size of a segment where nodes are so busy that they close them for their size."""
@@ -23,7 +23,7 @@ TICK_S: Final = 0.005
 
 def write(folder: Path, *, nodes: int, hours: int) -> int:
     """Make bulk logs in a new folder; returns how many records."""
-    return Bulk(BulkOptions(nodes=nodes, hours=hours), folder).run()
+    return BulkWriter(BulkOptions(nodes=nodes, hours=hours), folder).run()
 
 
 def join_segments(logs: Path, folder: Path, size_max: int = SEGMENT_BYTES) -> int:

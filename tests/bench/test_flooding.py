@@ -8,27 +8,27 @@ import pytest
 from firmware_bridge import lora
 from tests.bench.flooding import Flooding, flood, window_for
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.options import Channel, Options
+from tinyssb_node.sim.options import ChannelOptions, SimulationOptions
 from tinyssb_node.sim.scenarios import all_of, build
-from tinyssb_node.sim.topology import Domain, Given, Line, Topology
-from tinyssb_node.sim.traffic import Ids, Post, Posts
+from tinyssb_node.sim.topology import DomainTopology, ExplicitTopology, LineTopology, Topology
+from tinyssb_node.sim.traffic import FeedIdTraffic, PeriodicPostTraffic, PostTraffic
 
-STILL = Channel(false_alarm=0.0, soft_edge=False)
+STILL = ChannelOptions(false_alarm=0.0, soft_edge=False)
 
 
 def post(
     nodes: int, topology: Topology, *, at_s: float = 1.0, author: str = "n0", loss: float = 0.0
-) -> Options:
-    return Options(
+) -> SimulationOptions:
+    return SimulationOptions(
         nodes=nodes,
         topology=topology,
         channel=replace(STILL, loss=loss),
-        traffic=(Post(nodes=(author,), at_s=at_s),),
+        traffic=(PostTraffic(nodes=(author,), at_s=at_s),),
     )
 
 
 def test_a_message_goes_four_hops_and_no_further() -> None:
-    outcome = flood(post(9, Line()))
+    outcome = flood(post(9, LineTopology()))
     assert outcome.delivered == 4
     assert outcome.reach == 0.5
     # Its author and three relays: each heard the next one say it.
@@ -36,7 +36,7 @@ def test_a_message_goes_four_hops_and_no_further() -> None:
 
 
 def test_what_a_packet_costs_follows_from_the_formula() -> None:
-    options = post(2, Domain())
+    options = post(2, DomainTopology())
     outcome = flood(options)
     long = replace(options.radio.lora, preamble_symbols=16)
     assert outcome.airtime_us == outcome.packets * lora.airtime_us(long, 16 + 40)
@@ -45,13 +45,13 @@ def test_what_a_packet_costs_follows_from_the_formula() -> None:
 
 
 def test_who_hears_it_again_keeps_still() -> None:
-    outcome = flood(post(20, Domain()))
+    outcome = flood(post(20, DomainTopology()))
     assert outcome.delivered == 19
     assert 2 <= outcome.packets <= 6
 
 
 def test_an_author_whom_nobody_relays_says_it_three_times_more() -> None:
-    apart = Given(positions_m=(("n0", 0, 0), ("n1", 90_000, 0)))
+    apart = ExplicitTopology(positions_m=(("n0", 0, 0), ("n1", 90_000, 0)))
     outcome = flood(post(2, apart))
     assert outcome.packets == 1 + sim_limits.FLOOD_RETRIES
     assert (outcome.delivered, outcome.reach) == (0, 0.0)
@@ -59,7 +59,9 @@ def test_an_author_whom_nobody_relays_says_it_three_times_more() -> None:
 
 
 def test_repeating_helps_where_packets_get_lost() -> None:
-    reached = [flood(replace(post(2, Domain(), loss=0.5), seed=seed)).delivered for seed in range(1, 41)]
+    reached = [
+        flood(replace(post(2, DomainTopology(), loss=0.5), seed=seed)).delivered for seed in range(1, 41)
+    ]
     # One try of two gets through; of four, fifteen in sixteen.
     assert sum(reached) >= 33
 
@@ -72,8 +74,11 @@ def test_far_ones_go_first() -> None:
 
 
 def test_a_full_queue_drops() -> None:
-    options = Options(
-        nodes=2, topology=Domain(), channel=STILL, traffic=(Posts(nodes=("n0",), every_s=0.01, until_s=2),)
+    options = SimulationOptions(
+        nodes=2,
+        topology=DomainTopology(),
+        channel=STILL,
+        traffic=(PeriodicPostTraffic(nodes=("n0",), every_s=0.01, until_s=2),),
     )
     outcome = flood(options)
     assert outcome.messages > 150
@@ -81,7 +86,10 @@ def test_a_full_queue_drops() -> None:
 
 
 def test_ids_mean_nothing_here() -> None:
-    assert flood(replace(post(3, Domain()), traffic=(Ids(nodes=("n0",), count=3),))).messages == 0
+    assert (
+        flood(replace(post(3, DomainTopology()), traffic=(FeedIdTraffic(nodes=("n0",), count=3),))).messages
+        == 0
+    )
 
 
 def test_the_same_seed_gives_the_same_flood_at_the_times_of_our_own_mesh() -> None:
@@ -102,7 +110,8 @@ def test_it_does_at_meshtastics_load_about_what_its_own_simulator_says(seed: int
     # 60 nodes, 40 bytes every 100 s each, half an hour: 31 % of nodes reached, 5.6 % of the time on the air. Our path
     # loss is another one, so this holds the order of magnitude only.
     options = replace(
-        build("field60", seed=seed, hours=0.5), traffic=(Posts(nodes=all_of(60), every_s=100, until_s=1_800),)
+        build("field60", seed=seed, hours=0.5),
+        traffic=(PeriodicPostTraffic(nodes=all_of(60), every_s=100, until_s=1_800),),
     )
     outcome = flood(options)
     assert 0.25 < outcome.reach < 0.5
@@ -110,5 +119,5 @@ def test_it_does_at_meshtastics_load_about_what_its_own_simulator_says(seed: int
 
 
 def test_options_it_has_no_use_for_change_nothing() -> None:
-    options = post(5, Line())
+    options = post(5, LineTopology())
     assert flood(replace(options, boards=("n0",), acquainted=True)) == Flooding(options).run()

@@ -23,8 +23,8 @@ from tests.catalog.fake import (
 from tests.web.fake import TOKEN, FakeNode, friendly_mesh, serving
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
 from tinyssb_node.ids import FeedId
-from tinyssb_node.screens.grouptalk import GroupRoom
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.grouptalk import GroupConversation
+from tinyssb_node.screens.people import DisplayNames
 
 pytestmark = pytest.mark.browser
 
@@ -198,8 +198,8 @@ class Circles(FakeCatalog):
 class Petnamed(FakeNode):
     """Our user calls Bob and Cyd by these names."""
 
-    def names(self) -> Names:
-        return Names(self.catalog.people(), {BOB, CYD})
+    def names(self) -> DisplayNames:
+        return DisplayNames(self.catalog.people(), {BOB, CYD})
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_a_private_group_is_read_and_written_to(browser: Browser) -> None:
         make_message("in group 0", BOB, 1, "Only for us.", conversation=group, placed=1, private=True)
     ]
     node.rooms = [
-        GroupRoom(
+        GroupConversation(
             name=group, members=(BOB,), messages=1, last=node.group_said[0], title=f"Hut {HARM}", note=""
         )
     ]

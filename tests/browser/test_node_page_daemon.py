@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.visits import Visit
 from tests.daemon.processes import PATIENCE_S, daemon, make_home
 from tests.web.asking import Answer, ask
-from tinyssb_node.screens.talk import Talk
+from tinyssb_node.screens.talk import NodeSession
 from tinyssb_node.web.tokens import make_token
 
 pytestmark = pytest.mark.browser
@@ -39,7 +39,7 @@ def ask_until(address: str, path: str, *, served: bool) -> Answer | None:
     raise AssertionError(f"the page {'does not come' if served else 'does not go'}")
 
 
-def wait_for(talk: Talk, count: int, rows: Callable[[], Sequence[object]]) -> None:
+def wait_for(talk: NodeSession, count: int, rows: Callable[[], Sequence[object]]) -> None:
     """Catch up until there are so many rows."""
     deadline_s = time.monotonic() + PATIENCE_S
     while len(rows()) < count:
@@ -61,7 +61,7 @@ def mesh(tmp_path: Path) -> tuple[Path, Path, str, str]:
 
 def test_two_people_talk_over_the_page_of_one(browser: Browser, mesh: tuple[Path, Path, str, str]) -> None:
     ana, ben, address, token = mesh
-    with daemon(ana) as running, daemon(ben), Talk.at_home(str(ben)) as talk:
+    with daemon(ana) as running, daemon(ben), NodeSession.at_home(str(ben)) as talk:
         talk.call_me("Ben\u202e")
         talk.say("Is anybody up there?")
         ask_until(address, "/api/session", served=True)

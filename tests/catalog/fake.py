@@ -9,9 +9,9 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from tinyssb_node.catalog.rows import PUBLIC, BoardRow, ConversationRow, Kind, MessageRow, PersonRow
-from tinyssb_node.content.board import Operation, Step, create_step
-from tinyssb_node.content.chat import PUBLIC_ROOT, BoardStep, Post, conversation_root, serialize
+from tinyssb_node.catalog.rows import PUBLIC, BoardRow, ConversationRow, MessageKind, MessageRow, PersonRow
+from tinyssb_node.content.board import Operation, PlacedOperation, create_step
+from tinyssb_node.content.chat import PUBLIC_ROOT, BoardStep, ChatPost, conversation_root, serialize
 from tinyssb_node.content.description import describe
 from tinyssb_node.content.references import message_text
 from tinyssb_node.ids import FeedId, MessageId, Origin
@@ -44,7 +44,7 @@ def make_message(
         "said_us": None,
         "origin": Origin.OWN if feed == ANA else Origin.PEER,
         "own": feed == ANA,
-        "kind": Kind.TAV,
+        "kind": MessageKind.TAV,
         "conversation": PUBLIC,
         "tangle": PUBLIC_ROOT,
         "previous": tuple(message_id(one) for one in previous),
@@ -157,9 +157,9 @@ class FakeCatalog:
         return [row.id for row in self.all_boards if prefix and row.id.hex().startswith(prefix)][:limit]
 
     def operations(self, board: MessageId) -> Sequence[MessageRow]:
-        return [row for row in self.thread(board) if row.kind is Kind.KAN]
+        return [row for row in self.thread(board) if row.kind is MessageKind.KAN]
 
-    def steps(self, board: MessageId) -> Sequence[Step]:
+    def steps(self, board: MessageId) -> Sequence[PlacedOperation]:
         held = {row.id for row in self.operations(board)}
         return [step for step in _steps() if step.id in held]
 
@@ -168,7 +168,7 @@ class FakeCatalog:
         if row is None or row.chunks_held < row.chunks:
             return None
         return serialize(
-            Post(text=row.text, said_s=START_US // 1_000_000, voice=bytes(row.voice_size) or None)
+            ChatPost(text=row.text, said_s=START_US // 1_000_000, voice=bytes(row.voice_size) or None)
         )
 
 
@@ -188,7 +188,7 @@ def small_mesh() -> FakeCatalog:
         make_message("evil", EVE, 1, HOSTILE_TEXT, "merge"),
         make_message("voice", BOB, 2, "", "merge", voice_size=1_400, size=1_432, chunks=15, chunks_held=15),
         make_message("long", CYD, 2, "word " * 3_000, "voice", cut=True, size=40_000),
-        make_message("bare", CYD, 3, "sent with tinyssb publish", kind=Kind.TEXT),
+        make_message("bare", CYD, 3, "sent with tinyssb publish", kind=MessageKind.TEXT),
     ]
     boxed: dict[str, Any] = {"conversation": PRIVATE, "tangle": PRIVATE_ROOT, "private": True}
     private = [
@@ -219,29 +219,29 @@ def small_mesh() -> FakeCatalog:
     return FakeCatalog(people, rows, [board])
 
 
-def _steps() -> list[Step]:
+def _steps() -> list[PlacedOperation]:
     """Operations on a board, as they are written; the last one is not known to anybody."""
     root = message_id("board")
     return [
-        Step(root, ANA, create_step("Hut \x1b[1mwork")),
+        PlacedOperation(root, ANA, create_step("Hut \x1b[1mwork")),
         _step("column", ANA, "board", Operation.COLUMN_CREATE, "To do"),
         _step("item", BOB, "column", Operation.ITEM_CREATE, message_text(message_id("column")), "Wood"),
         _step("evil-op", EVE, "item", "item/burn", HOSTILE_TEXT),
     ]
 
 
-def _step(name: str, author: FeedId, previous: str, operation: str, *args: str) -> Step:
+def _step(name: str, author: FeedId, previous: str, operation: str, *args: str) -> PlacedOperation:
     step = BoardStep(
         board=message_id("board"), previous=(message_id(previous),), operation=operation, args=args
     )
-    return Step(message_id(name), author, step)
+    return PlacedOperation(message_id(name), author, step)
 
 
 def _board() -> list[MessageRow]:
     rows = []
     for number, step in enumerate(_steps(), 4):
         text, _ = describe(step.step, 16_384)
-        row = make_message("", step.author, number, text, kind=Kind.KAN, conversation=None)
+        row = make_message("", step.author, number, text, kind=MessageKind.KAN, conversation=None)
         follows = tuple(ref for ref in step.step.previous if isinstance(ref, MessageId))
         rows.append(replace(row, id=step.id, previous=follows, tangle=message_id("board")))
     return rows
@@ -251,9 +251,16 @@ def _others() -> list[MessageRow]:
     """Entries that are in no conversation."""
     none: dict[str, Any] = {"conversation": None, "tangle": None}
     return [
-        make_message("alias", BOB, 5, '["IAM", "bob"]', kind=Kind.IAM, **none),
-        make_message("opaque", EVE, 4, "00ff" * 24, kind=Kind.OPAQUE, **none),
+        make_message("alias", BOB, 5, '["IAM", "bob"]', kind=MessageKind.IAM, **none),
+        make_message("opaque", EVE, 4, "00ff" * 24, kind=MessageKind.OPAQUE, **none),
         make_message(
-            "partial", EVE, 5, "", kind=Kind.OPAQUE, chunks=40, chunks_held=3, **(none | {"placed": None})
+            "partial",
+            EVE,
+            5,
+            "",
+            kind=MessageKind.OPAQUE,
+            chunks=40,
+            chunks_held=3,
+            **(none | {"placed": None}),
         ),
     ]

@@ -6,13 +6,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from tinyssb_node.catalog.catalog import STORE_FILE, Catalog
-from tinyssb_node.catalog.questions import Questions
+from tinyssb_node.catalog.questions import CatalogQueries
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import chat, private
 from tinyssb_node.content.limits import SEAL_ENTROPY_SIZE
-from tinyssb_node.feeds.author import Composed, compose, compose_fixed
+from tinyssb_node.feeds.author import ComposedEntry, compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.port import FeedRecord
@@ -40,7 +40,7 @@ class Author:
         self.feed = self.key.feed_id
         self.tip = Tip(self.feed, self.dialect, 0, None)
 
-    def write(self, content: bytes, type_: int | None = None) -> Composed:
+    def write(self, content: bytes, type_: int | None = None) -> ComposedEntry:
         """The next entry; with *type_* its 48 bytes as they are."""
         if type_ is None:
             composed = compose(NETWORK, self.key, self.tip, content)
@@ -49,21 +49,21 @@ class Author:
         self.tip = composed.extended.tip
         return composed
 
-    def say(self, message: chat.Message) -> Composed:
+    def say(self, message: chat.Message) -> ComposedEntry:
         return self.write(chat.serialize(message))
 
-    def whisper(self, post: chat.Post, readers: Sequence[FeedId]) -> Composed:
+    def whisper(self, post: chat.ChatPost, readers: Sequence[FeedId]) -> ComposedEntry:
         """*post*, sealed for *readers*."""
         entropy = sha256(repr((self.name, self.tip.seq)).encode()).digest() * 3
         return self.write(private.seal(chat.serialize(post), readers, entropy[:SEAL_ENTROPY_SIZE]))
 
 
-def post(text: str, *tips: MessageId, recipients: Sequence[FeedId] | None = None) -> chat.Post:
+def post(text: str, *tips: MessageId, recipients: Sequence[FeedId] | None = None) -> chat.ChatPost:
     to = None if recipients is None else tuple(recipients)
-    return chat.Post(tips=tips, text=text, said_s=SAID_S, recipients=to)
+    return chat.ChatPost(tips=tips, text=text, said_s=SAID_S, recipients=to)
 
 
-def id_of(composed: Composed) -> MessageId:
+def id_of(composed: ComposedEntry) -> MessageId:
     tip = composed.extended.tip
     assert tip.id is not None
     return tip.id
@@ -84,7 +84,9 @@ class Home:
         create_identity(self.folder / "identity", identity)
         self.store = SqliteStore.open(self.folder / STORE_FILE)
 
-    def keep(self, entries: Iterable[Composed], chunks: int | None = None, *, commit: bool = True) -> None:
+    def keep(
+        self, entries: Iterable[ComposedEntry], chunks: int | None = None, *, commit: bool = True
+    ) -> None:
         """Append *entries*, each with the first *chunks* packets of its side chain (all of them, unless told)."""
         known = {record.feed: record for record in self.store.feeds()}
         for composed in entries:
@@ -102,7 +104,7 @@ class Home:
             self._commit(commit=commit)
         self._commit(commit=True)
 
-    def keep_chunks(self, composed: Composed, first: int, stop: int) -> None:
+    def keep_chunks(self, composed: ComposedEntry, first: int, stop: int) -> None:
         """Append packets of a side chain from *first* on; commit by keeping something, or nothing."""
         tip = composed.extended.tip
         for number in range(first, min(stop, len(composed.chunks))):
@@ -130,5 +132,5 @@ PUBLIC_TEXTS = ["soup at the hut, café included", "I come \N{STEAMING BOWL}", "
 """What of that is public."""
 
 
-def texts(catalog: Questions, conversation: str = PUBLIC) -> list[str]:
+def texts(catalog: CatalogQueries, conversation: str = PUBLIC) -> list[str]:
     return [row.text for row in catalog.messages(conversation)]

@@ -14,15 +14,15 @@ from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.content.board import create_step
 from tinyssb_node.content.note import Note, serialize_compact, serialize_map
 from tinyssb_node.content.private import SealKey
-from tinyssb_node.content.tangle import Place
-from tinyssb_node.feeds.author import Composed
+from tinyssb_node.content.tangle import TangleData
+from tinyssb_node.feeds.author import ComposedEntry
 from tinyssb_node.ids import FeedId, MessageId
 
 
 class Append(NamedTuple):
     """What comes at a time: an entry (chunk is None), or a packet of its side chain."""
 
-    entry: Composed
+    entry: ComposedEntry
     chunk: int | None
 
 
@@ -51,7 +51,7 @@ class Oracle:
         self.entries[id_] = (entry.extended.tip.feed, entry.extended.tip.seq)
         self._place(id_, set(self.placed))
 
-    def _meaning(self, entry: Composed) -> Meaning:
+    def _meaning(self, entry: ComposedEntry) -> Meaning:
         tip = entry.extended.tip
         bodies = b"".join(packet[:100] for packet in entry.chunks)
         content = (entry.extended.layout.head + bodies)[: entry.extended.layout.size]
@@ -120,7 +120,7 @@ class _Talk:
             return []
         return self.draw(st.lists(st.sampled_from(own), max_size=3, unique=True))
 
-    def say(self, author: Author, circle: Sequence[Author]) -> Composed:
+    def say(self, author: Author, circle: Sequence[Author]) -> ComposedEntry:
         sort = self.draw(
             st.sampled_from(["chat"] * 5 + ["note"] * 5 + ["secret", "board", "alias", "alias", "ack"])
         )
@@ -129,7 +129,7 @@ class _Talk:
         self.said.setdefault(sort, []).append(id_of(entry))
         return entry
 
-    def _write(self, sort: str, author: Author, circle: Sequence[Author], long: str) -> Composed:
+    def _write(self, sort: str, author: Author, circle: Sequence[Author], long: str) -> ComposedEntry:
         follows = self.follows(sort)
         if sort == "chat":
             return author.say(post(f"{long}{author.name}", *follows))
@@ -150,8 +150,10 @@ class _Talk:
         named = self.draw(st.booleans())
         if follows and named:
             root = self.draw(st.sampled_from(self.said.get("note", [])[:2] or [LOST]))
-            return author.write(serialize_map(Note({"chess": Place(root, tuple(follows))}, {"say": long})))
-        return author.write(serialize_compact(Note({"chess": Place(None, tuple(follows))}, long)))
+            return author.write(
+                serialize_map(Note({"chess": TangleData(root, tuple(follows))}, {"say": long}))
+            )
+        return author.write(serialize_compact(Note({"chess": TangleData(None, tuple(follows))}, long)))
 
 
 @st.composite

@@ -21,8 +21,8 @@ from tests.catalog.mesh import (
 )
 from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.errors import ContactsError
-from tinyssb_node.catalog.questions import Questions
-from tinyssb_node.catalog.rows import PUBLIC, Kind
+from tinyssb_node.catalog.questions import CatalogQueries
+from tinyssb_node.catalog.rows import PUBLIC, MessageKind
 from tinyssb_node.content import chat
 from tinyssb_node.content.blocklist import BlockStep, blocked_short, serialize_block_step
 from tinyssb_node.content.board import Operation, create_step, fold
@@ -35,7 +35,7 @@ from tinyssb_node.store.port import FeedRecord
 
 
 def test_it_answers_the_questions(catalog):
-    questions: Questions = catalog
+    questions: CatalogQueries = catalog
     assert texts(questions) == PUBLIC_TEXTS
 
 
@@ -226,8 +226,8 @@ def test_the_whole_content_is_given_opened_if_it_was_for_us(home, catalog):
     assert row is not None
     assert (row.cut, len(row.text)) == (True, limits.CATALOG_TEXT_MAX)
     whole, secret = (chat.parse(catalog.content(id_of(one)) or b"") for one in (long, SECRET))
-    assert isinstance(whole, chat.Post)
-    assert isinstance(secret, chat.Post)
+    assert isinstance(whole, chat.ChatPost)
+    assert isinstance(secret, chat.ChatPost)
     assert (whole.text, secret.text) == ("long " * 9_000, "under the stone")
     assert catalog.content(MessageId(bytes(20))) is None
 
@@ -238,7 +238,7 @@ def test_a_file_is_shown_to_all_and_followed_by_nobody(home, catalog):
     home.keep([file])
     catalog.catch_up()
     (row,) = catalog.messages(PUBLIC, limit=1)
-    assert (row.id, row.kind) == (id_of(file), Kind.FILE)
+    assert (row.id, row.kind) == (id_of(file), MessageKind.FILE)
     assert row.text == '{"name": "map.webp", "type": "image/webp", "size": 300}'
     assert row.id not in catalog.tips(PUBLIC)
     assert catalog.search("map.webp") == [row]

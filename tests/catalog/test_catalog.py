@@ -29,7 +29,7 @@ from tests.catalog.mesh import (
 from tinyssb_node.catalog import schema
 from tinyssb_node.catalog.catalog import Catalog
 from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError, CatalogReadOnlyError
-from tinyssb_node.catalog.rows import PUBLIC, Kind
+from tinyssb_node.catalog.rows import PUBLIC, MessageKind
 from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store.secrets import Identity, create_identity
@@ -130,7 +130,7 @@ def test_without_the_key_sealed_messages_stay_closed_until_it_is_there(home):
         assert catalog.catch_up().rebuilt is None
         row = catalog.message(id_of(SECRET))
         assert row is not None
-        assert (row.kind, row.private, row.conversation) == (Kind.OPAQUE, False, None)
+        assert (row.kind, row.private, row.conversation) == (MessageKind.OPAQUE, False, None)
     (home.folder / "away").rename(home.folder / "identity")
     home.keep([ANA_MORE])
     with home.catalog() as catalog:

@@ -15,10 +15,10 @@ from tests.catalog.oracle import Append, Oracle, conversations
 from tests.store.gaps import cut_and_given_again
 from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.catalog import STORE_FILE, Catalog
-from tinyssb_node.catalog.rows import PUBLIC, Kind
+from tinyssb_node.catalog.rows import PUBLIC, MessageKind
 from tinyssb_node.content.note import Note, serialize_compact
 from tinyssb_node.content.private import SealKey
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """Where a file costs no time: disks that sync are tested elsewhere."""
@@ -63,7 +63,7 @@ def check(catalog: Catalog, oracle: Oracle) -> None:
         meaning = oracle.meanings.get(id_)
         assert (row.placed, row.tangle) == (places.get(id_), oracle.placed.get(id_))
         if meaning is None:
-            assert (row.kind, row.cut) == (Kind.OPAQUE, True), arrived
+            assert (row.kind, row.cut) == (MessageKind.OPAQUE, True), arrived
             assert row.chunks_held < row.chunks
         else:
             assert (row.kind, row.text, row.previous) == (meaning.kind, meaning.text, meaning.previous)
@@ -160,7 +160,7 @@ def test_a_side_chain_that_comes_late_gives_the_message_its_meaning():
             catalog.catch_up()
             row = catalog.message(id_of(entry))
             assert row is not None
-            assert (row.kind, row.conversation, row.chunks_held) == (Kind.OPAQUE, None, held)
+            assert (row.kind, row.conversation, row.chunks_held) == (MessageKind.OPAQUE, None, held)
             assert catalog.search("much") == []
             home.keep_chunks(entry, held, held + 1)
             home.keep([])
@@ -171,8 +171,8 @@ def test_a_side_chain_that_comes_late_gives_the_message_its_meaning():
 def test_a_note_behind_two_roots_is_in_neither_tangle():
     ana, bob = Author("ana"), Author("bob")
     one, other = (ana.write(serialize_compact(Note({"chess": FIRST}, name))) for name in ("one", "other"))
-    both = bob.write(serialize_compact(Note({"chess": Place(None, (id_of(one), id_of(other)))}, "both")))
-    reply = bob.write(serialize_compact(Note({"chess": Place(None, (id_of(both),))}, "reply")))
+    both = bob.write(serialize_compact(Note({"chess": TangleData(None, (id_of(one), id_of(other)))}, "both")))
+    reply = bob.write(serialize_compact(Note({"chess": TangleData(None, (id_of(both),))}, "reply")))
     with home_of("ana") as home, home.catalog() as catalog:
         home.keep([both, reply, one, other])
         catalog.catch_up()

@@ -1,14 +1,14 @@
 """What the tests of screens are fed with is what the catalog would say."""
 
 from tests.catalog.fake import ANA, BOB, PRIVATE, message_id, small_mesh
-from tinyssb_node.catalog.questions import Questions
+from tinyssb_node.catalog.questions import CatalogQueries
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content.board import fold
-from tinyssb_node.content.chat import Post, parse
+from tinyssb_node.content.chat import ChatPost, parse
 
 
 def test_the_fake_answers_all_questions() -> None:
-    mesh: Questions = small_mesh()
+    mesh: CatalogQueries = small_mesh()
     public, private = mesh.conversations()
     assert {public.name, private.name} == {PUBLIC, PRIVATE}
     rows = mesh.messages(PUBLIC)
@@ -28,4 +28,4 @@ def test_the_fake_answers_all_questions() -> None:
     assert folded.name == board.name
     assert sum(len(column.items) for column in folded.columns) == board.items
     assert mesh.content(message_id("partial")) is None
-    assert isinstance(parse(mesh.content(message_id("voice")) or b""), Post)
+    assert isinstance(parse(mesh.content(message_id("voice")) or b""), ChatPost)

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from tests.catalog.mesh import Author
 from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.meaning import Meaning, meaning_of
-from tinyssb_node.catalog.rows import Kind
+from tinyssb_node.catalog.rows import MessageKind
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import ACK_TYPE, ack_of, serialize_acks
 from tinyssb_node.content.note import Note, serialize_map
 from tinyssb_node.content.private import SealKey
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.ids import MessageId
 from tinyssb_node.limits import TANGLE_PREVIOUS_MAX
 
@@ -49,7 +49,7 @@ def test_any_bytes_of_any_type_mean_something(content, type_):
 def test_a_thousand_predecessors_are_nobody_s_message():
     ids = [MessageId(number.to_bytes(20, "big")) for number in range(1_000)]
     meaning = of(bipf.encode(["TAV", list(ids), "hello", None, 1]))
-    assert (meaning.kind, meaning.space) == (Kind.OPAQUE, None)
+    assert (meaning.kind, meaning.space) == (MessageKind.OPAQUE, None)
 
 
 def test_long_text_is_cut():
@@ -58,10 +58,10 @@ def test_long_text_is_cut():
 
 
 def test_of_a_note_in_several_tangles_the_first_counts():
-    note = Note({"chess": Place(OTHER, (OTHER,)), "go": FIRST}, {"move": "e4"})
+    note = Note({"chess": TangleData(OTHER, (OTHER,)), "go": FIRST}, {"move": "e4"})
     meaning = of(serialize_map(note))
     assert (meaning.kind, meaning.space, meaning.root, meaning.previous) == (
-        Kind.NOTE,
+        MessageKind.NOTE,
         "note:chess",
         OTHER,
         (OTHER,),
@@ -77,13 +77,13 @@ def test_a_note_that_is_a_text_says_that_text(body):
 
 
 def test_a_conversation_s_root_that_only_stands_for_one_is_not_told():
-    first = of(chat.serialize(chat.Post(text="hi", said_s=7)))
+    first = of(chat.serialize(chat.ChatPost(text="hi", said_s=7)))
     assert (first.root, first.previous, first.said_us) == (chat.PUBLIC_ROOT, (), 7_000_000)
-    named = of(chat.serialize(chat.Post(tips=(chat.PUBLIC_ROOT, OTHER), text="hi", said_s=7)))
+    named = of(chat.serialize(chat.ChatPost(tips=(chat.PUBLIC_ROOT, OTHER), text="hi", said_s=7)))
     assert named.previous == (OTHER,)
 
 
 def test_acknowledgements_are_told_or_opaque():
     content, _ = serialize_acks([ack_of(7, OTHER)])
     assert of(content, ACK_TYPE).text == '[[7, {"hex": "6f6f6f6f"}]]'
-    assert of(bytes(48), ACK_TYPE).kind is Kind.OPAQUE
+    assert of(bytes(48), ACK_TYPE).kind is MessageKind.OPAQUE

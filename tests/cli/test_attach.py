@@ -19,9 +19,9 @@ from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.estimate import Cost
+from tinyssb_node.screens.estimate import AirtimeCost
 
 DATA = bytes(range(256)) * 8
 
@@ -104,7 +104,7 @@ def test_nothing_is_overwritten(running: RunningDaemon, here: Path) -> None:
     row = row_of(tinyssb(running.home, "attach", "map.webp", "-y", "--json", "--name", "notes.txt"))
     (here / "notes.txt").write_text("mine")
     ended = tinyssb(running.home, "fetch", row["id"])
-    assert ended.returncode == Exit.CREATE
+    assert ended.returncode == ExitCode.CREATE
     assert b"is there already" in ended.stderr
     assert (here / "notes.txt").read_text() == "mine"
 
@@ -123,13 +123,13 @@ def test_what_it_costs_is_said_before_and_without_an_answer_nothing_is_published
     ]
     assert row_of(tinyssb(running.home, "attach", "map.webp", "--dry-run", "--json"))["packets"] == 22
     ended = tinyssb(running.home, "attach", "map.webp")
-    assert (ended.returncode, ended.stdout) == (Exit.USAGE, b"")
+    assert (ended.returncode, ended.stdout) == (ExitCode.USAGE, b"")
     assert b"22 packets; no radio face" in ended.stderr
     assert b"--yes" in ended.stderr
     monkeypatch.setattr(command, "_somebody_there", lambda: True)
     for answer in (b"n\n", b"", b"yesterday\n"):
         ended = tinyssb(running.home, "attach", "map.webp", stdin=answer)
-        assert ended.returncode == Exit.ATTENTION
+        assert ended.returncode == ExitCode.ATTENTION
         assert ended.stderr.endswith(b"Nothing was published.\n")
     assert entries() == before
     ended = tinyssb(running.home, "attach", "map.webp", stdin=b"Y\n")
@@ -143,7 +143,7 @@ def test_the_question_tells_of_every_radio_face(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     monkeypatch.setattr(command, "_somebody_there", lambda: True)
-    cost = Cost(
+    cost = AirtimeCost(
         faces=("radio",),
         packets=91,
         air_us=18_660_096,
@@ -162,15 +162,15 @@ def test_the_question_tells_of_every_radio_face(
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
-        (["missing"], Exit.MISSING, "missing cannot be read"),
-        (["."], Exit.DATA, "is no file"),
-        (["big"], Exit.DATA, "has 70,000 bytes, and one entry carries 65,5"),
-        (["map.webp", "--name", "n" * 65], Exit.DATA, "Choose another one with --name"),
-        (["map.webp", "--type", "t" * 41], Exit.DATA, "Choose another one with --type"),
+        (["missing"], ExitCode.MISSING, "missing cannot be read"),
+        (["."], ExitCode.DATA, "is no file"),
+        (["big"], ExitCode.DATA, "has 70,000 bytes, and one entry carries 65,5"),
+        (["map.webp", "--name", "n" * 65], ExitCode.DATA, "Choose another one with --name"),
+        (["map.webp", "--type", "t" * 41], ExitCode.DATA, "Choose another one with --type"),
     ],
 )
 def test_what_cannot_be_attached_is_refused(
-    running: RunningDaemon, here: Path, arguments: list[str], code: Exit, why: str
+    running: RunningDaemon, here: Path, arguments: list[str], code: ExitCode, why: str
 ) -> None:
     (here / "big").write_bytes(bytes(70_000))
     ended = tinyssb(running.home, "attach", "--yes", *arguments)
@@ -185,7 +185,7 @@ def test_a_friends_file_is_waited_for_and_its_name_is_not_trusted(
     friend.send(running, 0, 5)
     what = f"{friend.feed[:10]}.1"
     ended = tinyssb(running.home, "fetch", what, "--timeout", "0")
-    assert ended.returncode == Exit.BUSY
+    assert ended.returncode == ExitCode.BUSY
     assert b"4 of 21 packets are here. Nothing was written." in ended.stderr
     monkeypatch.setattr(limits, "FETCH_LOOK_S", 0.01)
     seen = threading.Event()
@@ -225,19 +225,19 @@ def test_what_is_no_file_is_not_waited_for(running: RunningDaemon, here: Path) -
     friend = Friend(3, [b"x" * 500, bipf.encode(["FIL", "a", "b", b"c"])[:-1] + b"", b"hello"])
     friend.send(running, 0, 1)
     ended = tinyssb(running.home, "fetch", f"{friend.feed}.1")
-    assert ended.returncode == Exit.DATA
+    assert ended.returncode == ExitCode.DATA
     assert b"carries no file" in ended.stderr
     friend.send(running, 1)
     ended = tinyssb(running.home, "fetch", f"{friend.feed}.2")
-    assert ended.returncode == Exit.DATA
+    assert ended.returncode == ExitCode.DATA
     assert b"begins like a file and is none" in ended.stderr
     for what, code in (
-        (f"{friend.feed}.9", Exit.MISSING),
-        ("ffffffffff.1", Exit.MISSING),
-        ("00ff00ff00ff", Exit.MISSING),
+        (f"{friend.feed}.9", ExitCode.MISSING),
+        ("ffffffffff.1", ExitCode.MISSING),
+        ("00ff00ff00ff", ExitCode.MISSING),
     ):
         assert tinyssb(running.home, "fetch", what).returncode == code
-    assert tinyssb(running.home, "fetch", "me.1", "--timeout", "soon").returncode == Exit.USAGE
+    assert tinyssb(running.home, "fetch", "me.1", "--timeout", "soon").returncode == ExitCode.USAGE
     assert names(here) == ["map.webp"]
 
 
@@ -246,7 +246,7 @@ def test_who_is_not_followed_is_not_waited_for(running: RunningDaemon, here: Pat
     friend.send(running, 0, 3)
     assert tinyssb(running.home, "unfollow", friend.feed).returncode == 0
     ended = tinyssb(running.home, "fetch", f"{friend.feed}.1")
-    assert ended.returncode == Exit.BUSY
+    assert ended.returncode == ExitCode.BUSY
     assert b"is not followed" in ended.stderr
 
 
@@ -259,4 +259,4 @@ def test_a_whole_file_needs_no_daemon(tmp_path: Path, monkeypatch: pytest.Monkey
         friend.send(running, 0, -1)
     assert tinyssb(home, "fetch", f"{friend.feed}.1").returncode == 0
     assert Path("a").read_bytes() == DATA
-    assert tinyssb(home, "fetch", f"{friend.feed}.2").returncode == Exit.UNAVAILABLE
+    assert tinyssb(home, "fetch", f"{friend.feed}.2").returncode == ExitCode.UNAVAILABLE

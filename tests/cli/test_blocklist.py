@@ -13,7 +13,7 @@ from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.content import chat
 from tinyssb_node.content.blocklist import BlockStep, blocked_short, serialize_block_step
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 BEN, EVE, VIC = key_of("ben"), key_of("eve"), key_of("vic")
 NAMES = {BEN: "Ben", EVE: "Eve", VIC: "Vic"}
@@ -29,7 +29,7 @@ def rows(running: RunningDaemon, *arguments: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in said(running, *arguments, "--json").splitlines()]
 
 
-def refused(running: RunningDaemon, code: Exit, *arguments: str) -> str:
+def refused(running: RunningDaemon, code: ExitCode, *arguments: str) -> str:
     ended = tinyssb(running.home, *arguments)
     assert ended.returncode == code
     return ended.stderr.decode()
@@ -43,7 +43,7 @@ def wait_until(met: Callable[[], bool]) -> None:
 
 
 def contents(key: SigningKey) -> list[bytes]:
-    text = chat.serialize(chat.Post(tips=(), text=f"said by {NAMES[key]}", said_s=1))
+    text = chat.serialize(chat.ChatPost(tips=(), text=f"said by {NAMES[key]}", said_s=1))
     return [chat.serialize(chat.Alias(name=NAMES[key])), text]
 
 
@@ -82,9 +82,9 @@ def test_an_id_that_nobody_has_can_be_blocked_and_oneself_cannot(running: Runnin
     assert rows(running, "block", stranger) == [{"feed": stranger, "blocked": True}]
     with running.client() as node:
         own = node.status()["feed"]
-    assert "That is you" in refused(running, Exit.USAGE, "block", "me")
-    assert "That is you" in refused(running, Exit.USAGE, "block", own)
-    assert "Nobody" in refused(running, Exit.MISSING, "block", "nobody such")
+    assert "That is you" in refused(running, ExitCode.USAGE, "block", "me")
+    assert "That is you" in refused(running, ExitCode.USAGE, "block", own)
+    assert "Nobody" in refused(running, ExitCode.MISSING, "block", "nobody such")
 
 
 def test_a_list_that_is_followed_blocks_and_shows_whose_it_is(running: RunningDaemon) -> None:
@@ -106,11 +106,11 @@ def test_a_list_that_is_followed_blocks_and_shows_whose_it_is(running: RunningDa
     assert "said by Eve" in said(running, "chat")
     assert "No longer following" in said(running, "blocklist", "unfollow", "Ben")
     assert rows(running, "blocklist") == []
-    assert "count without that" in refused(running, Exit.USAGE, "blocklist", "follow", "me")
+    assert "count without that" in refused(running, ExitCode.USAGE, "blocklist", "follow", "me")
 
 
 def test_ones_blocks_are_published_and_taken_back(running: RunningDaemon) -> None:
-    assert "You do not block Vic" in refused(running, Exit.DATA, "blocklist", "publish", "Vic")
+    assert "You do not block Vic" in refused(running, ExitCode.DATA, "blocklist", "publish", "Vic")
     assert said(running, "blocklist", "publish") == "Everybody was told so already.\n"
     for name in ("Eve", "Vic"):
         said(running, "block", name)

@@ -7,27 +7,27 @@ import wcwidth
 
 from tests.catalog.fake import ANA, BOB, HOSTILE_TEXT, small_mesh
 from tinyssb_node.cli.boardlines import (
-    AmbiguousThingError,
-    UnknownThingError,
+    AmbiguousBoardItemError,
+    UnknownBoardItemError,
     board_lines,
     card_lines,
     find_card,
     find_list,
     find_thing,
 )
-from tinyssb_node.content.board import Board, Column, Comment, Item
+from tinyssb_node.content.board import Card, Column, Comment, KanbanBoard
 from tinyssb_node.ids import MessageId
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.people import DisplayNames
 
-NAMES = Names(small_mesh().people(), {BOB})
+NAMES = DisplayNames(small_mesh().people(), {BOB})
 
 
 def id_(number: int) -> MessageId:
     return MessageId(bytes([number]) * 20)
 
 
-def item(number: int, name: str, column: int) -> Item:
-    return Item(
+def item(number: int, name: str, column: int) -> Card:
+    return Card(
         id=id_(number),
         name=name,
         column=id_(column),
@@ -39,11 +39,11 @@ def item(number: int, name: str, column: int) -> Item:
     )
 
 
-def column(number: int, name: str, *items: Item) -> Column:
+def column(number: int, name: str, *items: Card) -> Column:
     return Column(id=id_(number), name=name, items=items, removed=False)
 
 
-BOARD = Board(
+BOARD = KanbanBoard(
     id=id_(1),
     name="Hut",
     flags=(),
@@ -66,12 +66,12 @@ def test_things_are_found_by_name_and_by_digits() -> None:
     assert find_list(BOARD, "wood").id == id_(3)
     assert find_card(BOARD, "2121").id == id_(0x21)
     assert find_thing(BOARD, "0404").id == id_(4)
-    with pytest.raises(AmbiguousThingError, match="one of 2: 21212121, 22222222"):
+    with pytest.raises(AmbiguousBoardItemError, match="one of 2: 21212121, 22222222"):
         find_card(BOARD, "wood")
-    with pytest.raises(AmbiguousThingError, match="one of 3"):
+    with pytest.raises(AmbiguousBoardItemError, match="one of 3"):
         find_thing(BOARD, "wood")
     for nothing in ("", "left", "\x1b[2J"):
-        with pytest.raises(UnknownThingError) as caught:
+        with pytest.raises(UnknownBoardItemError) as caught:
             find_card(BOARD, nothing)
         assert "\x1b" not in caught.value.message
 

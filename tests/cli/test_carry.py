@@ -19,7 +19,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece, write_export
 from tinyssb_node.ids import Dialect, Seq
 from tinyssb_node.limits import SET_MAX
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.screens.limits import CARRY_TOLD_MAX
 from tinyssb_node.screens.newfile import FileUnwritableError
 from tinyssb_node.store.port import FeedRecord
@@ -96,7 +96,7 @@ def test_what_is_damaged_is_left_and_told_and_the_rest_taken(tmp_path: Path, sti
         damaged = folder / "0123456789ab-0007.tssb"
         damaged.write_bytes(whole.read_bytes()[:-40])
         ended = tinyssb(ben, "carry", str(stick), "--json")
-        assert ended.returncode == Exit.DATA
+        assert ended.returncode == ExitCode.DATA
         row = json.loads(ended.stdout)
         assert row["taken"]["entries"] == 1
         assert list(row["damaged"]) == [damaged.name]
@@ -156,7 +156,7 @@ def test_what_is_wrong_in_one_file_is_taken_from_the_next(tmp_path: Path, stick:
     make_home(tmp_path / "ana")
     with daemon(tmp_path / "ana"):
         ended = tinyssb(tmp_path / "ana", "carry", str(stick), "--json")
-        assert ended.returncode == Exit.DATA
+        assert ended.returncode == ExitCode.DATA
         taken = json.loads(ended.stdout)["taken"]
         assert taken["entries"] == 3
         assert [(row["file"], row["feed"]) for row in taken["refused"]] == [
@@ -201,14 +201,14 @@ def test_a_full_set_keeps_nothing_else_from_being_taken_or_left(tmp_path: Path, 
     with daemon(tmp_path / "cid"):
         for takes in (1, 0):
             ended = tinyssb(tmp_path / "cid", "carry", str(stick), "--json")
-            assert ended.returncode == Exit.DATA
+            assert ended.returncode == ExitCode.DATA
             row = json.loads(ended.stdout)
             assert row["taken"]["entries"] == takes
             full = {(refused["feed"], refused["reason"]) for refused in row["taken"]["refused"]}
             assert full == {(key.feed_id.hex(), NO_PLACE) for key in (ben, eve)}
             assert (row["left"] is not None) == bool(takes)
         ended = tinyssb(tmp_path / "cid", "import", str(folder / "all.tssb"))
-    assert ended.returncode == Exit.DATA
+    assert ended.returncode == ExitCode.DATA
     assert NO_PLACE in ended.stderr.decode()
     assert "not signed" not in ended.stderr.decode()
 
@@ -273,7 +273,7 @@ def test_a_stick_that_fails_while_something_is_left(
     read_only = FileUnwritableError("It is read-only.")
     monkeypatch.setattr(carrying, where, fails if where == "sync_folder" else raising(read_only))
     ended = tinyssb(two, "carry", str(stick))
-    assert ended.returncode == Exit.STORAGE
+    assert ended.returncode == ExitCode.STORAGE
     assert ended.stdout.decode() == "Took 1 entries and 0 chunks of 1 feed.\n"
     told = "the disk did not confirm it: Input/output error" if where == "sync_folder" else "read-only"
     assert told in ended.stderr.decode()
@@ -292,7 +292,7 @@ def test_a_folder_that_cannot_be_written_to(two: Path, stick: Path, monkeypatch:
     # Our tests may run as somebody who may write everywhere.
     monkeypatch.setattr(Path, "mkdir", fails)
     ended = tinyssb(two, "carry", str(stick), "--json")
-    assert ended.returncode == Exit.STORAGE
+    assert ended.returncode == ExitCode.STORAGE
     row = json.loads(ended.stdout)
     assert (row["taken"]["entries"], list(row["damaged"]), row["left"]) == (1, ["0.tssb"], None)
     assert b"Nothing can be left" in ended.stderr
@@ -300,11 +300,11 @@ def test_a_folder_that_cannot_be_written_to(two: Path, stick: Path, monkeypatch:
 
 @pytest.mark.parametrize(
     ("readings", "code", "entries"),
-    [(1, Exit.DATA, 0), (2, Exit.MISSING, 1)],
+    [(1, ExitCode.DATA, 0), (2, ExitCode.MISSING, 1)],
     ids=["while it is taken", "while it is counted"],
 )
 def test_a_stick_that_is_pulled_out(
-    two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch, readings: int, code: Exit, entries: int
+    two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch, readings: int, code: ExitCode, entries: int
 ) -> None:
     real, done = carrying.pieces_in, 0
 
@@ -319,9 +319,9 @@ def test_a_stick_that_is_pulled_out(
     ended = tinyssb(two, "carry", str(stick), "--json")
     row = json.loads(ended.stdout)
     assert (ended.returncode, row["taken"]["entries"]) == (code, entries)
-    assert (b"Is the stick still in?" in ended.stderr) == (code is Exit.MISSING)
-    assert (row["left"] is None) == (code is Exit.MISSING)
-    assert list(row["damaged"].values()) == (["Input/output error"] if code is Exit.DATA else [])
+    assert (b"Is the stick still in?" in ended.stderr) == (code is ExitCode.MISSING)
+    assert (row["left"] is None) == (code is ExitCode.MISSING)
+    assert list(row["damaged"].values()) == (["Input/output error"] if code is ExitCode.DATA else [])
 
 
 def test_nothing_is_left_on_another_disk_than_was_looked_at(
@@ -330,7 +330,7 @@ def test_nothing_is_left_on_another_disk_than_was_looked_at(
     devices = iter([1, 2])
     monkeypatch.setattr(carrying, "_device_of", lambda _place: next(devices))
     ended = tinyssb(two, "carry", str(stick))
-    assert ended.returncode == Exit.MISSING
+    assert ended.returncode == ExitCode.MISSING
     assert b"no disk is mounted there, or another one" in ended.stderr
     assert b"Took 1 entries" in ended.stdout
     assert len(list((stick / "tinyssb" / "open").iterdir())) == 1
@@ -340,7 +340,7 @@ def test_names_of_files_are_shown_as_text_and_of_many_the_first(two: Path, stick
     for number in range(CARRY_TOLD_MAX + 2):
         (stick / "tinyssb" / "open" / f"0\x1b[2J{number}.tssb").write_bytes(b"?")
     ended = tinyssb(two, "carry", str(stick))
-    assert ended.returncode == Exit.DATA
+    assert ended.returncode == ExitCode.DATA
     assert b"\x1b" not in ended.stdout
     assert b"and 2 more" in ended.stdout
     ended = tinyssb(two, "carry", str(stick))
@@ -353,7 +353,7 @@ def test_an_import_that_breaks_off_says_what_it_took(
     (file,) = (stick / "tinyssb" / "open").iterdir()
     monkeypatch.setattr(offering, "_offer_packets", fails)
     ended = tinyssb(two, "import", str(file))
-    assert ended.returncode == Exit.MISSING
+    assert ended.returncode == ExitCode.MISSING
     assert b"What was taken until then is kept: 0 entries" in ended.stderr
 
 
@@ -404,7 +404,7 @@ def test_either_way_alone(tmp_path: Path, stick: Path) -> None:
 def test_a_stick_that_is_not_in_is_not_made(tmp_path: Path) -> None:
     make_home(tmp_path / "ana")
     ended = tinyssb(tmp_path / "ana", "carry", str(tmp_path / "media"))
-    assert ended.returncode == Exit.MISSING
+    assert ended.returncode == ExitCode.MISSING
     assert b"Is the stick in" in ended.stderr
     assert not (tmp_path / "media").exists()
 
@@ -413,7 +413,7 @@ def test_a_stick_that_fails_at_once(tmp_path: Path, stick: Path, monkeypatch: py
     make_home(tmp_path / "ana")
     monkeypatch.setattr(Path, "is_dir", fails)
     ended = tinyssb(tmp_path / "ana", "carry", str(stick))
-    assert ended.returncode == Exit.MISSING
+    assert ended.returncode == ExitCode.MISSING
     assert b"stick cannot be read: Input/output error" in ended.stderr
 
 
@@ -446,7 +446,7 @@ def test_export_since(tmp_path: Path) -> None:
         begin + feed + 7 * packet + end,
         begin + end,
     ]
-    assert tinyssb(ana, "export", str(tmp_path / "x"), "--since", "whenever").returncode == Exit.USAGE
+    assert tinyssb(ana, "export", str(tmp_path / "x"), "--since", "whenever").returncode == ExitCode.USAGE
 
 
 def test_what_an_export_lacks_of_another_is_all_that_a_node_needs(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
-from tinyssb_node.cli.checkup import Finding, examine
-from tinyssb_node.problems import Exit
+from tinyssb_node.cli.checkup import CheckResult, examine
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 
 Usage = namedtuple("Usage", ["total", "used", "free"])  # noqa: PYI024 - what shutil.disk_usage returns
@@ -19,7 +19,7 @@ Usage = namedtuple("Usage", ["total", "used", "free"])  # noqa: PYI024 - what sh
 CHECKS = ["home", "identity", "config", "store", "disk", "clock", "daemon"]
 
 
-def bad(root: Path) -> dict[str, Finding]:
+def bad(root: Path) -> dict[str, CheckResult]:
     """The checks that found something, but for the daemon, which does not run here."""
     return {
         finding.check: finding
@@ -39,7 +39,7 @@ def test_a_node_that_runs_is_well(tmp_path: Path) -> None:
 def test_a_node_that_does_not_run_is_told_how_to(tmp_path: Path) -> None:
     make_home(tmp_path / "a", "ws:listen:127.0.0.1:0")
     ended = tinyssb(tmp_path / "a", "doctor", "--json")
-    assert ended.returncode == Exit.ATTENTION
+    assert ended.returncode == ExitCode.ATTENTION
     rows = [json.loads(line) for line in ended.stdout.splitlines()]
     assert [row["check"] for row in rows if not row["ok"]] == ["daemon"]
     assert "tinyssb run" in rows[-1]["advice"]

@@ -12,7 +12,7 @@ from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, m
 from tinyssb_node import limits
 from tinyssb_node.cli.commands.node import _companion, _short
 from tinyssb_node.control.rows import CompanionRow
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,9 @@ def test_init_says_what_to_do_next_and_is_not_repeated(tmp_path: Path) -> None:
     assert row["feed"] in first
     assert (row["dialect"], row["name"]) == ("deployed", "ana")
     again = tinyssb(tmp_path / "n", "init")
-    assert again.returncode == Exit.CREATE
-    assert tinyssb(tmp_path / "m", "init", "--name", "x" * 99).returncode == Exit.CONFIG
-    assert tinyssb(tmp_path / "m", "init", "--face", "carrier:pigeon").returncode == Exit.CONFIG
+    assert again.returncode == ExitCode.CREATE
+    assert tinyssb(tmp_path / "m", "init", "--name", "x" * 99).returncode == ExitCode.CONFIG
+    assert tinyssb(tmp_path / "m", "init", "--face", "carrier:pigeon").returncode == ExitCode.CONFIG
 
 
 @pytest.mark.parametrize(
@@ -102,25 +102,25 @@ def test_a_file_becomes_a_side_chain(running: RunningDaemon, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "stdin", "code", "words"),
     [
-        (["publish", "-"], bytes(limits.CONTENT_PUBLISH_MAX + 1), Exit.DATA, ["65536", "packets"]),
-        (["publish", ""], b"", Exit.DATA, ["nothing to say", "--bipf '\"\"'"]),
-        (["publish", " \n"], b"", Exit.DATA, ["nothing to say"]),
-        (["publish", "--bipf", "{"], b"", Exit.DATA, ["not JSON"]),
-        (["publish", "--bipf", "NaN"], b"", Exit.DATA, ["NaN"]),
-        (["publish", "--bipf", str(2**80)], b"", Exit.DATA, ["BIPF"]),
-        (["publish", "--file", "/no/such/file"], b"", Exit.MISSING, ["/no/such/file"]),
-        (["show", "me", "9999"], b"", Exit.MISSING, ["9999"]),
-        (["log", "7" * 12], b"", Exit.MISSING, ["tinyssb feeds"]),
-        (["follow", "abcd"], b"", Exit.USAGE, ["4 digits: a feed id has 64"]),
-        (["follow", "ab" * 31 + "a"], b"", Exit.USAGE, ["63 digits: a feed id has 64", "tinyssb id"]),
-        (["follow", "ab" * 33], b"", Exit.USAGE, ["66 digits"]),
-        (["import", "/no/such/file"], b"", Exit.MISSING, ["/no/such/file"]),
-        (["export", "/no/such/folder/file"], b"", Exit.MISSING, ["/no/such/folder/file"]),
-        (["export", "-", "7" * 12], b"", Exit.MISSING, ["tinyssb feeds"]),
+        (["publish", "-"], bytes(limits.CONTENT_PUBLISH_MAX + 1), ExitCode.DATA, ["65536", "packets"]),
+        (["publish", ""], b"", ExitCode.DATA, ["nothing to say", "--bipf '\"\"'"]),
+        (["publish", " \n"], b"", ExitCode.DATA, ["nothing to say"]),
+        (["publish", "--bipf", "{"], b"", ExitCode.DATA, ["not JSON"]),
+        (["publish", "--bipf", "NaN"], b"", ExitCode.DATA, ["NaN"]),
+        (["publish", "--bipf", str(2**80)], b"", ExitCode.DATA, ["BIPF"]),
+        (["publish", "--file", "/no/such/file"], b"", ExitCode.MISSING, ["/no/such/file"]),
+        (["show", "me", "9999"], b"", ExitCode.MISSING, ["9999"]),
+        (["log", "7" * 12], b"", ExitCode.MISSING, ["tinyssb feeds"]),
+        (["follow", "abcd"], b"", ExitCode.USAGE, ["4 digits: a feed id has 64"]),
+        (["follow", "ab" * 31 + "a"], b"", ExitCode.USAGE, ["63 digits: a feed id has 64", "tinyssb id"]),
+        (["follow", "ab" * 33], b"", ExitCode.USAGE, ["66 digits"]),
+        (["import", "/no/such/file"], b"", ExitCode.MISSING, ["/no/such/file"]),
+        (["export", "/no/such/folder/file"], b"", ExitCode.MISSING, ["/no/such/folder/file"]),
+        (["export", "-", "7" * 12], b"", ExitCode.MISSING, ["tinyssb feeds"]),
     ],
 )
 def test_what_cannot_be_done_is_told_in_words(
-    running: RunningDaemon, arguments: list[str], stdin: bytes, code: Exit, words: list[str]
+    running: RunningDaemon, arguments: list[str], stdin: bytes, code: ExitCode, words: list[str]
 ) -> None:
     ended = tinyssb(running.home, *arguments, stdin=stdin)
     assert ended.returncode == code
@@ -159,7 +159,7 @@ def test_receipts_say_who_has_what_was_written(running: RunningDaemon) -> None:
         assert objects(said(running.home, "receipts", name, "--json")) == rows[1:]
     assert second["id"] in said(running.home, "receipts", str(second["seq"]))
     for name in ("99999", "0", "ffff", ""):
-        assert tinyssb(running.home, "receipts", name).returncode == Exit.MISSING
+        assert tinyssb(running.home, "receipts", name).returncode == ExitCode.MISSING
 
 
 def test_feeds_are_followed_and_no_longer(running: RunningDaemon) -> None:
@@ -203,7 +203,7 @@ def test_an_export_travels_to_another_node(running: RunningDaemon, tmp_path: Pat
     row = publish(running.home, "-", stdin=bytes(range(256)) * 200)
     file = tmp_path / "feeds.tssb"
     said(running.home, "export", str(file), "me")
-    assert tinyssb(running.home, "export", str(file)).returncode == Exit.CREATE
+    assert tinyssb(running.home, "export", str(file)).returncode == ExitCode.CREATE
     assert tinyssb(running.home, "export", "-", "me").stdout == file.read_bytes()
     make_home(tmp_path / "other")
     with daemon(tmp_path / "other") as other:
@@ -214,7 +214,7 @@ def test_an_export_travels_to_another_node(running: RunningDaemon, tmp_path: Pat
         assert shown["origin"] == "import"
         assert f"{row['seq']} entries" not in said(other.home, "import", str(file))
         file.write_bytes(file.read_bytes()[:-1])
-        assert tinyssb(other.home, "import", str(file)).returncode == Exit.DATA
+        assert tinyssb(other.home, "import", str(file)).returncode == ExitCode.DATA
         assert "all is well" in said(other.home, "verify")
 
 
@@ -226,7 +226,7 @@ def test_a_forged_export_is_refused(running: RunningDaemon, tmp_path: Path) -> N
         header = FeedHeader(FeedId(b"\xdd" * 32), Dialect.SPEC, Seq(1))
         write_export(iter([header, ExportedEntry(b"\x42" * 120)]), file)
     ended = tinyssb(running.home, "import", str(tmp_path / "forged"))
-    assert ended.returncode == Exit.DATA
+    assert ended.returncode == ExitCode.DATA
     assert "dddd" in ended.stderr.decode()
 
 
@@ -244,11 +244,11 @@ def test_verify_finds_damage(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "a" / "store.sqlite")) as raw, raw:
         raw.execute("UPDATE entries SET packet = zeroblob(120) WHERE seq = 2")
     ended = tinyssb(tmp_path / "a", "verify")
-    assert ended.returncode == Exit.DATA
+    assert ended.returncode == ExitCode.DATA
     assert "entry 2: it does not follow the entry before it" in ended.stdout.decode()
     assert "--repair" in ended.stdout.decode()
     spared = tinyssb(tmp_path / "a", "verify", "--repair")
-    assert spared.returncode == Exit.DATA
+    assert spared.returncode == ExitCode.DATA
     assert "is yours and was left as it is" in spared.stdout.decode()
     cut = said(tmp_path / "a", "verify", "--repair", "--own")
     assert "first 1 entries, of 2" in cut

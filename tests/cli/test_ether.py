@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, tinyssb
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_cuts_are_made_shown_and_healed(port: str) -> None:
 
 def test_an_address_in_use_is_told(port: str) -> None:
     ended = tinyssb(Path("/unused"), "ether", "--port", port)
-    assert ended.returncode == Exit.UNAVAILABLE
+    assert ended.returncode == ExitCode.UNAVAILABLE
     assert port in ended.stderr.decode()
 
 
@@ -65,7 +65,7 @@ def test_an_address_in_use_is_told(port: str) -> None:
 @pytest.mark.parametrize("sides", [("ana", "nobody"), ("nobody", "ana,ben"), ("ana,nobody", "eva")])
 def test_nobody_is_cut_off_whom_there_is_not(port: str, sides: tuple[str, str]) -> None:
     ended = tinyssb(Path("/unused"), "ether", "--port", port, "cut", *sides)
-    assert ended.returncode == Exit.MISSING
+    assert ended.returncode == ExitCode.MISSING
     assert b"called 'nobody'" in ended.stderr
     assert b"There are ana, ben, eva." in ended.stderr
     assert state(port, "status")["cuts"] == []
@@ -74,11 +74,11 @@ def test_nobody_is_cut_off_whom_there_is_not(port: str, sides: tuple[str, str]) 
 @pytest.mark.usefixtures("nodes")
 def test_what_the_ether_refuses_is_told(port: str) -> None:
     ended = tinyssb(Path("/unused"), "ether", "--port", port, "cut", "ana", "ana")
-    assert ended.returncode == Exit.DATA
+    assert ended.returncode == ExitCode.DATA
     assert "ether" in ended.stderr.decode().lower()
 
 
 def test_without_an_ether_it_says_how_to_start_one() -> None:
     ended = tinyssb(Path("/unused"), "ether", "--port", "1", "status")
-    assert ended.returncode == Exit.UNAVAILABLE
+    assert ended.returncode == ExitCode.UNAVAILABLE
     assert "tinyssb ether" in ended.stderr.decode()

@@ -6,9 +6,9 @@ import pytest
 
 from tinyssb_node.catalog import errors as catalog_errors
 from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError, ContactsError
-from tinyssb_node.cli.explaining import _EXITS, explained
+from tinyssb_node.cli.explaining import _EXITS, explain_error
 from tinyssb_node.errors import LocalError
-from tinyssb_node.problems import Exit, UnknownFeedError
+from tinyssb_node.problems import ExitCode, UnknownFeedError
 from tinyssb_node.pzp.database import errors as pzp_errors
 from tinyssb_node.pzp.database.errors import PzpBusyError
 
@@ -16,16 +16,16 @@ from tinyssb_node.pzp.database.errors import PzpBusyError
 @pytest.mark.parametrize(
     ("error", "exit_code"),
     [
-        (CatalogFailedError(Path("/h/content.sqlite"), "no"), Exit.STORAGE),
-        (CatalogBusyError(Path("/h/content.sqlite"), "busy"), Exit.BUSY),
-        (ContactsError(Path("/h/contacts.json"), "it is too long", "Shorten it."), Exit.DATA),
-        (PzpBusyError(Path("/h/pzp.sqlite")), Exit.BUSY),
-        (UnknownFeedError("No.", "Look."), Exit.MISSING),
+        (CatalogFailedError(Path("/h/content.sqlite"), "no"), ExitCode.STORAGE),
+        (CatalogBusyError(Path("/h/content.sqlite"), "busy"), ExitCode.BUSY),
+        (ContactsError(Path("/h/contacts.json"), "it is too long", "Shorten it."), ExitCode.DATA),
+        (PzpBusyError(Path("/h/pzp.sqlite")), ExitCode.BUSY),
+        (UnknownFeedError("No.", "Look."), ExitCode.MISSING),
     ],
 )
-def test_an_error_has_an_exit_code(error: LocalError, exit_code: Exit) -> None:
-    assert explained(error).exit_code is exit_code
-    assert explained(error).message.endswith(".")
+def test_an_error_has_an_exit_code(error: LocalError, exit_code: ExitCode) -> None:
+    assert explain_error(error).exit_code is exit_code
+    assert explain_error(error).message.endswith(".")
 
 
 def test_no_error_of_the_catalog_or_of_pzp_is_taken_for_a_fault_of_the_program() -> None:

@@ -12,10 +12,10 @@ from tests.nodes import key_of, written
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import chat
-from tinyssb_node.daemon.setup import read_own
+from tinyssb_node.daemon.setup import read_node_identity
 from tinyssb_node.feeds.fork import fork_ids, verify_proof
 from tinyssb_node.feeds.forkfile import parse_fork_file
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 
 EVE, VIC = key_of("eve"), key_of("vic")
@@ -28,7 +28,7 @@ def said(home: Path, *arguments: str, stdin: bytes = b"") -> str:
     return ended.stdout.decode()
 
 
-def refused(home: Path, code: Exit, *arguments: str, stdin: bytes = b"") -> str:
+def refused(home: Path, code: ExitCode, *arguments: str, stdin: bytes = b"") -> str:
     ended = tinyssb(home, *arguments, stdin=stdin)
     assert (ended.returncode, ended.stdout) == (code, b"")
     return ended.stderr.decode()
@@ -99,44 +99,46 @@ def test_a_proof_is_exported_and_checked_without_a_node(running: RunningDaemon, 
         1,
         None,
     )
-    assert "is there already" in refused(running.home, Exit.CREATE, "forks", "export", "Eve", str(file))
+    assert "is there already" in refused(running.home, ExitCode.CREATE, "forks", "export", "Eve", str(file))
 
 
 def test_what_is_no_proof_is_refused(tmp_path: Path) -> None:
     good = (FROZEN / "file_v1_spec_3.txt").read_bytes()
     assert "no proof of a fork that" in refused(
-        tmp_path, Exit.DATA, "forks", "verify", "-", stdin=b"\xff" * 3000
+        tmp_path, ExitCode.DATA, "forks", "verify", "-", stdin=b"\xff" * 3000
     )
     forged = good.replace(b"entry 3", b"entry 4")
-    assert "does NOT prove" in refused(tmp_path, Exit.DATA, "forks", "verify", "-", stdin=forged)
-    assert "cannot be read" in refused(tmp_path, Exit.MISSING, "forks", "verify", str(tmp_path / "none"))
+    assert "does NOT prove" in refused(tmp_path, ExitCode.DATA, "forks", "verify", "-", stdin=forged)
+    assert "cannot be read" in refused(tmp_path, ExitCode.MISSING, "forks", "verify", str(tmp_path / "none"))
 
 
 def test_a_proof_of_a_network_with_a_key_needs_the_key(tmp_path: Path) -> None:
     file = str(FROZEN / "file_v1_with_key.txt")
-    assert "without that key" in refused(tmp_path / "none", Exit.UNAVAILABLE, "forks", "verify", file)
+    assert "without that key" in refused(tmp_path / "none", ExitCode.UNAVAILABLE, "forks", "verify", file)
     make_home(tmp_path / "node")
-    assert "without that key" in refused(tmp_path / "node", Exit.UNAVAILABLE, "forks", "verify", file)
+    assert "without that key" in refused(tmp_path / "node", ExitCode.UNAVAILABLE, "forks", "verify", file)
     with (tmp_path / "node" / "config.toml").open("a") as config:
         config.write('\n[networks.valley]\nkey = "' + b"valley".hex() + '"\n')
     assert "This proves a fork" in said(tmp_path / "node", "forks", "verify", file)
 
 
 def test_feeds_that_are_not_forked_have_no_proof(running: RunningDaemon, tmp_path: Path) -> None:
-    told = refused(running.home, Exit.MISSING, "forks", "export", VIC.feed_id.hex(), str(tmp_path / "vic"))
+    told = refused(
+        running.home, ExitCode.MISSING, "forks", "export", VIC.feed_id.hex(), str(tmp_path / "vic")
+    )
     assert "No forked feed is named so" in told
     assert not (tmp_path / "vic").exists()
 
 
 def test_whose_own_feed_is_forked_is_told_what_to_do(tmp_path: Path) -> None:
     make_home(tmp_path / "node")
-    seed = read_own(Home(tmp_path / "node")).secret
+    seed = read_node_identity(Home(tmp_path / "node")).secret
     assert isinstance(seed, bytes)
     with daemon(tmp_path / "node") as running:
         assert said(running.home, "forks") == "No feed is known to be forked.\n"
         assert tinyssb(running.home, "publish", "here").returncode == 0
         take(running, SigningKey(seed), b"elsewhere")
-        told = refused(running.home, Exit.DATA, "publish", "here again")
+        told = refused(running.home, ExitCode.DATA, "publish", "here again")
         assert "another copy of this identity is in use" in told
         assert "`tinyssb forks` shows both entries" in told
         listed = said(running.home, "forks")

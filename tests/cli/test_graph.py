@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tinyssb_node.cli.graph import ASCII, UNICODE, Line, draw
+from tinyssb_node.cli.graph import ASCII, UNICODE, GraphLine, draw
 
 Graph = list[tuple[str, str]]
 
@@ -21,7 +21,7 @@ GRAPHS: dict[str, Graph] = {
 }
 
 
-def pictured(lines: Sequence[Line[str]]) -> str:
+def pictured(lines: Sequence[GraphLine[str]]) -> str:
     told = [
         f"{line.drawing:<16}{line.message or ''}{' (' + ''.join(line.apart) + ')' if line.apart else ''}".rstrip()
         for line in lines
@@ -36,7 +36,7 @@ def test_drawings_are_as_they_were_approved(name: str, glyphs: str) -> None:
     assert pictured(list(draw(GRAPHS[name], 8, glyphs))) == path.read_text("utf-8")
 
 
-def read(lines: Sequence[Line[str]], glyphs: str) -> set[tuple[str, str]]:
+def read(lines: Sequence[GraphLine[str]], glyphs: str) -> set[tuple[str, str]]:
     """What follows what, (follower, followed), by the drawing alone: what touches is joined."""
     dot, lane, across = glyphs[0], glyphs[1], glyphs[2]
     upward = {lane, *(glyphs[i] for i in (3, 4, 5, 6, 8, 9))}

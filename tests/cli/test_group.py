@@ -8,8 +8,8 @@ import pytest
 
 from tests.tui.node import AIR, ANA, LORA, UDP
 from tinyssb_node.cli.commands import group
-from tinyssb_node.cli.commands.attach import NobodyToAskError
-from tinyssb_node.screens.people import Names
+from tinyssb_node.cli.commands.attach import ConfirmationUnavailableError
+from tinyssb_node.screens.people import DisplayNames
 
 COST: Any = {
     "group": "5a" * 20,
@@ -55,7 +55,7 @@ def test_a_person_is_asked_and_told_what_excluding_does_not_do(
 ) -> None:
     monkeypatch.setattr(group, "_somebody_there", lambda: True)
     monkeypatch.setattr("sys.stdin.readline", lambda: typed)
-    assert group._agreed(TALK, COST, [ANA], Names(())) == agreed
+    assert group._agreed(TALK, COST, [ANA], DisplayNames(())) == agreed
     told = capsys.readouterr().err
     assert told.startswith(f"Excluding {ANA.hex()[:8]} from the group 5a5a5a5a:\n  4 messages")
     assert "they keep all that was written so far, and its keys" in told
@@ -64,5 +64,5 @@ def test_a_person_is_asked_and_told_what_excluding_does_not_do(
 
 def test_where_nobody_can_be_asked_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group, "_somebody_there", lambda: False)
-    with pytest.raises(NobodyToAskError, match="nothing was written"):
-        group._agreed(TALK, COST, [ANA], Names(()))
+    with pytest.raises(ConfirmationUnavailableError, match="nothing was written"):
+        group._agreed(TALK, COST, [ANA], DisplayNames(()))

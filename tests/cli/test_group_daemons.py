@@ -12,14 +12,14 @@ from tests.cli.test_talk_daemons import Person
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
 from tinyssb_node.cli.commands import group as command
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
-from tinyssb_node.tui.sight import Asked
-from tinyssb_node.tui.source import NodeSource
+from tinyssb_node.tui.sight import ScreenRequest
+from tinyssb_node.tui.source import NodeScreenSource
 from tinyssb_node.web import views
-from tinyssb_node.web.errors import NothingThereError
+from tinyssb_node.web.errors import PageNotFoundError
 from tinyssb_node.web.opener import NodeOpener
-from tinyssb_node.web.voice import Saying
+from tinyssb_node.web.voice import OutgoingMessage
 
 NAMES = ("Ana", "Bob", "Cyd")
 
@@ -42,7 +42,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, Pe
         yield ana, bob, cyd
 
 
-def refused(person: Person, code: Exit, *arguments: str) -> str:
+def refused(person: Person, code: ExitCode, *arguments: str) -> str:
     ended = tinyssb(person.running.home, *arguments)
     assert ended.returncode == code, ended.stderr.decode()
     return ended.stderr.decode()
@@ -62,13 +62,13 @@ def test_a_group_from_its_beginning_to_an_exclusion(
     assert said.startswith("Said ")
     assert f"Bob {bob.feed[:8]}" in ana.sees("Soup at noon", "group", "read", "Hut crew")
 
-    refusal = refused(ana, Exit.USAGE, "group", "exclude", "Hut crew", "cyd")
+    refusal = refused(ana, ExitCode.USAGE, "group", "exclude", "Hut crew", "cyd")
     assert "they keep all that was written so far" in refusal
     assert "Give --yes to do it unasked" in refusal
     with monkeypatch.context() as patch:
         patch.setattr(command, "_somebody_there", lambda: True)
         ended = tinyssb(ana.running.home, "group", "exclude", "Hut crew", "cyd", stdin=b"n\n")
-    assert (ended.returncode, ended.stdout) == (Exit.ATTENTION, b"")
+    assert (ended.returncode, ended.stdout) == (ExitCode.ATTENTION, b"")
     assert ended.stderr.endswith(b"[y/N] Nothing was written.\n")
     (cost,) = ana.objects("group", "exclude", "Hut crew", "cyd", "--dry-run")
     written = ana.objects("group", "exclude", "Hut crew", "cyd", "--yes")
@@ -78,7 +78,7 @@ def test_a_group_from_its_beginning_to_an_exclusion(
     bob.sees("for two", "chat", "--group", "Hut crew")
     shown = bob.sees("you write here", "group", "show", "Hut crew")
     assert f"excluded by Ana {ana.feed[:8]}" in shown
-    assert "You were excluded" in refused(cyd, Exit.DATA, "group", "post", "Hut crew", "let me in")
+    assert "You were excluded" in refused(cyd, ExitCode.DATA, "group", "post", "Hut crew", "let me in")
     assert "for two" not in cyd.types("group", "read", "Hut crew")
     (epochs,) = [len(row["epochs"]) for row in bob.objects("group", "show", "Hut crew")]
     assert epochs == 2
@@ -96,30 +96,30 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
     (row,) = [row for row in bob.objects("chat", "list") if row.get("title") == "Ridge"]
     assert row["last"]["text"] == "Here too"
     assert "Give --group without" in refused(
-        ana, Exit.USAGE, "chat", "say", "--group", "ridge", "--with", "bob", "x"
+        ana, ExitCode.USAGE, "chat", "say", "--group", "ridge", "--with", "bob", "x"
     )
     with NodeOpener(Home(bob.running.home), None).voice() as voice:
         voice.catch_up()
-        saying = Saying("On the page", row["name"], (), None, "once-only")
+        saying = OutgoingMessage("On the page", row["name"], (), None, "once-only")
         assert views.say(voice, saying)["conversation"] == row["name"]
         page: Any = views.messages(voice, row["name"], before=None, limit=2)
         assert [message["text"] for message in page["rows"]] == ["Here too", "On the page"]
         assert page["more"]
         listed: Any = views.conversations(voice)
         assert f"Ridge {row['name'][:8]}" in [room["title"] for room in listed["rows"]]
-        with pytest.raises(NothingThereError):
+        with pytest.raises(PageNotFoundError):
             views.messages(voice, "00" * 20, before=None, limit=2)
         assert views.draft_size(voice, saying) > 100
-    source = NodeSource(str(bob.running.home), None)
+    source = NodeScreenSource(str(bob.running.home), None)
     try:
-        sight = source.look(Asked())
+        sight = source.look(ScreenRequest())
         assert "Ridge" in [room.title for room in sight.groups]
         source.say(row["name"], "On the screen")
-        asked = Asked(conversation=row["name"])
+        asked = ScreenRequest(conversation=row["name"])
         texts = [message.text for message in source.look(asked).messages]
         assert texts[-1] == "On the screen"
         places = [message.placed for message in source.look(asked).messages]
-        page = Asked(conversation=row["name"], before=places[-1])
+        page = ScreenRequest(conversation=row["name"], before=places[-1])
         assert [message.placed for message in source.look(page).messages] == places[:-1]
     finally:
         source.end_looking()
@@ -133,11 +133,11 @@ def test_a_group_is_left(three: tuple[Person, Person, Person]) -> None:
     assert bob.types("group", "leave", "Short").startswith("Left the group ")
     assert "you left it" in bob.types("group", "list")
     ana.sees("◆ leaves the group", "group", "read", "Short")
-    assert "You left this group" in refused(bob, Exit.DATA, "group", "post", "Short", "x")
+    assert "You left this group" in refused(bob, ExitCode.DATA, "group", "post", "Short", "x")
     assert "again; what you missed is fetched" in bob.types("group", "return", "Short")
     bob.types("group", "post", "Short", "Here I am")
     ana.sees("Here I am", "group", "read", "Short")
-    assert "no group 'nothing'" in refused(bob, Exit.MISSING, "group", "read", "nothing")
+    assert "no group 'nothing'" in refused(bob, ExitCode.MISSING, "group", "read", "nothing")
 
 
 def test_additions_greet(three: tuple[Person, Person, Person]) -> None:
@@ -148,7 +148,7 @@ def test_additions_greet(three: tuple[Person, Person, Person]) -> None:
     ana.types("group", "add", "Door", "cyd", "--text", "Welcome")
     cyd.sees("Door", "group", "list")
     cyd.sees("Welcome", "group", "read", "Door")
-    assert "In the group already" in refused(ana, Exit.DATA, "group", "add", "Door", "cyd")
+    assert "In the group already" in refused(ana, ExitCode.DATA, "group", "add", "Door", "cyd")
 
 
 def test_a_group_is_followed_as_it_comes(three: tuple[Person, Person, Person]) -> None:

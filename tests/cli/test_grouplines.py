@@ -14,19 +14,19 @@ from tests.daemon.fakes import make_bench
 from tests.daemon.groupfakes import FakeGroups, say
 from tests.daemon.test_groupdesk import Asked
 from tests.groups.world import World, person, start
-from tinyssb_node.catalog.rows import Kind, PersonRow
+from tinyssb_node.catalog.rows import MessageKind, PersonRow
 from tinyssb_node.cli import grouplines
 from tinyssb_node.cli.graph import ASCII, UNICODE
 from tinyssb_node.groups.drafting import draft_exclude
 from tinyssb_node.groups.planning import add, exclude
 from tinyssb_node.screens import grouptalk
-from tinyssb_node.screens.chatlines import Lines, said
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.chatlines import ChatFormatter, displayed_text
+from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import HAPPENED, apart
 
 EVIL = "Bob\x1b[2J\u202e" + "x" * 300
 CALLED = {"a": "Ana", "b": EVIL, "c": "Cyd", "d": "Dan"}
-NAMES = Names(
+NAMES = DisplayNames(
     [
         PersonRow(
             feed=person(name),
@@ -64,7 +64,7 @@ class Looking:
 
     def read(self) -> list[str]:
         rows = [grouptalk.message_row(row, NAMES) for row in self.ask("group_read", group=self.group)[0]]
-        lines = Lines(NAMES, 100)
+        lines = ChatFormatter(NAMES, 100)
         lines.fit(rows)
         return safe((line for row in rows for line in lines.message(row)), 100)
 
@@ -215,10 +215,10 @@ def test_nobody_can_say_what_only_the_node_tells(text: str) -> None:
     deed: Any = {**shared, "kind": "group/exclude-member", "text": None, "people": [person("c").hex()]}
     post: Any = {**shared, "kind": "post", "text": text.format(CYD), "people": []}
     done, written = (grouptalk.message_row(row, NAMES) for row in (deed, post))
-    assert (done.kind, written.kind) == (Kind.HAPPENING, Kind.TEXT)
-    assert said(done) == f"{HAPPENED} excluded {CYD}"
-    assert HAPPENED not in said(written)
-    assert CYD in said(written)
+    assert (done.kind, written.kind) == (MessageKind.HAPPENING, MessageKind.TEXT)
+    assert displayed_text(done) == f"{HAPPENED} excluded {CYD}"
+    assert HAPPENED not in displayed_text(written)
+    assert CYD in displayed_text(written)
 
 
 BOB = PersonRow(feed=person("b"), alias=None, said=None, own=False, entries=1, last_us=None, blocked=False)
@@ -227,7 +227,7 @@ BOB = PersonRow(feed=person("b"), alias=None, said=None, own=False, entries=1, l
 def test_nobody_is_called_what_only_the_node_tells() -> None:
     bob = dataclasses.replace(BOB, alias="Bob ◆ excluded Cyd")
     assert HAPPENED not in apart(bob.alias or "", 40)
-    assert HAPPENED not in Names([bob]).shown(bob.feed)
+    assert HAPPENED not in DisplayNames([bob]).shown(bob.feed)
 
 
 def test_of_many_people_it_is_said_how_many_they_are() -> None:

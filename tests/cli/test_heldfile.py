@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyssb_node.cli.heldfile import HeldFile, NoFileError, Progress, clean_name, look_at, wait_for
+from tinyssb_node.cli.heldfile import (
+    FetchProgress,
+    HeldFile,
+    NotAFileError,
+    clean_name,
+    inspect_file,
+    wait_for,
+)
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.files import File, FileHead, serialize_file
@@ -45,7 +52,7 @@ class Arriving:
 
     def file(self) -> HeldFile:
         """What is here now."""
-        return look_at(self.store, self._entry, self._dialect)
+        return inspect_file(self.store, self._entry, self._dialect)
 
     def take(self, count: int) -> None:
         """The next *count* packets come."""
@@ -107,7 +114,7 @@ def test_patience_ends_and_silence_is_told() -> None:
 @pytest.mark.parametrize("content", [b"", b"x" * 500, b"x" * 48])
 def test_what_begins_like_no_file_is_not_waited_for(content: bytes) -> None:
     arriving = Arriving(content)
-    with pytest.raises(NoFileError, match="carries no file"):
+    with pytest.raises(NotAFileError, match="carries no file"):
         arriving.file()
 
 
@@ -116,13 +123,13 @@ def test_a_side_chain_that_ends_too_early_is_not_waited_for() -> None:
     arriving.take(1)
     entry = arriving.file().entry
     arriving.store.append_chunk(entry.feed, 1, 1, bytes(100) + NO_CHUNK, Origin.PEER, None)
-    with pytest.raises(NoFileError, match="ends too early"):
+    with pytest.raises(NotAFileError, match="ends too early"):
         arriving.file()
 
 
 @given(st.integers(1, 700), st.lists(st.integers(0, 50), max_size=20))
 def test_progress_never_goes_back_and_always_has_a_line(chunks: int, steps: list[int]) -> None:
-    progress = Progress(chunks, 0, 0.0, 0, 0.0)
+    progress = FetchProgress(chunks, 0, 0.0, 0, 0.0)
     now_s = 0.0
     for step in steps:
         now_s += 0.5

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.test_identity import PASSPHRASE, cheap, forms_of, home, passphrase_file, words_in
 from tests.daemon.processes import daemon, tinyssb
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store import limits
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import read_identity
@@ -55,7 +55,7 @@ def test_it_writes_in_the_nodes_dialect_unless_told_otherwise(home: Home) -> Non
 def test_what_is_no_name_makes_nothing(home: Home, name: str) -> None:
     for action in ("new", "restore"):
         ended = tinyssb(home.root, "identity", action, name)
-        assert ended.returncode == Exit.USAGE
+        assert ended.returncode == ExitCode.USAGE
         assert b"can be called" in ended.stderr
     assert not home.identities.exists()
 
@@ -64,7 +64,7 @@ def test_none_is_overwritten(home: Home) -> None:
     raw = made(home).identity.read_bytes()
     for action in ("new", "restore"):
         ended = tinyssb(home.root, "identity", action, "club")
-        assert ended.returncode == Exit.CREATE
+        assert ended.returncode == ExitCode.CREATE
         assert b"a key is never overwritten" in ended.stderr
     assert home.of_identity("club").identity.read_bytes() == raw
 
@@ -73,12 +73,12 @@ def test_there_are_only_so_many(home: Home) -> None:
     for number in range(limits.IDENTITIES_MAX):
         made(home, f"n{number}")
     ended = tinyssb(home.root, "identity", "new", "more")
-    assert ended.returncode == Exit.CREATE
+    assert ended.returncode == ExitCode.CREATE
     assert b"the most there may be" in ended.stderr
 
 
 def test_it_takes_a_node(tmp_path: Path) -> None:
-    assert tinyssb(tmp_path, "identity", "new", "club").returncode == Exit.MISSING
+    assert tinyssb(tmp_path, "identity", "new", "club").returncode == ExitCode.MISSING
     assert not (tmp_path / "identities").exists()
 
 
@@ -90,7 +90,7 @@ def test_a_backup_comes_back_here_and_elsewhere(home: Home, tmp_path: Path) -> N
     assert "tinyssb identity restore club --dialect spec" in told
     kept = read_identity(club.identity)
     twice = tinyssb(home.root, "identity", "restore", "other", stdin=words.encode())
-    assert twice.returncode == Exit.CREATE
+    assert twice.returncode == ExitCode.CREATE
     assert b"the key of 'club'" in twice.stderr
     club.identity.unlink()
     assert [*listed(home)] == ["main"]
@@ -104,16 +104,16 @@ def test_a_backup_comes_back_here_and_elsewhere(home: Home, tmp_path: Path) -> N
 def test_the_nodes_own_key_is_not_taken_as_another_one(home: Home) -> None:
     words = words_in(tinyssb(home.root, "identity", "backup", "main", "--no-qr").stdout.decode())
     ended = tinyssb(home.root, "identity", "restore", "club", stdin=words.encode())
-    assert ended.returncode == Exit.CREATE
+    assert ended.returncode == ExitCode.CREATE
     assert b"the key of 'main'" in ended.stderr
     assert not home.of_identity("club").root.exists()
 
 
 def test_wrong_words_and_what_is_for_nodes_make_nothing(home: Home) -> None:
     wrong = tinyssb(home.root, "identity", "restore", "club", stdin=b"zoo zoo zebra zzzz")
-    assert wrong.returncode == Exit.DATA
+    assert wrong.returncode == ExitCode.DATA
     named = tinyssb(home.root, "identity", "restore", "club", "--name", "ana")
-    assert named.returncode == Exit.USAGE
+    assert named.returncode == ExitCode.USAGE
     assert not home.identities.exists()
 
 
@@ -129,7 +129,7 @@ def test_each_is_sealed_by_itself(home: Home, passphrase_file: Path, monkeypatch
     credentials.mkdir()
     (credentials / "tinyssb.passphrase").write_text("another")
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(credentials))
-    assert tinyssb(home.root, "identity", "unseal", "club").returncode == Exit.PERMISSION
+    assert tinyssb(home.root, "identity", "unseal", "club").returncode == ExitCode.PERMISSION
     (credentials / "tinyssb.passphrase.club").write_text(passphrase_file.read_text())
     assert tinyssb(home.root, "identity", "unseal", "club").returncode == 0
     assert open_identity(club.identity, {}).seed == seed
@@ -148,7 +148,7 @@ def test_each_is_handed_in_by_itself(home: Home, tmp_path: Path, monkeypatch: py
     (credentials / "tinyssb.identity").write_bytes(raw)
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(credentials))
     refused = tinyssb(home.root, "identity", "backup", "club")
-    assert refused.returncode == Exit.MISSING
+    assert refused.returncode == ExitCode.MISSING
     assert b"tinyssb.identity.club" in refused.stderr
     (credentials / "tinyssb.identity.club").write_bytes(raw)
     told = tinyssb(home.root, "identity", "backup", "club", "--no-qr").stdout.decode()
@@ -163,14 +163,14 @@ def test_one_that_cannot_be_read_is_told_and_hides_no_other(home: Home) -> None:
     assert (rows["club"]["feed"], rows["sensor"]["problem"]) == (None, None)
     assert b"mode 0644" in tinyssb(home.root, "identity", "list").stdout
     assert b"the identity 'club'" in tinyssb(home.root, "doctor").stdout
-    assert tinyssb(home.root, "identity", "backup", "club").returncode == Exit.PERMISSION
+    assert tinyssb(home.root, "identity", "backup", "club").returncode == ExitCode.PERMISSION
 
 
 def test_an_unknown_one_is_told_as_such(home: Home) -> None:
     made(home)
     for action in (["backup", "clb"], ["seal", "clb"], ["detach", "clb", "--yes"]):
         ended = tinyssb(home.root, "identity", *action)
-        assert ended.returncode == Exit.MISSING
+        assert ended.returncode == ExitCode.MISSING
         assert b"There are club." in ended.stderr
 
 
@@ -213,5 +213,5 @@ def test_a_daemon_opens_sealed_keys_and_tells_nobody(home: Home, passphrase_file
 def test_what_does_not_exist_is_told_by_its_exit_code(home: Home) -> None:
     with daemon(home.root):
         refused = tinyssb(home.root, "publish", "--as", "club", "x")
-    assert refused.returncode == Exit.MISSING
+    assert refused.returncode == ExitCode.MISSING
     assert b"`tinyssb identity new` makes one" in refused.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store import limits, sealing, secrets
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import read_identity
@@ -38,7 +38,7 @@ def passphrase_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """What seals, so that tests need not fill memory."""
 
-    def seal(seed: bytes, passphrase: sealing.Passphrase) -> sealing.Sealed:
+    def seal(seed: bytes, passphrase: sealing.Passphrase) -> sealing.SealedSeed:
         return sealing.seal(seed, passphrase, ops=1, memory=limits.SEAL_MEMORY_MIN)
 
     monkeypatch.setattr(secrets, "seal", seal)
@@ -96,7 +96,7 @@ def test_what_was_backed_up_is_restored_elsewhere(home: Home, tmp_path: Path) ->
     assert ended.returncode == 0, ended.stderr
     assert read_identity(other.identity) == read_identity(home.identity)
     again = tinyssb(other.root, "identity", "restore", stdin=words.encode())
-    assert again.returncode == Exit.CREATE
+    assert again.returncode == ExitCode.CREATE
 
 
 def test_settings_that_are_there_are_kept(home: Home) -> None:
@@ -109,7 +109,7 @@ def test_settings_that_are_there_are_kept(home: Home) -> None:
 
 def test_wrong_words_make_nothing(tmp_path: Path) -> None:
     ended = tinyssb(tmp_path / "new", "identity", "restore", stdin=b"zoo zoo zebra zzzz")
-    assert ended.returncode == Exit.DATA
+    assert ended.returncode == ExitCode.DATA
     assert b"Word 4 is not in the list" in ended.stderr
     assert not (tmp_path / "new").exists()
 
@@ -125,7 +125,7 @@ def test_sealed_and_unsealed(home: Home, passphrase_file: Path, monkeypatch: pyt
     assert parse_words(words_in(told)) == seed
     monkeypatch.delenv("TINYSSB_PASSPHRASE_FILE")
     refused = tinyssb(home.root, "identity", "unseal")
-    assert refused.returncode == Exit.PERMISSION
+    assert refused.returncode == ExitCode.PERMISSION
     assert b"is sealed with a passphrase" in refused.stderr
     monkeypatch.setenv("TINYSSB_PASSPHRASE_FILE", str(passphrase_file))
     assert tinyssb(home.root, "identity", "unseal").returncode == 0
@@ -139,7 +139,7 @@ def test_without_a_passphrase_nothing_is_sealed_and_nothing_else_is_claimed(
     monkeypatch.delenv("TINYSSB_PASSPHRASE_FILE")
     raw = home.identity.read_bytes()
     ended = tinyssb(home.root, "identity", "seal")
-    assert ended.returncode == Exit.USAGE
+    assert ended.returncode == ExitCode.USAGE
     assert b"left as it was. The key is in the file as it is: whoever can read it can write" in ended.stderr
     assert b"sealed with" not in ended.stderr
     assert home.identity.read_bytes() == raw
@@ -148,7 +148,7 @@ def test_without_a_passphrase_nothing_is_sealed_and_nothing_else_is_claimed(
     assert tinyssb(home.root, "identity", "seal").returncode == 0
     monkeypatch.delenv("TINYSSB_PASSPHRASE_FILE")
     ended = tinyssb(home.root, "identity", "seal")
-    assert ended.returncode == Exit.PERMISSION
+    assert ended.returncode == ExitCode.PERMISSION
     assert b"is sealed with a passphrase, and none was given" in ended.stderr
 
 
@@ -160,7 +160,7 @@ def test_a_passphrase_file_that_is_not_there_is_what_is_told(
     monkeypatch.setenv("TINYSSB_PASSPHRASE_FILE", str(tmp_path / "mistyped"))
     for words in (("identity", "seal"), ("identity", "unseal"), ("identity", "backup"), ("run",)):
         ended = tinyssb(home.root, *words)
-        assert ended.returncode == Exit.MISSING, words
+        assert ended.returncode == ExitCode.MISSING, words
         assert b"mistyped, which cannot be read: No such file" in ended.stderr
         assert b"--home" not in ended.stderr
 
@@ -171,28 +171,28 @@ def test_a_credential_that_the_system_refuses_leaves_the_key_as_it_is(
     (tmp_path / "tinyssb.passphrase").mkdir()
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
     ended = tinyssb(home.root, "identity", "seal")
-    assert ended.returncode == Exit.PERMISSION
+    assert ended.returncode == ExitCode.PERMISSION
     assert f"{home.identity} was left as it was." in ended.stderr.decode()
 
 
 def test_detached(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw, identity = home.identity.read_bytes(), open_identity(home.identity, {})
     refused = tinyssb(home.root, "identity", "detach")
-    assert refused.returncode == Exit.USAGE
+    assert refused.returncode == ExitCode.USAGE
     assert home.identity.read_bytes() == raw
     assert tinyssb(home.root, "identity", "detach", "--yes").returncode == 0
     assert identity.seed.hex() not in home.identity.read_text()
     assert json.loads(tinyssb(home.root, "identity", "--json").stdout)["kept"] == "credential"
-    assert tinyssb(home.root, "run").returncode == Exit.MISSING
+    assert tinyssb(home.root, "run").returncode == ExitCode.MISSING
     (tmp_path / "tinyssb.identity").write_bytes(raw)
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
     assert open_identity(home.identity, {"CREDENTIALS_DIRECTORY": str(tmp_path)}) == identity
 
 
 REFUSALS = [
-    (PermissionError(errno.EACCES, "Permission denied"), Exit.PERMISSION, "Check who owns"),
-    (OSError(errno.EROFS, "Read-only file system"), Exit.STORAGE, "nothing can be written"),
-    (OSError(errno.ENOSPC, "No space left on device"), Exit.STORAGE, "Make room"),
+    (PermissionError(errno.EACCES, "Permission denied"), ExitCode.PERMISSION, "Check who owns"),
+    (OSError(errno.EROFS, "Read-only file system"), ExitCode.STORAGE, "nothing can be written"),
+    (OSError(errno.ENOSPC, "No space left on device"), ExitCode.STORAGE, "Make room"),
 ]
 
 
@@ -203,7 +203,7 @@ def test_where_nothing_can_be_written_the_key_stays_as_it_is_and_the_system_is_q
     home: Home,
     words: tuple[str, ...],
     error: OSError,
-    code: Exit,
+    code: ExitCode,
     advice: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -250,7 +250,7 @@ def test_a_daemon_opens_a_sealed_key_and_tells_nobody(home: Home, passphrase_fil
     assert "ready" in logged
     passphrase_file.write_text("wrong")
     refused = tinyssb(home.root, "run")
-    assert refused.returncode == Exit.PERMISSION
+    assert refused.returncode == ExitCode.PERMISSION
     said += [logged.encode(), refused.stdout, refused.stderr]
     said += [path.read_bytes() for path in home.root.rglob("*") if path.is_file()]
     assert [form for form in hidden if any(form in text for text in said)] == []

@@ -12,7 +12,7 @@ import pytest
 from tests.daemon.processes import PROGRAM, make_home, tinyssb
 from tinyssb_node.cli import commands
 from tinyssb_node.cli.main import build_parser, main
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 HEAVY = ("asyncio", "nacl", "msgspec", "websockets", "structlog", "sqlite3", "socket", "shtab")
 """What `--help` has no use for."""
@@ -67,7 +67,7 @@ def test_what_was_typed_wrong_ends_with_64_and_a_way_to_help(
 ) -> None:
     with pytest.raises(SystemExit) as end:
         main(arguments)
-    assert end.value.code == Exit.USAGE
+    assert end.value.code == ExitCode.USAGE
     told = capsys.readouterr().err
     assert words in told
     assert "--help" in told
@@ -130,7 +130,7 @@ def test_a_missing_library_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "shtab", None)
-    assert main(["completion", "bash"]) == Exit.UNAVAILABLE
+    assert main(["completion", "bash"]) == ExitCode.UNAVAILABLE
     assert "pip install 'tinyssb-node[completion]'" in capsys.readouterr().err
 
 
@@ -146,5 +146,5 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_without_a_daemon_it_says_how_to_start_one(tmp_path: Path, command: list[str]) -> None:
     make_home(tmp_path / "a")
     ended = tinyssb(tmp_path / "a", *command)
-    assert ended.returncode == Exit.UNAVAILABLE
+    assert ended.returncode == ExitCode.UNAVAILABLE
     assert "tinyssb run" in ended.stderr.decode()

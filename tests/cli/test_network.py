@@ -9,7 +9,7 @@ import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.nodes import feed_of, key_of, written
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 EVE = key_of("eve")
 KEY = "5d0c6e7af21b9034"
@@ -22,7 +22,7 @@ def said(home: Path, *arguments: str) -> str:
     return ended.stdout.decode()
 
 
-def refused(home: Path, code: Exit, *arguments: str) -> str:
+def refused(home: Path, code: ExitCode, *arguments: str) -> str:
     ended = tinyssb(home, *arguments)
     assert ended.returncode == code
     return ended.stderr.decode()
@@ -43,13 +43,15 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(home: Path) -> None:
     with (home / "config.toml").open("a") as config:
         config.write(f'\n[networks.village]\nkey = "{KEY}"\n')
     (home / "networks" / "village").mkdir(parents=True)
-    assert "is no key" in refused(home, Exit.USAGE, "network", "rekey", "00", "--yes")
-    assert "is no key" in refused(home, Exit.USAGE, "network", "rekey", "hello", "--yes")
-    assert "The network village has this key" in refused(home, Exit.USAGE, "network", "rekey", KEY, "--yes")
-    assert "already" in refused(home, Exit.USAGE, "network", "rekey", "--back", "--yes")
-    assert "Nobody can be asked" in refused(home, Exit.USAGE, "network", "rekey")
+    assert "is no key" in refused(home, ExitCode.USAGE, "network", "rekey", "00", "--yes")
+    assert "is no key" in refused(home, ExitCode.USAGE, "network", "rekey", "hello", "--yes")
+    assert "The network village has this key" in refused(
+        home, ExitCode.USAGE, "network", "rekey", KEY, "--yes"
+    )
+    assert "already" in refused(home, ExitCode.USAGE, "network", "rekey", "--back", "--yes")
+    assert "Nobody can be asked" in refused(home, ExitCode.USAGE, "network", "rekey")
     assert "no network called" in refused(
-        home, Exit.MISSING, "network", "rekey", "--network", "town", "--yes"
+        home, ExitCode.MISSING, "network", "rekey", "--network", "town", "--yes"
     )
     assert [json.loads(line)["set_key"] for line in said(home, "network", "--json").splitlines()] == [
         None,

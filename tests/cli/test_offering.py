@@ -6,7 +6,7 @@ import pytest
 
 from tests.daemon.fakes import KEY, OTHER, make_node
 from tests.nodes import packets_of, written
-from tinyssb_node.cli.offering import Taken, lacked
+from tinyssb_node.cli.offering import ImportResult, lacked
 from tinyssb_node.daemon.exports import ExportedChunk, ExportedEntry, FeedHeader, Piece
 from tinyssb_node.ids import Dialect, Seq
 from tinyssb_node.store.memory import MemoryStore
@@ -35,7 +35,7 @@ def store() -> MemoryStore:
     return store
 
 
-def learnt(store: MemoryStore, pieces: list[Piece], taken: Taken, *blocked: str) -> list[Piece]:
+def learnt(store: MemoryStore, pieces: list[Piece], taken: ImportResult, *blocked: str) -> list[Piece]:
     return [*lacked(iter(pieces), store, blocked, taken)][1:]
 
 
@@ -46,7 +46,7 @@ def learnt(store: MemoryStore, pieces: list[Piece], taken: Taken, *blocked: str)
 def test_what_is_new_and_what_grows(
     store: MemoryStore, first: int, last: int, seqs: tuple[int, ...], early: bool
 ) -> None:
-    taken = Taken()
+    taken = ImportResult()
     expected = [piece for seq in seqs for piece in file_of(seq, seq)[1:]]
     assert learnt(store, file_of(first, last), taken) == expected
     assert taken.early == ({NAME} if early else set())
@@ -64,10 +64,10 @@ def test_of_what_is_not_taken_it_is_told_where_there_is_some(store: MemoryStore,
     }
     store.put_feed(changes[word])
     blocked = [NAME] if word == "blocked" else []
-    taken = Taken()
+    taken = ImportResult()
     grown = file_of(2, 2)[1:] if word == "forked" else []
     assert learnt(store, file_of(1, 5), taken, *blocked) == grown, "side chains of a fork are fetched, too"
     assert taken.passed == {NAME: word}
-    taken = Taken()
+    taken = ImportResult()
     assert learnt(store, file_of(1, 1), taken, *blocked) == []
     assert not taken.passed

@@ -12,7 +12,7 @@ from firmware_bridge.boards import BoardProfile, board_names, load_board
 from firmware_bridge.drivers import linux
 from firmware_bridge.drivers.errors import access_denied, bus_missing, library_missing
 from tests.daemon.processes import tinyssb
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 SPI_BOARDS = [name for name in board_names() if load_board(name).is_spi]
 
@@ -55,7 +55,7 @@ def test_what_cannot_be_opened_is_said_with_what_to_do(
 
     monkeypatch.setattr(linux, "open_linux", fail)
     ended = tinyssb(tmp_path, "radio", "probe", "--board", "meshadv-mini")
-    assert ended.returncode == Exit.ATTENTION
+    assert ended.returncode == ExitCode.ATTENTION
     text = ended.stdout.decode()
     assert text.startswith("BAD  devices: ")
     assert [word for word in words if word not in text] == []
@@ -63,13 +63,13 @@ def test_what_cannot_be_opened_is_said_with_what_to_do(
 
 def test_a_board_behind_a_serial_port_is_no_matter_of_spi(tmp_path: Path) -> None:
     ended = tinyssb(tmp_path, "radio", "probe", "--board", "waveshare-lora-uart-hat", "--emulated")
-    assert ended.returncode == Exit.ATTENTION
+    assert ended.returncode == ExitCode.ATTENTION
     assert b"is on a serial port" in ended.stdout
 
 
 def test_a_port_that_is_not_there_is_said_with_what_to_do(tmp_path: Path) -> None:
     ended = tinyssb(tmp_path, "radio", "probe", "--port", "/dev/nowhere")
-    assert ended.returncode == Exit.ATTENTION
+    assert ended.returncode == ExitCode.ATTENTION
     assert ended.stdout.decode().startswith("BAD  port: there is no /dev/nowhere\n     Plug the radio in")
 
 
@@ -81,25 +81,25 @@ def test_a_port_that_ends_nowhere_is_one_where_nothing_answers(
     ended = tinyssb(tmp_path, "radio", "probe", "--json", "--speed", "9600", "--port", os.ttyname(slave))
     os.close(master)
     os.close(slave)
-    assert ended.returncode == Exit.ATTENTION
+    assert ended.returncode == ExitCode.ATTENTION
     assert [(row["check"], row["ok"]) for row in rows(ended.stdout)] == [("port", True), ("device", False)]
     assert b"9600 bits a second" in ended.stdout
 
 
 def test_a_speed_that_no_port_has_is_refused(tmp_path: Path) -> None:
     ended = tinyssb(tmp_path, "radio", "probe", "--port", "/dev/nowhere", "--speed", "7")
-    assert ended.returncode == Exit.USAGE
+    assert ended.returncode == ExitCode.USAGE
     assert b"115200" in ended.stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["--port", "/dev/ttyUSB0", "--board", "meshadv-pi"]])
 def test_either_a_board_or_a_port_is_probed(tmp_path: Path, arguments: list[str]) -> None:
-    assert tinyssb(tmp_path, "radio", "probe", *arguments).returncode == Exit.USAGE
+    assert tinyssb(tmp_path, "radio", "probe", *arguments).returncode == ExitCode.USAGE
 
 
 def test_an_unknown_board_is_told_which_there_are(tmp_path: Path) -> None:
     ended = tinyssb(tmp_path, "radio", "probe", "--board", "nonsense")
-    assert ended.returncode == Exit.MISSING
+    assert ended.returncode == ExitCode.MISSING
     assert b"'nonsense' cannot be used" in ended.stderr
     assert b"meshadv-pi" in ended.stderr
 
@@ -153,12 +153,12 @@ def test_firmware_that_is_not_compiled_is_said_to_be(tmp_path: Path, monkeypatch
 
 def test_a_microcontroller_that_nobody_knows_lists_those_there_are(tmp_path: Path) -> None:
     ended = tinyssb(tmp_path, "radio", "firmware", "toaster", str(tmp_path / "bridge"))
-    assert ended.returncode == Exit.MISSING
+    assert ended.returncode == ExitCode.MISSING
     assert b"There is for: feather-rp2040-rfm95, heltec-v2" in ended.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "bridge").write_text("a file")
     ended = tinyssb(tmp_path, "radio", "firmware", "heltec-v3", str(tmp_path / "bridge"))
-    assert ended.returncode == Exit.MISSING
+    assert ended.returncode == ExitCode.MISSING
     assert b"cannot be written" in ended.stderr

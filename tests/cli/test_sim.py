@@ -10,11 +10,11 @@ import pytest
 
 from tinyssb_node.cli import sim_report
 from tinyssb_node.cli.main import main
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.sim import scenarios
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenarios import SCENARIOS, build
-from tinyssb_node.sim.topology import Field
+from tinyssb_node.sim.topology import FieldTopology
 
 
 class Screen:
@@ -90,16 +90,16 @@ def test_bad_files_and_bad_options_are_told(screen: Screen, tmp_path: Path) -> N
     path = tmp_path / "mine.toml"
     path.write_text("nodes = 3\nnoodles = 5\n")
     code, _, err = screen.run("--scenario", str(path))
-    assert code == Exit.CONFIG
+    assert code == ExitCode.CONFIG
     assert "mine.toml, line 2 cannot be played: noodles: there is no such key; did you mean nodes?" in err
     code, _, err = screen.run("--nodes", "1000")
-    assert code == Exit.CONFIG
+    assert code == ExitCode.CONFIG
     assert "Nodes: 1000 is not possible; it takes 1 to 200" in err
     code, _, err = screen.run("--scenario", "no-such-scenario")
-    assert code == Exit.CONFIG
+    assert code == ExitCode.CONFIG
     assert "No such file" in err
     code, _, err = screen.run("--events", str(tmp_path))
-    assert code == Exit.CONFIG
+    assert code == ExitCode.CONFIG
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_bad_files_and_bad_options_are_told(screen: Screen, tmp_path: Path) -> N
 def test_numbers_that_are_none(screen: Screen, words: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as end:
         screen.run(*words)
-    assert end.value.code == Exit.USAGE
+    assert end.value.code == ExitCode.USAGE
 
 
 def test_logs_and_pictures_are_written(screen: Screen, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_logs_and_pictures_are_written(screen: Screen, tmp_path: Path) -> None:
 def test_a_picture_that_cannot_be_drawn_costs_no_report(screen: Screen, tmp_path: Path) -> None:
     for name in ("out.foo", "nowhere/out.svg"):
         code, out, err = screen.run("--nodes", "2", "--plot", str(tmp_path / name))
-        assert code == Exit.UNAVAILABLE
+        assert code == ExitCode.UNAVAILABLE
         assert "domain10, 2 nodes" in out
         assert "was not drawn" in err
 
@@ -137,7 +137,7 @@ def test_without_matplotlib_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
     code, _, err = screen.run("--nodes", "2", "--plot", str(tmp_path / "out.svg"))
-    assert code == Exit.UNAVAILABLE
+    assert code == ExitCode.UNAVAILABLE
     assert "pip install 'tinyssb-node[plot]'" in err
 
 
@@ -151,7 +151,7 @@ def test_a_failure_ends_with_the_line_that_replays_it(
         scenarios, "SCENARIOS", {**SCENARIOS, "random": scenarios.Scenario("hopeless", 3, hopeless)}
     )
     code, _, err = screen.run("--scenario", "random", "--seed", "2")
-    assert code == Exit.SOFTWARE
+    assert code == ExitCode.SOFTWARE
     assert "tinyssb sim --scenario random --seed 2 --nodes 3 --hours 1" in err
     code, out, _ = screen.run("search", "--seeds", "2", "--first", "5")
     assert code == 1
@@ -173,7 +173,7 @@ def test_a_seed_that_makes_no_mesh_is_counted_and_left_out(
 ) -> None:
     def narrow(seed: int, nodes: int):
         reach_m = 1.0 if seed == 2 else 100.0
-        topology = Field(width_m=10_000, height_m=10_000 if seed == 2 else 10, reach_m=reach_m)
+        topology = FieldTopology(width_m=10_000, height_m=10_000 if seed == 2 else 10, reach_m=reach_m)
         return replace(SCENARIOS["goset"].make(seed, nodes), topology=topology)
 
     monkeypatch.setattr(
@@ -210,7 +210,7 @@ def test_bulk_writes_logs_into_a_new_folder(screen: Screen, tmp_path: Path) -> N
     assert len(list(folder.iterdir())) == 5
     kept = [path.read_bytes() for path in sorted(folder.glob("*/*.jsonl"))]
     code, _, err = screen.run("bulk", str(folder), "--nodes", "5", "--hours", "2", "--seed", "3")
-    assert code == Exit.CONFIG
+    assert code == ExitCode.CONFIG
     assert f"Folder: {folder} cannot be made as a new folder" in err
     screen.run("bulk", str(tmp_path / "again"), "--nodes", "5", "--hours", "2", "--seed", "3")
     assert [path.read_bytes() for path in sorted((tmp_path / "again").glob("*/*.jsonl"))] == kept
@@ -228,7 +228,7 @@ def test_bulk_refuses_what_it_cannot_make(
     screen: Screen, tmp_path: Path, words: tuple[str, str], why: str
 ) -> None:
     code, _, err = screen.run("bulk", str(tmp_path / "logs"), *words)
-    assert code == Exit.CONFIG
+    assert code == ExitCode.CONFIG
     assert why in err
     assert not (tmp_path / "logs").exists()
 

@@ -11,16 +11,16 @@ from tests.daemon.processes import tinyssb
 from tinyssb_node.cli import systemd
 from tinyssb_node.cli.systemd import (
     FileState,
-    HiddenProgramError,
     PackagedServiceError,
+    ProgramNotReachableError,
     Service,
     ServiceFileError,
-    ToolFailedError,
+    SystemdToolError,
+    current_program,
     escape,
     run_tool,
-    this_program,
 )
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 PROGRAM = Path("/opt/tinyssb/bin/tinyssb")
 PLACES = [
@@ -99,7 +99,7 @@ def test_a_packages_service_is_left_to_the_package(service: Service) -> None:
 def test_a_program_that_the_service_would_not_find_is_refused(
     tmp_path: Path, tools: Tools, program: str
 ) -> None:
-    with pytest.raises(HiddenProgramError, match="people's own folders"):
+    with pytest.raises(ProgramNotReachableError, match="people's own folders"):
         Service(tmp_path, Path(program), tools).install()
     assert list(tmp_path.iterdir()) == []
 
@@ -109,7 +109,7 @@ def test_a_python_that_the_service_would_not_find_is_refused(
 ) -> None:
     monkeypatch.setattr(sys, "base_prefix", "/home/ana/.local/share/uv/python")
     monkeypatch.setattr(Service, "_refuse_packaged", lambda _: None)
-    with pytest.raises(HiddenProgramError, match="/home/ana"):
+    with pytest.raises(ProgramNotReachableError, match="/home/ana"):
         Service(Path("/"), PROGRAM, tools).install()
 
 
@@ -160,18 +160,18 @@ def test_a_program_anywhere_is_one_word_of_the_unit(path: str, word: str) -> Non
 
 def test_the_program_is_found_as_it_was_called(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["sh"])
-    assert str(this_program()) == shutil.which("sh")
+    assert str(current_program()) == shutil.which("sh")
     monkeypatch.setattr(sys, "argv", ["bin/tinyssb"])
-    assert this_program() == Path.cwd() / "bin/tinyssb"
+    assert current_program() == Path.cwd() / "bin/tinyssb"
 
 
 def test_a_tool_is_run_and_what_it_says_is_returned() -> None:
     assert run_tool(("echo", "hello")) == "hello\n"
-    with pytest.raises(ToolFailedError, match=r"`cat /nowhere/at/all` failed: .*No such file"):
+    with pytest.raises(SystemdToolError, match=r"`cat /nowhere/at/all` failed: .*No such file"):
         run_tool(("cat", "/nowhere/at/all"))
-    with pytest.raises(ToolFailedError, match="exit code 1"):
+    with pytest.raises(SystemdToolError, match="exit code 1"):
         run_tool(("false",))
-    with pytest.raises(ToolFailedError, match="No such file"):
+    with pytest.raises(SystemdToolError, match="No such file"):
         run_tool(("there-is-no-such-tool",))
 
 
@@ -199,7 +199,7 @@ def test_the_commands_say_what_they_did_and_what_comes_next(
 def test_the_status_tells_files_and_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = ("--root", str(tmp_path))
     bare = tinyssb(tmp_path, "service", "status", *root)
-    assert bare.returncode == Exit.ATTENTION
+    assert bare.returncode == ExitCode.ATTENTION
     assert b"systemd does not run here" in bare.stdout
     assert b"missing" in bare.stdout
     says = {
@@ -225,7 +225,7 @@ def test_a_node_made_in_the_services_home_has_the_services_settings(tmp_path: Pa
     (home / "config.toml").symlink_to(settings)
     for given in (("--name", "ana"), ("--face", "ws:listen:127.0.0.1:0")):
         refused = tinyssb(home, "init", *given)
-        assert refused.returncode == Exit.CREATE
+        assert refused.returncode == ExitCode.CREATE
         assert str(settings) in refused.stderr.decode()
     assert not (home / "identity").exists()
     assert b"Made the node 'roof'" in tinyssb(home, "init").stdout

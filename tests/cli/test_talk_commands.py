@@ -10,7 +10,7 @@ import wcwidth
 
 from tests.cli.talkers import ANA, BOB, CYD, EVE, Talkers, make_talkers
 from tests.daemon.processes import tinyssb
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.sqlite import SqliteStore
 
 
@@ -37,7 +37,7 @@ def objects(talkers: Talkers, *arguments: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in said(talkers, *arguments, "--json").splitlines()]
 
 
-def refused(talkers: Talkers, code: Exit, *arguments: str) -> str:
+def refused(talkers: Talkers, code: ExitCode, *arguments: str) -> str:
     ended = tinyssb(talkers.folder, *arguments)
     told = ended.stderr.decode()
     assert ended.returncode == code, told
@@ -105,7 +105,7 @@ def test_a_thread_is_exported(talkers: Talkers, tmp_path: Path) -> None:
     )
     document = json.loads(file.read_text())
     assert (document["format"], document["v"], len(document["messages"])) == ("tinyssb-thread", 1, 5)
-    refused(talkers, Exit.CREATE, "thread", "export", "public", str(file))
+    refused(talkers, ExitCode.CREATE, "thread", "export", "public", str(file))
     page = said(talkers, "thread", "export", "public")
     assert "> Yes: at the hut, with soup." in page
     assert "> \\\\x1b\\]0;owned" in page
@@ -170,41 +170,43 @@ def test_what_we_call_ourselves_is_shown(talkers: Talkers) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["chat", "--with", "nobody"], Exit.MISSING, "tinyssb contacts"),
-        (["chat", "--with", "bob"], Exit.USAGE, "2 people"),
-        (["chat", "--with", "\x1b[2J"], Exit.MISSING, "\\x1b[2J"),
-        (["chat", "--network", "mars"], Exit.MISSING, "mars"),
-        (["chat", "say", "--reply", "ffffffffff", "x"], Exit.MISSING, "no message 'ffffffffff'"),
-        (["chat", "say", " "], Exit.DATA, "nothing to say"),
-        (["chat", "say", "x"], Exit.UNAVAILABLE, "tinyssb run"),
-        (["thread"], Exit.USAGE, "--help"),
-        (["thread", "show", "zz"], Exit.MISSING, "zz"),
-        (["thread", "export", "public", "/no/such/folder/file"], Exit.MISSING, "/no/such/folder/file"),
-        (["board", "show", "nothing"], Exit.MISSING, "tinyssb board"),
-        (["board", "add", "nothing", "x", "y"], Exit.MISSING, "tinyssb board"),
-        (["contacts", "petname", "cyd", "x" * 99], Exit.DATA, "64 characters"),
-        (["unfollow", "nobody at all"], Exit.MISSING, "tinyssb contacts"),
+        (["chat", "--with", "nobody"], ExitCode.MISSING, "tinyssb contacts"),
+        (["chat", "--with", "bob"], ExitCode.USAGE, "2 people"),
+        (["chat", "--with", "\x1b[2J"], ExitCode.MISSING, "\\x1b[2J"),
+        (["chat", "--network", "mars"], ExitCode.MISSING, "mars"),
+        (["chat", "say", "--reply", "ffffffffff", "x"], ExitCode.MISSING, "no message 'ffffffffff'"),
+        (["chat", "say", " "], ExitCode.DATA, "nothing to say"),
+        (["chat", "say", "x"], ExitCode.UNAVAILABLE, "tinyssb run"),
+        (["thread"], ExitCode.USAGE, "--help"),
+        (["thread", "show", "zz"], ExitCode.MISSING, "zz"),
+        (["thread", "export", "public", "/no/such/folder/file"], ExitCode.MISSING, "/no/such/folder/file"),
+        (["board", "show", "nothing"], ExitCode.MISSING, "tinyssb board"),
+        (["board", "add", "nothing", "x", "y"], ExitCode.MISSING, "tinyssb board"),
+        (["contacts", "petname", "cyd", "x" * 99], ExitCode.DATA, "64 characters"),
+        (["unfollow", "nobody at all"], ExitCode.MISSING, "tinyssb contacts"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_words(
-    talkers: Talkers, arguments: list[str], code: Exit, words: str
+    talkers: Talkers, arguments: list[str], code: ExitCode, words: str
 ) -> None:
     assert words in refused(talkers, code, *arguments)
 
 
 def test_things_of_a_board_that_are_not_there_are_named(talkers: Talkers) -> None:
     board = talkers.digits("board")
-    assert "no card 'coal'" in refused(talkers, Exit.MISSING, "board", "move", board, "coal", "done")
-    assert "no list 'never'" in refused(talkers, Exit.MISSING, "board", "move", board, "wood", "never")
-    assert "tinyssb run" in refused(talkers, Exit.UNAVAILABLE, "board", "move", board, "wood", "to do")
-    assert "Nobody has asked you" in refused(talkers, Exit.MISSING, "board", "accept", board)
+    assert "no card 'coal'" in refused(talkers, ExitCode.MISSING, "board", "move", board, "coal", "done")
+    assert "no list 'never'" in refused(talkers, ExitCode.MISSING, "board", "move", board, "wood", "never")
+    assert "tinyssb run" in refused(talkers, ExitCode.UNAVAILABLE, "board", "move", board, "wood", "to do")
+    assert "Nobody has asked you" in refused(talkers, ExitCode.MISSING, "board", "accept", board)
 
 
 def test_messages_without_a_place_have_no_thread(talkers: Talkers) -> None:
     assert "waits for what it follows" in refused(
-        talkers, Exit.MISSING, "thread", "show", talkers.digits("late")
+        talkers, ExitCode.MISSING, "thread", "show", talkers.digits("late")
     )
-    assert "is in no thread" in refused(talkers, Exit.MISSING, "thread", "show", talkers.digits("alias-bob"))
+    assert "is in no thread" in refused(
+        talkers, ExitCode.MISSING, "thread", "show", talkers.digits("alias-bob")
+    )
 
 
 def test_an_index_that_was_lost_is_made_anew_and_said(own: Talkers) -> None:

@@ -16,7 +16,7 @@ import pytest
 from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
 from tests.docs import pages
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 
 @dataclass
@@ -133,7 +133,7 @@ def test_both_work_on_a_board(two: tuple[Person, Person]) -> None:
     bob.types("board", "rename", "hut work", "Hut")
     ana.sees("Hut  (", "board", "show", "hut")
     assert "Wood" not in ana.types("board", "show", "hut")
-    assert tinyssb(ana.running.home, "board", "move", "hut", "wood", "done").returncode == Exit.MISSING
+    assert tinyssb(ana.running.home, "board", "move", "hut", "wood", "done").returncode == ExitCode.MISSING
 
 
 @pytest.mark.parametrize("page", ["docs/howto/chat.md", "docs/reference/cli.md"])

@@ -13,11 +13,11 @@ from tests.docs import pages
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.cli.threadfile import as_json, as_markdown, escaped
 from tinyssb_node.ids import MessageId
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import one_line
 
 MESH = small_mesh()
-NAMES = Names(MESH.people(), {BOB})
+NAMES = DisplayNames(MESH.people(), {BOB})
 ROOT = MESH.messages(PUBLIC)[0].tangle or MessageId(bytes(20))
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
@@ -61,7 +61,9 @@ def test_a_page_has_every_message_in_its_order() -> None:
 
 def test_lines_of_a_text_stay_in_its_quotation() -> None:
     row = make_message("m", EVE, 1, "one\n\n# two\n***\n```\nthree")
-    tokens = MARKDOWN.parse(as_markdown([replace(row, previous=())], Names([make_person(EVE, HOSTILE_NAME)])))
+    tokens = MARKDOWN.parse(
+        as_markdown([replace(row, previous=())], DisplayNames([make_person(EVE, HOSTILE_NAME)]))
+    )
     assert {token.type for token in tokens} <= {
         *("heading_open", "heading_close", "inline", "paragraph_open", "paragraph_close"),
         *("blockquote_open", "blockquote_close"),

@@ -7,7 +7,7 @@ import pytest
 from tests.daemon.processes import daemon, make_home
 from tests.unwritable import on_a_read_only_disk
 from tinyssb_node.content import chat
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 
 @pytest.fixture
@@ -35,14 +35,14 @@ def test_feeds_are_taken_out_and_read(home: Path, tmp_path: Path) -> None:
 
 def test_a_node_does_not_run_there_and_says_what_to_do(home: Path) -> None:
     ended = on_a_read_only_disk(home, "run")
-    assert ended.returncode == Exit.STORAGE
+    assert ended.returncode == ExitCode.STORAGE
     assert b"Nothing can be written in" in ended.stderr
     assert b"name the copy with --home" in ended.stderr
 
 
 def test_doctor_says_that_nothing_can_be_written(home: Path) -> None:
     told = on_a_read_only_disk(home, "doctor")
-    assert told.returncode == Exit.ATTENTION
+    assert told.returncode == ExitCode.ATTENTION
     lines = told.stdout.decode().splitlines()
     assert lines[0].startswith("BAD  home: nothing can be written in")
     assert "--home" in lines[1]

@@ -6,7 +6,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from tinyssb_node.content.tangle import FIRST, Candidates, Place, Tangle
+from tinyssb_node.content.tangle import FIRST, Candidates, Tangle, TangleData
 from tinyssb_node.ids import MessageId
 
 
@@ -15,13 +15,13 @@ def id_of(name: object) -> MessageId:
     return MessageId(hashlib.sha256(f"test/{name}".encode()).digest()[: MessageId.SIZE])
 
 
-Graph = Mapping[MessageId, Place]
+Graph = Mapping[MessageId, TangleData]
 """Messages that are nothing but their place. The first is the root."""
 
 
-def by_place(root: MessageId, waiting_max: int = 1_000_000) -> Tangle[Place]:
+def by_place(root: MessageId, waiting_max: int = 1_000_000) -> Tangle[TangleData]:
     """A tangle of messages that are nothing but their place."""
-    return Tangle(root, Candidates[Place](lambda place: place), waiting_max=waiting_max)
+    return Tangle(root, Candidates[TangleData](lambda place: place), waiting_max=waiting_max)
 
 
 @st.composite
@@ -36,17 +36,17 @@ def graphs(draw: st.DrawFn, most: int = 12) -> Graph:
             st.lists(st.sampled_from(ids[:number] * 4 + lost), min_size=1, max_size=4, unique=True)
         )
         root = draw(st.sampled_from([ids[0], ids[0], None, lost[0]]))
-        graph[ids[number]] = Place(root, tuple(follows))
+        graph[ids[number]] = TangleData(root, tuple(follows))
     return graph
 
 
-def braid(count: int, chance: Random) -> dict[MessageId, Place]:
+def braid(count: int, chance: Random) -> dict[MessageId, TangleData]:
     """*count* messages that follow one to three of the latest ones."""
     ids = [id_of(number) for number in range(count)]
     graph = {ids[0]: FIRST}
     for number in range(1, count):
         latest = ids[max(0, number - 8) : number]
-        graph[ids[number]] = Place(
+        graph[ids[number]] = TangleData(
             ids[0], tuple(chance.sample(latest, chance.randint(1, min(3, len(latest)))))
         )
     return graph

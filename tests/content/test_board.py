@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.board import (
     DEFAULT_COLOR,
-    Board,
+    KanbanBoard,
     Operation,
-    Step,
+    PlacedOperation,
     answer_step,
     create_step,
     fold,
-    ordered,
-    step,
+    in_app_order,
+    make_operation,
 )
 from tinyssb_node.content.chat import BoardStep, parse, serialize
 from tinyssb_node.content.references import feed_text, message_text, read_feed_ref, read_message_ref
@@ -48,10 +48,10 @@ def feed_of(text: str) -> FeedId:
 # --- the app's own results
 
 
-def steps_of(case: dict[str, Any]) -> list[Step]:
+def steps_of(case: dict[str, Any]) -> list[PlacedOperation]:
     board = id_of(case["board"])
     return [
-        Step(
+        PlacedOperation(
             id_of(one["id"]),
             feed_of(one["author"]),
             BoardStep(
@@ -65,7 +65,7 @@ def steps_of(case: dict[str, Any]) -> list[Step]:
     ]
 
 
-def as_the_app_says(board: Board) -> dict[str, object]:
+def as_the_app_says(board: KanbanBoard) -> dict[str, object]:
     def column(one: Any) -> list[object]:
         return [message_text(one.id), one.name, [message_text(item.id) for item in one.items]]
 
@@ -94,7 +94,7 @@ def as_the_app_says(board: Board) -> dict[str, object]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{len(case['operations'])} operations")
 def test_the_app_and_we_show_the_same_board(case: dict[str, Any]) -> None:
     steps = steps_of(case)
-    assert [message_text(one.id) for one in ordered(steps)] == case["order"]
+    assert [message_text(one.id) for one in in_app_order(steps)] == case["order"]
     board = fold(id_of(case["board"]), steps)
     assert as_the_app_says(board) == case["expect"]
     assert sorted(map(message_text, board.tips)) == sorted(case["tips"])
@@ -114,12 +114,14 @@ def test_the_order_of_arrival_does_not_matter(case: dict[str, Any], random: Rand
 def test_what_follows_something_missing_waits(case: dict[str, Any], random: Random) -> None:
     steps = steps_of(case)
     held = [one for one in steps if random.random() < 0.8]
-    placed = {one.id for one in ordered(held)}
+    placed = {one.id for one in in_app_order(held)}
     by_id = {one.id: one for one in held}
     for one in held:
         follows = set(one.step.previous) if one.id != id_of(case["board"]) else set()
         assert (one.id in placed) == (follows <= placed)
-    assert [one.id for one in ordered(by_id[id_] for id_ in placed)] == [one.id for one in ordered(held)]
+    assert [one.id for one in in_app_order(by_id[id_] for id_ in placed)] == [
+        one.id for one in in_app_order(held)
+    ]
 
 
 # --- what people do
@@ -129,9 +131,9 @@ class Desk:
     """Somebody who works on a board and publishes by the product's own functions."""
 
     def __init__(self, name: str = "Hut") -> None:
-        self.steps = [Step(ROOT, ANA, create_step(name))]
+        self.steps = [PlacedOperation(ROOT, ANA, create_step(name))]
 
-    def board(self, without: Iterable[MessageId] = ()) -> Board:
+    def board(self, without: Iterable[MessageId] = ()) -> KanbanBoard:
         missing = set(without)
         return fold(ROOT, [one for one in self.steps if one.id not in missing])
 
@@ -142,21 +144,21 @@ class Desk:
         author: FeedId = ANA,
         without: Iterable[MessageId] = (),
     ) -> MessageId:
-        return self.adds(step(self.board(without), operation, *args), author)
+        return self.adds(make_operation(self.board(without), operation, *args), author)
 
     def adds(self, message: BoardStep, author: FeedId) -> MessageId:
         id_ = MessageId(len(self.steps).to_bytes(20, "big"))
         read = parse(serialize(message))
         assert read == message
-        self.steps.append(Step(id_, author, message))
+        self.steps.append(PlacedOperation(id_, author, message))
         return id_
 
 
-def names(board: Board) -> dict[str, list[str]]:
+def names(board: KanbanBoard) -> dict[str, list[str]]:
     return {column.name: [item.name for item in column.items] for column in board.columns}
 
 
-def last(board: Board) -> tuple[str, bool]:
+def last(board: KanbanBoard) -> tuple[str, bool]:
     return board.history[-1].text, board.history[-1].applied
 
 
@@ -330,7 +332,7 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(operation: str, args: S
 
 
 def test_only_the_root_creates_the_board() -> None:
-    other = Step(
+    other = PlacedOperation(
         MessageId(bytes(20)), BO, BoardStep(board=ROOT, operation=Operation.BOARD_CREATE, args=("mine",))
     )
     assert fold(ROOT, [*Desk("ours").steps, other]).name == "ours"
@@ -369,7 +371,7 @@ def test_whatever_people_send_is_folded(made: list[tuple[FeedId, str, tuple[str,
     for number, (author, operation, args, follows) in enumerate(made):
         previous = tuple(MessageId(n.to_bytes(20, "big")) for n in follows)
         one = BoardStep(board=ROOT, previous=previous, operation=operation, args=args)
-        steps.append(Step(MessageId(number.to_bytes(20, "big")), author, one))
+        steps.append(PlacedOperation(MessageId(number.to_bytes(20, "big")), author, one))
     board = fold(ROOT, steps)
     shown = [item.id for column in (*board.columns, *board.removed_columns) for item in column.items]
     assert len(shown) == len(set(shown))
@@ -388,9 +390,13 @@ def test_a_long_name_is_not_repeated_by_every_short_operation() -> None:
 def test_ten_thousand_operations_on_one_list_take_a_moment() -> None:
     column, other = (MessageId(bytes([n]) * 20) for n in (1, 2))
     steps = [
-        Step(ROOT, ANA, create_step("big")),
-        Step(column, ANA, BoardStep(board=ROOT, previous=(ROOT,), operation="column/create", args=("a",))),
-        Step(other, ANA, BoardStep(board=ROOT, previous=(column,), operation="column/create", args=("b",))),
+        PlacedOperation(ROOT, ANA, create_step("big")),
+        PlacedOperation(
+            column, ANA, BoardStep(board=ROOT, previous=(ROOT,), operation="column/create", args=("a",))
+        ),
+        PlacedOperation(
+            other, ANA, BoardStep(board=ROOT, previous=(column,), operation="column/create", args=("b",))
+        ),
     ]
     for number in range(10_000):
         id_ = MessageId(b"\x03" + number.to_bytes(19, "big"))
@@ -404,7 +410,7 @@ def test_ten_thousand_operations_on_one_list_take_a_moment() -> None:
             one = BoardStep(
                 board=ROOT, previous=follows, operation="item/moveTo", args=(card, message_text(other))
             )
-        steps.append(Step(id_, BO, one))
+        steps.append(PlacedOperation(id_, BO, one))
     before = time.process_time()
     board = fold(ROOT, steps)
     assert time.process_time() - before < 3

@@ -18,13 +18,13 @@ from tinyssb_node.content.chat import (
     Acknowledged,
     Alias,
     BoardStep,
+    ChatPost,
     Deletion,
     Delivered,
     GameMove,
     Message,
     Opaque,
-    Post,
-    Sealed,
+    SealedMessage,
     Text,
     Trust,
     conversation_root,
@@ -36,8 +36,8 @@ from tinyssb_node.content.chat import (
     serialize,
     tips_form,
 )
-from tinyssb_node.content.tangle import FIRST, Place, canonical_order
-from tinyssb_node.errors import UnsayableMessageError
+from tinyssb_node.content.tangle import FIRST, TangleData, canonical_order
+from tinyssb_node.errors import UnencodableMessageError
 from tinyssb_node.ids import FeedId, MessageId
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -57,7 +57,7 @@ def plain(value: object) -> object:
 
 def as_vector(message: Message) -> dict[str, object]:
     found = {field.name: plain(getattr(message, field.name)) for field in dataclasses.fields(message)}
-    if isinstance(message, Post):
+    if isinstance(message, ChatPost):
         found["tips"] = [f"text:{tip}" if isinstance(tip, str) else tip.hex() for tip in message.tips]
     return {"kind": type(message).__name__, **found}
 
@@ -74,7 +74,7 @@ def test_what_the_app_writes_is_read_and_written_alike(case: dict[str, Any]) -> 
 
 def test_what_was_on_the_air_is_read_and_written_alike() -> None:
     contents = [bytes.fromhex(content) for feed in TRACE for content in feed["contents"]]
-    assert {type(parse(content)) for content in contents} == {Post, Alias}
+    assert {type(parse(content)) for content in contents} == {ChatPost, Alias}
     for content in contents:
         assert serialize(parse(content)) == content
 
@@ -92,7 +92,7 @@ CONTACTS = FEEDS | TEXTS
 
 ANY_MESSAGE = st.one_of(
     st.builds(
-        Post,
+        ChatPost,
         tips=TIPS,
         text=st.none() | TEXTS,
         voice=st.none() | st.binary(max_size=20),
@@ -113,7 +113,7 @@ ANY_MESSAGE = st.one_of(
     st.builds(Trust, tips=TIPS, contact=CONTACTS, level=NUMBERS, said_s=NUMBERS, recipients=MANY_FEEDS),
     st.builds(Deletion, contact=CONTACTS, deleted=NUMBERS, recipients=MANY_FEEDS),
     st.builds(Text, text=TEXTS),
-    st.builds(Sealed, box=st.binary(max_size=60)),
+    st.builds(SealedMessage, box=st.binary(max_size=60)),
 )
 
 
@@ -159,7 +159,7 @@ def test_a_message_with_anything_in_its_places_is_one_or_is_opaque(word: str, it
     for reader in (None, BO):
         place = links(message, ANA, reader)
         assert place is None or place == FIRST or place.previous
-    assert said_us(message) is None or isinstance(message, Post | Trust)
+    assert said_us(message) is None or isinstance(message, ChatPost | Trust)
     assert parse(serialize(message)) == message
 
 
@@ -220,7 +220,7 @@ def test_a_deep_nest_is_opaque() -> None:
 
 def test_more_items_than_we_know_change_nothing() -> None:
     assert parse(bipf.encode(["IAM", "Ana", {"more": 1}])) == Alias(name="Ana")
-    assert parse(bipf.encode(["TAV", [], "x", None, 1, None, 2])) == Post(text="x", said_s=1)
+    assert parse(bipf.encode(["TAV", [], "x", None, 1, None, 2])) == ChatPost(text="x", said_s=1)
 
 
 def test_a_fixed_entry_may_end_in_zeros() -> None:
@@ -243,18 +243,18 @@ def test_reading_a_megabyte_takes_its_time_only_once() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        Post(text="half a pair: \ud83c", said_s=1),
+        ChatPost(text="half a pair: \ud83c", said_s=1),
         Alias(name="\udfff"),
-        Post(text="x", said_s=2**63),
+        ChatPost(text="x", said_s=2**63),
         Trust(contact=ANA, level=-(2**63) - 1, said_s=1),
-        Post(tips=("x",) * 256, text="x", said_s=1),
-        Post(text="x", said_s=1, recipients=(ANA,) * 65),
+        ChatPost(tips=("x",) * 256, text="x", said_s=1),
+        ChatPost(text="x", said_s=1, recipients=(ANA,) * 65),
         BoardStep(board=None, operation="board/create", args=("x",) * 65),
     ],
     ids=lambda message: type(message).__name__,
 )
 def test_what_the_format_cannot_say_is_our_fault(message: Message) -> None:
-    with pytest.raises(UnsayableMessageError, match="Nothing was published"):
+    with pytest.raises(UnencodableMessageError, match="Nothing was published"):
         serialize(message)
 
 
@@ -262,13 +262,13 @@ def test_what_the_format_cannot_say_is_our_fault(message: Message) -> None:
 
 
 def test_the_public_chat_has_one_root_that_is_no_message() -> None:
-    first = Post(text="hello", said_s=1)
-    assert links(first, ANA) == Place(PUBLIC_ROOT, (PUBLIC_ROOT,))
-    assert links(Text(text="hello"), ANA) == Place(PUBLIC_ROOT, (PUBLIC_ROOT,))
-    later = Post(tips=(M1, M2, M1, "123"), text="hello", said_s=1)
-    assert links(later, ANA) == Place(PUBLIC_ROOT, (M1, M2))
-    lost = Post(tips=("123", b"x"), text="hello", said_s=1)
-    assert links(lost, ANA) == Place(PUBLIC_ROOT, (PUBLIC_ROOT,))
+    first = ChatPost(text="hello", said_s=1)
+    assert links(first, ANA) == TangleData(PUBLIC_ROOT, (PUBLIC_ROOT,))
+    assert links(Text(text="hello"), ANA) == TangleData(PUBLIC_ROOT, (PUBLIC_ROOT,))
+    later = ChatPost(tips=(M1, M2, M1, "123"), text="hello", said_s=1)
+    assert links(later, ANA) == TangleData(PUBLIC_ROOT, (M1, M2))
+    lost = ChatPost(tips=("123", b"x"), text="hello", said_s=1)
+    assert links(lost, ANA) == TangleData(PUBLIC_ROOT, (PUBLIC_ROOT,))
 
 
 def test_the_public_root_is_the_same_for_everybody_for_good() -> None:
@@ -277,9 +277,9 @@ def test_the_public_root_is_the_same_for_everybody_for_good() -> None:
 
 def test_below_it_a_chat_that_several_began_is_one_tangle() -> None:
     said = {
-        M1: Post(text="anybody here?", said_s=1),
-        M2: Post(text="hello?", said_s=1),
-        M3: Post(tips=(M1, M2), text="yes", said_s=2),
+        M1: ChatPost(text="anybody here?", said_s=1),
+        M2: ChatPost(text="hello?", said_s=1),
+        M3: ChatPost(tips=(M1, M2), text="yes", said_s=2),
     }
     previous: dict[MessageId, tuple[MessageId, ...]] = {PUBLIC_ROOT: ()}
     for id_, post in said.items():
@@ -291,18 +291,18 @@ def test_below_it_a_chat_that_several_began_is_one_tangle() -> None:
 
 
 def test_a_private_conversation_is_of_those_named_and_of_who_wrote_and_read_it() -> None:
-    post = Post(text="psst", said_s=1, recipients=(BO, ANA, "somebody"))
+    post = ChatPost(text="psst", said_s=1, recipients=(BO, ANA, "somebody"))
     assert members(post, ANA, BO) == (ANA, BO)
     root = conversation_root((ANA, BO))
-    assert links(post, ANA, BO) == links(post, ANA, ANA) == Place(root, (root,))
+    assert links(post, ANA, BO) == links(post, ANA, ANA) == TangleData(root, (root,))
     assert root == conversation_root([BO, ANA, BO])
     assert len({root, PUBLIC_ROOT, conversation_root((ANA, CY))}) == 3
-    answer = Post(tips=(M1,), text="yes", said_s=2, recipients=(ANA, BO))
-    assert links(answer, BO, ANA) == Place(root, (M1,))
+    answer = ChatPost(tips=(M1,), text="yes", said_s=2, recipients=(ANA, BO))
+    assert links(answer, BO, ANA) == TangleData(root, (M1,))
 
 
 def test_what_somebody_copied_into_its_own_feed_is_another_conversation() -> None:
-    post = Post(text="psst", said_s=1, recipients=(BO, ANA))
+    post = ChatPost(text="psst", said_s=1, recipients=(BO, ANA))
     assert members(post, CY, BO) == (ANA, BO, CY)
 
 
@@ -316,8 +316,8 @@ def test_a_board_begins_with_the_message_that_created_it() -> None:
     assert links(BoardStep(board=None, operation="board/create"), ANA) == FIRST
     assert links(BoardStep(board=M1, operation="board/create", previous=(M2,)), ANA) == FIRST
     step = BoardStep(board=M1, operation="leave", previous=(M2, M3))
-    assert links(step, ANA) == Place(M1, (M2, M3))
-    assert links(BoardStep(board=M1, operation="leave"), ANA) == Place(M1, (M1,))
+    assert links(step, ANA) == TangleData(M1, (M2, M3))
+    assert links(BoardStep(board=M1, operation="leave"), ANA) == TangleData(M1, (M1,))
     assert links(BoardStep(board=None, operation="leave"), ANA) is None
     assert links(BoardStep(board="x", operation="leave"), ANA) is None
 
@@ -325,13 +325,13 @@ def test_a_board_begins_with_the_message_that_created_it() -> None:
 def test_a_game_hangs_on_its_invitation() -> None:
     assert links(GameMove(action="N", args=("@x",)), ANA) == FIRST
     move = parse(bipf.encode(["TTT", "M", "CwsLCwsLCwsLCwsLCwsLCwsLCws=", "4"]))
-    assert links(move, ANA) == Place(M1, (M1,))
+    assert links(move, ANA) == TangleData(M1, (M1,))
     assert links(GameMove(action="M", args=("x", "4")), ANA) is None
     assert links(GameMove(action="M"), ANA) is None
 
 
 @pytest.mark.parametrize(
-    "message", [Alias(name="x"), Acknowledged(message=M1), Sealed(box=b"x"), Opaque(content=b"x")]
+    "message", [Alias(name="x"), Acknowledged(message=M1), SealedMessage(box=b"x"), Opaque(content=b"x")]
 )
 def test_the_rest_is_in_no_tangle(message: Message) -> None:
     assert links(message, ANA) is None
@@ -350,13 +350,13 @@ def test_tips_are_written_sorted_once_and_few(ids: list[MessageId]) -> None:
 
 @pytest.mark.parametrize("said_s", [0, 1_700_000_000, content_limits.SAID_S_MAX])
 def test_a_clock_is_shown_as_it_says(said_s: int) -> None:
-    assert said_us(Post(text="x", said_s=said_s)) == said_s * 1_000_000
+    assert said_us(ChatPost(text="x", said_s=said_s)) == said_s * 1_000_000
     assert said_us(Trust(contact=ANA, level=1, said_s=said_s)) == said_s * 1_000_000
 
 
 @pytest.mark.parametrize("said_s", [-1, content_limits.SAID_S_MAX + 1, 2**63 - 1])
 def test_an_absurd_clock_says_nothing(said_s: int) -> None:
-    assert said_us(Post(text="x", said_s=said_s)) is None
+    assert said_us(ChatPost(text="x", said_s=said_s)) is None
 
 
 def test_most_messages_say_no_time() -> None:

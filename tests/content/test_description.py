@@ -10,20 +10,29 @@ from hypothesis import strategies as st
 
 from tests.content.test_chat import ANY_MESSAGE, M1, VALUES
 from tinyssb_node.codec import bipf
-from tinyssb_node.content.chat import Alias, BoardStep, Delivered, Message, Opaque, Post, Sealed, Text
+from tinyssb_node.content.chat import (
+    Alias,
+    BoardStep,
+    ChatPost,
+    Delivered,
+    Message,
+    Opaque,
+    SealedMessage,
+    Text,
+)
 from tinyssb_node.content.description import describe, describe_value, place_and_text
 
 
 @pytest.mark.parametrize(
     ("message", "text"),
     [
-        (Post(text="hello\nyou", said_s=1), "hello\nyou"),
-        (Post(text=None, voice=b"x", said_s=1), ""),
+        (ChatPost(text="hello\nyou", said_s=1), "hello\nyou"),
+        (ChatPost(text=None, voice=b"x", said_s=1), ""),
         (Text(text="hello"), "hello"),
         (Alias(name="Ana"), "Ana"),
         (BoardStep(board=M1, operation="item/create", args=("a", "milk")), '["item/create", "a", "milk"]'),
         (Delivered(message=M1), '["DLV", "CwsLCwsLCwsLCwsLCwsLCwsLCws="]'),
-        (Sealed(box=b"\x01\x02"), '{"hex": "0102"}'),
+        (SealedMessage(box=b"\x01\x02"), '{"hex": "0102"}'),
         (
             Opaque(content=bipf.encode({"a": [1, None, True], b"\x07": 0.5})),
             '{"a": [1, null, true], "{\\"hex\\": \\"07\\"}": 0.5}',

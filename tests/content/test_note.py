@@ -22,7 +22,7 @@ from tinyssb_node.content.note import (
     serialize_compact,
     serialize_map,
 )
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.ids import Dialect, MessageId
 
 A, X, Y = (id_of(name) for name in "AXY")
@@ -31,8 +31,8 @@ VECTORS = json.loads((Path(__file__).parent.parent / "vectors/content/tangles_v1
 ids = st.binary(min_size=20, max_size=20).map(MessageId)
 names = st.text(min_size=1, max_size=8).filter(is_name)
 previous = st.lists(ids, min_size=1, max_size=5, unique=True).map(tuple)
-rooted = st.just(FIRST) | st.builds(Place, ids, previous)
-rootless = st.just(FIRST) | st.builds(Place, st.none(), previous)
+rooted = st.just(FIRST) | st.builds(TangleData, ids, previous)
+rootless = st.just(FIRST) | st.builds(TangleData, st.none(), previous)
 
 
 def read(case: dict[str, object]) -> Note | None:
@@ -41,7 +41,7 @@ def read(case: dict[str, object]) -> Note | None:
         return None
     assert isinstance(case["places"], dict)
     places = {
-        name: Place(
+        name: TangleData(
             place["root"] and MessageId.from_hex(place["root"]),
             tuple(MessageId.from_hex(id_) for id_ in place["previous"]),
         )
@@ -76,7 +76,9 @@ def test_the_page_takes_the_bytes_of_vectors_apart() -> None:
     st.dictionaries(names, rooted, max_size=content_limits.TANGLES_MAX),
     st.dictionaries(st.text(), VALUES, max_size=3),
 )
-def test_a_map_is_read_as_it_was_written(places: dict[str, Place], body: dict[bipf.Scalar, Value]) -> None:
+def test_a_map_is_read_as_it_was_written(
+    places: dict[str, TangleData], body: dict[bipf.Scalar, Value]
+) -> None:
     body.pop("tangles", None)
     note = Note(places, body)
     read_back = parse_note(serialize_map(note))
@@ -86,7 +88,7 @@ def test_a_map_is_read_as_it_was_written(places: dict[str, Place], body: dict[bi
 
 
 @given(st.dictionaries(names, rootless, min_size=1, max_size=content_limits.TANGLES_MAX), VALUES)
-def test_a_compact_list_is_read_as_it_was_written(places: dict[str, Place], body: Value) -> None:
+def test_a_compact_list_is_read_as_it_was_written(places: dict[str, TangleData], body: Value) -> None:
     read_back = parse_note(serialize_compact(Note(places, body)))
     assert read_back is not None
     assert bipf.encode(read_back.body) == bipf.encode(body)
@@ -136,7 +138,7 @@ def test_broken_data_leave_a_message_out_of_that_tangle_only(data: Value) -> Non
     note = read_note(
         {"tangles": {"broken": data, "": None, "good": {"root": A, "previous": [X, X]}, "n" * 33: None}}
     )
-    assert note == Note({"good": Place(A, (X,))}, {})
+    assert note == Note({"good": TangleData(A, (X,))}, {})
 
 
 def test_of_many_tangles_the_first_count() -> None:
@@ -175,25 +177,25 @@ def test_what_no_reader_would_take_is_not_written() -> None:
     crowd = tuple(id_of(number) for number in range(limits.TANGLE_PREVIOUS_MAX + 1))
     many = {f"t{number}": FIRST for number in range(content_limits.TANGLES_MAX + 1)}
     for note, why in (
-        (Note({"t": Place(A, (X,))}, "x"), "body of a map"),
-        (Note({"t": Place(A, (X,))}, {"tangles": 1}), "body of a map"),
-        (Note({"t": Place(None, (X,))}, {}), "root of tangle 't' is not said"),
+        (Note({"t": TangleData(A, (X,))}, "x"), "body of a map"),
+        (Note({"t": TangleData(A, (X,))}, {"tangles": 1}), "body of a map"),
+        (Note({"t": TangleData(None, (X,))}, {}), "root of tangle 't' is not said"),
         (Note({"": FIRST}, {}), "no name"),
         (Note(many, {}), "at most 8"),
-        (Note({"t": Place(A, crowd)}, {}), "at most 255"),
+        (Note({"t": TangleData(A, crowd)}, {}), "at most 255"),
     ):
         with pytest.raises(ValueError, match=why):
             serialize_map(note)
     for note, why in (
         (Note({}, "x"), "some tangle"),
-        (Note({"t": Place(A, (X,))}, "x"), "does not say the root"),
+        (Note({"t": TangleData(A, (X,))}, "x"), "does not say the root"),
         (Note({"n" * 33: FIRST}, "x"), "no name"),
-        (Note({"t": Place(None, crowd)}, "x"), "at most 255"),
+        (Note({"t": TangleData(None, crowd)}, "x"), "at most 255"),
     ):
         with pytest.raises(ValueError, match=why):
             serialize_compact(note)
 
 
 def test_a_reply_of_twenty_letters_is_one_packet() -> None:
-    note = Note({"c": Place(None, (X,))}, "twenty bytes of text")
+    note = Note({"c": TangleData(None, (X,))}, "twenty bytes of text")
     assert len(serialize_compact(note)) == limits.CONTENT_SIZE == limits.INLINE_SIZE[Dialect.SPEC]

@@ -12,9 +12,9 @@ from nacl.bindings import crypto_scalarmult_base, crypto_secretbox
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content import private
-from tinyssb_node.content.chat import Opaque, Post, Sealed, parse, serialize
+from tinyssb_node.content.chat import ChatPost, Opaque, SealedMessage, parse, serialize
 from tinyssb_node.content.private import SealKey, circle, seal, unseal, unsealed_message
-from tinyssb_node.errors import CircleSizeError, ReaderKeyError
+from tinyssb_node.errors import ReaderKeyError, RecipientCountError
 from tinyssb_node.ids import FeedId
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -30,7 +30,7 @@ SMALL_ORDER = [bytes(32), b"\x01" + bytes(31), b"\xec" + b"\xff" * 30 + b"\x7f"]
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
 def test_what_the_app_sealed_is_opened_by_the_first_seven(case: dict[str, Any]) -> None:
     sealed = parse(bipf.encode(bytes.fromhex(case["box"])))
-    assert isinstance(sealed, Sealed)
+    assert isinstance(sealed, SealedMessage)
     for number, seed in enumerate(case["readers"]):
         key = SealKey(bytes.fromhex(seed))
         assert key.feed_id.hex() == case["feeds"][number]
@@ -44,7 +44,7 @@ def test_we_seal_the_same_bytes(case: dict[str, Any]) -> None:
     readers = [FeedId.from_hex(feed) for feed in case["feeds"]]
     entropy = bytes.fromhex(case["nonce"] + case["passing_secret"] + case["data_key"])
     if len(readers) > content_limits.CIRCLE_MAX:
-        with pytest.raises(CircleSizeError):
+        with pytest.raises(RecipientCountError):
             seal(bytes.fromhex(case["clear"]), readers, entropy)
         return
     content = seal(bytes.fromhex(case["clear"]), readers, entropy)
@@ -62,7 +62,7 @@ def test_those_in_the_circle_read_it_and_nobody_else(
 ) -> None:
     content = seal(clear, [key.feed_id for key in readers], entropy)
     sealed = parse(content)
-    assert isinstance(sealed, Sealed)
+    assert isinstance(sealed, SealedMessage)
     assert len(sealed.box) == 56 + 49 * len(readers) + 16 + len(clear)
     for key in KEYS:
         assert unseal(sealed, key) == (clear if key in readers else None)
@@ -70,9 +70,9 @@ def test_those_in_the_circle_read_it_and_nobody_else(
 
 def test_a_message_comes_out_as_it_went_in() -> None:
     readers = circle(FEEDS[0], [FEEDS[1]])
-    post = Post(text="psst", said_s=1, recipients=readers)
+    post = ChatPost(text="psst", said_s=1, recipients=readers)
     sealed = parse(seal(serialize(post), readers, ENTROPY))
-    assert isinstance(sealed, Sealed)
+    assert isinstance(sealed, SealedMessage)
     assert unsealed_message(sealed, KEYS[1]) == post
     assert unsealed_message(sealed, KEYS[2]) is None
 
@@ -80,14 +80,14 @@ def test_a_message_comes_out_as_it_went_in() -> None:
 def test_one_sealed_in_another_stays_sealed() -> None:
     inner = seal(b"x", FEEDS[:1], ENTROPY)
     sealed = parse(seal(inner, FEEDS[:1], ENTROPY[::-1]))
-    assert isinstance(sealed, Sealed)
+    assert isinstance(sealed, SealedMessage)
     assert unsealed_message(sealed, KEYS[0]) == parse(inner)
-    assert isinstance(parse(inner), Sealed)
+    assert isinstance(parse(inner), SealedMessage)
 
 
 def test_what_is_sealed_may_be_anything() -> None:
     sealed = parse(seal(b"\xff no message", FEEDS[:1], ENTROPY))
-    assert isinstance(sealed, Sealed)
+    assert isinstance(sealed, SealedMessage)
     assert unsealed_message(sealed, KEYS[0]) == Opaque(content=b"\xff no message")
 
 
@@ -95,12 +95,12 @@ def test_a_circle_has_its_author_last_and_everybody_once() -> None:
     assert circle(FEEDS[0], [FEEDS[2], FEEDS[1], FEEDS[2], FEEDS[0]]) == (FEEDS[2], FEEDS[1], FEEDS[0])
     assert circle(FEEDS[0], []) == (FEEDS[0],)
     assert len(circle(FEEDS[0], FEEDS[:7])) == 7
-    with pytest.raises(CircleSizeError, match="1 to 7 people, its author among them, and not for 8"):
+    with pytest.raises(RecipientCountError, match="1 to 7 people, its author among them, and not for 8"):
         circle(FEEDS[0], FEEDS[:8])
 
 
 def test_nothing_is_sealed_for_nobody() -> None:
-    with pytest.raises(CircleSizeError, match="Nothing was published"):
+    with pytest.raises(RecipientCountError, match="Nothing was published"):
         seal(b"x", [], ENTROPY)
 
 
@@ -126,13 +126,13 @@ def test_nothing_is_sealed_for_what_is_no_key(feed: bytes) -> None:
 @settings(deadline=None)
 @given(st.binary(max_size=400))
 def test_any_bytes_are_tried_and_are_not_for_us(box: bytes) -> None:
-    assert unseal(Sealed(box=box), KEYS[0]) is None
+    assert unseal(SealedMessage(box=box), KEYS[0]) is None
 
 
 @pytest.mark.parametrize("public", SMALL_ORDER, ids=lambda public: public.hex()[:8])
 def test_a_passing_key_that_opens_everything_opens_nothing(public: bytes) -> None:
     box = bytes(24) + public + bytes(49 + 16)
-    assert unseal(Sealed(box=box), KEYS[0]) is None
+    assert unseal(SealedMessage(box=box), KEYS[0]) is None
 
 
 @settings(deadline=None)
@@ -140,7 +140,7 @@ def test_a_passing_key_that_opens_everything_opens_nothing(public: bytes) -> Non
 def test_a_flipped_bit_closes_it(place: int, bit: int) -> None:
     box = bytearray(parse_box(seal(b"x" * 50, FEEDS[:1], ENTROPY)))
     changed = box[:place] + bytes([box[place] ^ 1 << bit]) + box[place + 1 :]
-    opened = unseal(Sealed(box=bytes(changed)), KEYS[0])
+    opened = unseal(SealedMessage(box=bytes(changed)), KEYS[0])
     assert opened is None or (
         place == 55 and bit == 7
     )  # the unused bit of a curve25519 key (RFC 7748, section 5)
@@ -150,7 +150,7 @@ def test_a_flipped_bit_closes_it(place: int, bit: int) -> None:
 @given(st.integers(0, 170))
 def test_a_box_that_was_cut_stays_closed(size: int) -> None:
     box = parse_box(seal(b"x" * 50, FEEDS[:1], ENTROPY))
-    assert unseal(Sealed(box=box[:size]), KEYS[0]) is None
+    assert unseal(SealedMessage(box=box[:size]), KEYS[0]) is None
 
 
 @settings(deadline=None)
@@ -161,7 +161,7 @@ def test_a_count_of_readers_that_lies_gives_nothing(count: int) -> None:
     assert shared is not None
     slot = crypto_secretbox(bytes([count]) + data_key, nonce, shared)
     box = nonce + crypto_scalarmult_base(secret) + slot + crypto_secretbox(b"x", nonce, data_key)
-    assert unseal(Sealed(box=box), KEYS[0]) == (b"x" if count == 1 else None)
+    assert unseal(SealedMessage(box=box), KEYS[0]) == (b"x" if count == 1 else None)
 
 
 def test_a_long_box_is_not_tried_longer() -> None:
@@ -176,7 +176,7 @@ def test_a_long_box_is_not_tried_longer() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(private, "_open", counted)
-        assert unseal(Sealed(box=bytes(24) + b"\x09" + bytes(1_000_000)), KEYS[0]) is None
+        assert unseal(SealedMessage(box=bytes(24) + b"\x09" + bytes(1_000_000)), KEYS[0]) is None
     assert tries == content_limits.CIRCLE_MAX
 
 
@@ -188,5 +188,5 @@ def test_a_key_shows_nothing_of_itself() -> None:
 
 def parse_box(content: bytes) -> bytes:
     sealed = parse(content)
-    assert isinstance(sealed, Sealed)
+    assert isinstance(sealed, SealedMessage)
     return sealed.box

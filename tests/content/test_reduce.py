@@ -12,19 +12,25 @@ from tests.content.graphs import Graph, ancestors, graphs, id_of
 from tinyssb_node.codec.bipf import Value
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.reduce import Reduced, Strategy, reduce, views
-from tinyssb_node.content.strategies import Elements, Listing, MapOf, Overwrite, Record
-from tinyssb_node.content.tangle import FIRST, Candidates, Place, Tangle
+from tinyssb_node.content.strategies import (
+    ListStrategy,
+    MapStrategy,
+    OverwriteStrategy,
+    RecordStrategy,
+    SetStrategy,
+)
+from tinyssb_node.content.tangle import FIRST, Candidates, Tangle, TangleData
 from tinyssb_node.ids import MessageId
 
 A, B, C, D, E = (id_of(name) for name in "ABCDE")
-Message = tuple[Place, Value]
+Message = tuple[TangleData, Value]
 
 
 def tangle_of(*messages: tuple[MessageId, Sequence[MessageId], Any]) -> Tangle[Message]:
     """A tangle; the first message is its root."""
     tangle: Tangle[Message] = Tangle(messages[0][0], Candidates(lambda message: message[0]))
     for id_, previous, change in messages:
-        tangle.add(id_, (Place(None, tuple(previous)) if previous else FIRST, change))
+        tangle.add(id_, (TangleData(None, tuple(previous)) if previous else FIRST, change))
     return tangle
 
 
@@ -39,49 +45,49 @@ FORK = ((A, (), "one"), (B, (A,), "two"), (C, (A,), "three"))
 
 
 def test_who_writes_later_overwrites() -> None:
-    found = added_up(Overwrite(), (A, (), "one"), (B, (A,), "two"), (C, (B,), None))
+    found = added_up(OverwriteStrategy(), (A, (), "one"), (B, (A,), "two"), (C, (B,), None))
     assert (found.value, found.conflicts, found.refused) == ("two", (), 0)
 
 
 def test_who_writes_at_the_same_time_conflicts_until_somebody_settles_it() -> None:
-    found = added_up(Overwrite(), *FORK)
+    found = added_up(OverwriteStrategy(), *FORK)
     (conflict,) = found.conflicts
     assert {write.id: write.part for write in conflict.writes} == {B: "two", C: "three"}
     assert found.value == conflict.writes[-1].part
-    unsettled = added_up(Overwrite(), *FORK, (D, (B, C), None))
+    unsettled = added_up(OverwriteStrategy(), *FORK, (D, (B, C), None))
     assert unsettled == found
-    settled = added_up(Overwrite(), *FORK, (D, (B, C), None), (E, (D,), "four"))
+    settled = added_up(OverwriteStrategy(), *FORK, (D, (B, C), None), (E, (D,), "four"))
     assert (settled.value, settled.conflicts) == ("four", ())
-    assert added_up(Overwrite(), *FORK, (D, (B, C), "four")).conflicts == ()
+    assert added_up(OverwriteStrategy(), *FORK, (D, (B, C), "four")).conflicts == ()
 
 
 def test_a_tip_alone_has_what_its_author_saw() -> None:
-    found = views(tangle_of(*FORK), Overwrite(), lambda message: message[1])
+    found = views(tangle_of(*FORK), OverwriteStrategy(), lambda message: message[1])
     assert {tip: view.value for tip, view in found.items()} == {B: "two", C: "three"}
     assert all(view.conflicts == () for view in found.values())
 
 
 def test_the_same_said_twice_is_no_conflict_and_what_only_looks_the_same_is() -> None:
-    assert added_up(Overwrite(), (A, (), 0), (B, (A,), 1), (C, (A,), 1)).conflicts == ()
-    assert len(added_up(Overwrite(), (A, (), 0), (B, (A,), 1), (C, (A,), True)).conflicts) == 1
+    assert added_up(OverwriteStrategy(), (A, (), 0), (B, (A,), 1), (C, (A,), 1)).conflicts == ()
+    assert len(added_up(OverwriteStrategy(), (A, (), 0), (B, (A,), 1), (C, (A,), True)).conflicts) == 1
 
 
 def test_who_adds_what_another_removes_at_the_same_time_wins() -> None:
     add: Value = {"add": ["x", b"y", 3, "z"]}
     remove: Value = {"remove": ["x", "z"]}
     again: Value = {"add": ["x"], "remove": ["z"]}
-    found = added_up(Elements(), (A, (), add), (B, (A,), remove), (C, (A,), again))
+    found = added_up(SetStrategy(), (A, (), add), (B, (A,), remove), (C, (A,), again))
     assert (found.value, found.conflicts) == ((3, b"y", "x"), ())
-    assert added_up(Elements(), (A, (), add), (B, (A,), remove)).value == (3, b"y")
-    assert added_up(Elements(), (A, (), add), (C, (A,), again), (B, (C,), remove)).value == (3, b"y")
+    assert added_up(SetStrategy(), (A, (), add), (B, (A,), remove)).value == (3, b"y")
+    assert added_up(SetStrategy(), (A, (), add), (C, (A,), again), (B, (C,), remove)).value == (3, b"y")
 
 
 def test_fields_conflict_one_by_one() -> None:
-    strategy = Record(
+    strategy = RecordStrategy(
         {
-            "title": Overwrite(lambda value: isinstance(value, str)),
-            "tags": Elements(),
-            "rest": MapOf(Overwrite()),
+            "title": OverwriteStrategy(lambda value: isinstance(value, str)),
+            "tags": SetStrategy(),
+            "rest": MapStrategy(OverwriteStrategy()),
         }
     )
     found = added_up(
@@ -106,7 +112,7 @@ def test_a_list_keeps_in_a_row_what_somebody_wrote_in_a_row() -> None:
         return {"insert": [ids[anchor] if anchor else None, value]}
 
     found = added_up(
-        Listing(),
+        ListStrategy(),
         (root, (), insert(None, "end")),
         (ids["a1"], (root,), insert(None, "a1")),
         (ids["a2"], (ids["a1"],), insert("a1", "a2")),
@@ -119,7 +125,7 @@ def test_a_list_keeps_in_a_row_what_somebody_wrote_in_a_row() -> None:
     assert values in (["a2", "b1", "b2", "end", "z"], ["b1", "b2", "a2", "end", "z"])
     assert found.conflicts == ()
     lost = added_up(
-        Listing(), (root, (), {"insert": [id_of("lost"), 1]}), (A, (root,), {"insert": [None, 2]})
+        ListStrategy(), (root, (), {"insert": [id_of("lost"), 1]}), (A, (root,), {"insert": [None, 2]})
     )
     assert lost.value == ((A, 2),)
 
@@ -127,27 +133,30 @@ def test_a_list_keeps_in_a_row_what_somebody_wrote_in_a_row() -> None:
 @pytest.mark.parametrize(
     ("strategy", "change"),
     [
-        (Overwrite(lambda value: isinstance(value, str)), 1),
-        (Elements(), ["x"]),
-        (Elements(), {"add": "x"}),
-        (Elements(), {"add": [True]}),
-        (Elements(), {"add": [1.0]}),
-        (Elements(), {"add": ["x"], "remove": ["x"]}),
-        (Elements(), {"other": []}),
-        (Listing(), 1),
-        (Listing(), {"other": 1}),
-        (Listing(), {"insert": "x"}),
-        (Listing(), {"insert": [None]}),
-        (Listing(), {"insert": ["short", 1]}),
-        (Listing(), {"remove": 1}),
-        (Listing(), {"remove": [None]}),
-        (Listing(), {"remove": [b"short"]}),
-        (Record({"n": Elements()}), {"n": 1}),
-        (Record({"n": Elements()}), 1),
-        (MapOf(Elements()), {"k": 1}),
-        (MapOf(Overwrite()), {1: 1}),
-        (MapOf(Overwrite()), [1]),
-        (MapOf(Overwrite()), {f"k{number}": 1 for number in range(content_limits.REDUCE_PARTS_MAX + 1)}),
+        (OverwriteStrategy(lambda value: isinstance(value, str)), 1),
+        (SetStrategy(), ["x"]),
+        (SetStrategy(), {"add": "x"}),
+        (SetStrategy(), {"add": [True]}),
+        (SetStrategy(), {"add": [1.0]}),
+        (SetStrategy(), {"add": ["x"], "remove": ["x"]}),
+        (SetStrategy(), {"other": []}),
+        (ListStrategy(), 1),
+        (ListStrategy(), {"other": 1}),
+        (ListStrategy(), {"insert": "x"}),
+        (ListStrategy(), {"insert": [None]}),
+        (ListStrategy(), {"insert": ["short", 1]}),
+        (ListStrategy(), {"remove": 1}),
+        (ListStrategy(), {"remove": [None]}),
+        (ListStrategy(), {"remove": [b"short"]}),
+        (RecordStrategy({"n": SetStrategy()}), {"n": 1}),
+        (RecordStrategy({"n": SetStrategy()}), 1),
+        (MapStrategy(SetStrategy()), {"k": 1}),
+        (MapStrategy(OverwriteStrategy()), {1: 1}),
+        (MapStrategy(OverwriteStrategy()), [1]),
+        (
+            MapStrategy(OverwriteStrategy()),
+            {f"k{number}": 1 for number in range(content_limits.REDUCE_PARTS_MAX + 1)},
+        ),
     ],
 )
 def test_what_is_no_change_is_passed_over_and_counted(strategy: Strategy[object], change: Value) -> None:
@@ -158,7 +167,9 @@ def test_what_is_no_change_is_passed_over_and_counted(strategy: Strategy[object]
 def test_registers_beyond_the_bound_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(content_limits, "REDUCE_REGISTERS_MAX", 2)
     twice = {"a": 1, "b": 1, "c": 1}
-    found = added_up(MapOf(Overwrite()), (A, (), {"once": 1} | twice), (B, (A,), dict.fromkeys(twice, 2)))
+    found = added_up(
+        MapStrategy(OverwriteStrategy()), (A, (), {"once": 1} | twice), (B, (A,), dict.fromkeys(twice, 2))
+    )
     assert (found.value, found.left_out) == ({"once": 1, "a": 2, "b": 2}, 2)
 
 
@@ -173,7 +184,7 @@ CHANGES: st.SearchStrategy[Any] = (
         lambda tags: {"tags": tags}
     )
 )
-STRATEGY = Record({"fields": MapOf(Overwrite()), "tags": Elements()})
+STRATEGY = RecordStrategy({"fields": MapStrategy(OverwriteStrategy()), "tags": SetStrategy()})
 
 
 def by_definition(graph: Graph, changes: dict[MessageId, Any], order: list[MessageId]) -> dict[str, object]:
@@ -237,7 +248,7 @@ def test_a_long_chain_adds_up() -> None:
     behind = [(), *((id_,) for id_ in ids)]
 
     def chain(changes: Callable[[int], Any]) -> Any:
-        strategy = Record({"fields": MapOf(Overwrite()), "list": Listing()})
+        strategy = RecordStrategy({"fields": MapStrategy(OverwriteStrategy()), "list": ListStrategy()})
         return added_up(strategy, *((ids[at], behind[at], changes(at)) for at in range(count))).value
 
     assert chain(lambda at: {"fields": {f"k{at % 50}": at}})["fields"]["k49"] == count - 1

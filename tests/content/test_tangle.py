@@ -14,12 +14,12 @@ from tinyssb_node import limits
 from tinyssb_node.content.note import read_note
 from tinyssb_node.content.tangle import (
     FIRST,
+    AddOutcome,
     Candidates,
-    FeedLink,
-    FeedRecipe,
-    Outcome,
-    Place,
+    FeedTangleMessage,
+    FeedTangleRules,
     Tangle,
+    TangleData,
     canonical_order,
 )
 from tinyssb_node.ids import FeedId, MessageId
@@ -47,7 +47,7 @@ def group_recipe(tangle: str, ids: dict[str, str]) -> Candidates[Any]:
     def id_named(name: str) -> bytes:
         return bytes.fromhex(ids[name]) if name in ids else id_of(name)
 
-    def place(message: Any) -> Place | None:
+    def place(message: Any) -> TangleData | None:
         data = message["tangle_data"]
         root, previous = data["root"], data["previous"]
         said: Any = {
@@ -143,7 +143,7 @@ def test_any_messages_in_any_order_make_what_the_letter_of_the_specification_say
     placed: list[MessageId] = []
     for id_, place in messages:
         placed += tangle.add(id_, place).placed
-        assert tangle.add(id_, place).outcome in {Outcome.HELD, Outcome.REFUSED}
+        assert tangle.add(id_, place).outcome in {AddOutcome.HELD, AddOutcome.REFUSED}
     assert set(tangle.tips) == tips
     assert set(tangle) == nodes == set(placed)
     assert list(tangle) == placed
@@ -158,8 +158,8 @@ def test_any_messages_in_any_order_make_what_the_letter_of_the_specification_say
 def test_long_chains_and_wide_ones_are_placed_from_their_end_too() -> None:
     count = 20_000
     ids = [id_of(number) for number in range(count)]
-    chain = {ids[0]: FIRST} | {ids[at]: Place(None, (ids[at - 1],)) for at in range(1, count)}
-    star = {ids[0]: FIRST} | {ids[at]: Place(ids[0], (ids[0],)) for at in range(1, count)}
+    chain = {ids[0]: FIRST} | {ids[at]: TangleData(None, (ids[at - 1],)) for at in range(1, count)}
+    star = {ids[0]: FIRST} | {ids[at]: TangleData(ids[0], (ids[0],)) for at in range(1, count)}
     for graph, tips in ((chain, 1), (star, count - 1)):
         tangle = by_place(ids[0])
         for id_ in reversed(graph):
@@ -171,13 +171,13 @@ def test_long_chains_and_wide_ones_are_placed_from_their_end_too() -> None:
 
 def test_a_message_that_follows_itself_or_begins_a_second_tangle_is_refused() -> None:
     tangle = by_place(A)
-    assert tangle.add(B, Place(A, (A, B))).outcome is Outcome.REFUSED
-    assert tangle.add(B, FIRST).outcome is Outcome.REFUSED
-    assert tangle.add(B, Place(D, (A,))).outcome is Outcome.REFUSED
-    assert tangle.add(A, Place(None, (B,))).outcome is Outcome.REFUSED
+    assert tangle.add(B, TangleData(A, (A, B))).outcome is AddOutcome.REFUSED
+    assert tangle.add(B, FIRST).outcome is AddOutcome.REFUSED
+    assert tangle.add(B, TangleData(D, (A,))).outcome is AddOutcome.REFUSED
+    assert tangle.add(A, TangleData(None, (B,))).outcome is AddOutcome.REFUSED
     assert not tangle.valid
     assert tangle.add(A, FIRST).placed == (A,)
-    assert tangle.add(B, Place(None, (A,))).outcome is Outcome.PLACED
+    assert tangle.add(B, TangleData(None, (A,))).outcome is AddOutcome.PLACED
 
 
 def test_several_first_messages_are_in_order_too() -> None:
@@ -189,8 +189,8 @@ def test_several_first_messages_are_in_order_too() -> None:
 def test_forged_ids_that_follow_each_other_wait_for_ever() -> None:
     tangle = by_place(A)
     tangle.add(A, FIRST)
-    assert tangle.add(B, Place(A, (C,))).outcome is Outcome.WAITS
-    assert tangle.add(C, Place(A, (B,))).outcome is Outcome.WAITS
+    assert tangle.add(B, TangleData(A, (C,))).outcome is AddOutcome.WAITS
+    assert tangle.add(C, TangleData(A, (B,))).outcome is AddOutcome.WAITS
     assert (tangle.tips, tangle.missing, set(tangle.waiting)) == ((A,), (), {B, C})
     assert canonical_order({A: (), B: (C,), C: (B,), D: (D,)}) == [A]
 
@@ -199,15 +199,18 @@ def test_who_waits_longest_makes_room_and_may_come_again() -> None:
     tangle = by_place(A, waiting_max=2)
     tangle.add(A, FIRST)
     for id_ in (C, D, id_of("E")):
-        assert tangle.add(id_, Place(A, (B, id_of("lost")) if id_ == D else (B,))).outcome is Outcome.WAITS
+        assert (
+            tangle.add(id_, TangleData(A, (B, id_of("lost")) if id_ == D else (B,))).outcome
+            is AddOutcome.WAITS
+        )
     assert (tangle.forgotten, tangle.waiting) == (1, (D, id_of("E")))
-    assert tangle.add(B, Place(A, (A,))).placed == (B, id_of("E"))
-    assert tangle.add(C, Place(A, (B,))).outcome is Outcome.PLACED
+    assert tangle.add(B, TangleData(A, (A,))).placed == (B, id_of("E"))
+    assert tangle.add(C, TangleData(A, (B,))).outcome is AddOutcome.PLACED
     for name in "FGH":
-        tangle.add(id_of(name), Place(A, (id_of("gone"),)))
+        tangle.add(id_of(name), TangleData(A, (id_of("gone"),)))
     assert tangle.missing == (id_of("gone"),)
     for name in "IJ":
-        tangle.add(id_of(name), Place(A, (id_of("away"),)))
+        tangle.add(id_of(name), TangleData(A, (id_of("away"),)))
     assert tangle.missing == (id_of("away"),)
 
 
@@ -215,7 +218,7 @@ def test_who_waits_longest_makes_room_and_may_come_again() -> None:
 def test_what_is_awaited_is_bounded_by_what_waits(names: list[str], most: int) -> None:
     tangle = by_place(id_of("root"), waiting_max=most)
     for name in names:
-        tangle.add(id_of(name), Place(None, (id_of(name + "-1"), id_of("shared"))))
+        tangle.add(id_of(name), TangleData(None, (id_of(name + "-1"), id_of("shared"))))
         assert len(tangle.waiting) <= most
         assert len(tangle.missing) <= most + 1
 
@@ -224,49 +227,51 @@ def test_a_message_may_follow_a_crowd() -> None:
     crowd = [id_of(number) for number in range(limits.TANGLE_PREVIOUS_MAX)]
     tangle = by_place(A)
     for one in crowd:
-        tangle.add(one, Place(A, (A,)))
-    tangle.add(B, Place(A, tuple(crowd)))
+        tangle.add(one, TangleData(A, (A,)))
+    tangle.add(B, TangleData(A, tuple(crowd)))
     assert tangle.add(A, FIRST).placed == (A, *crowd, B)
     assert tangle.tips == (B,)
 
 
 def test_a_place_names_each_predecessor_once_and_no_root_without_any() -> None:
     with pytest.raises(ValueError, match="follows something"):
-        Place(A, ())
+        TangleData(A, ())
     with pytest.raises(ValueError, match="once"):
-        Place(A, (B, B))
+        TangleData(A, (B, B))
 
 
 def test_a_feed_is_a_tangle_of_one_author() -> None:
     feed, other = FeedId(bytes(32)), FeedId(b"\1" * 32)
-    tangle: Tangle[FeedLink] = Tangle(A, FeedRecipe(feed))
-    assert tangle.add(C, FeedLink(feed, 3, B)).outcome is Outcome.WAITS
-    assert tangle.add(A, FeedLink(feed, 1, None)).placed == (A,)
-    assert tangle.add(D, FeedLink(other, 2, A)).outcome is Outcome.REFUSED
-    assert tangle.add(D, FeedLink(feed, 1, A)).outcome is Outcome.REFUSED
-    assert tangle.add(D, FeedLink(feed, 3, A)).outcome is Outcome.REFUSED  # not the number behind 1
-    assert tangle.add(B, FeedLink(feed, 2, A)).placed == (B, C)
+    tangle: Tangle[FeedTangleMessage] = Tangle(A, FeedTangleRules(feed))
+    assert tangle.add(C, FeedTangleMessage(feed, 3, B)).outcome is AddOutcome.WAITS
+    assert tangle.add(A, FeedTangleMessage(feed, 1, None)).placed == (A,)
+    assert tangle.add(D, FeedTangleMessage(other, 2, A)).outcome is AddOutcome.REFUSED
+    assert tangle.add(D, FeedTangleMessage(feed, 1, A)).outcome is AddOutcome.REFUSED
+    assert (
+        tangle.add(D, FeedTangleMessage(feed, 3, A)).outcome is AddOutcome.REFUSED
+    )  # not the number behind 1
+    assert tangle.add(B, FeedTangleMessage(feed, 2, A)).placed == (B, C)
     assert (tangle.tips, tangle.order()) == ((C,), [A, B, C])
     assert tangle.message(C).seq == 3
 
 
 def test_what_may_not_follow_is_out_and_so_is_what_hangs_on_it() -> None:
     feed = FeedId(bytes(32))
-    tangle: Tangle[FeedLink] = Tangle(A, FeedRecipe(feed))
-    tangle.add(D, FeedLink(feed, 4, C))
-    tangle.add(C, FeedLink(feed, 3, B))
-    tangle.add(B, FeedLink(feed, 5, A))
-    assert tangle.add(A, FeedLink(feed, 1, None)).placed == (A,)
+    tangle: Tangle[FeedTangleMessage] = Tangle(A, FeedTangleRules(feed))
+    tangle.add(D, FeedTangleMessage(feed, 4, C))
+    tangle.add(C, FeedTangleMessage(feed, 3, B))
+    tangle.add(B, FeedTangleMessage(feed, 5, A))
+    assert tangle.add(A, FeedTangleMessage(feed, 1, None)).placed == (A,)
     assert list(tangle) == [A]
 
 
 def test_candidates_are_whom_the_recipe_takes() -> None:
-    recipe = Candidates[str]({"A": FIRST, "B": Place(A, (A,))}.get)
+    recipe = Candidates[str]({"A": FIRST, "B": TangleData(A, (A,))}.get)
     tangle: Tangle[str] = Tangle(A, recipe)
     assert [tangle.add(id_of(name), name).outcome for name in "ABC"] == [
-        Outcome.PLACED,
-        Outcome.PLACED,
-        Outcome.REFUSED,
+        AddOutcome.PLACED,
+        AddOutcome.PLACED,
+        AddOutcome.REFUSED,
     ]
 
 

@@ -19,8 +19,8 @@ from tests.daemon.controlled import Line, code_of, serving
 from tests.daemon.fakes import KEY
 from tinyssb_node import limits
 from tinyssb_node.control import access as door_module
-from tinyssb_node.control.access import GROUP, ControlGroupError, Door, Rank
-from tinyssb_node.problems import NotAllowedError
+from tinyssb_node.control.access import GROUP, CallerRank, ControlAccess, ControlGroupError
+from tinyssb_node.problems import NotAuthorizedError
 
 GID = 54_321
 """Of a group that this machine need not have."""
@@ -67,8 +67,8 @@ def place() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def make_door(folder: Path, group: str | None = GROUP) -> Door:
-    door = Door(structlog.wrap_logger(None, processors=[drop]), group=group, keepers_only=["sure"])
+def make_door(folder: Path, group: str | None = GROUP) -> ControlAccess:
+    door = ControlAccess(structlog.wrap_logger(None, processors=[drop]), group=group, keepers_only=["sure"])
     (folder / "c").touch(0o600)
     door.open_to_group(folder / "c")
     return door
@@ -109,22 +109,22 @@ async def call_as(path: Path, *groups: int) -> Line:
 def test_we_ourselves_keep_it(tmp_path: Path) -> None:
     one, other = socket.socketpair(socket.AF_UNIX)
     with one, other:
-        assert make_door(tmp_path, "").admit(one) is Rank.KEEPER
+        assert make_door(tmp_path, "").admit(one) is CallerRank.KEEPER
 
 
 @pytest.mark.usefixtures("group")
 def test_root_keeps_it_members_come_in_and_strangers_do_not(tmp_path: Path, caller: Caller) -> None:
     door, closed = make_door(tmp_path), make_door(tmp_path, "")
     caller.uid = 0
-    assert door.admit(caller) is closed.admit(caller) is Rank.KEEPER
+    assert door.admit(caller) is closed.admit(caller) is CallerRank.KEEPER
     caller.uid, caller.gid = 1_234, GID
-    assert door.admit(caller) is Rank.MEMBER
+    assert door.admit(caller) is CallerRank.MEMBER
     caller.gid, caller.groups = 100, (27, GID)
-    assert door.admit(caller) is Rank.MEMBER
-    with pytest.raises(NotAllowedError):
+    assert door.admit(caller) is CallerRank.MEMBER
+    with pytest.raises(NotAuthorizedError):
         closed.admit(caller)
     caller.groups = (27, 28)
-    with pytest.raises(NotAllowedError, match="user 1234"):
+    with pytest.raises(NotAuthorizedError, match="user 1234"):
         door.admit(caller)
     assert (door.turned_away, closed.turned_away) == (1, 1)
 
@@ -135,18 +135,18 @@ def test_where_the_kernel_does_not_tell_groups_the_users_are_asked_for(
 ) -> None:
     door = make_door(tmp_path)
     caller.uid, caller.groups = 1_234_567, None
-    with pytest.raises(NotAllowedError):
+    with pytest.raises(NotAuthorizedError):
         door.admit(caller)
     caller.uid = STRANGER
     monkeypatch.setattr(os, "getgrouplist", lambda _name, gid: [gid, GID])
-    assert door.admit(caller) is Rank.MEMBER
+    assert door.admit(caller) is CallerRank.MEMBER
 
 
 def test_where_the_system_does_not_tell_who_calls_the_files_mode_has_decided(
     tmp_path: Path, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(door_module, "_TOLD", False)
-    assert make_door(tmp_path, "").admit(caller) is Rank.KEEPER
+    assert make_door(tmp_path, "").admit(caller) is CallerRank.KEEPER
 
 
 @pytest.mark.usefixtures("group")

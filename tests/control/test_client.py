@@ -12,15 +12,15 @@ import pytest
 from tests.daemon.processes import daemon, make_home
 from tests.docs import pages
 from tinyssb_node import limits
-from tinyssb_node.control.client import Client, DaemonError, DaemonUnreachableError
+from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
 from tinyssb_node.control.explain import explain
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.errors import ContentTooLongError
-from tinyssb_node.problems import BadRequestError, Exit, HomeMissingError, VersionError
+from tinyssb_node.problems import BadRequestError, ExitCode, HomeMissingError, ProtocolVersionError
 
 
 @contextmanager
-def answering(folder: Path, *lines: bytes) -> Iterator[tuple[Client, list[dict[str, object]]]]:
+def answering(folder: Path, *lines: bytes) -> Iterator[tuple[DaemonClient, list[dict[str, object]]]]:
     """A client whose every request is answered by *lines*; and the requests."""
     asked: list[dict[str, object]] = []
     with socket.socket(socket.AF_UNIX) as server:
@@ -38,7 +38,7 @@ def answering(folder: Path, *lines: bytes) -> Iterator[tuple[Client, list[dict[s
 
         thread = threading.Thread(target=serve)
         thread.start()
-        with Client(folder / "s", timeout_s=5) as client:
+        with DaemonClient(folder / "s", timeout_s=5) as client:
             yield client, asked
         thread.join(5)
 
@@ -66,7 +66,7 @@ def test_an_error_is_raised_with_what_to_do(tmp_path: Path) -> None:
         with pytest.raises(DaemonError, match=r"No\.") as caught:
             client.show("ff", 1)
         assert (caught.value.code, caught.value.hint) == ("unknown_feed", "Look.")
-        assert explain(caught.value).exit_code == Exit.MISSING
+        assert explain(caught.value).exit_code == ExitCode.MISSING
 
 
 def test_too_much_content_is_refused_before_it_is_sent(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_too_much_content_is_refused_before_it_is_sent(tmp_path: Path) -> None:
     ("line", "error"),
     [
         (b"hello\n", BadRequestError),
-        (b'{"v":2,"id":1,"result":{}}\n', VersionError),
+        (b'{"v":2,"id":1,"result":{}}\n', ProtocolVersionError),
         (reply(item={}), DaemonError),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_daemon_that_hangs_up_or_is_not_there_is_told(tmp_path: Path) -> None:
     with answering(tmp_path) as (client, _), pytest.raises(DaemonUnreachableError, match="does not answer"):
         client.status()
     with pytest.raises(DaemonUnreachableError, match="not running"):
-        Client(tmp_path / "nobody")
+        DaemonClient(tmp_path / "nobody")
 
 
 def test_the_socket_is_where_the_settings_say(tmp_path: Path) -> None:
@@ -104,14 +104,14 @@ def test_the_socket_is_where_the_settings_say(tmp_path: Path) -> None:
     with answering(tmp_path, reply(result={"pid": 7})) as (client, _):
         client.status()
         with pytest.raises(DaemonUnreachableError, match="not running"):
-            Client.at_home(str(tmp_path / "home"))
+            DaemonClient.at_home(str(tmp_path / "home"))
         with (tmp_path / "home" / "config.toml").open("a") as config:
             config.write(f'[control]\nsocket = "{elsewhere}"\n')
         # The fake takes one connection at a time: that there is one more is all that is asked.
-        Client.at_home(str(tmp_path / "home")).close()
+        DaemonClient.at_home(str(tmp_path / "home")).close()
         (tmp_path / "home" / "config.toml").write_text("socket = ")
         with pytest.raises(ConfigError, match="not TOML"):
-            Client.at_home(str(tmp_path / "home"))
+            DaemonClient.at_home(str(tmp_path / "home"))
 
 
 def test_who_has_no_node_reaches_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,14 +120,14 @@ def test_who_has_no_node_reaches_the_service(tmp_path: Path, monkeypatch: pytest
     with answering(tmp_path, reply(result={"pid": 7})) as (client, _):
         client.status()
         with pytest.raises(HomeMissingError):
-            Client.at_home()
+            DaemonClient.at_home()
         monkeypatch.setattr("tinyssb_node.control.client.SERVICE_SOCKET", tmp_path / "s")
-        Client.at_home().close()
+        DaemonClient.at_home().close()
         make_home(tmp_path / ".tinyssb")
         with pytest.raises(DaemonUnreachableError, match="not running"):
-            Client.at_home()
+            DaemonClient.at_home()
         with pytest.raises(HomeMissingError):
-            Client.at_home(str(tmp_path / "elsewhere"))
+            DaemonClient.at_home(str(tmp_path / "elsewhere"))
 
 
 def test_why_a_daemon_hung_up_at_once_is_told(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_why_a_daemon_hung_up_at_once_is_told(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(tmp_path / "s"))
         listener.listen()
-        with Client(tmp_path / "s") as client:
+        with DaemonClient(tmp_path / "s") as client:
             there, _ = listener.accept()
             there.sendall(refusal)
             there.close()

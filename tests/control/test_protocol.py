@@ -17,7 +17,7 @@ from tinyssb_node.control.protocol import (
     serialize_reply,
     serialize_request,
 )
-from tinyssb_node.problems import BadRequestError, VersionError
+from tinyssb_node.problems import BadRequestError, ProtocolVersionError
 
 json_values = st.recursive(
     st.none()
@@ -54,7 +54,7 @@ def test_a_reply_is_read_as_it_was_written(reply: Reply) -> None:
 @given(st.binary() | json_values.map(lambda value: json.dumps(value).encode()))
 def test_anything_else_is_refused(line: bytes) -> None:
     for parse in (parse_request, parse_reply):
-        with pytest.raises((BadRequestError, VersionError)):
+        with pytest.raises((BadRequestError, ProtocolVersionError)):
             parse(line)
 
 
@@ -80,9 +80,9 @@ def test_an_id_has_a_bound() -> None:
 
 
 def test_other_versions_are_named() -> None:
-    with pytest.raises(VersionError, match="not 9"):
+    with pytest.raises(ProtocolVersionError, match="not 9"):
         parse_request(b'{"v":9,"id":1,"command":"status"}')
-    with pytest.raises(VersionError, match="speaks control protocol 9"):
+    with pytest.raises(ProtocolVersionError, match="speaks control protocol 9"):
         parse_reply(b'{"v":9,"id":1,"result":{}}')
 
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests.daemon.controlled import PATIENCE_S, code_of, serving
 from tests.daemon.fakes import KEY, OTHER, FakeFace, make_node
 from tinyssb_node import limits
-from tinyssb_node.control.access import Door
+from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
-from tinyssb_node.daemon.desk import Desk
+from tinyssb_node.daemon.desk import ControlHandler
 from tinyssb_node.ids import FaceName
-from tinyssb_node.problems import HomeRefusedError
+from tinyssb_node.problems import HomeInaccessibleError
 from tinyssb_node.scheduling.link import Allowance, air_profile
 from tinyssb_node.store.memory import MemoryStore
 
@@ -33,8 +33,12 @@ async def test_a_socket_left_behind_is_replaced_and_a_wrong_folder_is_told(tmp_p
     (tmp_path / "c").touch()
     async with serving(tmp_path) as (_, connect), connect() as line:
         assert "result" in (await line.ask("status"))[0]
-    server = ControlServer(Desk.__new__(Desk), tmp_path / "no" / "c", Door(structlog.wrap_logger(None)))
-    with pytest.raises(HomeRefusedError, match=r"no/c cannot be made"):
+    server = ControlServer(
+        ControlHandler.__new__(ControlHandler),
+        tmp_path / "no" / "c",
+        ControlAccess(structlog.wrap_logger(None)),
+    )
+    with pytest.raises(HomeInaccessibleError, match=r"no/c cannot be made"):
         await server.run(asyncio.Event())
 
 

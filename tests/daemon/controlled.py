@@ -11,10 +11,10 @@ from typing import Any
 from tests.daemon.fakes import KEY, Bench, make_bench
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.control.access import Door
+from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
-from tinyssb_node.daemon.blockkeeper import BlockKeeper
-from tinyssb_node.daemon.desk import KEEPERS_ONLY, About, Desk
+from tinyssb_node.daemon.blockkeeper import BlockPolicy
+from tinyssb_node.daemon.desk import KEEPERS_ONLY, ControlHandler, DaemonInfo
 from tinyssb_node.ids import Dialect, NetworkName
 
 PATIENCE_S = 10.0
@@ -57,16 +57,16 @@ async def serving(
 ) -> AsyncIterator[tuple[Bench, Connect]]:
     """A runtime with a control socket, for the members of *group* too. In *home* is what a user wrote, if anything."""
     bench = make_bench(folder, networks)
-    door = Door(bench.logger, group=group, keepers_only=KEEPERS_ONLY)
-    about = About(name="test", feed=KEY.feed_id, dialect=Dialect.SPEC, home=str(home), pid=1, boot=1)
-    desk = Desk(
+    door = ControlAccess(bench.logger, group=group, keepers_only=KEEPERS_ONLY)
+    about = DaemonInfo(name="test", feed=KEY.feed_id, dialect=Dialect.SPEC, home=str(home), pid=1, boot=1)
+    desk = ControlHandler(
         about=about,
         runtime=bench.runtime,
         places=bench.places,
         clock=bench.clock,
         endpoints=list,
         turned_away=lambda: door.turned_away,
-        blocks=BlockKeeper(home, bench.places, bench.logger),
+        blocks=BlockPolicy(home, bench.places, bench.logger),
     )
     path = folder / "c"
     listening = asyncio.Event()

@@ -12,7 +12,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.places import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.events import DaemonStarted
@@ -97,7 +97,7 @@ class Bench:
     clock: FakeClock
     folder: Path
     lines: list[structlog.typing.EventDict]
-    places: list[Place]
+    places: list[NetworkStorage]
     """Of all networks; ``store`` and ``events`` are those of the first."""
     logger: Logger
     """What it is told becomes one of the lines."""
@@ -128,7 +128,7 @@ def make_node(
     )
 
 
-def make_place(folder: Path, name: NetworkName, network: Network, clock: FakeClock) -> Place:
+def make_place(folder: Path, name: NetworkName, network: Network, clock: FakeClock) -> NetworkStorage:
     """What a network is kept in."""
     store = FullableStore()
     events = EventLog.open(folder / name, KEY.feed_id[:8].hex(), store, clock.wall_us())
@@ -136,7 +136,7 @@ def make_place(folder: Path, name: NetworkName, network: Network, clock: FakeClo
         name="test", feed=KEY.feed_id, dialect=Dialect.SPEC, version="0", clean=events.clean
     )
     events.begin(started, clock.wall_us(), clock.now_us())
-    return Place(name=name, network=network, store=store, events=events)
+    return NetworkStorage(name=name, network=network, store=store, events=events)
 
 
 def make_bench(folder: Path, networks: Mapping[NetworkName, Network] | None = None) -> Bench:
@@ -176,6 +176,6 @@ def make_bench(folder: Path, networks: Mapping[NetworkName, Network] | None = No
     return bench
 
 
-def _store(place: Place) -> MemoryStore:
+def _store(place: NetworkStorage) -> MemoryStore:
     assert isinstance(place.store, MemoryStore)
     return place.store

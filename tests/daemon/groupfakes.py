@@ -9,10 +9,10 @@ from tinyssb_node.events import EntryAppended
 from tinyssb_node.groups.content import post
 from tinyssb_node.groups.drafting import draft_content
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.news import Broken, FeedPlace
-from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, add, exclude, plan
-from tinyssb_node.groups.upkeep import Due, Written
-from tinyssb_node.groups.writer import Cost, Pen
+from tinyssb_node.groups.news import FeedAssignment, InvalidGroupEntry
+from tinyssb_node.groups.planning import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude, plan
+from tinyssb_node.groups.upkeep import DueGroupTask, GroupWriteResult
+from tinyssb_node.groups.writer import GroupWriteCost, GroupWriterPort
 from tinyssb_node.ids import EpochKey, FeedId, MessageId, Origin
 
 
@@ -20,7 +20,7 @@ from tinyssb_node.ids import EpochKey, FeedId, MessageId, Origin
 class FakeHeld:
     group: Group
     name: str | None
-    broken: dict[MessageId, Broken] = field(default_factory=dict)
+    broken: dict[MessageId, InvalidGroupEntry] = field(default_factory=dict)
 
 
 class FakeGroups:
@@ -50,48 +50,57 @@ class FakeGroups:
     def feed_of(self, member: FeedId, key: EpochKey | None) -> FeedId | None:
         return person((member, key))
 
-    def role_of(self, _feed: FeedId) -> FeedPlace | None:
+    def role_of(self, _feed: FeedId) -> FeedAssignment | None:
         return None
 
-    def create(self, _pen: Pen, name: str | None, _now_us: int) -> Written:
+    def create(self, _pen: GroupWriterPort, name: str | None, _now_us: int) -> GroupWriteResult:
         member = World("a")["a"]
         member.create()
         self.hold(member, name)
         return _written(member, 2)
 
     def add(
-        self, _pen: Pen, root: MessageId, people: Iterable[FeedId], _text: str | None, _now_us: int
-    ) -> Written:
+        self,
+        _pen: GroupWriterPort,
+        root: MessageId,
+        people: Iterable[FeedId],
+        _text: str | None,
+        _now_us: int,
+    ) -> GroupWriteResult:
         member = self.members[root]
         return _do(member, add(member.here, member.id, people))
 
-    def exclude(self, _pen: Pen, root: MessageId, people: Iterable[FeedId], _now_us: int) -> Written:
+    def exclude(
+        self, _pen: GroupWriterPort, root: MessageId, people: Iterable[FeedId], _now_us: int
+    ) -> GroupWriteResult:
         member = self.members[root]
         return _do(member, exclude(member.here, member.id, people))
 
-    def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], _text: str | None) -> Cost:
+    def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], _text: str | None) -> GroupWriteCost:
         member = self.members[root]
         return _cost(add(member.here, member.id, people))
 
-    def cost_of_excluding(self, root: MessageId, people: Iterable[FeedId]) -> Cost:
+    def cost_of_excluding(self, root: MessageId, people: Iterable[FeedId]) -> GroupWriteCost:
         member = self.members[root]
         return _cost(exclude(member.here, member.id, people))
 
-    def leave(self, _pen: Pen, root: MessageId, _now_us: int) -> Written:
+    def leave(self, _pen: GroupWriterPort, root: MessageId, _now_us: int) -> GroupWriteResult:
         self.gone.add(root)
-        return Written(root, ())
+        return GroupWriteResult(root, ())
 
     def come_back(self, root: MessageId, _now_us: int) -> None:
         self.gone.discard(root)
 
-    def post(self, _pen: Pen, root: MessageId, kind: str, body: bytes, _now_us: int) -> Written:
+    def post(
+        self, _pen: GroupWriterPort, root: MessageId, kind: str, body: bytes, _now_us: int
+    ) -> GroupWriteResult:
         _publish(self.members[root], kind, body)
         return _written(self.members[root], 1)
 
-    def due(self, root: MessageId, now_us: int) -> list[Due]:
+    def due(self, root: MessageId, now_us: int) -> list[DueGroupTask]:
         member = self.members[root]
         found = plan(member.here, member.id, since_us={}, now_us=now_us, seed=b"").tasks
-        return [Due(task, now_us + 754_000_000) for task in found]
+        return [DueGroupTask(task, now_us + 754_000_000) for task in found]
 
     def left(self, root: MessageId) -> bool:
         return root in self.gone
@@ -108,15 +117,15 @@ def _publish(member: Member, kind: str, body: bytes) -> None:
     member.publish(draft_content(member.here, kind, body), member.here.view[preferred].key)
 
 
-def _do(member: Member, steps: Iterable[Step]) -> Written:
+def _do(member: Member, steps: Iterable[Step]) -> GroupWriteResult:
     before = len(member.held)
     member.do(tuple(steps))
     return _written(member, len(member.held) - before)
 
 
-def _written(member: Member, count: int) -> Written:
+def _written(member: Member, count: int) -> GroupWriteResult:
     last = list(member.held.values())[-count:]
-    return Written(member.here.root, tuple(_appended(one.author, one.id) for one in last))
+    return GroupWriteResult(member.here.root, tuple(_appended(one.author, one.id) for one in last))
 
 
 def _appended(feed: FeedId, id_: MessageId) -> EntryAppended:
@@ -125,6 +134,8 @@ def _appended(feed: FeedId, id_: MessageId) -> EntryAppended:
     )
 
 
-def _cost(steps: tuple[Step, ...]) -> Cost:
-    words = {Exclude: "exclude", Begin: "begin", Add: "add"}
-    return Cost(len(steps), 4 * len(steps), 300 * len(steps), tuple(words[type(step)] for step in steps))
+def _cost(steps: tuple[Step, ...]) -> GroupWriteCost:
+    words = {ExcludeStep: "exclude", BeginEpochStep: "begin", AddStep: "add"}
+    return GroupWriteCost(
+        len(steps), 4 * len(steps), 300 * len(steps), tuple(words[type(step)] for step in steps)
+    )

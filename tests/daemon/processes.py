@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tinyssb_node.cli.main import main
-from tinyssb_node.control.client import Client
+from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.daemon.setup import create_home
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.store.home import Home
@@ -61,8 +61,8 @@ class RunningDaemon:
     process: subprocess.Popen[bytes]
     notifications: socket.socket
 
-    def client(self) -> Client:
-        return Client(self.home / "control.sock", timeout_s=PATIENCE_S)
+    def client(self) -> DaemonClient:
+        return DaemonClient(self.home / "control.sock", timeout_s=PATIENCE_S)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """Send a signal; return the exit code and what was logged."""

@@ -12,12 +12,12 @@ import structlog
 
 from tests.daemon.fakes import KEY
 from tests.daemon.processes import daemon, make_home, tinyssb
-from tinyssb_node.control.client import Client, DaemonError
+from tinyssb_node.control.client import DaemonClient, DaemonError
 from tinyssb_node.daemon.authorship import open_identities
 from tinyssb_node.daemon.identities import new_identity
 from tinyssb_node.daemon.mark import read_mark, write_mark
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.unlocking import open_identity
 from tinyssb_node.store.words import serialize_words
@@ -58,14 +58,14 @@ def places(home: Home) -> list[Home]:
     return [home, *(home.of_identity(name) for name in NAMES)]
 
 
-def doubts(node: Client) -> dict[str, str | None]:
+def doubts(node: DaemonClient) -> dict[str, str | None]:
     """Why each does not write, the node's own first."""
     status: Any = node.status()
     rows = [{"name": "main", "waiting": status["waiting"]}, *status["identities"]]
     return {row["name"]: row["waiting"] and row["waiting"]["doubt"] for row in rows}
 
 
-def writable(node: Client) -> dict[str, bool]:
+def writable(node: DaemonClient) -> dict[str, bool]:
     """Whether each may write, as `feeds` says."""
     rows = [(row.get("identity"), row.get("writable")) for row in node.feeds()]
     return {name: may for name, may in rows if name is not None and may is not None}
@@ -118,7 +118,7 @@ def test_each_waits_for_itself(written: Home, tmp_path: Path) -> None:
             assert not node.sure("club")["changed"]
             assert node.publish(b"two", "club")["seq"] == 2
             assert all(writable(node).values())
-        with Client(written.control_socket, network="village") as node:
+        with DaemonClient(written.control_socket, network="village") as node:
             with pytest.raises(DaemonError, match="were copied"):
                 node.publish(b"in the other network it is not known", "club")
             assert node.publish(b"one", "sensor")["seq"] == 1
@@ -210,18 +210,18 @@ def test_rekey_and_verify_take_them_for_ours(written: Home) -> None:
         assert {*node.goset()["feeds"]} == {*feeds.values()}
         for name in (None, *NAMES):
             assert node.publish(b"two", name)["seq"] == 2
-        assert tinyssb(written.root, "verify").returncode == Exit.OK
+        assert tinyssb(written.root, "verify").returncode == ExitCode.OK
 
 
 @pytest.fixture
-def plain(tmp_path: Path) -> Iterator[Client]:
+def plain(tmp_path: Path) -> Iterator[DaemonClient]:
     """A daemon as most are."""
     make_home(tmp_path / "plain")
     with daemon(tmp_path / "plain") as running, running.client() as node:
         yield node
 
 
-def test_a_node_without_others_has_no_such_thing(plain: Client) -> None:
+def test_a_node_without_others_has_no_such_thing(plain: DaemonClient) -> None:
     assert plain.status()["identities"] == []
     assert writable(plain) == {"main": True}
     assert plain.publish(b"one", "main")["seq"] == 1

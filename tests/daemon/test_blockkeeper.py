@@ -10,8 +10,8 @@ from tests.nodes import Bench, key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.blocklist import BlockStep, blocked_short, serialize_block_step
 from tinyssb_node.content.contacts import CONTACTS_FILE, follow_list, set_blocked
-from tinyssb_node.daemon.blockkeeper import BlockKeeper
-from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.blockkeeper import BlockPolicy
+from tinyssb_node.daemon.places import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.store.memory import MemoryStore
@@ -31,11 +31,11 @@ class Kept:
         self.lines: list[dict[str, object]] = []
         stores = {DEFAULT_NETWORK: self.bench.store, VILLAGE: MemoryStore()}
         places = [
-            Place(name=name, network=Network(), store=store, events=None)  # type: ignore[arg-type] # none is written
+            NetworkStorage(name=name, network=Network(), store=store, events=None)  # type: ignore[arg-type] # none is written
             for name, store in stores.items()
         ]
         structlog.configure(processors=[self._note])
-        self.keeper = BlockKeeper(home, places, structlog.get_logger())
+        self.keeper = BlockPolicy(home, places, structlog.get_logger())
 
     def _note(self, _logger: object, _method: str, line: structlog.typing.EventDict) -> str:
         self.lines.append(dict(line))

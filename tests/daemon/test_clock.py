@@ -8,7 +8,7 @@ import pytest
 from tests.daemon.fakes import FakeClock
 from tinyssb_node import limits
 from tinyssb_node.daemon.clock import ClockWatch, SystemClock, boottime_ns, find_boot
-from tinyssb_node.scheduling.budget import AirClock, Boot
+from tinyssb_node.scheduling.budget import AirClock, BootReference
 from tinyssb_node.store.memory import MemoryStore
 
 
@@ -84,7 +84,7 @@ def test_which_boot_this_is(tmp_path: Path) -> None:
     clock.mono_us = 2_000
     (tmp_path / "boot_id").write_text("6f1e\n")
     boot = find_boot(clock, boot_id=tmp_path / "boot_id", boottime_ns=lambda: 9_000_000)
-    assert boot == Boot("6f1e", 7_000)
+    assert boot == BootReference("6f1e", 7_000)
 
 
 @pytest.mark.parametrize("content", [b"", b"two words", b"\xff", None])

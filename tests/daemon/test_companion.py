@@ -14,13 +14,13 @@ import structlog
 from tinyssb_node import limits
 from tinyssb_node.cli.main import build_parser
 from tinyssb_node.daemon.companion import (
-    Companion,
+    CompanionProcess,
     gateway_command,
     islands_command,
     page_command,
     ship_command,
 )
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 
 PATIENCE_S = 20.0
@@ -82,7 +82,7 @@ def lives(pid: str) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def running(page: Companion) -> AsyncIterator[asyncio.Task[None]]:
+async def running(page: CompanionProcess) -> AsyncIterator[asyncio.Task[None]]:
     task = asyncio.create_task(page.run())
     try:
         yield task
@@ -94,7 +94,7 @@ async def running(page: Companion) -> AsyncIterator[asyncio.Task[None]]:
 async def test_it_is_started_again_when_it_ends(told: Path) -> None:
     log = Log()
     async with running(
-        Companion("the page", program(told, "sys.exit(3)"), log.logger, entropy=lambda: -0.99)
+        CompanionProcess("the page", program(told, "sys.exit(3)"), log.logger, entropy=lambda: -0.99)
     ):
         first, _ = await tell(told)
         assert (await log.next("starting it again"))["exit_code"] == 3
@@ -105,7 +105,9 @@ async def test_it_is_started_again_when_it_ends(told: Path) -> None:
 async def test_why_it_ended_is_known_until_it_has_held(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Log()
     say = "from tinyssb_node.daemon.ending import tell_why; tell_why('The port is taken.', 'Take another.');"
-    page = Companion("the page", program(told, say + "sys.exit(69)"), log.logger, entropy=lambda: -0.99)
+    page = CompanionProcess(
+        "the page", program(told, say + "sys.exit(69)"), log.logger, entropy=lambda: -0.99
+    )
     assert page.row() == {"name": "page", "problem": None, "advice": "", "ends": 0, "given_up": False}
     async with running(page):
         await tell(told)
@@ -132,7 +134,7 @@ async def test_one_that_does_not_say_why_it_ended_is_not_well_either(
     told: Path, code: str, said: str
 ) -> None:
     log = Log()
-    page = Companion("the page", program(told, code), log.logger, entropy=lambda: -0.99)
+    page = CompanionProcess("the page", program(told, code), log.logger, entropy=lambda: -0.99)
     async with running(page):
         await tell(told)
         await log.next("starting it again")
@@ -143,7 +145,7 @@ async def test_it_is_ended_with_the_daemon_and_hears_nothing_from_systemd(
     told: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", "@somewhere")
-    async with running(Companion("the page", program(told, "sys.stdin.read()"), Log().logger)) as task:
+    async with running(CompanionProcess("the page", program(told, "sys.stdin.read()"), Log().logger)) as task:
         pid, notified = await tell(told)
         assert (lives(pid), notified, task.done()) == (True, "False", False)
     assert not lives(pid)
@@ -151,7 +153,7 @@ async def test_it_is_ended_with_the_daemon_and_hears_nothing_from_systemd(
 
 async def test_what_starting_again_would_not_put_right_is_left(told: Path) -> None:
     log = Log()
-    page = Companion("the page", program(told, f"sys.exit({int(Exit.CONFIG)})"), log.logger)
+    page = CompanionProcess("the page", program(told, f"sys.exit({int(ExitCode.CONFIG)})"), log.logger)
     async with running(page) as task:
         await tell(told)
         await log.next("until its settings are changed")
@@ -162,14 +164,14 @@ async def test_what_starting_again_would_not_put_right_is_left(told: Path) -> No
 async def test_one_that_does_not_end_is_killed(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "COMPANION_END_S", 0.05)
     deaf = ["-c", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + TELL + "signal.pause()"]
-    async with running(Companion("the page", [sys.executable, *deaf, str(told)], Log().logger)):
+    async with running(CompanionProcess("the page", [sys.executable, *deaf, str(told)], Log().logger)):
         pid, _ = await tell(told)
     assert not lives(pid)
 
 
 async def test_a_program_that_is_not_there_stops_nothing(tmp_path: Path) -> None:
     log = Log()
-    page = Companion("the page", [str(tmp_path / "nothing")], log.logger, entropy=lambda: -0.99)
+    page = CompanionProcess("the page", [str(tmp_path / "nothing")], log.logger, entropy=lambda: -0.99)
     async with running(page) as task:
         for _ in range(2):
             await log.next("cannot be started")

@@ -22,8 +22,8 @@ from tinyssb_node.daemon.config import (
     read_config,
 )
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.faces.access import EVERYBODY, Credentials, Guard
-from tinyssb_node.gossip.admission import Admit
+from tinyssb_node.faces.access import EVERYBODY, Credentials, ListenerPolicy
+from tinyssb_node.gossip.admission import AdmissionPolicy
 from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.problems import UnknownNetworkError
 from tinyssb_node.pzp.access import PzpAccess, PzpPeer
@@ -104,9 +104,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "acknowledge_enabled": False,
         "control_socket": Path("/run/tinyssb/sock"),
         "control_group": "village",
-        "set_admit": Admit.KNOWN,
+        "set_admit": AdmissionPolicy.KNOWN,
         "set_ids_per_hour": 99,
-        "set_admit_across": Admit.INVITE,
+        "set_admit_across": AdmissionPolicy.INVITE,
         "set_shelf_bytes": 5 * 2**20,
         "web_enabled": True,
         "web_listen": ("::", 80),
@@ -137,14 +137,14 @@ def test_gateways_of_pzp_may_show_each_other_who_they_are() -> None:
     pubs = Credentials(
         tls=True, authorities=Path("/etc/pubs.pem"), certificate=certificate, key=key, token=token
     )
-    guard = Guard(certificate=certificate, key=key, clients=Path("/etc/ca.pem"), token=token)
+    guard = ListenerPolicy(certificate=certificate, key=key, clients=Path("/etc/ca.pem"), token=token)
     peers = (
         PzpPeer("wss://hut", replace(pubs, pin=b"\xab" * 32)),
         PzpPeer("ws://127.0.0.1:80/pzp", Credentials(token=token)),
         PzpPeer("wss://pub.example", pubs),
     )
     assert config.pzp_access == PzpAccess(("0.0.0.0", 8788), guard, peers)
-    assert parse('pzp = {listen = "0.0.0.0:1", open = true}').pzp_access.guard == Guard(open=True)
+    assert parse('pzp = {listen = "0.0.0.0:1", open = true}').pzp_access.guard == ListenerPolicy(open=True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tinyssb_node.daemon.ending import TOLD_FD, tell_why, watch_for_the_end
+from tinyssb_node.daemon.ending import TOLD_FD, report_exit_reason, watch_for_shutdown
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def daemons_end(monkeypatch):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_is_the_end(number):
     ended = asyncio.Event()
-    watch_for_the_end(ended.set, supervised=False)
+    watch_for_shutdown(ended.set, supervised=False)
     os.kill(os.getpid(), number)
     await asyncio.wait_for(ended.wait(), 5)
 
@@ -35,7 +35,7 @@ async def test_it_ends_with_who_started_it_and_not_before(daemons_end):
         ends.append(ended.is_set())
         ended.set()
 
-    watch_for_the_end(end, supervised=True)
+    watch_for_shutdown(end, supervised=True)
     daemons_end.write(b"nobody should")
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -49,7 +49,7 @@ async def test_it_ends_with_who_started_it_and_not_before(daemons_end):
 
 async def test_who_was_started_by_hand_does_not_read(daemons_end):
     ended = asyncio.Event()
-    watch_for_the_end(ended.set, supervised=False)
+    watch_for_shutdown(ended.set, supervised=False)
     daemons_end.close()
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -59,10 +59,10 @@ async def test_who_was_started_by_hand_does_not_read(daemons_end):
 def test_why_is_told_to_who_started_it_and_to_nobody_else(monkeypatch):
     reading, writing = os.pipe()
     monkeypatch.delenv(TOLD_FD, raising=False)
-    tell_why("Nobody", "hears this.")
+    report_exit_reason("Nobody", "hears this.")
     monkeypatch.setenv(TOLD_FD, str(writing))
-    tell_why("The port\nis taken.", "Take another.")
+    report_exit_reason("The port\nis taken.", "Take another.")
     assert os.read(reading, 100) == b"The port is taken.\nTake another."
     os.close(reading)
-    tell_why("The daemon", "is gone.")
+    report_exit_reason("The daemon", "is gone.")
     os.close(writing)

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.daemon.frozen_log import FOLDER, NODE, write
-from tinyssb_node.daemon.eventlog_segments import LastWords, last_words, segments
+from tinyssb_node.daemon.eventlog_segments import ResumePoint, read_resume_point, segments
 from tinyssb_node.eventrecords import KINDS
 
 FROZEN = [segment.path for segment in segments(FOLDER / NODE)]
@@ -52,8 +52,8 @@ def test_nothing_is_missing_from_it():
 
 
 def test_it_is_understood_at_start():
-    said = last_words(FOLDER / NODE, 0)
-    assert said == LastWords(boot=2, arrival=said.arrival, clean=True)
+    said = read_resume_point(FOLDER / NODE, 0)
+    assert said == ResumePoint(boot=2, arrival=said.arrival, clean=True)
     assert said.arrival > 6
 
 
@@ -62,6 +62,6 @@ def test_what_a_start_finds_depends_on_the_last_segment(tmp_path, newest):
     shutil.copytree(FOLDER / NODE, tmp_path / NODE)
     for segment in segments(tmp_path / NODE)[newest:]:
         segment.path.unlink()
-    said = last_words(tmp_path / NODE, 0)
+    said = read_resume_point(tmp_path / NODE, 0)
     assert (said.boot, said.clean) == (newest, False)
     assert said.arrival == 6 if newest == 1 else said.arrival > 6

@@ -3,9 +3,9 @@ import os
 import pytest
 
 from tinyssb_node.daemon.eventlog_segments import (
-    LastWords,
+    ResumePoint,
     Retention,
-    last_words,
+    read_resume_point,
     segment_path,
     segments,
 )
@@ -62,34 +62,34 @@ def test_files_with_other_names_are_not_ours(tmp_path, name):
 
 
 def test_an_empty_folder_says_nothing(tmp_path):
-    assert last_words(tmp_path, 0) == LastWords(boot=0, arrival=0, clean=True)
+    assert read_resume_point(tmp_path, 0) == ResumePoint(boot=0, arrival=0, clean=True)
 
 
 def test_the_last_record_counts(tmp_path):
     put(tmp_path, 1, 0, START, mark(0), entry(1), entry(2), RX, STOP)
-    assert last_words(tmp_path, 0) == LastWords(boot=1, arrival=2, clean=True)
+    assert read_resume_point(tmp_path, 0) == ResumePoint(boot=1, arrival=2, clean=True)
 
 
 @pytest.mark.parametrize("tail", [b"", RX, b'{"kind":"st', STOP[:-1], b"\x00" * 40, b"[]\n", b"\xff\n"])
 def test_a_boot_that_did_not_end_with_a_stop_was_not_clean(tmp_path, tail):
     put(tmp_path, 1, 0, START, mark(0), entry(1), tail)
-    assert last_words(tmp_path, 0) == LastWords(boot=1, arrival=1, clean=False)
+    assert read_resume_point(tmp_path, 0) == ResumePoint(boot=1, arrival=1, clean=False)
 
 
 def test_a_stop_counts_only_at_the_end(tmp_path):
     put(tmp_path, 1, 0, START, mark(0), STOP)
     put(tmp_path, 2, 0, START, mark(0))
-    assert not last_words(tmp_path, 0).clean
+    assert not read_resume_point(tmp_path, 0).clean
 
 
 def test_a_torn_record_does_not_count(tmp_path):
     put(tmp_path, 1, 0, START, mark(0), entry(1), entry(2)[:-1])
-    assert last_words(tmp_path, 0).arrival == 1
+    assert read_resume_point(tmp_path, 0).arrival == 1
 
 
 def test_what_follows_a_gap_does_not_count(tmp_path):
     put(tmp_path, 1, 0, START, mark(4), entry(5), b"\x00" * len(entry(6)), entry(7), entry(8))
-    assert last_words(tmp_path, 0).arrival == 5
+    assert read_resume_point(tmp_path, 0).arrival == 5
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,9 @@ def test_what_follows_a_gap_does_not_count(tmp_path):
 )
 def test_what_follows_a_gap_counts_if_the_store_has_nothing_in_it(tmp_path, held, arrival):
     put(tmp_path, 1, 0, START, mark(4), entry(5), entry(8), entry(9), entry(4))
-    found = last_words(tmp_path, 0, lambda last: next((number for number in held if number > last), None))
+    found = read_resume_point(
+        tmp_path, 0, lambda last: next((number for number in held if number > last), None)
+    )
     assert found.arrival == arrival
 
 
@@ -112,7 +114,7 @@ def test_the_last_segment_alone_is_read(tmp_path):
     put(tmp_path, 1, 0, START, mark(0), entry(1)).chmod(0)
     segment_path(tmp_path, 1, 5).mkdir()
     put(tmp_path, 1, 9, mark(7), RX, RX)
-    assert last_words(tmp_path, 0).arrival == 7
+    assert read_resume_point(tmp_path, 0).arrival == 7
 
 
 @pytest.mark.parametrize("first", [b"", mark(7)[:-1], START])
@@ -120,14 +122,14 @@ def test_a_last_segment_that_lost_its_first_lines_sends_us_to_the_one_before(tmp
     put(tmp_path, 1, 0, START, mark(0), entry(1))
     put(tmp_path, 1, 3, mark(1), entry(2))
     put(tmp_path, 2, 0, first)
-    assert last_words(tmp_path, 0) == LastWords(boot=2, arrival=2, clean=False)
+    assert read_resume_point(tmp_path, 0) == ResumePoint(boot=2, arrival=2, clean=False)
 
 
 def test_records_of_another_store_do_not_count(tmp_path):
     put(tmp_path, 1, 0, START, mark(0), entry(1), STOP)
-    assert last_words(tmp_path, 2) == LastWords(boot=1, arrival=0, clean=True)
+    assert read_resume_point(tmp_path, 2) == ResumePoint(boot=1, arrival=0, clean=True)
     put(tmp_path, 2, 0, START)
-    assert last_words(tmp_path, 2) == LastWords(boot=2, arrival=0, clean=False)
+    assert read_resume_point(tmp_path, 2) == ResumePoint(boot=2, arrival=0, clean=False)
 
 
 # Retention

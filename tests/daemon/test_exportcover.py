@@ -13,7 +13,7 @@ from tests.daemon.fakes import KEY, OTHER, make_node
 from tests.nodes import packets_of, written
 from tests.store.gaps import cut_and_given_again
 from tinyssb_node import limits
-from tinyssb_node.daemon.exportcover import Cover, firsts_since
+from tinyssb_node.daemon.exportcover import ExportCoverage, firsts_since
 from tinyssb_node.daemon.exports import (
     ExportedChunk,
     ExportedEntry,
@@ -78,7 +78,7 @@ def known(pieces: Sequence[Piece]) -> set[tuple[int, int]]:
 
 @given(st.lists(files, max_size=5))
 def test_it_names_the_first_entry_of_which_the_store_has_more(drawn: list[list[Piece]]) -> None:
-    cover = Cover(STORE)
+    cover = ExportCoverage(STORE)
     for pieces in drawn:
         cover.add(pieces)
     lacked = known(PIECES) - set().union(*(known(pieces) for pieces in drawn))
@@ -88,7 +88,7 @@ def test_it_names_the_first_entry_of_which_the_store_has_more(drawn: list[list[P
 
 @given(st.lists(files, max_size=4))
 def test_a_file_behind_the_cover_makes_it_whole(drawn: list[list[Piece]]) -> None:
-    cover = Cover(STORE)
+    cover = ExportCoverage(STORE)
     for pieces in drawn:
         cover.add(pieces)
     rest = io.BytesIO()
@@ -111,7 +111,7 @@ def changed(pieces: Sequence[Piece], places: Collection[int]) -> list[Piece]:
 
 @given(st.lists(st.tuples(files, st.sets(st.integers(1, 20))), max_size=4))
 def test_what_is_not_as_the_store_has_it_does_not_count(drawn: list[tuple[list[Piece], set[int]]]) -> None:
-    cover = Cover(STORE)
+    cover = ExportCoverage(STORE)
     true: set[tuple[int, int]] = set()
     for pieces, places in drawn:
         shown = changed(pieces, places)
@@ -140,7 +140,7 @@ def test_the_other_dialect_in_a_header_hides_no_side_chain() -> None:
     (composed,) = written(OTHER, [bytes(40)], Dialect.DEPLOYED)
     for packet in packets_of([composed]):
         node.import_packet(packet, 0)
-    cover = Cover(store)
+    cover = ExportCoverage(store)
     cover.add([FeedHeader(OTHER.feed_id, Dialect.SPEC, Seq(1)), ExportedEntry(composed.packet)])
     (record,) = (record for record in store.feeds() if record.feed == OTHER.feed_id)
     assert cover.first_lacked(record) == 1
@@ -148,7 +148,7 @@ def test_the_other_dialect_in_a_header_hides_no_side_chain() -> None:
 
 def test_files_that_lack_the_end_of_a_chain_are_gone_on_with_there() -> None:
     (record,) = STORE.feeds()
-    cover = Cover(STORE)
+    cover = ExportCoverage(STORE)
     cover.add(file_of(1, len(SIZES), (5,)))
     assert cover.first_lacked(record) == 5
     cover.add(file_of(5, 5, ()))

@@ -10,7 +10,7 @@ import structlog
 from tests.daemon.fakes import KEY, NETWORK, FakeClock, FullableStore, make_node
 from tinyssb_node import limits
 from tinyssb_node.daemon.eventlog import EventLog
-from tinyssb_node.daemon.places import Place, claim_store
+from tinyssb_node.daemon.places import NetworkStorage, bind_store
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import EventLogFullError, NodeReadOnlyError
 from tinyssb_node.events import DaemonStarted
@@ -32,9 +32,9 @@ class Machine:
     def boot(self) -> Runtime:
         """What the daemon does at start."""
         store, clock = self.store, self.clock
-        assert claim_store(store, NETWORK, clock.wall_us())
+        assert bind_store(store, NETWORK, clock.wall_us())
         self.events = EventLog.open(self.folder, NODE, store, clock.wall_us())
-        place = Place(name=DEFAULT_NETWORK, network=NETWORK, store=store, events=self.events)
+        place = NetworkStorage(name=DEFAULT_NETWORK, network=NETWORK, store=store, events=self.events)
         runtime = Runtime(
             make_networks=lambda read_only: Networks(
                 {place.name: make_node(store, network=NETWORK, read_only=read_only)}

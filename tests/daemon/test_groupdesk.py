@@ -13,13 +13,13 @@ from tests.daemon.fakes import Bench, make_bench
 from tests.daemon.groupfakes import FakeGroups, say
 from tests.groups.world import person, start
 from tinyssb_node.control.arguments import Arguments
-from tinyssb_node.control.server import Client
-from tinyssb_node.daemon.groupdesk import GroupDesk
+from tinyssb_node.control.server import ControlConnection
+from tinyssb_node.daemon.groupdesk import GroupHandler
 from tinyssb_node.errors import LocalError
 from tinyssb_node.groups.content import post
 from tinyssb_node.groups.drafting import draft_content
 from tinyssb_node.groups.messages import GroupMessageError
-from tinyssb_node.groups.news import Broken, Fault
+from tinyssb_node.groups.news import GroupEntryFault, InvalidGroupEntry
 from tinyssb_node.groups.planning import exclude
 from tinyssb_node.ids import DEFAULT_NETWORK, MessageId
 from tinyssb_node.node.node import Node
@@ -46,7 +46,7 @@ class Asked:
         node: Any = bench.runtime.networks.node(DEFAULT_NETWORK)
         node.__class__ = PlayedNode
         node.played = groups
-        self.desk = GroupDesk(
+        self.desk = GroupHandler(
             own=person("a"), runtime=bench.runtime, place=lambda _: bench.places[0], clock=bench.clock
         )
 
@@ -57,7 +57,7 @@ class Asked:
             items.append(json.loads(json.dumps(item)))
 
         request = Arguments(command, arguments)
-        result = await self.desk.commands[command](request, Client(send, asyncio.Event()))
+        result = await self.desk.commands[command](request, ControlConnection(send, asyncio.Event()))
         return items, json.loads(json.dumps(result))
 
 
@@ -289,8 +289,8 @@ async def test_what_keeps_the_node_from_its_duty_is_told(bench: Bench) -> None:
     groups = FakeGroups(Hut=start("ab")["a"])
     (root,) = groups.held
     groups.problems[root] = LocalError("the set is full")
-    groups.held[root].broken[MessageId(bytes(20))] = Broken(
-        MessageId(bytes(20)), person("b"), 3, person("b"), Fault.FORM, "is no list"
+    groups.held[root].broken[MessageId(bytes(20))] = InvalidGroupEntry(
+        MessageId(bytes(20)), person("b"), 3, person("b"), GroupEntryFault.FORM, "is no list"
     )
     ask = Asked(bench, groups)
     assert (await ask("group_show", group="Hut"))[1]["problem"] == "The set is full."

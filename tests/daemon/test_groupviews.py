@@ -10,8 +10,8 @@ from tinyssb_node.groups.content import leave
 from tinyssb_node.groups.drafting import draft_content
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import FeedRole
-from tinyssb_node.groups.news import Broken, Fault, FeedPlace
-from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, add, exclude
+from tinyssb_node.groups.news import FeedAssignment, GroupEntryFault, InvalidGroupEntry
+from tinyssb_node.groups.planning import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude
 from tinyssb_node.ids import MessageId
 
 
@@ -89,8 +89,10 @@ def test_a_page_has_an_end_and_a_beginning() -> None:
 
 
 def test_what_opened_and_is_no_message_is_a_line_of_the_audit() -> None:
-    broken = Broken(MessageId(bytes(20)), person("feed"), 3, person("b"), Fault.BODY, "was changed")
-    row = broken_row(broken, person("a"), FeedPlace(person("b"), FeedRole.ADDITIONS), 5)
+    broken = InvalidGroupEntry(
+        MessageId(bytes(20)), person("feed"), 3, person("b"), GroupEntryFault.BODY, "was changed"
+    )
+    row = broken_row(broken, person("a"), FeedAssignment(person("b"), FeedRole.ADDITIONS), 5)
     assert (row["kind"], row["rule"], row["flaw"], row["role"], row["own"]) == (
         "broken",
         "body",
@@ -104,10 +106,10 @@ def test_what_opened_and_is_no_message_is_a_line_of_the_audit() -> None:
 def test_steps_are_told() -> None:
     id_ = MessageId(b"\x01" * 20)
     steps: list[Step] = [
-        Exclude(id_, (person("b"),)),
-        Begin((id_,)),
-        Add(None, (person("a"),)),
-        Add(id_, (person("a"),)),
+        ExcludeStep(id_, (person("b"),)),
+        BeginEpochStep((id_,)),
+        AddStep(None, (person("a"),)),
+        AddStep(id_, (person("a"),)),
     ]
     assert [(row["step"], row["epoch"], len(row["people"])) for row in map(step_row, steps)] == [
         ("exclude", id_.hex(), 1),

@@ -24,7 +24,7 @@ from tinyssb_node.feeds.children import (
     serialize_continued,
 )
 from tinyssb_node.groups.encoding import context_of
-from tinyssb_node.groups.envelope import Scheme, SlotKey, box
+from tinyssb_node.groups.envelope import SlotKey, SlotScheme, box
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord, Receipt
@@ -229,7 +229,7 @@ def test_what_a_member_of_a_private_group_writes_is_nobody_who_should_have_it(kn
     content = box(
         bytes(size),
         context_of(DOT.feed_id, MessageId(bytes(20))),
-        [SlotKey(bytes(32), Scheme.GROUP)],
+        [SlotKey(bytes(32), SlotScheme.GROUP)],
         b"k" * 32,
     )
     known.write(DOT, content, b"hello")

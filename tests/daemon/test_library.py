@@ -9,7 +9,7 @@ import pytest
 from tests.daemon.fakes import KEY, NETWORK, VILLAGE, VILLAGE_NETWORK, Bench, make_bench, make_node
 from tests.store.gaps import cut_and_given_again
 from tinyssb_node.codec.dmx import dmx_of
-from tinyssb_node.daemon.library import StoreLibrary
+from tinyssb_node.daemon.library import FaceStoreReader
 from tinyssb_node.faces import limits
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName, Origin
 from tinyssb_node.store.sqlite import SqliteStore
@@ -93,7 +93,7 @@ def test_what_came_is_found_behind_numbers_that_are_missing(
         node.publish(b"x", 0)
     store.commit(1)
     with closing(cut_and_given_again(store, path, KEY.feed_id, 1)) as store:
-        library, seqs, through = StoreLibrary(NETWORK, store, lambda _: True, lambda *_: None), [], 0
+        library, seqs, through = FaceStoreReader(NETWORK, store, lambda _: True, lambda *_: None), [], 0
         while through < library.last_arrival():
             appended, through = library.after(through)
             assert appended, "each step finds something"

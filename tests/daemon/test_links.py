@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from tests.faces.recording_sink import RecordingSink
-from tinyssb_node.daemon.links import Links
+from tinyssb_node.daemon.links import FaceManager
 
 
 async def test_one_that_fails_stops_no_other_and_is_told_once() -> None:
@@ -22,7 +22,7 @@ async def test_one_that_fails_stops_no_other_and_is_told_once() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         bad, good = f"ws:listen:127.0.0.1:{taken.getsockname()[1]}", "ws:listen:127.0.0.1:0?name=good"
-        links = Links([bad, good], RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
+        links = FaceManager([bad, good], RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
         running = asyncio.create_task(links.run())
         async with asyncio.timeout(10):
             await told.wait()
@@ -51,7 +51,7 @@ async def test_a_listener_that_asks_for_nothing_is_warned_of_unless_that_is_mean
         said.append(str(line["event"]))
         raise structlog.DropEvent
 
-    links = Links([spec], RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
+    links = FaceManager([spec], RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
     running = asyncio.create_task(links.run())
     async with asyncio.timeout(10):
         while links.rows()[0].get("turned_away") != 0:  # noqa: ASYNC110 - nothing announces it
@@ -65,7 +65,7 @@ async def test_an_open_face_that_reaches_nobody_says_so() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         spec = f"ws:connect:127.0.0.1:{nobody.getsockname()[1]}"
-        links = Links([spec], RecordingSink(), structlog.wrap_logger(None, processors=[]))
+        links = FaceManager([spec], RecordingSink(), structlog.wrap_logger(None, processors=[]))
         running = asyncio.create_task(links.run())
         async with asyncio.timeout(10):
             while links.rows()[0]["problem"] is None:  # noqa: ASYNC110 - an endpoint has no event for this

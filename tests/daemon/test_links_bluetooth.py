@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink
-from tinyssb_node.daemon.links import Links
+from tinyssb_node.daemon.links import FaceManager
 
 SPECS = ["ble:peripheral", "ble:central", "ws:listen:127.0.0.1:0?name=good"]
 
@@ -24,7 +24,7 @@ async def test_without_bluetooth_the_other_faces_go_on(
             told.set()
         raise structlog.DropEvent
 
-    links = Links(SPECS, RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
+    links = FaceManager(SPECS, RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
     running = asyncio.create_task(links.run())
     async with asyncio.timeout(PATIENCE_S):
         await told.wait()

@@ -25,7 +25,7 @@ from firmware_bridge.serial import limits as serial_limits
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink
 from tests.faces.serial_rig import plugged, spec_text
 from tests.faces.test_serial import Impostor
-from tinyssb_node.daemon.links import Links
+from tinyssb_node.daemon.links import FaceManager
 from tinyssb_node.faces import lora
 
 pytestmark = pytest.mark.realtime
@@ -45,7 +45,7 @@ async def told(bad: str) -> str:
         raise structlog.DropEvent
 
     sink = RecordingSink()
-    links = Links([bad, GOOD], sink, structlog.wrap_logger(None, processors=[keep]))
+    links = FaceManager([bad, GOOD], sink, structlog.wrap_logger(None, processors=[keep]))
     running = asyncio.create_task(links.run())
     try:
         async with asyncio.timeout(PATIENCE_S):

@@ -7,7 +7,7 @@ import structlog
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.config import LogFormat, LogLevel
-from tinyssb_node.daemon.logs import EventLines, Repeated, start_logging
+from tinyssb_node.daemon.logs import EventLogger, LogRateLimit, start_logging
 from tinyssb_node.events import (
     ClockSet,
     Event,
@@ -31,14 +31,14 @@ def invalid(reason: str) -> PacketReceived:
 
 
 @pytest.fixture
-def lines() -> tuple[EventLines, list[str]]:
+def lines() -> tuple[EventLogger, list[str]]:
     said: list[str] = []
 
     def keep(_logger: object, method: str, line: structlog.typing.EventDict) -> str:
         said.append(f"{method}: {line['event']}")
         raise structlog.DropEvent
 
-    return EventLines(structlog.wrap_logger(None, processors=[keep])), said
+    return EventLogger(structlog.wrap_logger(None, processors=[keep])), said
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def lines() -> tuple[EventLines, list[str]]:
     ],
 )
 def test_what_a_user_should_know_is_said(
-    lines: tuple[EventLines, list[str]], event: Event, line: str
+    lines: tuple[EventLogger, list[str]], event: Event, line: str
 ) -> None:
     lines[0](event, 0)
     assert lines[1] == [line]
 
 
-def test_junk_is_told_once_a_minute_and_face(lines: tuple[EventLines, list[str]]) -> None:
+def test_junk_is_told_once_a_minute_and_face(lines: tuple[EventLogger, list[str]]) -> None:
     for now_us in range(0, 2 * limits.LOG_REPEAT_US, limits.LOG_REPEAT_US // 1000):
         lines[0](invalid("PacketSizeError"), now_us)
     assert len(lines[1]) == 2
@@ -75,7 +75,7 @@ def test_junk_is_told_once_a_minute_and_face(lines: tuple[EventLines, list[str]]
 
 def test_lines_held_back_are_counted_and_the_table_is_bounded() -> None:
     said: list[dict[str, object]] = []
-    repeated = Repeated(lambda text, **fields: said.append({"text": text, **fields}))
+    repeated = LogRateLimit(lambda text, **fields: said.append({"text": text, **fields}))
     for _ in range(5):
         repeated(0, "junk", "a")
     repeated(limits.LOG_REPEAT_US, "junk", "a")

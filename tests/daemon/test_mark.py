@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.nodes import Bench, key_of
-from tinyssb_node.daemon.mark import Mark, MarkedTip, judge, read_mark, this_machine, write_mark
+from tinyssb_node.daemon.mark import MarkedTip, TipMark, judge_tip, read_mark, this_machine, write_mark
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, MessageId, NetworkName
-from tinyssb_node.replication.certainty import Doubt
+from tinyssb_node.replication.certainty import TipUncertainty
 from tinyssb_node.store.port import Store
 
 ANA = key_of("ana")
@@ -43,20 +43,20 @@ def tip(seq: int, store: Store = STORE) -> MarkedTip:
     return MarkedTip(seq, entry.id)
 
 
-MARK = Mark(feed=ANA.feed_id, machine=MACHINE, tips={DEFAULT_NETWORK: tip(3)})
+MARK = TipMark(feed=ANA.feed_id, machine=MACHINE, tips={DEFAULT_NETWORK: tip(3)})
 
 tips = st.builds(
     MarkedTip,
     st.integers(0, 2**32 - 1),
     st.binary(min_size=20, max_size=20).map(MessageId),
-    st.none() | st.sampled_from(Doubt),
+    st.none() | st.sampled_from(TipUncertainty),
 )
 marks = st.builds(
-    Mark,
+    TipMark,
     feed=st.binary(min_size=32, max_size=32).map(FeedId),
     machine=st.text("0123456789abcdef", min_size=32, max_size=32),
     tips=st.dictionaries(st.sampled_from([DEFAULT_NETWORK, OTHER]), tips),
-    doubt=st.none() | st.sampled_from(Doubt),
+    doubt=st.none() | st.sampled_from(TipUncertainty),
 )
 
 
@@ -66,16 +66,16 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(marks)
-def test_what_is_written_is_read_back(path: Path, mark: Mark) -> None:
+def test_what_is_written_is_read_back(path: Path, mark: TipMark) -> None:
     write_mark(path, mark, now_us())
     assert read_mark(path) == mark
 
 
 def test_the_bytes_are_the_documented_ones(path: Path) -> None:
-    mark = Mark(
+    mark = TipMark(
         feed=FeedId(bytes(32)),
         machine=MACHINE,
-        tips={DEFAULT_NETWORK: MarkedTip(17, MessageId(b"\x01" * 20), Doubt.RESTORED)},
+        tips={DEFAULT_NETWORK: MarkedTip(17, MessageId(b"\x01" * 20), TipUncertainty.RESTORED)},
     )
     write_mark(path, mark, 12)
     assert path.read_text() == (
@@ -93,7 +93,7 @@ def test_words_of_later_versions_are_doubts(path: Path) -> None:
     path.write_text(path.read_text().replace('"doubt":null', '"doubt":"haunted"'))
     mark = read_mark(path)
     assert mark is not None
-    assert (mark.doubt, mark.tip(DEFAULT_NETWORK).doubt) == (Doubt.UNMARKED, Doubt.UNMARKED)
+    assert (mark.doubt, mark.tip(DEFAULT_NETWORK).doubt) == (TipUncertainty.UNMARKED, TipUncertainty.UNMARKED)
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"\xff", b'{"v":2}', b'{"v":1}'])
@@ -134,7 +134,7 @@ def test_a_copy_is_seen(tmp_path: Path, how: Callable[[Path, Path], Path], hours
     mark = read_mark(how(path, tmp_path / "copy.json"))
     assert mark is not None
     assert not mark.in_place
-    assert judge(mark, ANA.feed_id, MACHINE, DEFAULT_NETWORK, STORE) is Doubt.COPIED
+    assert judge_tip(mark, ANA.feed_id, MACHINE, DEFAULT_NETWORK, STORE) is TipUncertainty.COPIED
 
 
 def test_a_folder_that_is_renamed_is_none(tmp_path: Path) -> None:
@@ -152,18 +152,21 @@ def test_a_folder_that_is_renamed_is_none(tmp_path: Path) -> None:
         (MARK, None),
         (replace(MARK, tips={DEFAULT_NETWORK: tip(2)}), None),
         (replace(MARK, tips={}), None),
-        (replace(MARK, tips={OTHER: MarkedTip(9, doubt=Doubt.TWIN)}), None),
-        (None, Doubt.UNMARKED),
-        (replace(MARK, feed=key_of("ben").feed_id), Doubt.UNMARKED),
-        (replace(MARK, tips={}, doubt=Doubt.RESTORED), Doubt.RESTORED),
-        (replace(MARK, tips={DEFAULT_NETWORK: replace(tip(3), doubt=Doubt.TWIN)}), Doubt.TWIN),
-        (replace(MARK, machine="01" * 16), Doubt.MOVED),
-        (replace(MARK, tips={DEFAULT_NETWORK: MarkedTip(4, MessageId(bytes(20)))}), Doubt.BEHIND),
-        (replace(MARK, tips={DEFAULT_NETWORK: MarkedTip(3, MessageId(bytes(20)))}), Doubt.DIFFERENT),
+        (replace(MARK, tips={OTHER: MarkedTip(9, doubt=TipUncertainty.TWIN)}), None),
+        (None, TipUncertainty.UNMARKED),
+        (replace(MARK, feed=key_of("ben").feed_id), TipUncertainty.UNMARKED),
+        (replace(MARK, tips={}, doubt=TipUncertainty.RESTORED), TipUncertainty.RESTORED),
+        (
+            replace(MARK, tips={DEFAULT_NETWORK: replace(tip(3), doubt=TipUncertainty.TWIN)}),
+            TipUncertainty.TWIN,
+        ),
+        (replace(MARK, machine="01" * 16), TipUncertainty.MOVED),
+        (replace(MARK, tips={DEFAULT_NETWORK: MarkedTip(4, MessageId(bytes(20)))}), TipUncertainty.BEHIND),
+        (replace(MARK, tips={DEFAULT_NETWORK: MarkedTip(3, MessageId(bytes(20)))}), TipUncertainty.DIFFERENT),
     ],
 )
-def test_what_follows_from_it(mark: Mark | None, doubt: Doubt | None) -> None:
-    assert judge(mark, ANA.feed_id, MACHINE, DEFAULT_NETWORK, STORE) is doubt
+def test_what_follows_from_it(mark: TipMark | None, doubt: TipUncertainty | None) -> None:
+    assert judge_tip(mark, ANA.feed_id, MACHINE, DEFAULT_NETWORK, STORE) is doubt
 
 
 def test_machines_are_told_apart_and_not_named(tmp_path: Path) -> None:

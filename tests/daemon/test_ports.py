@@ -6,10 +6,10 @@ from collections.abc import Callable
 import structlog
 
 from tests.daemon.fakes import FakeFace
-from tinyssb_node.daemon.ports import Port
+from tinyssb_node.daemon.ports import FaceSender
 
 
-def telling(left: list[tuple[int, int]]) -> Callable[[Port, int, int, int], None]:
+def telling(left: list[tuple[int, int]]) -> Callable[[FaceSender, int, int, int], None]:
     return lambda _port, generation, count, _kept: left.append((generation, count))
 
 
@@ -20,7 +20,7 @@ async def settle() -> None:
 
 async def test_packets_wait_while_the_face_is_busy_and_go_together() -> None:
     face, left = FakeFace(), list[tuple[int, int]]()
-    port = Port(face, "s", telling(left), structlog.get_logger())
+    port = FaceSender(face, "s", telling(left), structlog.get_logger())
     face.gate.clear()
     port.give(b"1")
     await settle()
@@ -37,7 +37,7 @@ async def test_packets_wait_while_the_face_is_busy_and_go_together() -> None:
 
 async def test_what_was_forgotten_is_not_sent_and_the_rest_is_of_an_older_generation() -> None:
     face, left = FakeFace(), list[tuple[int, int]]()
-    port = Port(face, "s", telling(left), structlog.get_logger())
+    port = FaceSender(face, "s", telling(left), structlog.get_logger())
     face.gate.clear()
     port.give(b"under way")
     await settle()
@@ -54,11 +54,11 @@ async def test_what_was_forgotten_is_not_sent_and_the_rest_is_of_an_older_genera
 async def test_what_carrier_sense_kept_is_told_apart() -> None:
     told = list[tuple[int, int]]()
 
-    def left(_port: Port, _generation: int, count: int, kept: int) -> None:
+    def left(_port: FaceSender, _generation: int, count: int, kept: int) -> None:
         told.append((count, kept))
 
     face = FakeFace(keeps=1)
-    port = Port(face, "s", left, structlog.get_logger())
+    port = FaceSender(face, "s", left, structlog.get_logger())
     port.give(b"1")
     port.give(b"2")
     await settle()

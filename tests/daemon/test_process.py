@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
-from tinyssb_node.control.client import Client
+from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import StatusRow
 from tinyssb_node.daemon.process import run_daemon
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import StoreFailedError
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 
 
@@ -92,7 +92,7 @@ def test_two_daemons_exchange_what_is_published(tmp_path: Path) -> None:
         assert second.stop()[0] == 0
 
 
-def wait_for_content(node: Client, feed: str, seq: int) -> bytes:
+def wait_for_content(node: DaemonClient, feed: str, seq: int) -> bytes:
     """The content of an entry, once its side chain is whole. Each question waits for the daemon's next turn."""
     for _ in range(100_000):
         row = node.show(feed, seq)
@@ -106,7 +106,7 @@ def test_a_second_daemon_is_refused_and_says_who_is_there(tmp_path: Path) -> Non
     make_home(tmp_path / "a")
     with daemon(tmp_path / "a") as running:
         refused = tinyssb(tmp_path / "a", "run")
-        assert refused.returncode == Exit.BUSY
+        assert refused.returncode == ExitCode.BUSY
         assert str(running.process.pid) in refused.stderr.decode()
         assert running.stop()[0] == 0
 
@@ -115,7 +115,7 @@ def test_an_identity_others_can_read_is_refused(tmp_path: Path) -> None:
     make_home(tmp_path / "a")
     (tmp_path / "a" / "identity").chmod(0o640)
     refused = tinyssb(tmp_path / "a", "run")
-    assert refused.returncode == Exit.PERMISSION
+    assert refused.returncode == ExitCode.PERMISSION
     assert "chmod 600" in refused.stderr.decode()
 
 
@@ -141,7 +141,7 @@ def test_a_wrong_configuration_stops_it_with_78(tmp_path: Path, config: str, wor
     make_home(tmp_path / "a")
     (tmp_path / "a" / "config.toml").write_text(config)
     refused = tinyssb(tmp_path / "a", "run")
-    assert refused.returncode == Exit.CONFIG
+    assert refused.returncode == ExitCode.CONFIG
     told = refused.stderr.decode()
     assert str(tmp_path / "a" / "config.toml") in told
     assert [word for word in words if word not in told] == []
@@ -170,14 +170,14 @@ def test_a_whole_life_in_this_process(tmp_path: Path, monkeypatch: pytest.Monkey
 
         def use_and_stop() -> None:
             notifications.recv(4096)
-            with Client(tmp_path / "a" / "control.sock") as node:
+            with DaemonClient(tmp_path / "a" / "control.sock") as node:
                 node.publish(b"x")
                 status.append(node.status())
             signal.raise_signal(signal.SIGTERM)
 
         user = threading.Thread(target=use_and_stop)
         user.start()
-        assert run_daemon(Home(tmp_path / "a")) == Exit.OK
+        assert run_daemon(Home(tmp_path / "a")) == ExitCode.OK
         user.join(PATIENCE_S)
     (row,) = status
     assert (row["entries"], row["arrivals"], row["boot"], row["read_only"]) == (1, 1, 1, None)
@@ -195,7 +195,7 @@ def test_a_fault_of_the_program_is_logged_and_ends_with_70(
     monkeypatch.setattr(Runtime, "run", broken)
     with pytest.raises(SystemExit) as end:
         run_daemon(Home(tmp_path / "a"))
-    assert end.value.code == Exit.SOFTWARE
+    assert end.value.code == ExitCode.SOFTWARE
     told = capsys.readouterr().err
     assert "please report it" in told
     assert "a bug" in told
@@ -213,7 +213,7 @@ def test_a_disk_that_fails_ends_it_in_a_sentence(tmp_path: Path, monkeypatch: py
 
 def test_a_home_that_is_none_is_named(tmp_path: Path) -> None:
     refused = tinyssb(tmp_path / "nothing", "run")
-    assert refused.returncode == Exit.MISSING
+    assert refused.returncode == ExitCode.MISSING
     assert "tinyssb init" in refused.stderr.decode()
 
 

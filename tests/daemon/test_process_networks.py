@@ -10,8 +10,8 @@ import pytest
 from tests.daemon.processes import RunningDaemon, daemon, make_home, tinyssb
 from tinyssb_node.cli.checkup import examine
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.control.client import Client, DaemonError
-from tinyssb_node.problems import Exit
+from tinyssb_node.control.client import DaemonClient, DaemonError
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 
 KEY = "5d0c6e7af21b9034"
@@ -31,8 +31,8 @@ def make_villager(root: Path, *faces: str, key: str = KEY) -> str:
     return feed.hex()
 
 
-def village_of(running: RunningDaemon) -> Client:
-    return Client(running.home / "control.sock", network="village", timeout_s=20)
+def village_of(running: RunningDaemon) -> DaemonClient:
+    return DaemonClient(running.home / "control.sock", network="village", timeout_s=20)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_an_export_of_one_network_is_refused_by_another(villager: RunningDaemon,
         file = str(tmp_path / "village.tssb")
         said(other, "export", file, "--network", "village")
     refused = tinyssb(villager.home, "import", file)
-    assert refused.returncode == Exit.DATA
+    assert refused.returncode == ExitCode.DATA
     assert "another key" in refused.stderr.decode()
     assert "Added 1 entries" in said(villager, "import", file, "--network", "village")
 
@@ -125,7 +125,7 @@ def test_an_export_of_one_network_is_refused_by_another(villager: RunningDaemon,
 def test_a_network_that_is_not_there_is_told_in_words(villager: RunningDaemon) -> None:
     for arguments in (["feeds"], ["publish", "x"], ["events"], ["verify"]):
         ended = tinyssb(villager.home, *arguments, "--network", "town")
-        assert ended.returncode == Exit.MISSING
+        assert ended.returncode == ExitCode.MISSING
         assert "no network called 'town'" in ended.stderr.decode()
         assert "default, village" in ended.stderr.decode()
     with villager.client() as node, pytest.raises(DaemonError) as caught:
@@ -141,7 +141,7 @@ def test_another_key_for_a_network_that_has_run_is_refused(tmp_path: Path) -> No
     config = tmp_path / "a" / "config.toml"
     config.write_text(config.read_text().replace(KEY, "00"))
     refused = tinyssb(tmp_path / "a", "run")
-    assert refused.returncode == Exit.CONFIG
+    assert refused.returncode == ExitCode.CONFIG
     assert "another key" in refused.stderr.decode()
     config.write_text(config.read_text().replace('"00"', f'"{KEY}"'))
     with daemon(tmp_path / "a") as running, village_of(running) as village:
@@ -152,7 +152,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     make_villager(tmp_path / "a")
     (tmp_path / "a" / "networks").write_text("in the way")
     refused = tinyssb(tmp_path / "a", "run")
-    assert refused.returncode == Exit.PERMISSION
+    assert refused.returncode == ExitCode.PERMISSION
     assert "It is the folder for the network village." in refused.stderr.decode()
 
 

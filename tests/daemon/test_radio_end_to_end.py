@@ -19,8 +19,8 @@ from tests.firmware_bridge.drivers.bench import SCALE, WatchedEther
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.clock import SystemClock
 from tinyssb_node.daemon.eventlog import EventLog
-from tinyssb_node.daemon.links import Links
-from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.links import FaceManager
+from tinyssb_node.daemon.places import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.events import DaemonStarted
 from tinyssb_node.faces import lora
@@ -50,7 +50,7 @@ def make_runtime(folder: Path, key: SigningKey, store: MemoryStore) -> Runtime:
         name="test", feed=key.feed_id, dialect=Dialect.SPEC, version="0", clean=events.clean
     )
     events.begin(started, clock.wall_us(), clock.now_us())
-    place = Place(name=DEFAULT_NETWORK, network=NETWORK, store=store, events=events)
+    place = NetworkStorage(name=DEFAULT_NETWORK, network=NETWORK, store=store, events=events)
     return Runtime(
         make_networks=lambda read_only: Networks({place.name: _make_node(store, key, read_only)}),
         places=[place],
@@ -172,7 +172,7 @@ async def test_a_board_that_is_not_there_is_told_and_stops_no_other_face(
     monkeypatch.setattr(lora, "open_linux", missing)
     sink = RecordingSink()
     board, good = "lora:meshadv-mini?region=EU868&plan=EU868.a", "ws:listen:127.0.0.1:0?name=good"
-    links = Links([board, good], sink, structlog.wrap_logger(None, processors=[keep]))
+    links = FaceManager([board, good], sink, structlog.wrap_logger(None, processors=[keep]))
     running = asyncio.create_task(links.run())
     async with asyncio.timeout(PATIENCE_S):
         await told.wait()

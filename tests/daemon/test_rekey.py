@@ -7,7 +7,7 @@ import pytest
 
 from tests.nodes import FACE, feed_of, key_of, written
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.daemon.rekey import plan_rekey, rekey, set_key_of, spoken
+from tinyssb_node.daemon.rekey import effective_network, plan_rekey, rekey, set_key_of
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import StoreDamagedError
 from tinyssb_node.events import SetChanged
@@ -108,7 +108,7 @@ def test_until_the_commit_it_is_the_old_set_and_then_the_new_one(tmp_path: Path)
 
 def test_a_key_that_is_none_is_damage() -> None:
     store = MemoryStore()
-    assert spoken(Network(b"valley"), store, PATH) == Network(b"valley")
+    assert effective_network(Network(b"valley"), store, PATH) == Network(b"valley")
     for wrong in ("no hex", "00" * 65):
         store.put_meta("set_key", wrong)
         with pytest.raises(StoreDamagedError):

@@ -16,7 +16,7 @@ from tinyssb_node.errors import StoreDamagedError, StoreLockedError
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.ids import Dialect, FaceName, MessageId
 from tinyssb_node.node.node import Node
-from tinyssb_node.replication.certainty import Certainty
+from tinyssb_node.replication.certainty import TipCertainty
 from tinyssb_node.scheduling.link import WIRED, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import Store
@@ -34,7 +34,7 @@ def a_node(store: Store, key: SigningKey) -> Node:
         network=NETWORK,
         entropy=random.Random(1),
         key=key,
-        certainty=Certainty(watch=False),
+        certainty=TipCertainty(watch=False),
     )
 
 

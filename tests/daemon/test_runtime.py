@@ -14,7 +14,7 @@ from tests.daemon.fakes import KEY, OTHER, Bench, FakeFace, make_bench, make_nod
 from tinyssb_node import limits
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, StoreFullError
-from tinyssb_node.faces.framing import Junk
+from tinyssb_node.faces.framing import FrameFault
 from tinyssb_node.ids import FaceName, PacketKind
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import WIRED
@@ -137,7 +137,7 @@ async def test_a_full_inbox_pauses_streams_and_drops_datagrams(bench: Bench) -> 
 async def test_the_reason_of_junk_is_told_as_plain_text(bench: Bench) -> None:
     async with running(bench):
         bench.runtime.up(FakeFace(), "wire:1")
-        bench.runtime.junk(FakeFace().name, Junk.TOO_LONG, 500)
+        bench.runtime.junk(FakeFace().name, FrameFault.TOO_LONG, 500)
         await settle(bench)
     assert [type(line["reason"]) for line in bench.lines if "no valid packet" in line["event"]] == [str]
 

@@ -11,7 +11,7 @@ from tests.daemon.processes import daemon, make_home, tinyssb
 from tinyssb_node.control.client import DaemonError
 from tinyssb_node.daemon.mark import read_mark, write_mark
 from tinyssb_node.ids import DEFAULT_NETWORK
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.unlocking import open_identity
 from tinyssb_node.store.words import serialize_words
@@ -154,7 +154,7 @@ def test_a_restored_node_writes_nothing_until_its_user_is_sure(written: Written,
             node.publish(b"no")
         assert refused.value.code == "uncertain"
         ended = tinyssb(tmp_path / "new", "publish", "no")
-        assert ended.returncode == Exit.BUSY
+        assert ended.returncode == ExitCode.BUSY
         assert b"the key was restored from a backup" in ended.stderr
         assert b"waiting for a link" in tinyssb(tmp_path / "new", "status").stdout
         assert b"does not write its feed yet" in tinyssb(tmp_path / "new", "doctor").stdout

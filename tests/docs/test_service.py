@@ -17,7 +17,7 @@ from tinyssb_node.cli.systemd import FILES
 from tinyssb_node.control.access import GROUP
 from tinyssb_node.control.client import SERVICE_SOCKET
 from tinyssb_node.daemon.config import parse_config
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 
 
@@ -38,7 +38,7 @@ def test_it_starts_a_command_there_is() -> None:
 def test_a_wrong_configuration_is_not_tried_again() -> None:
     service = unit()["Service"]
     assert service["Restart"] == "on-failure"
-    assert service["RestartPreventExitStatus"].split() == [str(int(Exit.CONFIG))]
+    assert service["RestartPreventExitStatus"].split() == [str(int(ExitCode.CONFIG))]
 
 
 def test_its_home_is_the_folder_it_may_write() -> None:

@@ -14,7 +14,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.mqtt import MqttEndpoint
 from tinyssb_node.faces.mqtt_spec import MqttSpec
-from tinyssb_node.faces.mqtt_topics import Topics
+from tinyssb_node.faces.mqtt_topics import TopicNames
 from tinyssb_node.faces.spec import parse_spec
 
 CLAIM = bytes(range(105))
@@ -68,7 +68,7 @@ def following(*names: str, network: Network | None = None) -> Shelf:
 
 def topic_of(shelf: Shelf, name: str, client: str = "+") -> str:
     """Where *client* says what is of the feed of *name*."""
-    return Topics("tinyssb", client).of_feed(shelf.network, key_of(name).feed_id)
+    return TopicNames("tinyssb", client).of_feed(shelf.network, key_of(name).feed_id)
 
 
 def subscribed(broker: Mosquitto, shelf: Shelf, name: str) -> bool:

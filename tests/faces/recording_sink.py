@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from tinyssb_node.faces.face import Endpoint, Face
-from tinyssb_node.faces.library import Library
+from tinyssb_node.faces.library import FaceStorePort
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import Reception
 
@@ -16,7 +16,7 @@ PATIENCE_S = 10.0
 class RecordingSink:
     """Implements FaceSink."""
 
-    def __init__(self, libraries: Sequence[Library] = ()) -> None:
+    def __init__(self, libraries: Sequence[FaceStorePort] = ()) -> None:
         self._libraries = libraries
         self._appended = asyncio.Event()
         self.faces: dict[FaceName, Face] = {}
@@ -65,7 +65,7 @@ class RecordingSink:
         self.downs.append((face, reason))
         self._changed.set()
 
-    def libraries(self) -> Sequence[Library]:
+    def libraries(self) -> Sequence[FaceStorePort]:
         return self._libraries
 
     def appended(self) -> asyncio.Event:
@@ -85,7 +85,9 @@ class RecordingSink:
 
 
 @asynccontextmanager
-async def running(endpoint: Endpoint, libraries: Sequence[Library] = ()) -> AsyncIterator[RecordingSink]:
+async def running(
+    endpoint: Endpoint, libraries: Sequence[FaceStorePort] = ()
+) -> AsyncIterator[RecordingSink]:
     """*endpoint* with a sink of its own, running while the block does; a crash of it fails the test."""
     sink = RecordingSink(libraries)
     task = asyncio.create_task(endpoint.run(sink))

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from tests.nodes import key_of, written
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.daemon.library import StoreLibrary
+from tinyssb_node.daemon.library import FaceStoreReader
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, Seq
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
 
 
-class Shelf(StoreLibrary):
+class Shelf(FaceStoreReader):
     """A Library on a store in memory that a test fills."""
 
     def __init__(self, network: Network | None = None, store: MemoryStore | None = None) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyssb_node.faces import limits
-from tinyssb_node.faces.access import EVERYBODY, Guard, Quotas, is_local
+from tinyssb_node.faces.access import EVERYBODY, ListenerPolicy, Quotas, is_local
 
 FILE = Path("/f")
 
@@ -16,11 +16,11 @@ FILE = Path("/f")
 def test_others_are_warned_of_unless_they_are_meant_or_asked(host: str) -> None:
     assert not is_local(host)
     assert EVERYBODY.warning(host) is not None
-    assert Guard(rate=100, each=3).warning(host) is not None
-    assert Guard(certificate=FILE, key=FILE).warning(host) is not None
-    assert Guard(open=True).warning(host) is None
-    assert Guard(certificate=FILE, key=FILE, token=FILE).warning(host) is None
-    assert Guard(certificate=FILE, key=FILE, clients=FILE).warning(host) is None
+    assert ListenerPolicy(rate=100, each=3).warning(host) is not None
+    assert ListenerPolicy(certificate=FILE, key=FILE).warning(host) is not None
+    assert ListenerPolicy(open=True).warning(host) is None
+    assert ListenerPolicy(certificate=FILE, key=FILE, token=FILE).warning(host) is None
+    assert ListenerPolicy(certificate=FILE, key=FILE, clients=FILE).warning(host) is None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.10", "::1", "localhost"])
@@ -30,7 +30,7 @@ def test_this_machine_needs_no_warning(host: str) -> None:
 
 
 def test_an_address_has_only_so_many_connections() -> None:
-    quotas = Quotas(Guard(each=2))
+    quotas = Quotas(ListenerPolicy(each=2))
     assert quotas.enter("10.0.0.1")
     assert quotas.enter("::ffff:10.0.0.1")
     assert not quotas.enter("10.0.0.1")
@@ -52,7 +52,7 @@ def test_without_a_limit_nobody_waits() -> None:
 
 
 def test_a_burst_is_free_and_long_messages_count_as_several() -> None:
-    quotas = Quotas(Guard(rate=10))
+    quotas = Quotas(ListenerPolicy(rate=10))
     burst = int(10 * limits.QUOTA_BURST_S)
     assert all(quotas.wait_s("10.0.0.1", 120, 0.0) == 0.0 for _ in range(burst))
     assert quotas.wait_s("10.0.0.1", 1, 0.0) == pytest.approx(0.1)
@@ -71,7 +71,7 @@ def test_who_waits_as_told_never_brings_more_than_rate_and_burst(
     messages: list[tuple[str, int, float]],
 ) -> None:
     rate = 10
-    quotas, now_s = Quotas(Guard(rate=rate)), dict.fromkeys(["10.0.0.1", "10.0.0.2"], 0.0)
+    quotas, now_s = Quotas(ListenerPolicy(rate=rate)), dict.fromkeys(["10.0.0.1", "10.0.0.2"], 0.0)
     brought = dict.fromkeys(now_s, 0.0)
     for address, size, later_s in messages:
         now_s[address] += later_s
@@ -81,7 +81,7 @@ def test_who_waits_as_told_never_brings_more_than_rate_and_burst(
 
 
 def test_only_so_many_addresses_are_kept_in_mind() -> None:
-    quotas = Quotas(Guard(rate=10))
+    quotas = Quotas(ListenerPolicy(rate=10))
     for number in range(10 * limits.QUOTA_PLACES_MAX):
         quotas.wait_s(f"10.0.{number // 256}.{number % 256}", 120, 0.0)
     assert len(quotas._spent) == limits.QUOTA_PLACES_MAX

@@ -13,10 +13,10 @@ from tests.firmware_bridge.ble.fake_bluez import ADAPTER, FakeBluez, FakeBoard, 
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.ble import BleCentralEndpoint, BlePeripheralEndpoint
-from tinyssb_node.faces.ble_roster import Roster
+from tinyssb_node.faces.ble_roster import BleRoster
 from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec
 from tinyssb_node.faces.errors import FaceOpenError
-from tinyssb_node.scheduling.link import WIRED, Medium
+from tinyssb_node.scheduling.link import WIRED, LinkMedium
 
 pytestmark = pytest.mark.dbus
 PACKET = bytes(range(120))
@@ -51,7 +51,7 @@ def central(links: int = 7) -> BleCentralEndpoint:
         "ble:central", spec, BluezRadio(spec.adapter), lambda: 0.0, scan_s=0, rest_s=0.001
     )
     endpoint._backoff = quick()
-    endpoint._roster = Roster(spec.links, quick)
+    endpoint._roster = BleRoster(spec.links, quick)
     return endpoint
 
 
@@ -81,7 +81,7 @@ async def test_phones_are_paced_and_given_little_at_a_time(bluez: FakeBluez) -> 
         await sink.until(lambda: bool(sink.ups))
         face = sink.face()
         assert face.name == "app#1"
-        assert face.profile.medium is Medium.STREAM
+        assert face.profile.medium is LinkMedium.STREAM
         assert (face.profile.window, face.profile.gap_us) == (1, limits.BLE_PHONE_GAP_US)
         assert face.profile.burst_max == limits.BLE_BURST_MAX
 
@@ -195,7 +195,7 @@ async def test_a_board_that_cannot_be_connected_is_the_problem_told(bluez: FakeB
 async def test_a_board_that_cannot_be_connected_is_not_tried_at_once(bluez: FakeBluez) -> None:
     FakeBoard(bluez).failing = True
     endpoint = central()
-    endpoint._roster = Roster(7, lambda: Backoff(lambda: 1.0, min_s=PATIENCE_S))
+    endpoint._roster = BleRoster(7, lambda: Backoff(lambda: 1.0, min_s=PATIENCE_S))
     async with running(endpoint):
         await bluez.until(lambda: bluez.calls.count("StartDiscovery") == 4)
         assert bluez.calls.count("Connect") == 1

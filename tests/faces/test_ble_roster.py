@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
-from tinyssb_node.faces.ble_roster import Roster
+from tinyssb_node.faces.ble_roster import BleRoster
 
 
-def roster(links: int = 7) -> Roster:
-    return Roster(links, lambda: Backoff(lambda: 0.0))
+def roster(links: int = 7) -> BleRoster:
+    return BleRoster(links, lambda: Backoff(lambda: 0.0))
 
 
 def test_who_is_new_is_tried_and_who_is_linked_is_not() -> None:

@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 
 from firmware_bridge.lora import LoraSettings
 from tinyssb_node.faces.ether_protocol import (
-    Cut,
+    EtherCut,
+    EtherFrame,
+    EtherGetStatus,
+    EtherHeal,
+    EtherHello,
+    EtherNodeStatus,
+    EtherRefused,
+    EtherSend,
+    EtherSent,
+    EtherSetLink,
+    EtherSetLoss,
+    EtherStatus,
     FromClient,
     FromEther,
-    GetStatus,
-    Heal,
-    Heard,
-    Hello,
-    NodeStatus,
-    Refused,
-    Send,
-    Sent,
-    SetLink,
-    SetLoss,
-    Status,
     parse_from_client,
     parse_from_ether,
     serialize_message,
@@ -35,16 +35,16 @@ packets = st.binary(min_size=8, max_size=120).map(bytes.hex)
 losses = st.floats(0.0, 1.0)
 
 from_clients: st.SearchStrategy[FromClient] = st.one_of(
-    st.builds(Hello, version=st.integers(0, 9), name=st.none() | names),
-    st.builds(Send, id=numbers, packet=packets),
-    st.builds(Cut, left=sides, right=sides),
-    st.just(Heal()),
-    st.just(GetStatus()),
-    st.builds(SetLink, left=names, right=names, rssi_dbm=st.floats(-200.0, 30.0), loss=losses),
-    st.builds(SetLoss, loss=losses),
+    st.builds(EtherHello, version=st.integers(0, 9), name=st.none() | names),
+    st.builds(EtherSend, id=numbers, packet=packets),
+    st.builds(EtherCut, left=sides, right=sides),
+    st.just(EtherHeal()),
+    st.just(EtherGetStatus()),
+    st.builds(EtherSetLink, left=names, right=names, rssi_dbm=st.floats(-200.0, 30.0), loss=losses),
+    st.builds(EtherSetLoss, loss=losses),
 )
 node_states = st.builds(
-    NodeStatus,
+    EtherNodeStatus,
     name=names,
     connected=st.booleans(),
     sent=numbers,
@@ -55,11 +55,11 @@ node_states = st.builds(
 )
 from_ethers: st.SearchStrategy[FromEther] = st.one_of(
     st.builds(welcome, st.builds(LoraSettings), st.floats(0.001, 1000.0)),
-    st.builds(Refused, reason=st.text(max_size=400)),
-    st.builds(Sent, id=numbers),
-    st.builds(Heard, packet=packets, rssi_dbm=st.integers(-200, 30), snr_db=st.floats(-30.0, 60.0)),
+    st.builds(EtherRefused, reason=st.text(max_size=400)),
+    st.builds(EtherSent, id=numbers),
+    st.builds(EtherFrame, packet=packets, rssi_dbm=st.integers(-200, 30), snr_db=st.floats(-30.0, 60.0)),
     st.builds(
-        Status,
+        EtherStatus,
         nodes=st.lists(node_states, max_size=4).map(tuple),
         cuts=st.lists(st.tuples(sides, sides), max_size=3).map(tuple),
         time_us=numbers,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyssb_node.faces.framing import Junk, parse_bare, parse_crc_frame, serialize_crc_frame
+from tinyssb_node.faces.framing import FrameFault, parse_bare, parse_crc_frame, serialize_crc_frame
 
 packets = st.binary(min_size=8, max_size=120)
 
@@ -23,36 +23,38 @@ def test_frames_with_crc_come_back(packet: bytes) -> None:
 def test_no_byte_can_change_unnoticed(packet: bytes, place: int, flip: int) -> None:
     frame = bytearray(serialize_crc_frame(packet))
     frame[place % len(frame)] ^= flip
-    assert parse_crc_frame(bytes(frame)) is Junk.WRONG_CRC
+    assert parse_crc_frame(bytes(frame)) is FrameFault.WRONG_CRC
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_packet_or_junk(frame: bytes) -> None:
     packet = parse_crc_frame(frame)
-    assert isinstance(packet, Junk) or serialize_crc_frame(packet) == frame
+    assert isinstance(packet, FrameFault) or serialize_crc_frame(packet) == frame
 
 
 @pytest.mark.parametrize(
     ("message", "junk"),
     [
-        (b"", Junk.TOO_SHORT),
-        (bytes(7), Junk.TOO_SHORT),
-        (bytes(121), Junk.TOO_LONG),
-        ("eight characters", Junk.TEXT),
+        (b"", FrameFault.TOO_SHORT),
+        (bytes(7), FrameFault.TOO_SHORT),
+        (bytes(121), FrameFault.TOO_LONG),
+        ("eight characters", FrameFault.TEXT),
     ],
 )
-def test_bare_messages_that_are_no_packet(message: bytes | str, junk: Junk) -> None:
+def test_bare_messages_that_are_no_packet(message: bytes | str, junk: FrameFault) -> None:
     assert parse_bare(message) is junk
 
 
 @given(st.binary(max_size=300) | st.text(max_size=300))
 def test_any_message_is_a_packet_or_junk(message: bytes | str) -> None:
     packet = parse_bare(message)
-    assert isinstance(packet, Junk) or packet == message
+    assert isinstance(packet, FrameFault) or packet == message
 
 
-@pytest.mark.parametrize(("size", "junk"), [(0, Junk.TOO_SHORT), (11, Junk.TOO_SHORT), (125, Junk.TOO_LONG)])
-def test_sizes_of_frames_with_crc(size: int, junk: Junk) -> None:
+@pytest.mark.parametrize(
+    ("size", "junk"), [(0, FrameFault.TOO_SHORT), (11, FrameFault.TOO_SHORT), (125, FrameFault.TOO_LONG)]
+)
+def test_sizes_of_frames_with_crc(size: int, junk: FrameFault) -> None:
     assert parse_crc_frame(bytes(size)) is junk
 
 

@@ -19,12 +19,12 @@ from firmware_bridge.plans import NAMED_PLANS, Vintage, named_plan, resolve
 from firmware_bridge.regions import Region
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tinyssb_node.faces.errors import FaceOpenError
-from tinyssb_node.faces.framing import Junk
+from tinyssb_node.faces.framing import FrameFault
 from tinyssb_node.faces.lora import LoraEndpoint, LoraFace, chip_power_dbm
 from tinyssb_node.faces.lora_spec import LoraSpec
 from tinyssb_node.faces.spec import open_endpoint, parse_spec
 from tinyssb_node.ids import FaceName
-from tinyssb_node.scheduling.link import Allowance, Medium, stream_profile
+from tinyssb_node.scheduling.link import Allowance, LinkMedium, stream_profile
 
 pytestmark = pytest.mark.realtime
 
@@ -161,17 +161,17 @@ async def test_a_board_set_to_the_same_plan_and_we_hear_each_other(
 @pytest.mark.parametrize(
     ("frame", "kind"),
     [
-        (framed(bytes(7)), Junk.TOO_SHORT),
-        (b"\x00", Junk.TOO_SHORT),
-        (PACKET + bytes(4), Junk.WRONG_CRC),
-        (framed(bytes(121)), Junk.TOO_LONG),
-        (framed(bytes(123)), Junk.TOO_LONG),
+        (framed(bytes(7)), FrameFault.TOO_SHORT),
+        (b"\x00", FrameFault.TOO_SHORT),
+        (PACKET + bytes(4), FrameFault.WRONG_CRC),
+        (framed(bytes(121)), FrameFault.TOO_LONG),
+        (framed(bytes(123)), FrameFault.TOO_LONG),
         # Cut to 127 bytes, so that what is read as a CRC is none: what boards do with it.
-        (framed(bytes(range(124))), Junk.TOO_LONG),
-        (framed(bytes(251)), Junk.TOO_LONG),
+        (framed(bytes(range(124))), FrameFault.TOO_LONG),
+        (framed(bytes(251)), FrameFault.TOO_LONG),
     ],
 )
-async def test_frames_that_are_no_packets_are_counted(field: Field, frame: bytes, kind: Junk) -> None:
+async def test_frames_that_are_no_packets_are_counted(field: Field, frame: bytes, kind: FrameFault) -> None:
     async with running(field.endpoint(EUROPE)) as sink:
         await up(sink)
         field.send(board_modem(), frame)
@@ -206,7 +206,7 @@ async def test_a_frame_whose_chips_crc_fails_is_junk(field: Field) -> None:
         damaged = board_modem()
         damaged.crc, damaged.low_data_rate = True, True
         field.send(damaged, framed(PACKET))
-        await sink.until(lambda: sink.junks == [("lora", Junk.WRONG_CRC, 124)])
+        await sink.until(lambda: sink.junks == [("lora", FrameFault.WRONG_CRC, 124)])
 
 
 async def test_packets_wait_where_somebody_is_on_the_air(field: Field) -> None:
@@ -224,7 +224,7 @@ async def test_it_is_scheduled_by_its_airtime_and_the_law(field: Field) -> None:
     async with running(field.endpoint(EUROPE)) as sink:
         await up(sink)
         profile = sink.face().profile
-    assert profile.medium is Medium.AIR
+    assert profile.medium is LinkMedium.AIR
     assert profile.airtime_us[120] == round(205_056 / SCALE)
     assert profile.allowance == Allowance(
         band="EU868 868.0-868.6 ×10", limit_us=3_600_000, window_us=360_000_000

@@ -28,7 +28,7 @@ from tinyssb_node.faces import limits
 from tinyssb_node.faces.errors import BrokerError, FaceOpenError
 from tinyssb_node.faces.mqtt_broker import Broker
 from tinyssb_node.faces.mqtt_topics import feed_prefix
-from tinyssb_node.scheduling.link import WIRED, Medium
+from tinyssb_node.scheduling.link import WIRED, LinkMedium
 
 pytestmark = pytest.mark.mosquitto
 
@@ -48,7 +48,7 @@ async def test_what_is_said_of_a_set_comes_to_those_who_have_it(broker: Mosquitt
         for sink in (ana, ben, else_where):
             await sink.until(lambda sink=sink: bool(sink.ups))  # type: ignore[misc]  # bound at once
         assert ana.face().name == f"mqtt:127.0.0.1:{broker.port}"
-        assert ana.face().profile.medium is Medium.LAN
+        assert ana.face().profile.medium is LinkMedium.LAN
         assert await ana.face().send([CLAIM, CLAIM[:8]]) == 2
         await ben.until(lambda: len(ben.frames) == 2)
         assert await ben.face().send([CLAIM[:40]]) == 1

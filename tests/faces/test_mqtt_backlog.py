@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from tests.faces.shelves import Shelf
 from tests.nodes import key_of
 from tinyssb_node.faces import limits
-from tinyssb_node.faces.mqtt_backlog import Backlog
+from tinyssb_node.faces.mqtt_backlog import MqttBacklog
 from tinyssb_node.ids import FaceName
 
 FACE = FaceName("mqtt:broker:1883")
 
 
-def drain(backlog: Backlog) -> list[bytes]:
+def drain(backlog: MqttBacklog) -> list[bytes]:
     packets: list[bytes] = []
     while waiting := backlog.look():
         assert len(waiting) <= limits.MQTT_BATCH
@@ -25,7 +25,7 @@ def drain(backlog: Backlog) -> list[bytes]:
 def test_all_that_is_held_waits_once_in_the_order_it_came() -> None:
     shelf = Shelf()
     packets = shelf.fill("ana", [b"one", b"x" * 400]) + shelf.fill("ben", [b"two"], face="lora")
-    backlog = Backlog(shelf, FACE)
+    backlog = MqttBacklog(shelf, FACE)
     assert backlog.size == len(packets) == 7
     assert [(each.packet, each.ours) for each in backlog.look()] == [
         (packet, number < 6) for number, packet in enumerate(packets)
@@ -42,14 +42,14 @@ def test_what_came_from_the_broker_does_not_go_back() -> None:
     shelf = Shelf()
     shelf.fill("ana", [b"%d" % number for number in range(3 * limits.MQTT_BATCH)], face=FACE)
     ours = shelf.fill("ben", [b"here"])
-    assert drain(Backlog(shelf, FACE)) == ours
+    assert drain(MqttBacklog(shelf, FACE)) == ours
 
 
 def test_only_what_is_followed_is_said() -> None:
     shelf = Shelf()
     shelf.fill("ana", [b"unwanted"], wanted=False)
     ours = shelf.fill("ben", [b"here"])
-    backlog = Backlog(shelf, FACE)
+    backlog = MqttBacklog(shelf, FACE)
     assert drain(backlog) == ours
     shelf.fill("cid", [b"later"], wanted=False)
     assert drain(backlog) == []
@@ -59,30 +59,30 @@ def test_only_what_is_followed_is_said() -> None:
 def test_a_restart_goes_on_from_what_was_kept() -> None:
     shelf = Shelf()
     packets = shelf.fill("ana", [b"%d" % number for number in range(40)])
-    backlog = Backlog(shelf, FACE)
+    backlog = MqttBacklog(shelf, FACE)
     backlog.look()
     backlog.done()
     backlog.keep()
     backlog.look()
     backlog.done()
-    assert drain(Backlog(shelf, FACE)) == packets[limits.MQTT_BATCH :]
-    assert drain(Backlog(shelf, FaceName("mqtt:other:1883"))) == packets
+    assert drain(MqttBacklog(shelf, FACE)) == packets[limits.MQTT_BATCH :]
+    assert drain(MqttBacklog(shelf, FaceName("mqtt:other:1883"))) == packets
 
 
 def test_what_was_looked_at_and_not_published_still_waits() -> None:
     shelf = Shelf()
     packets = shelf.fill("ana", [b"%d" % number for number in range(20)])
-    backlog = Backlog(shelf, FACE)
+    backlog = MqttBacklog(shelf, FACE)
     backlog.look()
     backlog.keep()
-    assert drain(Backlog(shelf, FACE)) == packets
+    assert drain(MqttBacklog(shelf, FACE)) == packets
 
 
 def test_of_too_much_the_oldest_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MQTT_BACKLOG_MAX", 30)
     shelf = Shelf()
     packets = shelf.fill("ana", [b"%d" % number for number in range(100)])
-    backlog = Backlog(shelf, FACE)
+    backlog = MqttBacklog(shelf, FACE)
     assert backlog.size == 30
     assert drain(backlog) == packets[70:]
 
@@ -92,7 +92,7 @@ def test_a_place_that_is_none_makes_nothing_worse(kept: str) -> None:
     shelf = Shelf()
     shelf.store.put_meta(f"mqtt:{FACE}:arrival", kept)
     packets = shelf.fill("ana", [b"one"])
-    backlog = Backlog(shelf, FACE)
+    backlog = MqttBacklog(shelf, FACE)
     assert drain(backlog) == packets
     assert backlog.size == 0
 
@@ -111,7 +111,7 @@ def test_feeds_are_known_by_their_packets() -> None:
 @given(st.data())
 def test_every_append_is_said_exactly_once_however_it_is_taken(data: st.DataObject) -> None:
     shelf = Shelf()
-    backlog, said, due = Backlog(shelf, FACE), [], []
+    backlog, said, due = MqttBacklog(shelf, FACE), [], []
     for number in range(data.draw(st.integers(1, 6))):
         face = data.draw(st.sampled_from([None, "lora", FACE]))
         packets = shelf.fill(f"author {number}", [b"%d" % each for each in range(20)], face=face)
@@ -121,5 +121,5 @@ def test_every_append_is_said_exactly_once_however_it_is_taken(data: st.DataObje
             backlog.done()
         if data.draw(st.booleans()):
             backlog.keep()
-            backlog = Backlog(shelf, FACE)
+            backlog = MqttBacklog(shelf, FACE)
     assert said + drain(backlog) == due

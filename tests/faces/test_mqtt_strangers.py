@@ -10,7 +10,7 @@ from tests.faces.shelves import Shelf
 from tests.mosquitto import Mosquitto
 from tinyssb_node.faces import limits
 from tinyssb_node.faces.mqtt import _Visit
-from tinyssb_node.faces.mqtt_topics import Topics
+from tinyssb_node.faces.mqtt_topics import TopicNames
 
 pytestmark = pytest.mark.mosquitto
 
@@ -21,7 +21,7 @@ async def test_what_is_no_packet_is_counted_and_hurts_nobody(broker: Mosquitto) 
     shelf, other = following("ana"), following("ana")
     feed, set_ = (
         topic_of(shelf, "ana", "0" * 16),
-        Topics("tinyssb", "0" * 16).of_set(shelf.network, shelf.set),
+        TopicNames("tinyssb", "0" * 16).of_set(shelf.network, shelf.set),
     )
     async with stranger(broker) as somebody:
         await somebody.publish(set_, CLAIM, 1, retain=True)

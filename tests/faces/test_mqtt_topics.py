@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyssb_node.codec.dmx import Network, dmx_of
-from tinyssb_node.faces.mqtt_topics import Kind, Topics, feed_prefix
+from tinyssb_node.faces.mqtt_topics import TopicKind, TopicNames, feed_prefix
 from tinyssb_node.ids import FeedId
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "mqtt" / "topics.json").read_text())
@@ -19,7 +19,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "mqtt.md").read_text()
 def test_topics_are_those_of_the_vectors(row: dict[str, str]) -> None:
     network = Network(bytes.fromhex(row["network_key"]))
     tag, set_, feed = dmx_of(network.prefix).hex(), network.goset_dmx.hex(), FeedId.from_hex(row["feed"])
-    topics = Topics(row["root"], row["client"])
+    topics = TopicNames(row["root"], row["client"])
     assert topics.of_feed(tag, feed) == row["feed_topic"]
     assert topics.of_set(tag, set_) == row["set_topic"]
     assert topics.status == row["status_topic"]
@@ -28,16 +28,16 @@ def test_topics_are_those_of_the_vectors(row: dict[str, str]) -> None:
     said = topics.parse(row["feed_topic"])
     assert said is not None
     assert (said.kind, said.network, said.about, said.client) == (
-        Kind.FEED, tag, feed_prefix(feed), row["client"],
+        TopicKind.FEED, tag, feed_prefix(feed), row["client"],
     )  # fmt: skip
     said = topics.parse(row["set_topic"])
     assert said is not None
-    assert (said.kind, said.network, said.about, said.client) == (Kind.SET, tag, set_, row["client"])
+    assert (said.kind, said.network, said.about, said.client) == (TopicKind.SET, tag, set_, row["client"])
 
 
 @pytest.mark.parametrize("topic", VECTORS["not_topics_of_packets"])
 def test_other_topics_say_nothing(topic: str) -> None:
-    assert Topics("tinyssb", "00" * 8).parse(topic) is None
+    assert TopicNames("tinyssb", "00" * 8).parse(topic) is None
 
 
 def test_the_page_shows_the_first_vector() -> None:
@@ -49,4 +49,4 @@ def test_the_page_shows_the_first_vector() -> None:
 
 @given(st.text(max_size=120) | st.text("tinyssb/1feds0af+#$", max_size=120))
 def test_no_topic_raises(topic: str) -> None:
-    Topics("tinyssb", "00" * 8).parse(topic)
+    TopicNames("tinyssb", "00" * 8).parse(topic)

@@ -18,7 +18,7 @@ from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tests.faces.serial_rig import KINDS, endpoint, plugged, spec_text
 from tinyssb_node import limits
 from tinyssb_node.faces.errors import FaceOpenError
-from tinyssb_node.faces.framing import Junk, serialize_crc_frame
+from tinyssb_node.faces.framing import FrameFault, serialize_crc_frame
 from tinyssb_node.faces.serial import UNPLUGGED, SerialEndpoint, SerialFace
 from tinyssb_node.faces.serial_port import UsbPort
 from tinyssb_node.scheduling.link import Reception
@@ -128,7 +128,11 @@ async def test_what_somebody_else_sends_is_junk_if_it_is_no_packet() -> None:
             for frame in (b"short", bytes(120), bytes(200)):
                 plug.device.heard(frame)
             await sink.until(lambda: len(sink.junks) == 3)
-            assert [reason for _, reason, _ in sink.junks] == [Junk.TOO_SHORT, Junk.WRONG_CRC, Junk.TOO_LONG]
+            assert [reason for _, reason, _ in sink.junks] == [
+                FrameFault.TOO_SHORT,
+                FrameFault.WRONG_CRC,
+                FrameFault.TOO_LONG,
+            ]
             assert stranger.air is air
 
 

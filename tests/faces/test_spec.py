@@ -10,7 +10,7 @@ from websockets.uri import parse_uri
 from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings
 from firmware_bridge.plans import Vintage
 from firmware_bridge.regions import Antenna, Region
-from tinyssb_node.faces.access import Credentials, Guard
+from tinyssb_node.faces.access import Credentials, ListenerPolicy
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.radio import RadioChoice
 from tinyssb_node.faces.spec import (
@@ -32,15 +32,17 @@ EXAMPLES: dict[str, FaceSpec] = {
     "ws:listen:0.0.0.0:8080": WsListenSpec(host="0.0.0.0", port=8080),
     "ws:listen:[::]:0?peers=8&name=pub": WsListenSpec(host="::", port=0, peers=8, name="pub"),
     "ws:listen:127.0.0.1:8080?token=/t": WsListenSpec(
-        host="127.0.0.1", port=8080, guard=Guard(token=Path("/t"))
+        host="127.0.0.1", port=8080, guard=ListenerPolicy(token=Path("/t"))
     ),
     "ws:listen:0.0.0.0:8080?open=on&each=4&rate=100&idle=600": WsListenSpec(
-        host="0.0.0.0", port=8080, guard=Guard(open=True, each=4, rate=100, idle_s=600)
+        host="0.0.0.0", port=8080, guard=ListenerPolicy(open=True, each=4, rate=100, idle_s=600)
     ),
     "ws:listen:[::]:443?cert=/a%20b/c.pem&key=/k&clients=/ca&token=/t&name=pub": WsListenSpec(
         host="::",
         port=443,
-        guard=Guard(certificate=Path("/a b/c.pem"), key=Path("/k"), clients=Path("/ca"), token=Path("/t")),
+        guard=ListenerPolicy(
+            certificate=Path("/a b/c.pem"), key=Path("/k"), clients=Path("/ca"), token=Path("/t")
+        ),
         name="pub",
     ),
     f"ws:connect:hut:443?tls=on&ca=/ca&pin={'5a' * 32}&cert=/c&key=/k&token=/t": WsConnectSpec(
@@ -131,7 +133,7 @@ files = st.none() | st.from_regex(r"/[a-zA-Z0-9 ä&?=%+.-]{1,12}", fullmatch=Tru
     lambda file: file.name != ""
 )
 guards = st.builds(
-    Guard,
+    ListenerPolicy,
     certificate=files,
     key=files,
     clients=files,

@@ -16,7 +16,7 @@ from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.framing import serialize_crc_frame
 from tinyssb_node.faces.spec import UdpSpec, serialize_spec
 from tinyssb_node.faces.udp import UdpEndpoint, UdpFace
-from tinyssb_node.scheduling.link import WIRED, Medium
+from tinyssb_node.scheduling.link import WIRED, LinkMedium
 
 PACKET = bytes(range(120))
 
@@ -48,7 +48,7 @@ async def test_two_daemons_of_one_host_hear_each_other_and_not_themselves(port: 
     async with running(endpoint(port)) as ana, running(endpoint(port)) as bob:
         await ana.until(lambda: bool(ana.ups) and bool(bob.ups))
         assert ana.ups == [("udp:lo", f"udp:239.5.5.8:{port}?interface=lo")]
-        assert ana.face().profile.medium is Medium.LAN
+        assert ana.face().profile.medium is LinkMedium.LAN
         await ana.face().send([PACKET, PACKET[:40]])
         await bob.until(lambda: len(bob.frames) == 2)
         await bob.face().send([PACKET[:8]])

@@ -20,7 +20,7 @@ from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.spec import serialize_spec
 from tinyssb_node.faces.websocket import WsClientEndpoint, WsServerEndpoint
 from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
-from tinyssb_node.scheduling.link import WIRED, Medium
+from tinyssb_node.scheduling.link import WIRED, LinkMedium
 
 PACKET = bytes(range(120))
 
@@ -59,7 +59,7 @@ async def test_server_and_client_exchange_packets() -> None:
         await pub.until(lambda: bool(pub.ups))
         assert pub.ups == [(f"ws:{endpoint.port}#1", "ws:listen:127.0.0.1:0")]
         assert ana.face().name == f"ws:127.0.0.1:{endpoint.port}"
-        assert pub.face().profile.medium is ana.face().profile.medium is Medium.STREAM
+        assert pub.face().profile.medium is ana.face().profile.medium is LinkMedium.STREAM
         await ana.face().send([PACKET, PACKET[:8]])
         await pub.face().send([PACKET[:40]])
         await pub.until(lambda: len(pub.frames) == 2)

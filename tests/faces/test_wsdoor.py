@@ -16,14 +16,14 @@ from tests.certificates import Authority, Pair
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tinyssb_node import limits
 from tinyssb_node.faces import limits as face_limits
-from tinyssb_node.faces.access import EVERYBODY, PLAIN, Credentials, Guard
+from tinyssb_node.faces.access import EVERYBODY, PLAIN, Credentials, ListenerPolicy
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import CertificateError, SecretExposedError, SecretUnusableError
 from tinyssb_node.faces.spec import serialize_spec
 from tinyssb_node.faces.tls import client_context, fingerprint
 from tinyssb_node.faces.websocket import WsClientEndpoint, WsServerEndpoint
 from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
-from tinyssb_node.faces.wsdoor import shows
+from tinyssb_node.faces.wsdoor import has_token
 
 PACKET = bytes(range(120))
 TOKEN = "0123456789abcdef"
@@ -55,14 +55,14 @@ def own(pair: Pair) -> Pair:
     return pair
 
 
-def listening(guard: Guard, peers: int, host: str = "127.0.0.1") -> WsServerEndpoint:
+def listening(guard: ListenerPolicy, peers: int, host: str = "127.0.0.1") -> WsServerEndpoint:
     spec = WsListenSpec(host=host, port=0, guard=guard, peers=peers)
     return WsServerEndpoint(serialize_spec(spec), spec)
 
 
 @asynccontextmanager
 async def server(
-    guard: Guard = EVERYBODY, peers: int = limits.WS_PEERS_MAX, host: str = "127.0.0.1"
+    guard: ListenerPolicy = EVERYBODY, peers: int = limits.WS_PEERS_MAX, host: str = "127.0.0.1"
 ) -> AsyncIterator[tuple[WsServerEndpoint, RecordingSink]]:
     endpoint = listening(guard, peers, host)
     async with running(endpoint) as sink:
@@ -91,7 +91,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def test_with_certificate_and_token_packets_go_both_ways(hut: Pair, token: Path) -> None:
-    guard = Guard(certificate=hut.certificate, key=hut.key, token=token)
+    guard = ListenerPolicy(certificate=hut.certificate, key=hut.key, token=token)
     shown = Credentials(tls=True, pin=fingerprint(hut.certificate), token=token)
     async with server(guard) as (pub, heard), running(caller(pub.port, shown)) as ana:
         await ana.until(lambda: bool(ana.ups))
@@ -105,7 +105,7 @@ async def test_with_certificate_and_token_packets_go_both_ways(hut: Pair, token:
 
 async def test_client_certificates_let_in_and_keep_out(authority: Authority, hut: Pair) -> None:
     friend = own(authority.issue("friend"))
-    guard = Guard(certificate=hut.certificate, key=hut.key, clients=authority.certificate)
+    guard = ListenerPolicy(certificate=hut.certificate, key=hut.key, clients=authority.certificate)
     known = Credentials(
         tls=True, authorities=authority.certificate, certificate=friend.certificate, key=friend.key
     )
@@ -134,7 +134,7 @@ async def test_client_certificates_let_in_and_keep_out(authority: Authority, hut
 async def test_who_does_not_show_the_token_is_told_401_and_counted(
     token: Path, headers: dict[str, str]
 ) -> None:
-    async with server(Guard(token=token)) as (pub, heard):
+    async with server(ListenerPolicy(token=token)) as (pub, heard):
         # The library sends headers as Latin-1 at most.
         sent = {name: value.encode().decode("latin-1") for name, value in headers.items()}
         with pytest.raises(InvalidStatus) as caught:
@@ -149,9 +149,9 @@ async def test_who_does_not_show_the_token_is_told_401_and_counted(
 
 def test_two_tokens_are_none() -> None:
     right = f"Bearer {TOKEN}"
-    assert shows(TOKEN, [right])
-    assert not shows(TOKEN, [right, right])
-    assert not shows(TOKEN, [])
+    assert has_token(TOKEN, [right])
+    assert not has_token(TOKEN, [right, right])
+    assert not has_token(TOKEN, [])
 
 
 async def test_a_token_is_not_shown_to_another_than_the_pinned_one(
@@ -180,7 +180,7 @@ async def test_a_token_is_not_shown_to_another_than_the_pinned_one(
 
 
 async def test_a_caller_says_what_to_look_at(hut: Pair, token: Path) -> None:
-    async with server(Guard(certificate=hut.certificate, key=hut.key, token=token)) as (pub, _):
+    async with server(ListenerPolicy(certificate=hut.certificate, key=hut.key, token=token)) as (pub, _):
         pin = fingerprint(hut.certificate)
         for credentials, said in (
             (Credentials(tls=True, pin=pin), "it asks for a token (401), and was not shown the right one"),
@@ -201,7 +201,7 @@ async def test_tokens_are_in_no_log_and_no_message(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     wrong = secret(tmp_path / "wrong", "fedcba9876543210")
-    async with server(Guard(token=token)) as (pub, _):
+    async with server(ListenerPolicy(token=token)) as (pub, _):
         right, bad = caller(pub.port, Credentials(token=token)), caller(pub.port, Credentials(token=wrong))
         async with running(right) as ana, running(bad):
             await ana.until(lambda: bool(ana.ups))
@@ -217,20 +217,20 @@ async def test_files_that_cannot_be_used_are_said(hut: Pair, tmp_path: Path) -> 
     missing = tmp_path / "missing"
     exposed = secret(tmp_path / "exposed", TOKEN, 0o640)
     with pytest.raises(SecretUnusableError, match="is not there"):
-        await listening(Guard(token=missing), 1).run(sink)
+        await listening(ListenerPolicy(token=missing), 1).run(sink)
     with pytest.raises(CertificateError):
-        await listening(Guard(certificate=missing, key=hut.key), 1).run(sink)
+        await listening(ListenerPolicy(certificate=missing, key=hut.key), 1).run(sink)
     with pytest.raises(SecretUnusableError, match="is not there"):
         await caller(1, Credentials(token=missing)).run(sink)
     with pytest.raises(CertificateError):
         await caller(1, Credentials(tls=True, authorities=missing)).run(sink)
-    for endpoint in (listening(Guard(token=exposed), 1), caller(1, Credentials(token=exposed))):
+    for endpoint in (listening(ListenerPolicy(token=exposed), 1), caller(1, Credentials(token=exposed))):
         with pytest.raises(SecretExposedError):
             await endpoint.run(sink)
 
 
 async def test_an_address_has_only_as_many_connections_as_it_may(hut: Pair) -> None:
-    async with server(Guard(each=2)) as (pub, heard):
+    async with server(ListenerPolicy(each=2)) as (pub, heard):
         async with stranger(pub.port), stranger(pub.port):
             await heard.until(lambda: len(heard.ups) == 2)
             for _ in range(3):
@@ -246,7 +246,7 @@ async def test_handshakes_of_tls_that_never_end_are_bounded(
     hut: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "WS_HANDSHAKES_MAX", 2)
-    guard = Guard(certificate=hut.certificate, key=hut.key)
+    guard = ListenerPolicy(certificate=hut.certificate, key=hut.key)
     async with server(guard, peers=1) as (pub, heard):
         sockets = [socket.create_connection(("127.0.0.1", pub.port)) for _ in range(40)]
         try:
@@ -262,7 +262,7 @@ async def test_handshakes_of_tls_that_never_end_are_bounded(
 
 
 async def test_a_server_ends_while_handshakes_are_under_way(hut: Pair) -> None:
-    for guard in (EVERYBODY, Guard(certificate=hut.certificate, key=hut.key)):
+    for guard in (EVERYBODY, ListenerPolicy(certificate=hut.certificate, key=hut.key)):
         async with server(guard) as (pub, _):
             reader, writer = await asyncio.open_connection("127.0.0.1", pub.port)
             writer.write(b"\x16\x03")
@@ -274,7 +274,7 @@ async def test_a_server_ends_while_handshakes_are_under_way(hut: Pair) -> None:
 
 
 async def test_any_bytes_into_a_port_with_tls_change_nothing(hut: Pair) -> None:
-    async with server(Guard(certificate=hut.certificate, key=hut.key)) as (pub, heard):
+    async with server(ListenerPolicy(certificate=hut.certificate, key=hut.key)) as (pub, heard):
         for noise in (b"", b"GET / HTTP/1.1\r\n\r\n", bytes(500), b"\x16\x03\x01\x02\x00\x01" + bytes(600)):
             reader, writer = await asyncio.open_connection("127.0.0.1", pub.port)
             writer.write(noise)
@@ -298,7 +298,7 @@ async def test_who_brings_too_much_waits_and_loses_nothing(monkeypatch: pytest.M
         slept.append(delay)
         await sleep(0)
 
-    async with server(Guard(rate=1_000)) as (pub, heard), stranger(pub.port) as peer:
+    async with server(ListenerPolicy(rate=1_000)) as (pub, heard), stranger(pub.port) as peer:
         monkeypatch.setattr(asyncio, "sleep", count)
         for number in range(200):
             await peer.send(bytes([number]) * 120)
@@ -312,7 +312,7 @@ async def test_who_brings_too_much_waits_and_loses_nothing(monkeypatch: pytest.M
 
 async def test_who_says_nothing_of_use_is_hung_up_on() -> None:
     # As the settings do not allow it, so that nobody waits for a minute.
-    guard = Guard(idle_s=0)
+    guard = ListenerPolicy(idle_s=0)
     async with server(guard) as (pub, heard), stranger(pub.port) as peer:
         await heard.until(lambda: bool(heard.downs))
         assert "no packet came for 0 s" in heard.downs[0][1]

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, first_prev
-from tinyssb_node.feeds.author import Composed, compose, sign_entry
-from tinyssb_node.feeds.chain import Expectation, Held, Tip, expectations
+from tinyssb_node.feeds.author import ComposedEntry, compose, sign_entry
+from tinyssb_node.feeds.chain import Expectation, HeldEntry, Tip, expectations
 from tinyssb_node.ids import Dialect
 
 OPEN = Network()
@@ -28,7 +28,7 @@ class Written:
     """A feed as its author has it."""
 
     dialect: Dialect = Dialect.SPEC
-    entries: list[Composed] = field(default_factory=list)
+    entries: list[ComposedEntry] = field(default_factory=list)
 
     @property
     def tip(self) -> Tip:
@@ -41,10 +41,10 @@ class Written:
             self.entries.append(compose(OPEN, KEY, self.tip, content))
         return self
 
-    def held(self, seq: int) -> Held:
+    def held(self, seq: int) -> HeldEntry:
         """An entry as one who holds it gives it for comparison."""
         extended = self.entries[seq - 1].extended
-        return Held(extended.prev, extended.packet)
+        return HeldEntry(extended.prev, extended.packet)
 
     def tip_at(self, seq: int) -> Tip:
         """How far one knows it who holds *seq* entries."""

@@ -7,14 +7,14 @@ from tests.feeds.builders import KEY, OPEN, OTHER_KEY, Written, empty_tip
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.errors import ContentTooLongError, FeedEndedError, FeedFullError, LocalError
-from tinyssb_node.feeds.author import Composed, compose, compose_fixed, sign_entry
+from tinyssb_node.feeds.author import ComposedEntry, compose, compose_fixed, sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations, extend
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.feeds.sidechain import reassemble, split_variable
 from tinyssb_node.ids import Dialect, MessageId
 
 
-def composed_again(key: SigningKey, tip: Tip, type_: int, content: bytes) -> Composed:
+def composed_again(key: SigningKey, tip: Tip, type_: int, content: bytes) -> ComposedEntry:
     """What ``compose`` makes; but of 48 bytes the vectors have both types, and ``compose`` makes type 0 only."""
     if type_ == 0:
         return compose_fixed(OPEN, key, tip, content)

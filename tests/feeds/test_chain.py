@@ -25,7 +25,7 @@ from tinyssb_node.feeds.chain import (
     Extended,
     Forked,
     Gap,
-    Held,
+    HeldEntry,
     Tip,
     WrongDmx,
     WrongSignature,
@@ -34,7 +34,7 @@ from tinyssb_node.feeds.chain import (
     extend,
 )
 from tinyssb_node.feeds.fork import ForkProof, verify_proof
-from tinyssb_node.feeds.layout import Form
+from tinyssb_node.feeds.layout import LayoutKind
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 
@@ -124,7 +124,7 @@ def test_nothing_follows_the_end(dialect: Dialect) -> None:
     (place,) = expectations(OPEN, tip)
     assert accept(place, sign_anything(place)) == BehindEnd(FEED, 3)
     assert accept(place, sign_anything(place, key=OTHER_KEY)) == WrongSignature(FEED, 3)
-    assert extend(OPEN, tip, 2, end, Held(first_id, end)) == Duplicate(FEED, 2)
+    assert extend(OPEN, tip, 2, end, HeldEntry(first_id, end)) == Duplicate(FEED, 2)
 
 
 def test_a_feed_that_goes_on_elsewhere_has_not_ended() -> None:
@@ -187,14 +187,14 @@ def test_junk_behind_the_right_dmx_never_extends(junk: bytes, dialect: int) -> N
 def test_an_unknown_type_extends_and_stays_opaque(type_: int) -> None:
     place = Written().place(1)
     outcome = extended(accept(place, sign_anything(place, b"from the future", type_)))
-    assert (outcome.type, outcome.layout.form, outcome.layout.chunks) == (type_, Form.OPAQUE, 0)
+    assert (outcome.type, outcome.layout.form, outcome.layout.chunks) == (type_, LayoutKind.OPAQUE, 0)
     assert outcome.layout.head == b"from the future".ljust(48, b"\x00")
 
 
 def test_a_broken_length_extends_and_stays_opaque() -> None:
     place = Written().place(1)
     outcome = extended(accept(place, sign_anything(place, b"\xff" * 48, 1)))
-    assert outcome.layout.form is Form.OPAQUE
+    assert outcome.layout.form is LayoutKind.OPAQUE
 
 
 # --- extend --------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.codec.vectors import load
 from tinyssb_node import limits
 from tinyssb_node.codec.varint import encode_varint
-from tinyssb_node.feeds.layout import Form, Layout, chunks_for, layout_of, packet_count
+from tinyssb_node.feeds.layout import Layout, LayoutKind, chunks_for, layout_of, packet_count
 from tinyssb_node.feeds.sidechain import split
 from tinyssb_node.ids import Dialect
 
@@ -31,24 +31,26 @@ def test_layouts_of_the_vectors(dialect: Dialect) -> None:
 def test_the_dialects_differ_between_29_and_48_bytes() -> None:
     content = bytes([28]) + b"abcdefghijklmnopqrstuvwxyzAB" + bytes(19)
     content = content[:28] + POINTER
-    assert layout_of(1, content, Dialect.SPEC) == Layout(Form.INLINE, 28, content[1:29], 0, None)
-    assert layout_of(1, content, Dialect.DEPLOYED) == Layout(Form.CHAINED, 28, content[1:28], 1, POINTER)
+    assert layout_of(1, content, Dialect.SPEC) == Layout(LayoutKind.INLINE, 28, content[1:29], 0, None)
+    assert layout_of(1, content, Dialect.DEPLOYED) == Layout(
+        LayoutKind.CHAINED, 28, content[1:28], 1, POINTER
+    )
 
 
 @pytest.mark.parametrize(("dialect", "largest_inline"), [(Dialect.SPEC, 47), (Dialect.DEPLOYED, 27)])
 def test_where_side_chains_begin(dialect: Dialect, largest_inline: int) -> None:
-    assert layout_of(1, declaring(largest_inline), dialect).form is Form.INLINE
+    assert layout_of(1, declaring(largest_inline), dialect).form is LayoutKind.INLINE
     chained = layout_of(1, declaring(largest_inline + 1), dialect)
-    assert (chained.form, chained.chunks, len(chained.head)) == (Form.CHAINED, 1, 27)
+    assert (chained.form, chained.chunks, len(chained.head)) == (LayoutKind.CHAINED, 1, 27)
 
 
 def test_fixed_content_is_48_bytes() -> None:
     content = bytes(range(48))
-    assert layout_of(0, content, Dialect.SPEC) == Layout(Form.FIXED, 48, content, 0, None)
+    assert layout_of(0, content, Dialect.SPEC) == Layout(LayoutKind.FIXED, 48, content, 0, None)
 
 
 def opaque(content: bytes) -> Layout:
-    return Layout(Form.OPAQUE, 48, content, 0, None)
+    return Layout(LayoutKind.OPAQUE, 48, content, 0, None)
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
@@ -71,14 +73,14 @@ def test_what_cannot_be_told_is_opaque(type_: int, content: bytes, dialect: Dial
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_the_longest_content_that_is_fetched(dialect: Dialect) -> None:
     layout = layout_of(1, declaring(limits.CONTENT_FETCH_MAX), dialect)
-    assert (layout.form, layout.size) == (Form.CHAINED, limits.CONTENT_FETCH_MAX)
+    assert (layout.form, layout.size) == (LayoutKind.CHAINED, limits.CONTENT_FETCH_MAX)
     assert layout.chunks == chunks_for(limits.CONTENT_FETCH_MAX - 25)
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_a_length_in_more_bytes_than_needed_is_read(dialect: Dialect) -> None:
     content = b"\x83\x80\x00abc".ljust(48, b"\x00")
-    assert layout_of(1, content, dialect) == Layout(Form.INLINE, 3, b"abc", 0, None)
+    assert layout_of(1, content, dialect) == Layout(LayoutKind.INLINE, 3, b"abc", 0, None)
 
 
 @given(st.integers(0, 255), st.binary(min_size=48, max_size=48), DIALECTS)
@@ -88,7 +90,7 @@ def test_any_bytes_have_a_layout_that_adds_up(type_: int, content: bytes, dialec
     rest = layout.size - len(layout.head)
     assert 0 <= rest <= limits.CONTENT_FETCH_MAX
     assert layout.chunks == chunks_for(rest)
-    assert (layout.chunks > 0) == (layout.first_hash is not None) == (layout.form is Form.CHAINED)
+    assert (layout.chunks > 0) == (layout.first_hash is not None) == (layout.form is LayoutKind.CHAINED)
 
 
 @given(st.integers(0, 3000), DIALECTS)

@@ -11,7 +11,7 @@ from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.codec.varint import encode_varint
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import (
-    Advanced,
+    ChunkAccepted,
     SideChain,
     WrongHash,
     advance,
@@ -35,9 +35,9 @@ def begun(content: bytes, dialect: Dialect = Dialect.SPEC) -> tuple[SideChain, t
     return chain, chunks
 
 
-def advanced(chain: SideChain, packet: bytes) -> Advanced:
+def advanced(chain: SideChain, packet: bytes) -> ChunkAccepted:
     outcome = advance(chain, packet)
-    assert isinstance(outcome, Advanced)
+    assert isinstance(outcome, ChunkAccepted)
     return outcome
 
 
@@ -88,10 +88,10 @@ def test_what_is_known_while_a_chain_grows() -> None:
     chain, chunks = begun(b"y" * 250)
     assert chain == SideChain(FEED, 3, 3, 0, chunk_hash(chunks[0]), 224)
     first = advanced(chain, chunks[0])
-    assert first == Advanced(SideChain(FEED, 3, 3, 1, chunk_hash(chunks[1]), 224), 0, 100, False)
+    assert first == ChunkAccepted(SideChain(FEED, 3, 3, 1, chunk_hash(chunks[1]), 224), 0, 100, False)
     second = advanced(first.chain, chunks[1])
     last = advanced(second.chain, chunks[2])
-    assert last == Advanced(SideChain(FEED, 3, 3, 3, bytes(20), 224), 2, 24, True)
+    assert last == ChunkAccepted(SideChain(FEED, 3, 3, 3, bytes(20), 224), 2, 24, True)
     assert [step.chain.complete for step in (first, second, last)] == [False, False, True]
     assert not any(step.chain.broken for step in (first, second, last))
 
@@ -160,5 +160,5 @@ def test_a_length_of_more_bytes_than_needed_keeps_the_sizes_right() -> None:
     chain = begin(FEED, 1, layout)
     assert chain is not None
     grown = advance(chain, packet)
-    assert isinstance(grown, Advanced)
+    assert isinstance(grown, ChunkAccepted)
     assert (layout.size, chain.chunks, grown.size) == (127, 2, 100)

@@ -4,7 +4,7 @@ from tests.codec.vectors import load, load_lines
 from tests.feeds.builders import OPEN
 from tinyssb_node.feeds.chain import Extended, Tip, accept, expectations
 from tinyssb_node.feeds.layout import Layout
-from tinyssb_node.feeds.sidechain import Advanced, SideChain, advance, begin, reassemble
+from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin, reassemble
 from tinyssb_node.ids import Dialect, FeedId
 
 
@@ -37,7 +37,7 @@ class Reader:
     def _take_chunk(self, packet: bytes) -> bool:
         for key, chain in self.chains.items():
             outcome = advance(chain, packet)
-            if isinstance(outcome, Advanced):
+            if isinstance(outcome, ChunkAccepted):
                 self.chains[key] = outcome.chain
                 self.chunks[key].append(packet)
                 return True

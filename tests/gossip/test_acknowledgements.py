@@ -15,7 +15,7 @@ from tinyssb_node.events import EntryAppended
 from tinyssb_node.feeds.layout import FIXED_TYPE
 from tinyssb_node.ids import Dialect, Origin, PacketKind
 from tinyssb_node.scheduling.link import Allowance
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.world import World
 
 ANA, BEN, CYD = (key_of(name) for name in ("ana", "ben", "cyd"))
@@ -266,7 +266,7 @@ def mesh(count: int, permille: int, percent: int = 10, seed: int = 1) -> World:
     law = Allowance(band="band", limit_us=HOUR_US * percent // 100, window_us=HOUR_US)
     world = World(
         seed,
-        lambda chance: Medium(MediumOptions(default_loss=0.1), chance),
+        lambda chance: SimulatedMedium(MediumOptions(default_loss=0.1), chance),
         allowance=law,
         acknowledge_permille=permille,
     )

@@ -11,11 +11,11 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Novelty, serialize_novelty
 from tinyssb_node.feeds.children import ChildMade, EntryType, serialize_child_made
-from tinyssb_node.gossip.admission import NOT_ADMITTED, TOO_MANY, Admission, Admit
+from tinyssb_node.gossip.admission import NOT_ADMITTED, TOO_MANY, Admission, AdmissionPolicy
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.node.node import Node
 from tinyssb_node.replication import limits as set_limits
-from tinyssb_node.replication.certainty import Certainty
+from tinyssb_node.replication.certainty import TipCertainty
 from tinyssb_node.scheduling.link import WIRED, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import Store
@@ -38,7 +38,7 @@ def a_node(store: Store, admission: Admission) -> Node:
         network=Network(),
         entropy=Sure(),
         key=KEY,
-        certainty=Certainty(watch=False),
+        certainty=TipCertainty(watch=False),
         admission=admission,
     )
     node.face_up(FACE, stream_profile(), "test", 0)
@@ -94,7 +94,7 @@ def test_places_are_kept_for_whom_we_follow() -> None:
 
 
 def test_by_invitation_only_whom_we_follow() -> None:
-    node = a_node(MemoryStore(), Admission(Admit.INVITE, known=[feed_of(1)]))
+    node = a_node(MemoryStore(), Admission(AdmissionPolicy.INVITE, known=[feed_of(1)]))
     assert not name(node, feed_of(1))
     node.follow(feed_of(1), 2)
     assert name(node, feed_of(1))
@@ -102,7 +102,7 @@ def test_by_invitation_only_whom_we_follow() -> None:
 
 def test_known_are_contacts_and_children_that_are_announced() -> None:
     store = MemoryStore()
-    node = a_node(store, Admission(Admit.KNOWN, known=[feed_of(1)]))
+    node = a_node(store, Admission(AdmissionPolicy.KNOWN, known=[feed_of(1)]))
     assert name(node, feed_of(1))
     assert not name(node, feed_of(2))
     made = serialize_child_made(ChildMade(feed_of(2), b"group"))
@@ -111,7 +111,7 @@ def test_known_are_contacts_and_children_that_are_announced() -> None:
     store.commit(1)
     node.publish_as(KEY, serialize_child_made(ChildMade(feed_of(3))), 4, [], EntryType.CHILD_MADE)
     store.commit(2)
-    again = a_node(store, Admission(Admit.KNOWN))
+    again = a_node(store, Admission(AdmissionPolicy.KNOWN))
     assert name(again, feed_of(3)), "announced before a start"
     assert not name(again, feed_of(4))
 
@@ -129,13 +129,17 @@ def test_a_child_is_known_behind_numbers_that_are_missing(
     node.publish_as(KEY, made, 2, [], EntryType.CHILD_MADE)
     store.commit(1)
     with closing(cut_and_given_again(store, path, KEY.feed_id, 1)) as store:
-        again = a_node(store, Admission(Admit.KNOWN))
+        again = a_node(store, Admission(AdmissionPolicy.KNOWN))
         assert name(again, feed_of(2))
         assert not name(again, feed_of(3))
 
 
 def test_what_a_radio_would_have_to_carry_comes_in_by_radio_or_by_a_policy_of_its_own() -> None:
-    for across, let_in in ((Admit.OPEN, [1, 2]), (Admit.KNOWN, [1]), (Admit.INVITE, [])):
+    for across, let_in in (
+        (AdmissionPolicy.OPEN, [1, 2]),
+        (AdmissionPolicy.KNOWN, [1]),
+        (AdmissionPolicy.INVITE, []),
+    ):
         node = a_node(MemoryStore(), Admission(across=across, known=[feed_of(1)]))
         radio = FaceName("radio")
         assert name(node, feed_of(9)), "as long as there is no radio"
@@ -151,5 +155,5 @@ def test_what_a_radio_would_have_to_carry_comes_in_by_radio_or_by_a_policy_of_it
 
 
 def test_a_refusal_says_why() -> None:
-    assert Admission(Admit.KNOWN).refusal(feed_of(1), FACE, 0, 0) == NOT_ADMITTED
+    assert Admission(AdmissionPolicy.KNOWN).refusal(feed_of(1), FACE, 0, 0) == NOT_ADMITTED
     assert Admission().refusal(feed_of(1), FACE, limits.SET_MAX - set_limits.SET_RESERVE, 0) == TOO_MANY

@@ -8,7 +8,7 @@ from tests.replication.replicas import NETWORK, offer_all, replica_of
 from tinyssb_node.codec.dmx import want_dmx
 from tinyssb_node.codec.packets import Want, serialize_want
 from tinyssb_node.events import ForkFound, WantSeen
-from tinyssb_node.feeds.author import Composed, compose
+from tinyssb_node.feeds.author import ComposedEntry, compose
 from tinyssb_node.feeds.fork import verify_proof
 from tinyssb_node.ids import Dialect, Direction, PacketKind
 from tinyssb_node.replication import limits
@@ -20,7 +20,7 @@ FEED = EVE.feed_id
 MINUTE_US = 60_000_000
 
 
-def branch(at: int, length: int, name: bytes) -> list[Composed]:
+def branch(at: int, length: int, name: bytes) -> list[ComposedEntry]:
     """A feed of *length* entries, from entry *at* on as *name* has it."""
     feed = list(written(EVE, [b"common %d" % number for number in range(1, at)]))
     for number in range(at, length + 1):
@@ -32,7 +32,7 @@ def branch(at: int, length: int, name: bytes) -> list[Composed]:
     return feed
 
 
-def holding(feed: list[Composed]) -> MemoryStore:
+def holding(feed: list[ComposedEntry]) -> MemoryStore:
     """The store of somebody who holds *feed*."""
     store = MemoryStore()
     offer_all(replica_of(store, FEED), packets_of(feed))

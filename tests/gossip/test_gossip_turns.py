@@ -13,9 +13,9 @@ from tests.words import ANA, NETWORK, holding, want
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import want_dmx
 from tinyssb_node.codec.packets import Chnk, Want, parse_want, serialize_want
-from tinyssb_node.feeds.author import Composed
-from tinyssb_node.gossip.entries import Gossip
-from tinyssb_node.gossip.receipts import Receipts
+from tinyssb_node.feeds.author import ComposedEntry
+from tinyssb_node.gossip.entries import EntryGossip
+from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.ids import PacketKind
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, lan_profile, stream_profile
@@ -33,7 +33,7 @@ MUCH = len(FEED) + 1 + limits.ASK_FULL
 """Next sequence number of one who has so much for us that we ask as soon as may be."""
 
 
-def quiet(feed: tuple[Composed, ...] = FEED) -> tuple[Bench, bytes]:
+def quiet(feed: tuple[ComposedEntry, ...] = FEED) -> tuple[Bench, bytes]:
     """A node on the air that has nothing to say for a while, and its name there."""
     bench = holding(feed, AIR)
     bench.pass_time(10 * AIR.advert_max_us)
@@ -207,8 +207,8 @@ class Station:
         for packet in packets:
             offer(self.replica, packet)
         self.line = Line(FACE, AIR, "bench", Chance(0.5), 0)
-        receipts = Receipts(self.replica, self.store, None, {})
-        self.gossip = Gossip(self.replica, self.store, NETWORK, Chance(0.5), receipts)
+        receipts = ReceiptTracker(self.replica, self.store, None, {})
+        self.gossip = EntryGossip(self.replica, self.store, NETWORK, Chance(0.5), receipts)
         self.gossip.face_up(self.line)
 
     def hear(self, speaker: bytes, seq: int, asks: bytes = b"") -> None:

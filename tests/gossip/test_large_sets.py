@@ -9,18 +9,18 @@ from tinyssb_node.effects import Effect
 from tinyssb_node.events import WantSeen
 from tinyssb_node.ids import Direction, PacketKind
 from tinyssb_node.node.node import Node
-from tinyssb_node.sim.board import Board
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.board import DeployedBoard
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.world import World
 
 FEEDS = 150
 HOUR_US = 3_600_000_000
 
 
-def importing(packet: bytes) -> Callable[[Node | Board, int], Sequence[Effect]]:
+def importing(packet: bytes) -> Callable[[Node | DeployedBoard, int], Sequence[Effect]]:
     """What a user does who has an entry in a file."""
 
-    def deed(node: Node | Board, now_us: int) -> Sequence[Effect]:
+    def deed(node: Node | DeployedBoard, now_us: int) -> Sequence[Effect]:
         assert isinstance(node, Node)
         return node.import_packet(packet, now_us)[1]
 
@@ -30,7 +30,7 @@ def importing(packet: bytes) -> Callable[[Node | Board, int], Sequence[Effect]]:
 def a_world(lacking: int) -> World:
     """Two stations with the same set of 150 feeds. One has an entry of each, the other lacks those of the first
     so many."""
-    world = World(1, lambda chance: Medium(MediumOptions(), chance))
+    world = World(1, lambda chance: SimulatedMedium(MediumOptions(), chance))
     keys = [key_of(f"writer {number}") for number in range(FEEDS)]
     for name in ("full", "lacking"):
         world.add(name, on_air=False)

@@ -13,7 +13,7 @@ from tinyssb_node.codec.packets import Chnk, Want
 from tinyssb_node.events import SetChanged
 from tinyssb_node.feeds.author import compose_fixed
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
-from tinyssb_node.gossip.retirement import Leaving
+from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.ids import Dialect, FeedId, Origin
 from tinyssb_node.replication.limits import (
     LEAVE_ASKED_US,
@@ -55,7 +55,7 @@ class One:
 
     def __init__(self) -> None:
         self.replica = Replica(MemoryStore(), Network(), read_only=False)
-        self.leaving = Leaving(self.replica, Fixed())
+        self.leaving = FeedRetirement(self.replica, Fixed())
         self.leaving.begin(0)
         self.replica.add_feed(CHILD.feed_id, None)
         for packet in chain_packets():
@@ -131,7 +131,7 @@ def test_each_return_doubles_the_wait_up_to_a_day() -> None:
 def test_a_feed_is_closed_only_when_it_is_whole() -> None:
     one = One.__new__(One)
     one.replica = Replica(MemoryStore(), Network(), read_only=False)
-    one.leaving = Leaving(one.replica, Fixed())
+    one.leaving = FeedRetirement(one.replica, Fixed())
     one.replica.add_feed(CHILD.feed_id, None)
     entry, end, *chunks = chain_packets()
     for packet in (entry, end, *chunks[:-1]):
@@ -147,7 +147,7 @@ def test_a_feed_is_closed_only_when_it_is_whole() -> None:
 
 def test_our_main_feed_never_leaves() -> None:
     replica = Replica(MemoryStore(), Network(), read_only=False)
-    leaving = Leaving(replica, Fixed())
+    leaving = FeedRetirement(replica, Fixed())
     replica.own_feed(CHILD.feed_id, Dialect.SPEC)
     leaving.appended(replica.publish(CHILD, serialize_continued(END), EntryType.CONTINUED), 0)
     leaving.begin(0)
@@ -156,7 +156,7 @@ def test_our_main_feed_never_leaves() -> None:
 
 def test_what_a_restart_finds_closed_waits_anew() -> None:
     one = One()
-    again = Leaving(one.replica, Fixed())
+    again = FeedRetirement(one.replica, Fixed())
     again.begin(5 * HOUR_US)
     again.begin(9 * HOUR_US)
     assert again.next_us == 5 * HOUR_US + LEAVE_US

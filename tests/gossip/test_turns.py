@@ -7,7 +7,7 @@ from tests.replication.replicas import offer, replica_of
 from tests.scheduling.chances import Chance
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import Want
-from tinyssb_node.gossip.turns import Floor
+from tinyssb_node.gossip.turns import TurnTaking
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import read_want
@@ -36,7 +36,7 @@ class Station:
         for feed in (ANA, BEN):
             for entry in written(feed, [b"%d" % number for number in range(held)]):
                 offer(self.replica, entry.packet)
-        self.floor = Floor(self.replica, self.line, self.chance)
+        self.floor = TurnTaking(self.replica, self.line, self.chance)
 
     def hear(
         self, speaker: bytes, ana: int, ben: int, asks: bytes = b"", reception: Reception = WIRED

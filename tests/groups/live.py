@@ -20,10 +20,10 @@ from tinyssb_node import limits
 from tinyssb_node.groups.content import text_of
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import Content
+from tinyssb_node.groups.messages import GroupContent
 from tinyssb_node.groups.planning import GroupRefusalError
-from tinyssb_node.groups.upkeep import Grouping
-from tinyssb_node.groups.writer import Pen
+from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.scheduling.link import stream_profile
 from tinyssb_node.store.port import FeedRecord
@@ -183,12 +183,15 @@ def _happen(played: Played) -> None:
     known = [one for one in outside if mesh.id(one) in group.barred]
     match chance.choice(["add", "again", "exclude", "exclude", "say", "crash", "torn"]):
         case "add" if outside:
-            _change(played, name, Grouping.add, chance.sample(outside, 1), None)
+            _change(played, name, GroupManager.add, chance.sample(outside, 1), None)
         case "again" if known:
-            _change(played, name, Grouping.add, chance.sample(known, 1), None)
+            _change(played, name, GroupManager.add, chance.sample(known, 1), None)
         case "exclude" if inside:
             _change(
-                played, name, Grouping.exclude, chance.sample(inside, chance.randint(1, min(3, len(inside))))
+                played,
+                name,
+                GroupManager.exclude,
+                chance.sample(inside, chance.randint(1, min(3, len(inside)))),
             )
         case "crash":
             _lose_power(played, name, torn=False)
@@ -211,7 +214,7 @@ def _change(
     mesh, chance = played.mesh, played.chance
     ids = [mesh.id(one) for one in people]
 
-    def do(groups: Grouping, pen: Pen, now_us: int) -> object:
+    def do(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> object:
         return deed(groups, pen, played.root, ids, *more, now_us)
 
     try:
@@ -300,7 +303,7 @@ def _texts(played: Played, name: str) -> set[str]:
     if not played.member(name):
         return set()
     messages = [line.said.message for line in played.mesh.group(name, played.root).audit()]
-    return {text for one in messages if isinstance(one, Content) and (text := text_of(one)) is not None}
+    return {text for one in messages if isinstance(one, GroupContent) and (text := text_of(one)) is not None}
 
 
 def _agreed(played: Played) -> bool:

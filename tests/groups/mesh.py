@@ -12,13 +12,13 @@ from tinyssb_node.events import EntryAppended
 from tinyssb_node.groups.content import post, text_of
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import Content, GroupMessage, Said
-from tinyssb_node.groups.reading import StoreSource
-from tinyssb_node.groups.upkeep import Grouping, Written
-from tinyssb_node.groups.writer import Pen
+from tinyssb_node.groups.messages import GroupContent, GroupMessage, OpenedGroupMessage
+from tinyssb_node.groups.reading import StoreEntrySource
+from tinyssb_node.groups.upkeep import GroupManager, GroupWriteResult
+from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.node.node import Node
-from tinyssb_node.sim.board import Board
+from tinyssb_node.sim.board import DeployedBoard
 from tinyssb_node.sim.world import World
 
 Result = TypeVar("Result")
@@ -35,24 +35,24 @@ class _RunDryError(LocalError):
 class _Dry:
     """A pen that writes some entries only."""
 
-    def __init__(self, pen: Pen, entries: int) -> None:
+    def __init__(self, pen: GroupWriterPort, entries: int) -> None:
         self._pen = pen
         self._left = entries
 
     @property
     def main(self) -> SigningKey:
-        """See ``Pen``."""
+        """See ``GroupWriterPort``."""
         return self._pen.main
 
     def write(self, key: SigningKey, content: bytes, type_: int | None = None) -> EntryAppended:
-        """See ``Pen``."""
+        """See ``GroupWriterPort``."""
         if not self._left:
             raise _RunDryError
         self._left -= 1
         return self._pen.write(key, content, type_)
 
     def want(self, feed: FeedId, *, wanted: bool) -> bool:
-        """See ``Pen``."""
+        """See ``GroupWriterPort``."""
         return self._pen.want(feed, wanted=wanted)
 
 
@@ -73,7 +73,7 @@ class Mesh:
         self.world.acquaint()
         self.settle()
 
-    def __getitem__(self, name: str) -> Grouping:
+    def __getitem__(self, name: str) -> GroupManager:
         """Somebody's groups."""
         node = self.world.inhabitants[name].node
         assert isinstance(node, Node)
@@ -92,9 +92,9 @@ class Mesh:
             self._keys[name] = GroupKeys(seed, self.world.chance(f"keys of {name}").randbytes)
         return self._keys[name]
 
-    def source(self, name: str) -> StoreSource:
+    def source(self, name: str) -> StoreEntrySource:
         """What somebody's store holds."""
-        return StoreSource(self.world.inhabitants[name].store)
+        return StoreEntrySource(self.world.inhabitants[name].store)
 
     # --- cables
 
@@ -127,11 +127,13 @@ class Mesh:
         """Somebody's node loses power for a while. What it knows of groups is read anew from its store."""
         self.world.crash(name, down_us)
 
-    def cut_short(self, name: str, deed: Callable[[Grouping, Pen, int], object], entries: int) -> bool:
+    def cut_short(
+        self, name: str, deed: Callable[[GroupManager, GroupWriterPort, int], object], entries: int
+    ) -> bool:
         """Let somebody do something, and stop behind so many *entries*, which are kept. The rest of the program goes
         on, but for groups, which do nothing until something comes. True if that was all there was to write."""
 
-        def most(groups: Grouping, pen: Pen, now_us: int) -> bool:
+        def most(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> bool:
             try:
                 deed(groups, _Dry(pen, entries), now_us)
             except _RunDryError:
@@ -144,11 +146,11 @@ class Mesh:
 
     # --- what people do
 
-    def do(self, name: str, deed: Callable[[Grouping, Pen, int], Result]) -> Result:
+    def do(self, name: str, deed: Callable[[GroupManager, GroupWriterPort, int], Result]) -> Result:
         """Let somebody do something now. Raises what it does."""
         found: list[Result] = []
 
-        def act(node: Node | Board, now_us: int) -> list[Effect]:
+        def act(node: Node | DeployedBoard, now_us: int) -> list[Effect]:
             assert isinstance(node, Node)
             result, effects = node.in_groups(lambda groups, pen: deed(groups, pen, now_us), now_us)
             found.append(result)
@@ -157,7 +159,7 @@ class Mesh:
         self.world.act(name, act)
         return found[0]
 
-    def refusal(self, name: str, deed: Callable[[Grouping, Pen, int], object]) -> LocalError:
+    def refusal(self, name: str, deed: Callable[[GroupManager, GroupWriterPort, int], object]) -> LocalError:
         """What somebody is told who cannot do something."""
         try:
             self.do(name, deed)
@@ -169,17 +171,17 @@ class Mesh:
         """Begin a group. Returns its first message."""
         return self.do(name, lambda groups, pen, now: groups.create(pen, title, now)).root
 
-    def add(self, by: str, root: MessageId, people: str, text: str | None = None) -> Written:
+    def add(self, by: str, root: MessageId, people: str, text: str | None = None) -> GroupWriteResult:
         """Add people."""
         ids = [self.id(person) for person in people]
         return self.do(by, lambda groups, pen, now: groups.add(pen, root, ids, text, now))
 
-    def exclude(self, by: str, root: MessageId, people: str) -> Written:
+    def exclude(self, by: str, root: MessageId, people: str) -> GroupWriteResult:
         """Exclude people."""
         ids = [self.id(person) for person in people]
         return self.do(by, lambda groups, pen, now: groups.exclude(pen, root, ids, now))
 
-    def say(self, by: str, root: MessageId, text: str) -> Written:
+    def say(self, by: str, root: MessageId, text: str) -> GroupWriteResult:
         """Post a text."""
         return self.do(by, lambda groups, pen, now: groups.post(pen, root, *post(text), now))
 
@@ -206,7 +208,7 @@ class Mesh:
         inside = set(people)
         return "".join(name for name in sorted(self.world.inhabitants) if self.id(name) in inside)
 
-    def said(self, name: str, root: MessageId, kind: type[Kind]) -> list[tuple[Said, Kind]]:
+    def said(self, name: str, root: MessageId, kind: type[Kind]) -> list[tuple[OpenedGroupMessage, Kind]]:
         """Messages of one kind, in the order of the group as somebody sees it; behind them those out of place."""
         lines = self.group(name, root).audit()
         return [(line.said, line.said.message) for line in lines if isinstance(line.said.message, kind)]
@@ -221,7 +223,7 @@ class Mesh:
         found = []
         for id_ in group.tangle.order():
             message = group.said(id_).message
-            if isinstance(message, Content) and (text := text_of(message)) is not None:
+            if isinstance(message, GroupContent) and (text := text_of(message)) is not None:
                 found.append(text)
         return found
 

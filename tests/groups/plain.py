@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tinyssb_node.groups.epochs import NOBODY, Exclusion, People
-from tinyssb_node.groups.judging import Judge, Judged, Undoing
-from tinyssb_node.groups.messages import AddMember, Flaw, Said
+from tinyssb_node.groups.judging import ChangeResolver, ExclusionReversal, ResolvedChanges
+from tinyssb_node.groups.messages import AddMember, MessageFlaw, OpenedGroupMessage
 from tinyssb_node.ids import FeedId, MessageId
 
 
@@ -20,18 +20,18 @@ class Addition:
     people: People
 
 
-class PlainJudge(Judge):
+class PlainJudge(ChangeResolver):
     """Takes its time."""
 
     additions: list[Addition]
     weighed: list[Exclusion]
     """Exclusions that count so far."""
 
-    def judged(self) -> Judged:
+    def judged(self) -> ResolvedChanges:
         self.additions, self.weighed = [], []
         return super().judged()
 
-    def _weigh(self, init: Said) -> People:
+    def _weigh(self, init: OpenedGroupMessage) -> People:
         order = [id_ for id_ in self._members_tangle(init.id) if id_ != init.id and self._fits(id_)]
         order.sort(key=self._histories.rank)
         inside = {init.author}
@@ -44,7 +44,9 @@ class PlainJudge(Judge):
                 if said.author not in inside:
                     left.append(id_)
                 elif self._was_excluded(said.author, id_, init.id):
-                    self._flaws[id_] = Flaw("R1", "is by somebody who was excluded from the epoch before")
+                    self._flaws[id_] = MessageFlaw(
+                        "R1", "is by somebody who was excluded from the epoch before"
+                    )
                 elif isinstance(said.message, AddMember):
                     inside |= self._take(said, said.message, init.id)
                     self.additions.append(Addition(id_, said.author, init.id, frozenset(said.message.people)))
@@ -53,12 +55,12 @@ class PlainJudge(Judge):
                     self.weighed += self._exclude(said, init.id)
             order = left
         for id_ in order:
-            self._flaws[id_] = Flaw("R32", "is by somebody who is not in the epoch")
+            self._flaws[id_] = MessageFlaw("R32", "is by somebody who is not in the epoch")
         self._pass_over_strangers([one for one in self.weighed if one.epoch == init.id], init.id, inside)
         self.weighed = list(self._exclusions.values())
         return NOBODY.union(*(one.people for one in self.additions if one.epoch == init.id))
 
-    def _undoing(self) -> Undoing:
+    def _undoing(self) -> ExclusionReversal:
         return PlainUndoing(self)
 
     def _was_excluded(self, author: FeedId, id_: MessageId, epoch: MessageId) -> bool:
@@ -92,7 +94,7 @@ class PlainJudge(Judge):
         return self._histories.bit(id_)
 
 
-class PlainUndoing(Undoing):
+class PlainUndoing(ExclusionReversal):
     """Which additions undo which exclusions, one by one."""
 
     def __init__(self, judge: PlainJudge) -> None:

@@ -10,8 +10,8 @@ from tinyssb_node.groups.envelope import SlotKey, box
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupMessage
 from tinyssb_node.groups.tiny import encode
-from tinyssb_node.groups.upkeep import Grouping
-from tinyssb_node.groups.writer import Pen
+from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 
@@ -43,7 +43,7 @@ class Plot:
     def put(self, by: str, key: SigningKey, content: Callable[[MessageId], bytes]) -> MessageId:
         """Somebody writes any content, made for the place behind an entry, on a feed of his."""
 
-        def write(groups: Grouping, pen: Pen, now_us: int) -> MessageId:
+        def write(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> MessageId:
             _, previous = groups._replica.place(key.feed_id)
             return pen.write(key, content(previous)).id
 
@@ -93,7 +93,7 @@ def leak(plot: Plot, epoch: MessageId, to: str) -> None:
     """Somebody who has an epoch's key tells another, who is not in the epoch."""
     key = plot.key(epoch)
 
-    def learn(groups: Grouping, _: Pen, now_us: int) -> None:
+    def learn(groups: GroupManager, _: GroupWriterPort, now_us: int) -> None:
         groups.book.learn(key, plot.root)
         groups.appended(now_us)
 

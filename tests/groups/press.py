@@ -6,9 +6,9 @@ from tinyssb_node.codec.dmx import Network, first_prev
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.layout import FIXED_TYPE, VARIABLE_TYPE
-from tinyssb_node.groups.book import Book
+from tinyssb_node.groups.book import GroupReader
 from tinyssb_node.groups.news import News
-from tinyssb_node.groups.reading import SealedEntry, StoreSource
+from tinyssb_node.groups.reading import SealedEntry, StoreEntrySource
 from tinyssb_node.ids import Dialect, EpochKey, FeedId, MessageId, Origin
 from tinyssb_node.store.port import FeedRecord, Store
 
@@ -22,7 +22,7 @@ class Press(Shelf):
 
     def __init__(self, store: Store, dialect: Dialect = Dialect.SPEC) -> None:
         self.store = store
-        self.source = StoreSource(store)
+        self.source = StoreEntrySource(store)
         self.signers: dict[FeedId, SigningKey] = {}
         self.tips: dict[FeedId, Tip] = {}
         self.dialect = dialect
@@ -58,12 +58,12 @@ class Press(Shelf):
             self.store.append_chunk(feed, seq, number, packet, Origin.OWN, None)
         return SealedEntry(feed, seq, tip.id, prev, type_, content)
 
-    def read(self, book: Book) -> list[News]:
+    def read(self, book: GroupReader) -> list[News]:
         """Let *book* take all that is to be handed out."""
         return read_all(self.source, book)
 
 
-def read_all(source: StoreSource, book: Book) -> list[News]:
+def read_all(source: StoreEntrySource, book: GroupReader) -> list[News]:
     """Let *book* take all that *source* has."""
     news: list[News] = []
     while not source.read_all or book.unfinished:
@@ -76,10 +76,10 @@ def read_all(source: StoreSource, book: Book) -> list[News]:
 class PressScribe(Scribe):
     """A member whose entries go into a store, and who has another one's book."""
 
-    def __init__(self, name: str, press: Press, book: Book | None = None) -> None:
+    def __init__(self, name: str, press: Press, book: GroupReader | None = None) -> None:
         super().__init__(name)
         self.shelf = press
-        self.book = book or Book(self.keys, press.source)
+        self.book = book or GroupReader(self.keys, press.source)
         main = SigningKey(seed_of(name))
         press.signers[main.feed_id] = main
         additions = self.keys.additions()

@@ -16,7 +16,7 @@ from tests.groups.seeds import happened_in, parser, play_all
 from tests.groups.world import Member, World, followed, start
 from tinyssb_node.groups.epochs import NOBODY, Exclusion, People
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, ExcludeMember, Flaw, Init, Said
+from tinyssb_node.groups.messages import AddMember, ExcludeMember, GroupInit, MessageFlaw, OpenedGroupMessage
 from tinyssb_node.groups.planning import GroupRefusalError, Step, add, exclude
 from tinyssb_node.ids import FeedId, MessageId
 
@@ -197,7 +197,7 @@ def _check_unasked(world: World, group: Group) -> None:
                 assert known, "somebody was taken on again unawares"
 
 
-def _unheard(played: Played, flaw: Flaw) -> bool:
+def _unheard(played: Played, flaw: MessageFlaw) -> bool:
     """Whether he may have written it without knowing: he followed somebody who had heard that he was excluded."""
     return played.hasty and flaw.rule in {"R1", "R2"}
 
@@ -248,7 +248,7 @@ def entitled(group: Group) -> People:
         owed |= again
 
 
-def _undoes(group: Group, addition: Said, known: set[MessageId], exclusion: Exclusion) -> bool:
+def _undoes(group: Group, addition: OpenedGroupMessage, known: set[MessageId], exclusion: Exclusion) -> bool:
     """Whether an addition takes people on again: its author knew of the exclusion, and so did who made the epoch."""
     message = addition.message
     assert isinstance(message, AddMember)
@@ -277,7 +277,7 @@ def story(world: World) -> list[str]:
     lines = []
     for id_, said in world.all.items():
         message = said.message
-        if isinstance(message, Init):
+        if isinstance(message, GroupInit):
             epochs[id_] = f"E{len(epochs)}"
             behind = ", ".join(epochs[one] for one in message.epoch_tangle.previous)
             what = f"begins {epochs[id_]}" + (f" behind {behind}" if behind else "")

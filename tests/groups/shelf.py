@@ -12,7 +12,7 @@ from tinyssb_node.feeds.children import (
     serialize_child_of,
 )
 from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
-from tinyssb_node.groups.book import Book
+from tinyssb_node.groups.book import GroupReader
 from tinyssb_node.groups.content import post, text_of
 from tinyssb_node.groups.drafting import (
     draft_add,
@@ -26,9 +26,9 @@ from tinyssb_node.groups.envelope import SlotKey, box
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, Content, GroupMessage, Init
+from tinyssb_node.groups.messages import AddMember, GroupContent, GroupInit, GroupMessage
 from tinyssb_node.groups.news import News
-from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, plan
+from tinyssb_node.groups.planning import AddStep, BeginEpochStep, ExcludeStep, Step, plan
 from tinyssb_node.groups.reading import SealedEntry
 from tinyssb_node.groups.tiny import encode, with_owner
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
@@ -83,7 +83,7 @@ class Shelf:
         """Hand out everything once more."""
         self.ahead = deque(self.entries)
 
-    def read(self, book: Book) -> list[News]:
+    def read(self, book: GroupReader) -> list[News]:
         """Let *book* take all that is to be handed out."""
         news: list[News] = []
         while self.ahead or book.unfinished:
@@ -114,7 +114,7 @@ class Scribe:
     def __init__(self, name: str) -> None:
         self.keys = keys_of(name)
         self.shelf = Shelf()
-        self.book = Book(self.keys, self.shelf)
+        self.book = GroupReader(self.keys, self.shelf)
         self.since: dict[str, int] = {}
         self._root: MessageId | None = None
 
@@ -195,10 +195,10 @@ class Scribe:
         if isinstance(message, AddMember):
             own = [self._slot(person) for person in message.people]
             return self.write_plain(self.open_additions(), plain, [epoch_slot(message.secret), *own])
-        key = message.secret if isinstance(message, Init) else key
+        key = message.secret if isinstance(message, GroupInit) else key
         assert key is not None
         slots = [epoch_slot(key)]
-        if isinstance(message, Init) and message.group is None:
+        if isinstance(message, GroupInit) and message.group is None:
             slots.append(self.keys.own)
         return self.write_plain(self.open_epoch(key), plain, slots)
 
@@ -216,7 +216,7 @@ class Scribe:
     def create(self) -> MessageId:
         """Begin a group with oneself in it."""
         root = self.write(draft_first(self.draw_key())).id
-        self.do([Add(root, (self.me,))], root)
+        self.do([AddStep(root, (self.me,))], root)
         return root
 
     def do(self, steps: Sequence[Step], root: MessageId | None = None) -> None:
@@ -226,14 +226,14 @@ class Scribe:
         for step in steps:
             group = self.book.groups[root].group
             match step:
-                case Exclude(epoch, people):
+                case ExcludeStep(epoch, people):
                     self.write(draft_exclude(group, epoch, people), group.view[epoch].key)
-                case Begin(previous):
+                case BeginEpochStep(previous):
                     known = frozenset[FeedId]().union(*(group.view[one].members for one in previous))
                     secret = self.draw_key()
                     self.book.learn(secret, root)
                     begun = self.write(draft_init(group, self.me, secret, previous)).id
-                case Add(epoch, people, old_keys):
+                case AddStep(epoch, people, old_keys):
                     at = epoch or begun
                     assert at is not None
                     message = draft_add(group, at, people, old_keys=old_keys)
@@ -270,21 +270,21 @@ def begin(*names: str) -> list[Scribe]:
     root = first.create()
     others = tuple(scribe.me for scribe in scribes[1:])
     if others:
-        first.do([Add(root, others)])
+        first.do([AddStep(root, others)])
     meet(*scribes)
     return scribes
 
 
-def texts(book: Book, root: MessageId) -> list[str | None]:
+def texts(book: GroupReader, root: MessageId) -> list[str | None]:
     """What is said in a group and counts, in its order."""
     return [
         text_of(line.said.message)
         for line in book.groups[root].group.audit()
-        if isinstance(line.said.message, Content) and line.flaw is None
+        if isinstance(line.said.message, GroupContent) and line.flaw is None
     ]
 
 
-def state(book: Book, feeds: Sequence[FeedId]) -> object:
+def state(book: GroupReader, feeds: Sequence[FeedId]) -> object:
     """All that a book says of its groups."""
     return (
         {

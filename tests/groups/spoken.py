@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 
 from tests.groups.world import GROUP, key_of, message_id, person
 from tinyssb_node import limits
-from tinyssb_node.content.tangle import FIRST, Place
-from tinyssb_node.groups.classic import Ids
+from tinyssb_node.content.tangle import FIRST, TangleData
+from tinyssb_node.groups.classic import ClassicIdTable
 from tinyssb_node.groups.content import BYTES_FIELD, body_of, bytes_in, name, post
 from tinyssb_node.groups.messages import (
     ADD,
     EXCLUDE,
     INIT,
     AddMember,
-    Content,
-    Excluded,
+    ExcludedMember,
     ExcludeMember,
+    GroupContent,
+    GroupInit,
     GroupMessage,
-    Init,
 )
-from tinyssb_node.groups.tiny import Reading
+from tinyssb_node.groups.tiny import ReadingContext
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 VECTORS: dict[str, Any] = json.loads(
@@ -44,9 +44,9 @@ IDS = (ROOT, EPOCH, TIP, ADDED, *(message_id(number) for number in range(8)))
 
 def reading(
     key: EpochKey | None = KEY, *, author: FeedId = AUTHOR, people: Collection[FeedId] = PEOPLE
-) -> Reading:
+) -> ReadingContext:
     """What somebody knows who has all of the group."""
-    return Reading(
+    return ReadingContext(
         author=author,
         key=key,
         root_of=lambda _: ROOT,
@@ -56,10 +56,10 @@ def reading(
     )
 
 
-def of_vectors(key: str | None, without: tuple[str, ...] = ()) -> Reading:
+def of_vectors(key: str | None, without: tuple[str, ...] = ()) -> ReadingContext:
     """What the reader of the vectors knows, but for *without*."""
     people = [FeedId.from_hex(one) for one in VECTORS["people"] if one not in without]
-    return Reading(
+    return ReadingContext(
         author=FeedId.from_hex(VECTORS["author"]),
         key=None if key is None else EpochKey.from_hex(key),
         root_of=lambda _: None if "root_of" in without else MessageId.from_hex(VECTORS["root"]),
@@ -69,10 +69,10 @@ def of_vectors(key: str | None, without: tuple[str, ...] = ()) -> Reading:
     )
 
 
-def ids_of_vectors() -> Ids:
+def ids_of_vectors() -> ClassicIdTable:
     """Who is who in the vectors."""
     ids = VECTORS["ids"]
-    return Ids(
+    return ClassicIdTable(
         {MessageId.from_hex(id_): name for id_, name in ids["messages"].items()},
         {FeedId.from_hex(id_): name for id_, name in ids["people"].items()},
         {FeedId.from_hex(id_): name for id_, name in ids["feeds"].items()},
@@ -90,9 +90,9 @@ def table(
     people: Iterable[FeedId],
     feeds: Iterable[FeedId],
     groups: Iterable[GroupId],
-) -> Ids:
+) -> ClassicIdTable:
     """Each id under a name of its own on the other side."""
-    return Ids(
+    return ClassicIdTable(
         {id_: uri("message/classic", id_) for id_ in messages},
         {one: uri("feed/bendybutt-v1", one) for one in people},
         {feed: uri("feed/classic", feed) for feed in feeds},
@@ -103,9 +103,9 @@ def table(
 ALL = table(IDS, PEOPLE, FEEDS, [GROUP])
 
 
-def epoch_init() -> Init:
+def epoch_init() -> GroupInit:
     """Behind one exclusion and one epoch."""
-    return Init(KEY, Place(ROOT, (TIP,)), Place(ROOT, (ROOT,)), FIRST, GROUP, AUTHOR)
+    return GroupInit(KEY, TangleData(ROOT, (TIP,)), TangleData(ROOT, (ROOT,)), FIRST, GROUP, AUTHOR)
 
 
 def addition(count: int = 1, *, people: tuple[FeedId, ...] = (), after_init: bool = False) -> AddMember:
@@ -116,28 +116,28 @@ def addition(count: int = 1, *, people: tuple[FeedId, ...] = (), after_init: boo
         ROOT,
         CREATOR,
         people or tuple(person(number) for number in range(count)),
-        Place(ROOT, (EPOCH if after_init else TIP,)),
-        Place(EPOCH, (EPOCH if after_init else ADDED,)),
+        TangleData(ROOT, (EPOCH if after_init else TIP,)),
+        TangleData(EPOCH, (EPOCH if after_init else ADDED,)),
     )
 
 
 def exclusion(*, full: bool = True) -> ExcludeMember:
     """Of one, with a number of two bytes."""
-    one = Excluded(person(1), FEEDS[0], 300) if full else Excluded(person(1))
-    return ExcludeMember(GROUP, (one,), Place(ROOT, (TIP,)), Place(EPOCH, (ADDED,)))
+    one = ExcludedMember(person(1), FEEDS[0], 300) if full else ExcludedMember(person(1))
+    return ExcludeMember(GROUP, (one,), TangleData(ROOT, (TIP,)), TangleData(EPOCH, (ADDED,)))
 
 
-def said(text: str) -> Content:
+def said(text: str) -> GroupContent:
     """A post with one predecessor."""
-    return Content(*post(text), GROUP, Place(ROOT, (TIP,)))
+    return GroupContent(*post(text), GROUP, TangleData(ROOT, (TIP,)))
 
 
 def _some(of: Collection[Any], least: int, most: int) -> st.SearchStrategy[tuple[Any, ...]]:
     return st.lists(st.sampled_from(list(of)), min_size=least, max_size=most, unique=True).map(tuple)
 
 
-GROUP_PLACES = st.builds(Place, st.just(ROOT), _some(IDS, 1, 4))
-MEMBER_PLACES = st.builds(Place, st.sampled_from(IDS), _some(IDS, 1, 4))
+GROUP_PLACES = st.builds(TangleData, st.just(ROOT), _some(IDS, 1, 4))
+MEMBER_PLACES = st.builds(TangleData, st.sampled_from(IDS), _some(IDS, 1, 4))
 KEYS = st.integers(0, 9).map(key_of)
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 KINDS = st.one_of(
@@ -181,17 +181,17 @@ FIELDS: st.SearchStrategy[dict[str, Any]] = (
 
 
 @st.composite
-def _inits(draw: st.DrawFn) -> Init:
+def _inits(draw: st.DrawFn) -> GroupInit:
     if draw(st.booleans()):
-        return Init(draw(KEYS), FIRST, FIRST, FIRST)
-    return Init(draw(KEYS), draw(GROUP_PLACES), draw(GROUP_PLACES), FIRST, GROUP, AUTHOR)
+        return GroupInit(draw(KEYS), FIRST, FIRST, FIRST)
+    return GroupInit(draw(KEYS), draw(GROUP_PLACES), draw(GROUP_PLACES), FIRST, GROUP, AUTHOR)
 
 
 @st.composite
 def _additions(draw: st.DrawFn) -> AddMember:
     keys = draw(st.lists(KEYS, min_size=1, max_size=4, unique=True))
     members = draw(MEMBER_PLACES)
-    group = draw(st.one_of(GROUP_PLACES, st.just(Place(ROOT, (members.root or ROOT,)))))
+    group = draw(st.one_of(GROUP_PLACES, st.just(TangleData(ROOT, (members.root or ROOT,)))))
     return AddMember(
         keys[0],
         GROUP,
@@ -209,18 +209,18 @@ def _additions(draw: st.DrawFn) -> AddMember:
 def _exclusions(draw: st.DrawFn) -> ExcludeMember:
     people = draw(_some(PEOPLE, 1, 4))
     if draw(st.booleans()):
-        excludes = tuple(Excluded(one) for one in people)
+        excludes = tuple(ExcludedMember(one) for one in people)
     else:
         seqs = st.integers(0, limits.SEQ_MAX)
-        excludes = tuple(Excluded(one, draw(st.sampled_from(FEEDS)), draw(seqs)) for one in people)
+        excludes = tuple(ExcludedMember(one, draw(st.sampled_from(FEEDS)), draw(seqs)) for one in people)
     return ExcludeMember(GROUP, excludes, draw(GROUP_PLACES), draw(MEMBER_PLACES))
 
 
 @st.composite
-def _contents(draw: st.DrawFn) -> Content:
+def _contents(draw: st.DrawFn) -> GroupContent:
     written = st.builds(lambda kind, fields: (kind, body_of(fields)), KINDS, FIELDS)
     kind, body = draw(st.one_of(TEXTS.map(post), TEXTS.map(name), written))
-    return Content(kind, body, GROUP, draw(GROUP_PLACES))
+    return GroupContent(kind, body, GROUP, draw(GROUP_PLACES))
 
 
 MESSAGES: st.SearchStrategy[GroupMessage] = st.one_of(_inits(), _additions(), _exclusions(), _contents())

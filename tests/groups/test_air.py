@@ -7,9 +7,9 @@ from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh
 from tinyssb_node.effects import Send
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
-from tinyssb_node.sim.medium import Medium, MediumOptions
-from tinyssb_node.sim.options import Radio
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
+from tinyssb_node.sim.options import RadioOptions
 from tinyssb_node.sim.world import World
 
 MEMBERS = "abcdefghijklmnop"
@@ -17,7 +17,7 @@ PACKETS_MAX = 16
 """What excluding one of 16 may take."""
 
 
-class Sendings(Watcher):
+class Sendings(SimulationWatcher):
     """Entries and chunks that somebody sent, and when."""
 
     def __init__(self) -> None:
@@ -25,8 +25,8 @@ class Sendings(Watcher):
         """Who sent a packet first."""
         self.all = 0
 
-    def sending(self, inhabitant: Inhabitant, send: Send, *_: int) -> None:
-        """See ``Watcher``."""
+    def sending(self, inhabitant: SimulatedNode, send: Send, *_: int) -> None:
+        """See ``SimulationWatcher``."""
         if send.kind in {PacketKind.ENTRY, PacketKind.CHUNK}:
             self.first.setdefault(send.packet, inhabitant.name)
             self.all += 1
@@ -38,10 +38,10 @@ class OnAir(Mesh):
     def __init__(self, names: str, seed: int) -> None:
         self.sendings = Sendings()
 
-        def medium(chance: Random) -> Medium:
-            return Medium(MediumOptions(), chance)
+        def medium(chance: Random) -> SimulatedMedium:
+            return SimulatedMedium(MediumOptions(), chance)
 
-        law = Radio(region=Region.EU868).allowance
+        law = RadioOptions(region=Region.EU868).allowance
         self.world = World(seed, medium, allowance=law, watchers=[self.sendings])
         self.cables = set()
         self._keys: dict[str, GroupKeys] = {}

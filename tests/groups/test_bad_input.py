@@ -11,7 +11,7 @@ import pytest
 from tests.groups.mesh import begun
 from tests.groups.plot import Plot, leak, nothing_changes, seal, without_c
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.content.tangle import Place
+from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.feeds.children import (
     ChildMade,
     ChildOf,
@@ -31,11 +31,11 @@ from tinyssb_node.groups.drafting import (
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import box
 from tinyssb_node.groups.keys import epoch_slot
-from tinyssb_node.groups.messages import Content
-from tinyssb_node.groups.news import Fault
+from tinyssb_node.groups.messages import GroupContent
+from tinyssb_node.groups.news import GroupEntryFault
 from tinyssb_node.groups.sealing import Sealer
-from tinyssb_node.groups.upkeep import Grouping
-from tinyssb_node.groups.writer import Pen
+from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 NOBODYS = FeedId(b"\x01" + bytes(31))
@@ -90,7 +90,7 @@ def test_an_init_by_who_knew_of_his_exclusion_breaks_r2(plot: Plot) -> None:
         addition = replace(
             draft_add(plot.group("c"), plot.root, [plot.mesh.id(name) for name in "abx"]),
             secret=secret,
-            members_tangle=Place(ids[0], (ids[0],)),
+            members_tangle=TangleData(ids[0], (ids[0],)),
         )
         plot.write("c", addition, secret)
 
@@ -107,13 +107,14 @@ def test_an_init_that_follows_an_epoch_that_there_is_not_waits(plot: Plot) -> No
     def forge() -> None:
         group = plot.group("c")
         init = replace(
-            draft_init(group, plot.mesh.id("c"), secret, [plot.root]), epoch_tangle=Place(plot.root, (NEVER,))
+            draft_init(group, plot.mesh.id("c"), secret, [plot.root]),
+            epoch_tangle=TangleData(plot.root, (NEVER,)),
         )
         ids.append(plot.write("c", init, secret))
         addition = replace(
             draft_add(group, plot.root, [plot.mesh.id(name) for name in "abc"]),
             secret=secret,
-            members_tangle=Place(ids[0], (ids[0],)),
+            members_tangle=TangleData(ids[0], (ids[0],)),
         )
         plot.write("c", addition, secret)
 
@@ -198,7 +199,7 @@ def test_an_addition_with_a_wrong_key_breaks_r32(plot: Plot) -> None:
 def test_an_addition_to_an_epoch_that_there_is_not_is_none(plot: Plot) -> None:
     ids = []
     addition = replace(
-        draft_add(plot.group("c"), plot.root, [plot.mesh.id("x")]), members_tangle=Place(NEVER, (NEVER,))
+        draft_add(plot.group("c"), plot.root, [plot.mesh.id("x")]), members_tangle=TangleData(NEVER, (NEVER,))
     )
     nothing_changes(plot, lambda: ids.append(plot.write("c", addition, plot.key())))
     assert all(ids[0] in plot.group(name) for name in "ab")
@@ -253,9 +254,9 @@ def test_an_exclusion_on_a_feed_of_another_epoch_breaks_r32(plot: Plot) -> None:
 
 def test_what_follows_nothing_that_there_is_waits(plot: Plot) -> None:
     group, mesh = plot.group("c"), plot.mesh
-    text = Content(*post("from nowhere"), group.group, Place(plot.root, (NEVER,)))
+    text = GroupContent(*post("from nowhere"), group.group, TangleData(plot.root, (NEVER,)))
     exclusion = replace(
-        draft_exclude(group, plot.root, [mesh.id("b")]), members_tangle=Place(plot.root, (NEVER,))
+        draft_exclude(group, plot.root, [mesh.id("b")]), members_tangle=TangleData(plot.root, (NEVER,))
     )
     ids: list[MessageId] = []
 
@@ -293,7 +294,7 @@ def test_an_envelope_for_somebody_else_is_counted(plot: Plot) -> None:
         return seal(text, feed.feed_id, previous, [epoch_slot(EpochKey(b"\x09" * 32))])
 
     nothing_changes(plot, lambda: plot.put("c", feed, sealed))
-    assert plot.mesh["a"].book.counts[Fault.SEAL] == 1
+    assert plot.mesh["a"].book.counts[GroupEntryFault.SEAL] == 1
 
 
 def test_a_body_that_was_changed_is_shown_as_broken(plot: Plot) -> None:
@@ -308,7 +309,7 @@ def test_a_body_that_was_changed_is_shown_as_broken(plot: Plot) -> None:
     nothing_changes(plot, lambda: ids.append(plot.put("c", feed, sealed)))
     for name in "ab":
         broken = plot.mesh[name].book.groups[plot.root].broken[ids[0]]
-        assert (broken.author, broken.fault) == (plot.mesh.id("c"), Fault.BODY)
+        assert (broken.author, broken.fault) == (plot.mesh.id("c"), GroupEntryFault.BODY)
         assert ids[0] not in plot.group(name)
 
 
@@ -323,7 +324,7 @@ def test_a_body_that_says_nothing_is_shown_as_broken(plot: Plot) -> None:
     nothing_changes(plot, lambda: ids.append(plot.put("c", feed, sealed)))
     for name in "ab":
         broken = plot.mesh[name].book.groups[plot.root].broken[ids[0]]
-        assert (broken.author, broken.fault) == (plot.mesh.id("c"), Fault.FORM)
+        assert (broken.author, broken.fault) == (plot.mesh.id("c"), GroupEntryFault.FORM)
 
 
 # --- feeds
@@ -352,7 +353,7 @@ def test_somebody_elses_feed_stays_his(plot: Plot) -> None:
             place = book.role_of(feed)
             assert place is not None
             assert place.member == mesh.id(member)
-        assert (book.counts[Fault.OWNER], book.counts[Fault.CHILD]) == (1, 1)
+        assert (book.counts[GroupEntryFault.OWNER], book.counts[GroupEntryFault.CHILD]) == (1, 1)
 
 
 @pytest.mark.parametrize("parent", ["nobody", "another", "a wrong entry"])
@@ -362,7 +363,7 @@ def test_a_feed_of_additions_that_does_not_point_back_is_nobodys(plot: Plot, par
     message = draft_add(plot.group("c"), plot.root, [mesh.id("x")])
     ids: list[MessageId] = []
 
-    def write(groups: Grouping, pen: Pen, now_us: int) -> None:
+    def write(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> None:
         made = pen.write(
             main, serialize_child_made(ChildMade(child.feed_id, ADDITIONS_NOTE)), EntryType.CHILD_MADE
         )
@@ -383,7 +384,7 @@ def test_a_feed_of_additions_that_does_not_point_back_is_nobodys(plot: Plot, par
         assert mesh.source(name).entry(child.feed_id, 1) is not None
         assert ids[0] not in plot.group(name)
         assert mesh[name].book.role_of(child.feed_id) is None
-        assert mesh[name].book.counts[Fault.CHILD] >= 1
+        assert mesh[name].book.counts[GroupEntryFault.CHILD] >= 1
     assert plot.root not in mesh["x"].book.groups
 
 
@@ -393,7 +394,7 @@ def test_what_is_sealed_twice_for_two_places_opens_at_its_own_only(plot: Plot) -
     theirs = mesh.source("c").entry(plot.feed("b").feed_id, 1)
     assert theirs is not None
     nothing_changes(plot, lambda: plot.put("c", feed, lambda _: theirs.content))
-    assert mesh["a"].book.counts[Fault.SEAL] == 1
+    assert mesh["a"].book.counts[GroupEntryFault.SEAL] == 1
 
 
 def test_a_stolen_group_is_another_group(plot: Plot) -> None:
@@ -412,8 +413,8 @@ def test_a_stolen_group_is_another_group(plot: Plot) -> None:
         addition = replace(
             draft_add(plot.group("x"), plot.root, [mesh.id("a")]),
             root=own,
-            group_tangle=Place(own, (own,)),
-            members_tangle=Place(own, (own,)),
+            group_tangle=TangleData(own, (own,)),
+            members_tangle=TangleData(own, (own,)),
         )
         main = mesh.world.inhabitants["x"].key
         plot.put("x", main, lambda previous: seal_announcement(feed.feed_id, key, main.feed_id, previous))

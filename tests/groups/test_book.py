@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tests.groups.mischief import MISCHIEF, announce_anothers_feed
 from tests.groups.shelf import Scribe, Shelf, begin, keys_of, meet, state, texts
 from tinyssb_node.groups import claims
-from tinyssb_node.groups.book import Book
+from tinyssb_node.groups.book import GroupReader
 from tinyssb_node.groups.content import name, text_of
 from tinyssb_node.groups.drafting import draft_content
 from tinyssb_node.groups.identity import GroupKeys
-from tinyssb_node.groups.messages import Content, FeedRole
-from tinyssb_node.groups.news import FeedKnown, Joined, Spoke
+from tinyssb_node.groups.messages import FeedRole, GroupContent
+from tinyssb_node.groups.news import FeedClaimed, GroupJoined, GroupMessageRead
 from tinyssb_node.groups.planning import GroupRefusalError, Step, add, exclude
 from tinyssb_node.groups.reading import SealedEntry
 
@@ -25,7 +25,7 @@ NAMES = "abcd"
 def read(keys: GroupKeys, entries: Sequence[SealedEntry]) -> object:
     """What the identity makes of entries that come in this order, all of which are in the store before."""
     shelf = Shelf(entries)
-    book = Book(keys, shelf)
+    book = GroupReader(keys, shelf)
     shelf.read(book)
     return state(book, sorted(shelf.feeds))
 
@@ -33,7 +33,7 @@ def read(keys: GroupKeys, entries: Sequence[SealedEntry]) -> object:
 def read_one_by_one(keys: GroupKeys, entries: Sequence[SealedEntry]) -> object:
     """The same, if each comes into the store when it is taken, or again."""
     shelf = Shelf()
-    book = Book(keys, shelf)
+    book = GroupReader(keys, shelf)
     for entry in entries:
         shelf.put([entry])
         shelf.ahead.append(entry)
@@ -66,16 +66,16 @@ def test_news_say_what_to_fetch_and_what_was_said() -> None:
     root = a.create()
     a.do([*add(a.group, a.me, [b.me])])
     news = b.receive(a.shelf.entries)
-    known = {(one.place.role, one.feed) for one in news if isinstance(one, FeedKnown)}
+    known = {(one.place.role, one.feed) for one in news if isinstance(one, FeedClaimed)}
     first = a.group.view[root].key
     additions = a.keys.additions().feed_id
     assert known == {(FeedRole.ADDITIONS, additions), (FeedRole.EPOCH, a.keys.epoch(first).feed_id)}
-    assert [one.root for one in news if isinstance(one, Joined)] == [root]
-    assert sorted(one.said.seq for one in news if isinstance(one, Spoke)) == [1, 2, 3]
+    assert [one.root for one in news if isinstance(one, GroupJoined)] == [root]
+    assert sorted(one.said.seq for one in news if isinstance(one, GroupMessageRead)) == [1, 2, 3]
     assert all(one.changes for one in news)
-    (spoke,) = [one for one in b.receive([a.say("hi")]) if isinstance(one, Spoke)]
+    (spoke,) = [one for one in b.receive([a.say("hi")]) if isinstance(one, GroupMessageRead)]
     assert not spoke.changes
-    assert isinstance(spoke.said.message, Content)
+    assert isinstance(spoke.said.message, GroupContent)
     assert text_of(spoke.said.message) == "hi"
 
 
@@ -83,7 +83,7 @@ def test_a_feed_is_worth_fetching_before_anything_of_it_is_here() -> None:
     a, b = begin("a", "b")
     entry = b.say("first")
     news = a.receive(one for one in b.shelf.entries if one.feed != entry.feed)
-    (known,) = [one for one in news if isinstance(one, FeedKnown)]
+    (known,) = [one for one in news if isinstance(one, FeedClaimed)]
     assert (known.feed, known.root) == (entry.feed, a.root)
     key = a.group.view[a.root].key
     assert a.book.feed_of(b.me, key) == entry.feed
@@ -98,7 +98,7 @@ def test_who_lost_all_but_his_seed_finds_the_groups_that_he_made() -> None:
     a.say("alone")
     lost = [entry for entry in a.shelf.entries if entry.feed != a.keys.additions().feed_id]
     shelf = Shelf(lost)
-    book = Book(keys_of("a"), shelf)
+    book = GroupReader(keys_of("a"), shelf)
     shelf.read(book)
     assert texts(book, root) == ["alone"]
 
@@ -196,7 +196,7 @@ def test_of_two_claims_that_hold_the_first_announced_counts(monkeypatch: pytest.
         assert read(a.keys, entries) == expected
         assert read_one_by_one(a.keys, entries) == expected
         shelf = Shelf(entries)
-        book = Book(a.keys, shelf)
+        book = GroupReader(a.keys, shelf)
         shelf.read(book)
         place = book.role_of(feed)
         assert place is not None

@@ -19,13 +19,13 @@ from tests.groups.mischief import (
 from tests.groups.shelf import Scribe, Shelf, begin, keys_of, meet, state, texts
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups import unread
-from tinyssb_node.groups.book import Book
+from tinyssb_node.groups.book import GroupReader
 from tinyssb_node.groups.drafting import draft_add
-from tinyssb_node.groups.encoding import Context
+from tinyssb_node.groups.encoding import EnvelopeContext
 from tinyssb_node.groups.envelope import SlotKey, opens_first
 from tinyssb_node.groups.keys import epoch_slot
-from tinyssb_node.groups.news import Fault
-from tinyssb_node.groups.planning import Add, add
+from tinyssb_node.groups.news import GroupEntryFault
+from tinyssb_node.groups.planning import AddStep, add
 from tinyssb_node.groups.tiny import encode
 
 
@@ -66,7 +66,9 @@ def test_the_audit_has_what_opened_and_says_nothing() -> None:
     assert a.book.groups[a.root].broken == b.book.groups[a.root].broken
     broken = list(a.book.groups[a.root].broken.values())
     feeds = (b.keys.epoch(key).feed_id, b.keys.additions().feed_id)
-    assert {(one.feed, one.fault) for one in broken} == set(product(feeds, (Fault.BODY, Fault.FORM)))
+    assert {(one.feed, one.fault) for one in broken} == set(
+        product(feeds, (GroupEntryFault.BODY, GroupEntryFault.FORM))
+    )
     assert {one.author for one in broken} == {b.me}
 
 
@@ -112,10 +114,10 @@ def test_one_person_brings_so_many_keys(monkeypatch: pytest.MonkeyPatch) -> None
     roots = []
     for _ in range(5):
         roots.append(a.create())
-        a.do([Add(roots[-1], (b.me,))], roots[-1])
+        a.do([AddStep(roots[-1], (b.me,))], roots[-1])
     b.receive(a.shelf.entries)
     assert list(b.book.groups) == roots[:3]
-    assert b.book.counts[Fault.FULL] > 0
+    assert b.book.counts[GroupEntryFault.FULL] > 0
 
 
 def test_a_key_is_tried_for_so_many_groups() -> None:
@@ -124,7 +126,7 @@ def test_a_key_is_tried_for_so_many_groups() -> None:
     for _ in range(6):
         say_the_key_is_of_another_group(Random(1), b, a, key)
     meet(a, b)
-    assert a.book.counts[Fault.FULL] > 0
+    assert a.book.counts[GroupEntryFault.FULL] > 0
     assert a.group.view[a.root].members == {a.me, b.me}
 
 
@@ -135,7 +137,7 @@ def test_a_member_has_so_many_feeds_in_an_epoch(monkeypatch: pytest.MonkeyPatch)
     for number in range(5):
         b.open_epoch(key, b.keys.epoch(key, number).feed_id)
     meet(a, b)
-    assert a.book.counts[Fault.FULL] >= 2
+    assert a.book.counts[GroupEntryFault.FULL] >= 2
     assert a.book.feed_of(b.me, key) == b.keys.epoch(key, 2).feed_id
 
 
@@ -146,14 +148,14 @@ def test_what_nobody_can_read_yet_is_bounded(bound: str, monkeypatch: pytest.Mon
     other = c.create()
     for number in range(5):
         b.append(b.me, 0, bytes([number]) * 48)
-        c.do([Add(other, (keys_of(f"stranger {number}").main,))], other)
-        a.do([Add(a.root, (keys_of(f"newcomer {number}").main,))])
+        c.do([AddStep(other, (keys_of(f"stranger {number}").main,))], other)
+        a.do([AddStep(a.root, (keys_of(f"newcomer {number}").main,))])
     meet(*scribes)
     d = Scribe("d")
-    a.do([Add(a.root, (d.me,))])
+    a.do([AddStep(a.root, (d.me,))])
     rest = [one for one in a.shelf.entries if one.id != a.root]
     assert d.receive(rest) is not None
-    assert d.book.counts[Fault.FULL] + b.book.counts[Fault.FULL] > 0
+    assert d.book.counts[GroupEntryFault.FULL] + b.book.counts[GroupEntryFault.FULL] > 0
     d.receive(a.shelf.entries)
     assert a.root in d.book.groups
 
@@ -163,15 +165,15 @@ def test_one_who_writes_much_that_is_not_for_us_pushes_out_nobody_else(
 ) -> None:
     monkeypatch.setattr(group_limits, "UNREAD_MAX", 10)
     a, b, c = scribes = begin("a", "b", "c")
-    a.do([Add(a.root, (keys_of("newcomer").main,))])
+    a.do([AddStep(a.root, (keys_of("newcomer").main,))])
     other = c.create()
     for number in range(30):
-        c.do([Add(other, (keys_of(f"stranger {number}").main,))], other)
+        c.do([AddStep(other, (keys_of(f"stranger {number}").main,))], other)
     meet(*scribes)
     newcomer, key = keys_of("newcomer").main, a.group.view[a.root].key
-    book = Book(keys_of("d"), shelf := Shelf(a.shelf.entries))
+    book = GroupReader(keys_of("d"), shelf := Shelf(a.shelf.entries))
     shelf.read(book)
-    assert book.counts[Fault.FULL] > 0
+    assert book.counts[GroupEntryFault.FULL] > 0
     book.learn(key, a.root)
     shelf.read(book)
     assert newcomer in book.groups[a.root].group.view[a.root].members
@@ -182,7 +184,7 @@ def test_many_keys_at_once_are_tried_some_at_a_time(monkeypatch: pytest.MonkeyPa
     a, _, c = scribes = begin("a", "b", "c")
     other = c.create()
     for number in range(20):
-        c.do([Add(other, (keys_of(f"stranger {number}").main,))], other)
+        c.do([AddStep(other, (keys_of(f"stranger {number}").main,))], other)
     old_keys = tuple(a.draw_key() for _ in range(20))
     d = keys_of("d")
     message = replace(draft_add(a.group, a.root, [d.main]), old_secrets=old_keys)
@@ -193,13 +195,13 @@ def test_many_keys_at_once_are_tried_some_at_a_time(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(group_limits, "TRIES_AT_ONCE", 64)
     tried: list[int] = []
 
-    def counted(head: bytes, context: Context, key: SlotKey) -> bool:
+    def counted(head: bytes, context: EnvelopeContext, key: SlotKey) -> bool:
         tried.append(1)
         return opens_first(head, context, key)
 
     monkeypatch.setattr(unread, "opens_first", counted)
     theirs = {c.me, c.keys.additions().feed_id}
-    book = Book(d, shelf := Shelf(sorted(a.shelf.entries, key=lambda entry: entry.feed not in theirs)))
+    book = GroupReader(d, shelf := Shelf(sorted(a.shelf.entries, key=lambda entry: entry.feed not in theirs)))
     most = steps = 0
     while shelf.ahead or book.unfinished:
         before = len(tried)
@@ -223,7 +225,7 @@ def test_a_group_shows_so_many_broken_entries(monkeypatch: pytest.MonkeyPatch) -
         seal_what_says_nothing(Random(seed), b, a, a.group.view[a.root].key)
     meet(a, b)
     assert len(a.book.groups[a.root].broken) == 2
-    assert a.book.counts[Fault.FULL] >= 2
+    assert a.book.counts[GroupEntryFault.FULL] >= 2
 
 
 def test_a_book_begins_anew_after_a_rollback() -> None:
@@ -245,7 +247,7 @@ def test_who_made_a_group_finds_it_though_another_said_first_that_its_key_is_of_
     root = [one for one in a.shelf.entries if one.id == a.root]
     for entries in ([*root, *mine, *theirs], [*theirs, *mine, *root]):
         shelf = Shelf()
-        book = Book(keys_of("a"), shelf)
+        book = GroupReader(keys_of("a"), shelf)
         for entry in entries:
             shelf.put([entry])
             shelf.read(book)

@@ -30,25 +30,25 @@ from tests.groups.spoken import (
 )
 from tests.groups.world import GROUP, key_of
 from tinyssb_node.content.tangle import FIRST
-from tinyssb_node.groups.classic import Ids, Unknown, from_classic, to_classic
+from tinyssb_node.groups.classic import ClassicIdTable, UnknownClassicId, from_classic, to_classic
 from tinyssb_node.groups.content import fields_of
 from tinyssb_node.groups.messages import (
     AddMember,
-    Content,
-    Excluded,
+    ExcludedMember,
     ExcludeMember,
     ExcludesForm,
+    GroupContent,
+    GroupInit,
     GroupMessage,
     GroupMessageError,
-    Init,
 )
-from tinyssb_node.groups.tiny import Lacks, decode
+from tinyssb_node.groups.tiny import PendingMessage, decode
 
 
 @pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: str(case["id"]))
 def test_objects_are_those_of_the_vectors(case: dict[str, Any]) -> None:
     message = decode(bytes.fromhex(case["bytes"]), of_vectors(case["key"]))
-    assert not isinstance(message, Lacks)
+    assert not isinstance(message, PendingMessage)
     assert to_classic(message, ids_of_vectors()) == case["classic"]
     assert schemas.valid(case["classic"])
 
@@ -85,7 +85,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 FULL: dict[str, GroupMessage] = {
-    "first": Init(KEY, FIRST, FIRST, FIRST),
+    "first": GroupInit(KEY, FIRST, FIRST, FIRST),
     "init": epoch_init(),
     "add": AddMember(
         KEY,
@@ -100,7 +100,7 @@ FULL: dict[str, GroupMessage] = {
     ),
     "exclude": ExcludeMember(
         GROUP,
-        tuple(Excluded(one) for one in PEOPLE[:3]),
+        tuple(ExcludedMember(one) for one in PEOPLE[:3]),
         exclusion().group_tangle,
         exclusion().members_tangle,
     ),
@@ -166,7 +166,7 @@ def test_any_value_is_a_message_or_none(written: Any) -> None:
             found = from_classic(value, ALL)
         except GroupMessageError:
             continue
-        if not isinstance(found, Unknown):
+        if not isinstance(found, UnknownClassicId):
             assert schemas.valid(value)
             assert from_classic(to_classic(found, ALL), ALL) == found
 
@@ -193,7 +193,7 @@ def test_what_has_no_short_form_is_refused(value: Any) -> None:
 def test_bytes_come_back_as_bytes() -> None:
     for value in ("AAE=", "AAE", "AAF=", "AA E=", "ä", "", 1):
         read = from_classic(said_in_full() | {"x": {"$base64": value}}, ALL)
-        assert isinstance(read, Content)
+        assert isinstance(read, GroupContent)
         assert fields_of(read.body)["x"] == (
             b64decode(value) if value in {"AAE=", ""} else {"$base64": value}
         )
@@ -215,16 +215,16 @@ def test_what_the_table_lacks_is_said(name: str) -> None:
     nobody = table([], [], [], [])
     if name != "first":
         unknown = to_classic(FULL[name], nobody)
-        assert isinstance(unknown, Unknown)
+        assert isinstance(unknown, UnknownClassicId)
         written = to_classic(FULL[name], ALL)
         there = from_classic(written, nobody)
-        assert isinstance(there, Unknown)
+        assert isinstance(there, UnknownClassicId)
         assert str(there.id) in json.dumps(written)
     assert from_classic(to_classic(FULL["first"], nobody), nobody) == FULL["first"]
 
 
 def test_a_name_means_one_thing() -> None:
     with pytest.raises(ValueError, match="two ids"):
-        Ids({}, {PEOPLE[0]: "same"}, {PEOPLE[1]: "same"}, {})
-    crossed = Ids({TIP: ALL.messages[TIP]}, {}, {}, {GROUP: ALL.messages[ROOT]})
-    assert from_classic(to_classic(said("hi"), ALL), crossed) == Unknown(ALL.messages[ROOT])
+        ClassicIdTable({}, {PEOPLE[0]: "same"}, {PEOPLE[1]: "same"}, {})
+    crossed = ClassicIdTable({TIP: ALL.messages[TIP]}, {}, {}, {GROUP: ALL.messages[ROOT]})
+    assert from_classic(to_classic(said("hi"), ALL), crossed) == UnknownClassicId(ALL.messages[ROOT])

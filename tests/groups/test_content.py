@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.groups.spoken import FIELDS, ROOT, TIP
 from tests.groups.world import GROUP
 from tinyssb_node.codec import bipf
-from tinyssb_node.content.tangle import Place
+from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.groups.content import body_of, fields_of, leave, name, name_of, post, text_of
 from tinyssb_node.groups.limits import BODY_DEPTH_MAX
-from tinyssb_node.groups.messages import Content, GroupMessageError
+from tinyssb_node.groups.messages import GroupContent, GroupMessageError
 
 WRONG: dict[str, Any] = {
     "type": {"type": "post"},
@@ -29,9 +29,9 @@ WRONG: dict[str, Any] = {
 }
 
 
-def content(kind: str, body: bytes) -> Content:
+def content(kind: str, body: bytes) -> GroupContent:
     """Said to some group."""
-    return Content(kind, body, GROUP, Place(ROOT, (TIP,)))
+    return GroupContent(kind, body, GROUP, TangleData(ROOT, (TIP,)))
 
 
 @given(FIELDS)

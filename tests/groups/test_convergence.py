@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.groups import search
 from tests.groups.world import GROUP, start
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import Said
+from tinyssb_node.groups.messages import OpenedGroupMessage
 from tinyssb_node.groups.planning import add, exclude
 
 
@@ -20,7 +20,7 @@ def test_who_remains_agrees_after_healing(seed: int) -> None:
     assert played.happened["remaining"] <= len(played.world.members)
 
 
-def written(seed: int, steps: int | None = None) -> list[Said]:
+def written(seed: int, steps: int | None = None) -> list[OpenedGroupMessage]:
     """All that is written in a history, before it is healed."""
     played = search.begin(seed)
     search.unfold(played, steps)

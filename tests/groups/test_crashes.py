@@ -11,12 +11,12 @@ import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh, begun
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.upkeep import Grouping
-from tinyssb_node.groups.writer import Pen
+from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import MessageId
-from tinyssb_node.sim.inhabitants import Inhabitant
+from tinyssb_node.sim.inhabitants import SimulatedNode
 
-Deed = Callable[[Grouping, Pen, int], object]
+Deed = Callable[[GroupManager, GroupWriterPort, int], object]
 GONE_US = 100 * HOUR_US
 COMPLETED_US = group_limits.COMPLETE_WAIT_US[1] + group_limits.REPAIR_WAIT_US[1]
 EXCLUSION = 7
@@ -90,7 +90,7 @@ def test_who_loses_power_at_each_packet_of_an_exclusion_hears_all_of_it() -> Non
     assert mesh.texts("b", root) == ["without c"]
 
 
-def _got_more(inhabitant: Inhabitant, than: int) -> bool:
+def _got_more(inhabitant: SimulatedNode, than: int) -> bool:
     return inhabitant.up and inhabitant.store.last_arrival() > than
 
 

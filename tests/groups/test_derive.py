@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from tests.groups.vectors import cases
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.derive import derive, expand, hkdf, labels, mac
-from tinyssb_node.groups.encoding import Context
+from tinyssb_node.groups.encoding import EnvelopeContext
 
 CASES = cases("derive_secret")
 
 
-def context(case: dict[str, Any]) -> Context:
+def context(case: dict[str, Any]) -> EnvelopeContext:
     """Where the key of a case is for."""
-    return Context(bytes.fromhex(case["feed_id"]), bytes.fromhex(case["prev_msg_id"]))
+    return EnvelopeContext(bytes.fromhex(case["feed_id"]), bytes.fromhex(case["prev_msg_id"]))
 
 
 @pytest.mark.parametrize(

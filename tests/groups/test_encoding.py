@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.groups.vectors import cases
-from tinyssb_node.groups.encoding import NOTHING, Context, bfe_feed, bfe_message, context_of, slp
+from tinyssb_node.groups.encoding import NOTHING, EnvelopeContext, bfe_feed, bfe_message, context_of, slp
 from tinyssb_node.ids import FeedId, MessageId
 
 
@@ -46,7 +46,7 @@ def test_ids_of_tinyssb_have_codes_of_their_own() -> None:
     feed, previous = FeedId(bytes(range(32))), MessageId(bytes(range(20)))
     assert bfe_feed(feed).hex() == "0054" + feed.hex()
     assert bfe_message(previous).hex() == "0154" + previous.hex()
-    assert context_of(feed, previous) == Context(bfe_feed(feed), bfe_message(previous))
+    assert context_of(feed, previous) == EnvelopeContext(bfe_feed(feed), bfe_message(previous))
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_ids_of_tinyssb_have_codes_of_their_own() -> None:
 )
 def test_a_context_is_of_a_feed_and_a_message(feed: bytes, previous: bytes) -> None:
     with pytest.raises(ValueError, match=r"feed id|message id|first message"):
-        Context(feed, previous)
+        EnvelopeContext(feed, previous)
 
 
 def test_nothing_is_the_zeros_that_the_feeds_format_has() -> None:
     for feed_code, message_code in ((0, 0), (1, 1), (3, 4), (4, 5)):
-        context = Context(bytes([0, feed_code]) + bytes(range(32)), NOTHING)
+        context = EnvelopeContext(bytes([0, feed_code]) + bytes(range(32)), NOTHING)
         assert context.previous == bytes([1, message_code]) + bytes(32)

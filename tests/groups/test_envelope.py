@@ -21,15 +21,15 @@ from tinyssb_node.errors import (
 )
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.derive import derive, labels
-from tinyssb_node.groups.encoding import Context, context_of
-from tinyssb_node.groups.envelope import Scheme, SlotKey, box, read_key_of, slot_of, unbox
+from tinyssb_node.groups.encoding import EnvelopeContext, context_of
+from tinyssb_node.groups.envelope import SlotKey, SlotScheme, box, read_key_of, slot_of, unbox
 from tinyssb_node.ids import FeedId, MessageId
 
 HERE = context_of(FeedId(bytes(range(32))), MessageId(bytes(range(20))))
-GROUP = SlotKey(b"\x01" * 32, Scheme.GROUP)
-OWN = SlotKey(b"\x02" * 32, Scheme.OWN)
-MEMBERS = [SlotKey(bytes([3, number]) * 16, Scheme.MEMBER) for number in range(20)]
-STRANGER = SlotKey(b"\x04" * 32, Scheme.MEMBER)
+GROUP = SlotKey(b"\x01" * 32, SlotScheme.GROUP)
+OWN = SlotKey(b"\x02" * 32, SlotScheme.OWN)
+MEMBERS = [SlotKey(bytes([3, number]) * 16, SlotScheme.MEMBER) for number in range(20)]
+STRANGER = SlotKey(b"\x04" * 32, SlotScheme.MEMBER)
 MESSAGE_KEY = bytes(range(1, 33))
 PLAIN = b"soup is ready"
 
@@ -58,9 +58,9 @@ def named(case: dict[str, Any]) -> str:
     return str(case["id"])
 
 
-def place(case: dict[str, Any]) -> Context:
+def place(case: dict[str, Any]) -> EnvelopeContext:
     """Where a case's envelope stands."""
-    return Context(bytes.fromhex(case["feed_id"]), bytes.fromhex(case["prev_msg_id"]))
+    return EnvelopeContext(bytes.fromhex(case["feed_id"]), bytes.fromhex(case["prev_msg_id"]))
 
 
 @pytest.mark.parametrize("case", cases("slots"), ids=named)
@@ -126,7 +126,7 @@ def test_what_must_not_be_sealed_is_refused(case: dict[str, Any]) -> None:
 def test_keys_have_32_bytes() -> None:
     for size in (0, 31, 33):
         with pytest.raises(ValueError, match="32 bytes"):
-            SlotKey(bytes(size), Scheme.GROUP)
+            SlotKey(bytes(size), SlotScheme.GROUP)
         with pytest.raises(ValueError, match="32 bytes"):
             box(PLAIN, HERE, [GROUP], b"\x01" * size)
 
@@ -168,18 +168,18 @@ def test_recipients_read_it_and_nobody_else(
 OTHERWISE = [
     context_of(FeedId(bytes(32)), MessageId(bytes(range(20)))),
     context_of(FeedId(bytes(range(32))), MessageId(bytes(20))),
-    Context(b"\x00\x00" + bytes(range(32)), HERE.previous),
+    EnvelopeContext(b"\x00\x00" + bytes(range(32)), HERE.previous),
 ]
 
 
 @pytest.mark.parametrize("elsewhere", OTHERWISE, ids=("feed", "previous", "format"))
-def test_at_another_place_it_opens_for_nobody(elsewhere: Context) -> None:
+def test_at_another_place_it_opens_for_nobody(elsewhere: EnvelopeContext) -> None:
     recipients = [GROUP, OWN, *MEMBERS[:3]]
     assert unbox(box(PLAIN, HERE, recipients, MESSAGE_KEY), elsewhere, recipients) is None
 
 
-@pytest.mark.parametrize("scheme", [scheme for scheme in Scheme if scheme is not Scheme.GROUP])
-def test_the_right_key_for_another_purpose_does_not_open_it(scheme: Scheme) -> None:
+@pytest.mark.parametrize("scheme", [scheme for scheme in SlotScheme if scheme is not SlotScheme.GROUP])
+def test_the_right_key_for_another_purpose_does_not_open_it(scheme: SlotScheme) -> None:
     envelope = box(PLAIN, HERE, [GROUP], MESSAGE_KEY)
     assert unbox(envelope, HERE, [SlotKey(GROUP.key, scheme)]) is None
 

@@ -11,11 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.groups.world import GROUP, key_of, message_id, person, said
-from tinyssb_node.content.tangle import FIRST, Place
-from tinyssb_node.groups.epochs import Epoch, View
+from tinyssb_node.content.tangle import FIRST, TangleData
+from tinyssb_node.groups.epochs import Epoch, EpochGraph
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, Excluded, ExcludeMember, Init, Said
-from tinyssb_node.groups.replicating import EpochFeed, publishing_epoch, replication
+from tinyssb_node.groups.messages import (
+    AddMember,
+    ExcludedMember,
+    ExcludeMember,
+    GroupInit,
+    OpenedGroupMessage,
+)
+from tinyssb_node.groups.replicating import EpochFeed, replication, writing_epoch
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 FOLDER = Path(__file__).parent.parent / "vectors" / "groups" / "epochs"
@@ -39,7 +45,7 @@ class Play:
 
     def __init__(self, case: Any) -> None:
         self.epochs = {epoch["name"]: epoch for epoch in case["epochs"]}
-        self.messages: dict[str, list[Said]] = {name: [] for name in self.epochs}
+        self.messages: dict[str, list[OpenedGroupMessage]] = {name: [] for name in self.epochs}
         self._ends: dict[str, list[MessageId]] = {}
         """Tips in the group tangle of those who know an epoch and what led to it."""
         self._members_end: dict[str, MessageId] = {}
@@ -66,18 +72,23 @@ class Play:
         secret = self.key(name)
         init = message_id(f"{name}/init")
         if epoch["previous"] is None:
-            self._write(name, "init", by, Init(secret, FIRST, FIRST, FIRST))
+            self._write(name, "init", by, GroupInit(secret, FIRST, FIRST, FIRST))
             self.root = init
         else:
             base = epoch["previous"][0]
             known = [id_ for one in epoch["previous"] for id_ in self._ends[one]]
-            place = Place(message_id(f"{base}/init"), (self._members_end[base],))
-            gone = tuple(Excluded(person(one)) for one in epoch["excluding"])
-            message = ExcludeMember(GROUP, gone, Place(self.root, tuple(known)), place)
+            place = TangleData(message_id(f"{base}/init"), (self._members_end[base],))
+            gone = tuple(ExcludedMember(person(one)) for one in epoch["excluding"])
+            message = ExcludeMember(GROUP, gone, TangleData(self.root, tuple(known)), place)
             exclusion = self._write(base, f"exclude for {name}", by, message, self.key(base))
             previous = tuple(message_id(f"{one}/init") for one in epoch["previous"])
-            begins = Init(
-                secret, Place(self.root, (exclusion,)), Place(self.root, previous), FIRST, GROUP, person(by)
+            begins = GroupInit(
+                secret,
+                TangleData(self.root, (exclusion,)),
+                TangleData(self.root, previous),
+                FIRST,
+                GROUP,
+                person(by),
             )
             self._write(name, "init", by, begins)
         self._members_end[name] = init
@@ -94,8 +105,8 @@ class Play:
             root=self.root,
             creator=person(next(iter(self.epochs.values()))["by"]),
             people=tuple(person(one) for one in names),
-            group_tangle=Place(self.root, tuple(behind)),
-            members_tangle=Place(message_id(f"{name}/init"), (self._members_end[name],)),
+            group_tangle=TangleData(self.root, tuple(behind)),
+            members_tangle=TangleData(message_id(f"{name}/init"), (self._members_end[name],)),
         )
         self.messages[name].append(said(id_, person(by), message))
         self._ends[name] = [id_]
@@ -200,14 +211,14 @@ def test_feeds_are_fetched_and_served_as_the_vectors_say(case: Any, peer: str) -
     assert found.fetch == feeds(expected["fetch"])
     assert found.cease.keys() == feeds(expected["cease_fetch"])
     assert found.serve == feeds(expected["serve"])
-    assert publishing_epoch(group.view, person(peer)) == group.view.preference(person(peer)).epoch
+    assert writing_epoch(group.view, person(peer)) == group.view.preference(person(peer)).epoch
 
 
 @pytest.mark.parametrize("case", load("tie_break")["cases"], ids=lambda case: str(case["id"]))
 def test_ties_are_broken_by_unsigned_bytes(case: Any) -> None:
     keys = [EpochKey.from_hex(text) for text in case["keys_hex"]]
     epochs = [Epoch(message_id(at), key, person("a"), (), people("a")) for at, key in enumerate(keys)]
-    view = View(epochs)
+    view = EpochGraph(epochs)
     assert view[view.winner(list(view.epochs))].key.hex() == case["winner_hex"]
     ordered = sorted(view.epochs.values(), key=lambda epoch: epoch.rank)
     assert [epoch.key.hex() for epoch in ordered] == case["order_hex"]
@@ -224,7 +235,7 @@ def test_what_needs_no_new_epoch_comes_out_the_same_in_any_order_of_pairs(
         for at, crowd in enumerate(crowds)
     ]
     chance.shuffle(forks)
-    view = View([zero, *forks])
+    view = EpochGraph([zero, *forks])
     left = [epoch.init for epoch in forks]
     while True:
         pairs = [

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 
 from tests.groups.plain import PlainJudge
 from tests.groups.world import GROUP, followed, key_of, message_id, person, said, start
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.groups import membership
 from tinyssb_node.groups.drafting import draft_add, draft_content
-from tinyssb_node.groups.judging import Histories, Judge
+from tinyssb_node.groups.judging import CausalHistories, ChangeResolver
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import (
     AddMember,
-    Content,
-    Excluded,
+    ExcludedMember,
     ExcludeMember,
+    GroupContent,
+    GroupInit,
     GroupMessage,
-    Init,
-    Said,
+    OpenedGroupMessage,
 )
 from tinyssb_node.groups.planning import add, exclude
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
@@ -42,12 +42,12 @@ def graph(chance: Random, size: int) -> dict[MessageId, GroupMessage]:
     messages: dict[MessageId, GroupMessage] = {}
     for number, id_ in enumerate(ids):
         known = [*ids[:number], message_id("lost")]
-        place = Place(ROOT, tuple(chance.sample(known, min(len(known), chance.randint(1, 3)))))
+        place = TangleData(ROOT, tuple(chance.sample(known, min(len(known), chance.randint(1, 3)))))
         if chance.random() < 0.4:
-            epochs = Place(ROOT, tuple(chance.sample(known, 1)))
-            messages[id_] = Init(key_of(number), place, epochs, FIRST, GROUP, person("a"))
+            epochs = TangleData(ROOT, tuple(chance.sample(known, 1)))
+            messages[id_] = GroupInit(key_of(number), place, epochs, FIRST, GROUP, person("a"))
         else:
-            messages[id_] = Content("post", b"hello", GROUP, place)
+            messages[id_] = GroupContent("post", b"hello", GROUP, place)
     return messages
 
 
@@ -56,13 +56,13 @@ def test_histories_are_what_going_back_step_by_step_finds(size: int, chance: Ran
     messages = graph(chance, size)
     order = list(messages)
     chance.shuffle(order)
-    histories = Histories()
+    histories = CausalHistories()
     here: dict[MessageId, GroupMessage] = {}
     seen: dict[MessageId, set[MessageId]] = {}
     for id_ in order:
         told = histories.add(id_, messages[id_])
         here[id_] = messages[id_]
-        changing = [one for one in here if isinstance(here[one], Init)]
+        changing = [one for one in here if isinstance(here[one], GroupInit)]
         before = {one: followed(here, one) & set(changing) for one in changing}
         assert told == (before != seen)  # a view that was worked out is good until then
         seen = before
@@ -81,7 +81,7 @@ def test_a_post_that_comes_late_shows_who_knew_what() -> None:
     b.say("so it is")
     *_, post = b.held.values()
     zero = c.here.root
-    c.publish(replace(draft_add(c.here, zero, [person("z")]), group_tangle=Place(zero, (post.id,))))
+    c.publish(replace(draft_add(c.here, zero, [person("z")]), group_tangle=TangleData(zero, (post.id,))))
     group = Group(GROUP, zero)
     for each in world.all.values():
         if each.id != post.id:
@@ -99,7 +99,7 @@ def test_a_message_that_breaks_a_rule_still_shows_what_its_followers_knew() -> N
     a.do(exclude(a.here, a.id, [c.id])[:1])
     of_another = replace(draft_content(a.here, "post", b"?"), group=type(GROUP)(bytes(32)))
     broken = said(message_id("broken"), a.id, of_another, a.here.view[zero].key)
-    upon = replace(draft_add(c.here, zero, [person("z")]), group_tangle=Place(zero, (broken.id,)))
+    upon = replace(draft_add(c.here, zero, [person("z")]), group_tangle=TangleData(zero, (broken.id,)))
     c.publish(upon)
     a.receive(c.held.values())
     assert person("z") in a.here.view[zero].members
@@ -136,20 +136,22 @@ def test_who_added_somebody_is_told_over_all_epochs() -> None:
 # --- what all of it comes to
 
 
-def first() -> Said:
+def first() -> OpenedGroupMessage:
     """The beginning of a group by *a*."""
-    return said(ROOT, person("a"), Init(key_of(0), FIRST, FIRST, FIRST))
+    return said(ROOT, person("a"), GroupInit(key_of(0), FIRST, FIRST, FIRST))
 
 
-def adding(by: FeedId, people: Sequence[FeedId], key: EpochKey, group: Place, members: Place) -> AddMember:
+def adding(
+    by: FeedId, people: Sequence[FeedId], key: EpochKey, group: TangleData, members: TangleData
+) -> AddMember:
     return AddMember(key, GROUP, ROOT, person("a"), tuple(people), group, members)
 
 
-def excluding(people: Sequence[FeedId], group: Place, members: Place) -> ExcludeMember:
-    return ExcludeMember(GROUP, tuple(map(Excluded, people)), group, members)
+def excluding(people: Sequence[FeedId], group: TangleData, members: TangleData) -> ExcludeMember:
+    return ExcludeMember(GROUP, tuple(map(ExcludedMember, people)), group, members)
 
 
-def mischief(chance: Random, size: int) -> list[Said]:
+def mischief(chance: Random, size: int) -> list[OpenedGroupMessage]:
     """A group in which few people write what they like, and follow whatever they like."""
     people = [person(name) for name in "abcde"[: chance.randint(2, 5)]]
     written = [first()]
@@ -157,28 +159,28 @@ def mischief(chance: Random, size: int) -> list[Said]:
     for number in range(1, size):
         id_, author = message_id(number), chance.choice([*people, people[0]])
         near = [each.id for each in written[-chance.choice([1, 3, size]) :]]
-        place = Place(ROOT, tuple(chance.sample(near, min(len(near), chance.randint(1, 3)))))
+        place = TangleData(ROOT, tuple(chance.sample(near, min(len(near), chance.randint(1, 3)))))
         epoch, key = chance.choice(epochs)
-        members = Place(epoch, (chance.choice([epoch, chance.choice(written).id]),))
+        members = TangleData(epoch, (chance.choice([epoch, chance.choice(written).id]),))
         some = chance.sample(people, chance.randint(1, 2))
         message: GroupMessage
         match chance.choices(["init", "add", "exclude", "say"], [1, 5, 5, 1])[0]:
             case "init":
                 key = key_of(number)
                 behind = chance.sample([init for init, _ in epochs], min(len(epochs), chance.randint(1, 2)))
-                message = Init(key, place, Place(ROOT, tuple(behind)), FIRST, GROUP, author)
+                message = GroupInit(key, place, TangleData(ROOT, tuple(behind)), FIRST, GROUP, author)
                 epochs.append((id_, key))
             case "add":
                 message = adding(author, some, key, place, members)
             case "exclude":
                 message = excluding(some, place, members)
             case _:
-                message = Content("post", b"hello", GROUP, place)
+                message = GroupContent("post", b"hello", GROUP, place)
         written.append(said(id_, author, message, key))
     return written
 
 
-def outcome(messages: Sequence[Said], judge: type[Judge]) -> tuple[object, ...]:
+def outcome(messages: Sequence[OpenedGroupMessage], judge: type[ChangeResolver]) -> tuple[object, ...]:
     """What messages come to, as *judge* has it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(membership, "Judge", judge)
@@ -195,7 +197,7 @@ def test_what_counts_is_what_going_through_all_of_it_finds() -> None:
         messages = mischief(chance, chance.randint(5, 60))
         if seed % 2:
             chance.shuffle(messages)
-        assert outcome(messages, Judge) == outcome(messages, PlainJudge), f"seed {seed}"
+        assert outcome(messages, ChangeResolver) == outcome(messages, PlainJudge), f"seed {seed}"
 
 
 @pytest.mark.parametrize("order", ["add, exclude", "exclude, add"])
@@ -204,7 +206,7 @@ def test_a_stranger_who_adds_and_excludes_without_end_costs_milliseconds(order: 
     messages = [first()]
 
     def write(author: FeedId, what: str) -> None:
-        behind = Place(ROOT, (messages[-1].id,))
+        behind = TangleData(ROOT, (messages[-1].id,))
         message = (
             adding(author, [x], key, behind, behind) if what == "add" else excluding([x], behind, behind)
         )

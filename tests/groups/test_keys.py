@@ -11,9 +11,9 @@ from tests.groups.vectors import FOLDER, cases, slot_keys
 from tinyssb_node.codec.dmx import first_prev
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.groups import keys as group_keys
-from tinyssb_node.groups.encoding import Context, bfe_feed, context_of
-from tinyssb_node.groups.envelope import Scheme, SlotKey, box, read_key_of, unbox
-from tinyssb_node.groups.keys import Side, dm_keys
+from tinyssb_node.groups.encoding import EnvelopeContext, bfe_feed, context_of
+from tinyssb_node.groups.envelope import SlotKey, SlotScheme, box, read_key_of, unbox
+from tinyssb_node.groups.keys import SharedKeyParty, dm_keys
 from tinyssb_node.ids import Dialect, EpochKey, FeedId, GroupId, MessageId
 
 OURS: dict[str, list[dict[str, str]]] = json.loads((FOLDER / "tinyssb_keys.json").read_text("utf-8"))
@@ -27,7 +27,7 @@ def named(case: dict[str, Any]) -> str:
 @pytest.mark.parametrize("case", cases("dm_keys"), ids=named)
 def test_keys_between_classic_feeds(case: dict[str, Any]) -> None:
     alice, bob = (
-        Side(bytes.fromhex(case[f"{who}_x25519_public"]), bytes.fromhex(case[f"{who}_feed_id"]))
+        SharedKeyParty(bytes.fromhex(case[f"{who}_x25519_public"]), bytes.fromhex(case[f"{who}_feed_id"]))
         for who in ("alice", "bob")
     )
     shared = crypto_scalarmult(bytes.fromhex(case["alice_x25519_secret"]), bob.public)
@@ -46,14 +46,15 @@ def test_keys_between_our_feeds_are_in_order_of_bytes(case: dict[str, str]) -> N
     assert alice.feed_id.hex() == case["alice_feed_id"]
     slot = group_keys.member_slot(alice, bob.feed_id)
     assert slot is not None
-    assert (slot.key.hex(), slot.scheme) == (case["dm_key"], Scheme.MEMBER)
+    assert (slot.key.hex(), slot.scheme) == (case["dm_key"], SlotScheme.MEMBER)
     assert group_keys.member_slot(bob, alice.feed_id) == slot
 
 
 def test_the_two_orders_differ_for_one_pair_in_eight() -> None:
     random = Random(1)
     pairs = [
-        [Side(random.randbytes(32), b"\x00\x00" + random.randbytes(32)) for _ in "ab"] for _ in range(2_000)
+        [SharedKeyParty(random.randbytes(32), b"\x00\x00" + random.randbytes(32)) for _ in "ab"]
+        for _ in range(2_000)
     ]
     differ = sum(len(dm_keys(bytes(32), *pair)) == 2 for pair in pairs)
     assert 0.11 < differ / len(pairs) < 0.15
@@ -62,19 +63,20 @@ def test_the_two_orders_differ_for_one_pair_in_eight() -> None:
 def test_javascript_compares_utf16_units() -> None:
     """A character beyond U+FFFF is two units, which sort before U+FFFD, that stands for bytes that are no text."""
     emoji, broken = (
-        Side(start.ljust(32, b"a"), b"\x00\x00" + bytes(32)) for start in (b"\xf0\x9f\x98\x80", b"\xff")
+        SharedKeyParty(start.ljust(32, b"a"), b"\x00\x00" + bytes(32))
+        for start in (b"\xf0\x9f\x98\x80", b"\xff")
     )
     assert len(dm_keys(bytes(32), broken, emoji)) == 1, "as by bytes"
-    euro = Side("€".encode().ljust(32, b"a"), emoji.feed)
+    euro = SharedKeyParty("€".encode().ljust(32, b"a"), emoji.feed)
     assert len(dm_keys(bytes(32), emoji, euro)) == 1
-    private = Side("\ue000".encode().ljust(32, b"a"), emoji.feed)
+    private = SharedKeyParty("\ue000".encode().ljust(32, b"a"), emoji.feed)
     assert len(dm_keys(bytes(32), emoji, private)) == 2, "units d83d and e000, bytes f0 and ee"
 
 
 @pytest.mark.parametrize("case", OURS["own_keys"], ids=named)
 def test_an_own_key_comes_from_the_seed(case: dict[str, str]) -> None:
     slot = group_keys.own_slot(bytes.fromhex(case["seed"]))
-    assert (slot.key.hex(), slot.scheme) == (case["own_key"], Scheme.OWN)
+    assert (slot.key.hex(), slot.scheme) == (case["own_key"], SlotScheme.OWN)
 
 
 def test_nobody_shares_a_key_with_himself_or_with_nobody() -> None:
@@ -98,8 +100,8 @@ def test_a_classic_group_from_its_first_message_to_its_second_member(case: dict[
         name: bytes.fromhex(value) for name, value in case.items() if isinstance(value, str) and name != "id"
     }
     init = {name: bytes.fromhex(value) for name, value in case["init"].items()}
-    epoch, own = group_keys.epoch_slot(EpochKey(raw["group_key"])), SlotKey(raw["own_key"], Scheme.OWN)
-    place = Context(raw["author_feed_id"], init["prev_msg_id"])
+    epoch, own = group_keys.epoch_slot(EpochKey(raw["group_key"])), SlotKey(raw["own_key"], SlotScheme.OWN)
+    place = EnvelopeContext(raw["author_feed_id"], init["prev_msg_id"])
     assert box(init["plain_text"], place, [epoch, own], init["msg_key"]) == init["ciphertext"]
     opened = unbox(init["ciphertext"], place, [own])
     assert opened is not None
@@ -108,17 +110,17 @@ def test_a_classic_group_from_its_first_message_to_its_second_member(case: dict[
 
     alice, bob = SealKey(raw["alice_ed25519_seed"]), SealKey(raw["bob_ed25519_seed"])
     sides = [
-        Side(group_keys._curve25519(key.feed_id) or b"", raw[feed])
+        SharedKeyParty(group_keys._curve25519(key.feed_id) or b"", raw[feed])
         for key, feed in ((alice, "author_feed_id"), (bob, "bob_feed_id"))
     ]
     shared = alice.shared(sides[1].public)
     assert shared is not None
     assert dm_keys(shared, *sides)[0] == raw["dm_key"]
     add = case["add_member"]
-    place = Context(raw["author_feed_id"], bytes.fromhex(add["prev_msg_id"]))
+    place = EnvelopeContext(raw["author_feed_id"], bytes.fromhex(add["prev_msg_id"]))
     plain, message_key = bytes.fromhex(add["plain_text"]), bytes.fromhex(add["msg_key"])
     assert box(plain, place, slot_keys(add["recipients"]), message_key).hex() == add["ciphertext"]
-    for_bob = SlotKey(raw["dm_key"], Scheme.MEMBER)
+    for_bob = SlotKey(raw["dm_key"], SlotScheme.MEMBER)
     read = unbox(bytes.fromhex(add["ciphertext"]), place, [for_bob])
     assert read is not None
     assert read.plain.hex() == add["bob_unboxes_with_dm_key"]
@@ -142,7 +144,7 @@ def test_a_group_of_ours_begins_at_the_first_place_of_either_dialect(case: dict[
 
 
 def test_group_keys_are_tried_before_what_takes_more_work() -> None:
-    own, member = group_keys.own_slot(bytes(32)), SlotKey(bytes(32), Scheme.MEMBER)
+    own, member = group_keys.own_slot(bytes(32)), SlotKey(bytes(32), SlotScheme.MEMBER)
     epochs = [EpochKey(bytes([number]) * 32) for number in range(2)]
     assert group_keys.keys_to_try(epochs, own, member) == [*map(group_keys.epoch_slot, epochs), own, member]
     assert group_keys.keys_to_try(()) == []

@@ -8,31 +8,31 @@ import pytest
 
 from tests.groups.world import GROUP, key_of, message_id, person
 from tinyssb_node import limits
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.errors import PeerError
 from tinyssb_node.groups.messages import (
     AddMember,
-    Content,
-    Excluded,
+    ExcludedMember,
     ExcludeMember,
     ExcludesForm,
+    GroupContent,
+    GroupInit,
     GroupMessageError,
-    Init,
 )
 from tinyssb_node.ids import EpochKey, FeedId, GroupId
 
 ROOT = message_id("root")
-BEHIND = Place(ROOT, (ROOT,))
-NOWHERE = Place(None, (ROOT,))
-MANY = Place(ROOT, tuple(message_id(number) for number in range(limits.TANGLE_PREVIOUS_MAX + 1)))
+BEHIND = TangleData(ROOT, (ROOT,))
+NOWHERE = TangleData(None, (ROOT,))
+MANY = TangleData(ROOT, tuple(message_id(number) for number in range(limits.TANGLE_PREVIOUS_MAX + 1)))
 NOBODY = FeedId(bytes(32))
 ZEROS = EpochKey(bytes(32))
 
-FIRST_INIT = Init(key_of(0), FIRST, FIRST, FIRST)
-INIT = Init(key_of(1), BEHIND, BEHIND, FIRST, GROUP, person("a"))
+FIRST_INIT = GroupInit(key_of(0), FIRST, FIRST, FIRST)
+INIT = GroupInit(key_of(1), BEHIND, BEHIND, FIRST, GROUP, person("a"))
 ADD = AddMember(key_of(1), GROUP, ROOT, person("a"), (person("b"),), BEHIND, BEHIND, "welcome", (key_of(0),))
-EXCLUDE = ExcludeMember(GROUP, (Excluded(person("b")),), BEHIND, BEHIND)
-POST = Content("post", b"hello", GROUP, BEHIND)
+EXCLUDE = ExcludeMember(GROUP, (ExcludedMember(person("b")),), BEHIND, BEHIND)
+POST = GroupContent("post", b"hello", GROUP, BEHIND)
 
 WRONG: dict[str, Callable[[], Any]] = {
     "first init with an author": lambda: replace(FIRST_INIT, author=person("a")),
@@ -63,21 +63,21 @@ WRONG: dict[str, Callable[[], Any]] = {
     "addition to no epoch": lambda: replace(ADD, members_tangle=FIRST),
     "exclusion of nobody": lambda: replace(EXCLUDE, excludes=()),
     "exclusion of one twice": lambda: replace(
-        EXCLUDE, excludes=(Excluded(person("b")), Excluded(person("b")))
+        EXCLUDE, excludes=(ExcludedMember(person("b")), ExcludedMember(person("b")))
     ),
     "exclusion in two forms": lambda: replace(
-        EXCLUDE, excludes=(Excluded(person("b")), Excluded(person("c"), person("feed"), 1))
+        EXCLUDE, excludes=(ExcludedMember(person("b")), ExcludedMember(person("c"), person("feed"), 1))
     ),
     "exclusion of too many": lambda: replace(
-        EXCLUDE, excludes=tuple(Excluded(person(n)) for n in range(256))
+        EXCLUDE, excludes=tuple(ExcludedMember(person(n)) for n in range(256))
     ),
     "exclusion from nothing": lambda: replace(EXCLUDE, members_tangle=FIRST),
     "exclusion in no group": lambda: replace(EXCLUDE, group_tangle=FIRST),
-    "excluded zero feed": lambda: Excluded(NOBODY),
-    "excluded with a feed only": lambda: Excluded(person("b"), person("feed")),
-    "excluded with a number only": lambda: Excluded(person("b"), None, 3),
-    "excluded below zero": lambda: Excluded(person("b"), person("feed"), -1),
-    "excluded beyond all numbers": lambda: Excluded(person("b"), person("feed"), limits.SEQ_MAX + 1),
+    "excluded zero feed": lambda: ExcludedMember(NOBODY),
+    "excluded with a feed only": lambda: ExcludedMember(person("b"), person("feed")),
+    "excluded with a number only": lambda: ExcludedMember(person("b"), None, 3),
+    "excluded below zero": lambda: ExcludedMember(person("b"), person("feed"), -1),
+    "excluded beyond all numbers": lambda: ExcludedMember(person("b"), person("feed"), limits.SEQ_MAX + 1),
     "content without a type": lambda: replace(POST, kind=""),
     "content with a long type": lambda: replace(POST, kind="x" * 65),
     "content that poses as an addition": lambda: replace(POST, kind="group/add-member"),
@@ -96,7 +96,11 @@ def test_what_is_wrong_is_not_built(name: str) -> None:
 def test_both_forms_of_an_exclusion_are_known() -> None:
     assert EXCLUDE.form is ExcludesForm.V0
     full = replace(
-        EXCLUDE, excludes=(Excluded(person("b"), person("feed"), 0), Excluded(person("c"), person("f"), 9))
+        EXCLUDE,
+        excludes=(
+            ExcludedMember(person("b"), person("feed"), 0),
+            ExcludedMember(person("c"), person("f"), 9),
+        ),
     )
     assert full.form is ExcludesForm.V1
     assert full.people == {person("b"), person("c")}

@@ -12,7 +12,7 @@ from tests.store.gaps import cut_and_given_again
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
-from tinyssb_node.groups.reading import SealedEntry, StoreSource
+from tinyssb_node.groups.reading import SealedEntry, StoreEntrySource
 from tinyssb_node.ids import Dialect, FeedId, Origin
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord, Store
@@ -35,7 +35,7 @@ def filled(dialect: Dialect, feeds: int = 2, store: Store | None = None) -> tupl
     return press, written
 
 
-def drain(source: StoreSource, limit: int) -> list[SealedEntry]:
+def drain(source: StoreEntrySource, limit: int) -> list[SealedEntry]:
     """All that a source hands out."""
     found = []
     while not source.read_all:
@@ -47,7 +47,7 @@ def drain(source: StoreSource, limit: int) -> list[SealedEntry]:
 @pytest.mark.parametrize("limit", [1, 3, 1_000])
 def test_all_that_came_is_handed_out_whole_and_in_order(dialect: Dialect, limit: int) -> None:
     press, written = filled(dialect)
-    source = StoreSource(press.store)
+    source = StoreEntrySource(press.store)
     assert drain(source, limit) == written
     assert source.next(limit) == []
     assert [source.entry(one.feed, one.seq) for one in written] == written
@@ -65,7 +65,7 @@ def test_each_is_handed_out_once_behind_numbers_that_are_missing(tmp_path: Path,
     store.commit(1)
     first = written[0].feed
     with closing(cut_and_given_again(store, path, first, 1)) as store:
-        source = StoreSource(store)
+        source = StoreEntrySource(store)
         found = drain(source, limit)
         assert sorted(found, key=repr) == sorted(written, key=repr)
         source.again(first)
@@ -75,7 +75,7 @@ def test_each_is_handed_out_once_behind_numbers_that_are_missing(tmp_path: Path,
 @pytest.mark.parametrize("limit", [1, 3, 1_000])
 def test_a_feed_is_handed_out_again(limit: int) -> None:
     press, written = filled(Dialect.SPEC)
-    source = StoreSource(press.store)
+    source = StoreEntrySource(press.store)
     feed = written[1].feed
     first = [source.next(limit) for _ in range(3)]
     seen = [one for some in first for one in some]
@@ -108,7 +108,7 @@ def test_an_entry_comes_when_its_last_packet_does() -> None:
             forked_at=None,
         )
     )
-    source = StoreSource(store)
+    source = StoreEntrySource(store)
     entries = []
     for size in (300, 10, 200):
         composed = compose(NETWORK, key, tip, bytes(size))

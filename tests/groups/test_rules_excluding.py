@@ -9,14 +9,21 @@ import pytest
 from tests.groups.world import GROUP, World, key_of, message_id, person, said, start
 from tinyssb_node.content.tangle import FIRST
 from tinyssb_node.groups.drafting import draft_exclude, draft_init
-from tinyssb_node.groups.messages import Excluded, ExcludeMember, ExcludesForm, FeedRole, Init, Said
+from tinyssb_node.groups.messages import (
+    ExcludedMember,
+    ExcludeMember,
+    ExcludesForm,
+    FeedRole,
+    GroupInit,
+    OpenedGroupMessage,
+)
 from tinyssb_node.groups.planning import (
-    Add,
-    Begin,
-    Exclude,
+    AddStep,
+    BeginEpochStep,
+    ExcludeStep,
     GroupRefusalError,
-    Purpose,
-    Refusal,
+    RefusalReason,
+    TaskPurpose,
     add,
     exclude,
     tasks,
@@ -35,7 +42,7 @@ def group_of(names: list[str], by: str) -> World:
     world[by].create()
     others = [person(name) for name in names if name != by]
     for at in range(0, len(others), 15):
-        world[by].do([Add(world[by].prefers, tuple(others[at : at + 15]))])
+        world[by].do([AddStep(world[by].prefers, tuple(others[at : at + 15]))])
     world.meet(*names)
     return world
 
@@ -49,27 +56,27 @@ def test_steps_are_those_of_the_vectors(case: Any) -> None:
     assert len(steps) == len(case["expected_messages"])
     for step, expected in zip(steps, case["expected_messages"], strict=True):
         match step:
-            case Exclude(epoch, people):
+            case ExcludeStep(epoch, people):
                 assert expected["type"] == "group/exclude-member"
                 assert (epoch, set(people)) == (base, {person(name) for name in expected["excludes"]})
-            case Begin(previous):
+            case BeginEpochStep(previous):
                 assert expected["type"] == "group/init"
                 assert previous == (base,)
-            case Add(epoch, people):
+            case AddStep(epoch, people):
                 assert expected["type"] == "group/add-member"
                 assert epoch is None
                 assert len(people) == len(expected["recps"]) - 1 == expected["slots"] - 1
-    added = [one for step in steps if isinstance(step, Add) for one in step.people]
+    added = [one for step in steps if isinstance(step, AddStep) for one in step.people]
     wanted = [name for each in VECTORS["cases"] if each is case for name in case["group_members"]]
     assert sorted(added) == sorted(person(name) for name in wanted if name not in case["excludes"])
 
 
 REFUSALS = {
-    "refuse-self": Refusal.SELF,
-    "refuse-nonmember": Refusal.STRANGER,
-    "refuse-empty": Refusal.NOBODY,
-    "refuse-excluded-author": Refusal.EXCLUDED,
-    "refuse-not-most-preferred": Refusal.OTHER_EPOCH,
+    "refuse-self": RefusalReason.SELF,
+    "refuse-nonmember": RefusalReason.STRANGER,
+    "refuse-empty": RefusalReason.NOBODY,
+    "refuse-excluded-author": RefusalReason.EXCLUDED,
+    "refuse-not-most-preferred": RefusalReason.OTHER_EPOCH,
 }
 
 
@@ -141,7 +148,7 @@ def test_r05_an_epoch_begins_on_a_feed_of_its_own(key: Any) -> None:
     group = world["a"].here
     message = draft_init(group, person("a"), key_of("new"), [group.root])
     role = FeedRole.ADDITIONS if key is None else FeedRole.EPOCH
-    group.add(Said(message_id("elsewhere"), person("a"), role, key, message))
+    group.add(OpenedGroupMessage(message_id("elsewhere"), person("a"), role, key, message))
     assert len(group.view.epochs) == 1
     assert [line.flaw.rule for line in group.audit() if line.flaw is not None] == ["R33"]
 
@@ -150,7 +157,7 @@ def test_r06_the_first_message_of_an_epoch_is_its_init() -> None:
     world = start("abc")
     world["a"].do(exclude(world["a"].here, person("a"), [person("c")])[:2])
     *_, last = world.all.values()
-    assert isinstance(last.message, Init)
+    assert isinstance(last.message, GroupInit)
     assert last.message.members_tangle == FIRST
     assert last.message.author == person("a")
 
@@ -164,7 +171,7 @@ def test_r07_an_exclusion_names_people_in_one_of_two_forms_and_goes_to_the_old_e
     feeds = {person("c"): (person("c in it"), 7), person("d"): (person("d in it"), 0)}
     full = draft_exclude(group, group.root, [person("c"), person("d")], feeds=feeds)
     assert full.form is ExcludesForm.V1
-    assert full.excludes[0] == Excluded(person("c"), person("c in it"), 7)
+    assert full.excludes[0] == ExcludedMember(person("c"), person("c in it"), 7)
     lacking = draft_exclude(group, group.root, [person("b"), person("c")], feeds=feeds)
     assert lacking.form is ExcludesForm.V0
     elsewhere = said(message_id("elsewhere"), person("a"), short, key_of("another epoch"))
@@ -184,7 +191,7 @@ def test_r07_who_is_not_in_the_epoch_is_not_excluded_from_it() -> None:
 def test_r08_the_excluder_adds_himself_too() -> None:
     world = start("abc")
     *_, last = exclude(world["a"].here, person("a"), [person("c")])
-    assert isinstance(last, Add)
+    assert isinstance(last, AddStep)
     assert person("a") in last.people
 
 
@@ -192,7 +199,7 @@ def test_r08a_more_than_fifteen_are_added_by_several_messages() -> None:
     names = [f"p{number}" for number in range(33)]
     world = group_of(names, "p0")
     steps = exclude(world["p0"].here, person("p0"), [person("p1")])
-    assert [len(step.people) for step in steps if isinstance(step, Add)] == [15, 15, 2]
+    assert [len(step.people) for step in steps if isinstance(step, AddStep)] == [15, 15, 2]
 
 
 @pytest.mark.parametrize("written", range(1, 4))
@@ -200,10 +207,10 @@ def test_r09_exclude_init_add_and_what_is_cut_short_is_finished(written: int) ->
     world = start("abcd")
     a = world["a"]
     steps = exclude(a.here, a.id, [person("d")])
-    assert [type(step) for step in steps] == [Exclude, Begin, Add]
+    assert [type(step) for step in steps] == [ExcludeStep, BeginEpochStep, AddStep]
     a.do(steps[:written])
     todo = tasks(a.here, a.id)
-    assert [task.purpose for task in todo[:1]] == ([Purpose.FINISH] if written < 3 else [])
+    assert [task.purpose for task in todo[:1]] == ([TaskPurpose.FINISH] if written < 3 else [])
     a.act(0)
     world.meet(*"abcd")
     assert len({world[name].prefers for name in "abc"}) == 1
@@ -237,7 +244,7 @@ def test_an_excluded_members_additions_and_exclusions_count_for_nothing() -> Non
     world.meet(*"abc")
     key = c.here.view[zero].key
     c.publish(draft_exclude(c.here, zero, [person("a")]), key)
-    c.do([Add(zero, (person("z"),))])
+    c.do([AddStep(zero, (person("z"),))])
     world.settle()
     assert person("z") not in a.here.view[zero].members
     assert len(a.here.view.exclusions) == 1
@@ -247,7 +254,7 @@ def test_an_excluded_members_additions_and_exclusions_count_for_nothing() -> Non
 def test_whom_an_excluded_member_added_unseen_is_not_handed_new_keys_by_itself() -> None:
     world = start("abc", "z")
     a, c = world["a"], world["c"]
-    c.do([Add(a.here.root, (person("z"),))])
+    c.do([AddStep(a.here.root, (person("z"),))])
     a.do(exclude(a.here, a.id, [person("c")]))
     world.settle()
     assert a.prefers is not None

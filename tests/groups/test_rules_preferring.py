@@ -5,9 +5,18 @@ import pytest
 from tests.groups.world import World, key_of, message_id, person, start
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.drafting import draft_add, draft_content, draft_exclude
-from tinyssb_node.groups.epochs import Epoch, Exclusion, Relation, Rule, View
-from tinyssb_node.groups.planning import Add, Begin, Exclude, Purpose, add, exclude, plan, tasks
-from tinyssb_node.groups.replicating import EpochFeed, publishing_epoch, replication
+from tinyssb_node.groups.epochs import Epoch, EpochGraph, EpochRelation, Exclusion, PreferenceRule
+from tinyssb_node.groups.planning import (
+    AddStep,
+    BeginEpochStep,
+    ExcludeStep,
+    TaskPurpose,
+    add,
+    exclude,
+    plan,
+    tasks,
+)
+from tinyssb_node.groups.replicating import EpochFeed, replication, writing_epoch
 from tinyssb_node.ids import FeedId, MessageId
 
 
@@ -46,16 +55,18 @@ def test_r10_a_successor_is_preferred_once_one_is_added_to_it() -> None:
     assert b.prefers == zero
     b.receive([addition])
     assert b.prefers == a.prefers != zero
-    assert b.here.view.preference(b.id).rules == (Rule.SUCCESSOR,)
+    assert b.here.view.preference(b.id).rules == (PreferenceRule.SUCCESSOR,)
 
 
 def test_r11_ties_go_to_the_smallest_key_as_unsigned_bytes() -> None:
     low, high = (message_id(name) for name in ("low", "high"))
     keys = {low: bytes([0x7F]) + bytes(31), high: bytes([0x80]) + bytes(31)}
-    view = View(Epoch(init, type(key_of(0))(key), person("a"), (), people("a")) for init, key in keys.items())
+    view = EpochGraph(
+        Epoch(init, type(key_of(0))(key), person("a"), (), people("a")) for init, key in keys.items()
+    )
     assert view.winner([high, low]) == low
     same = sorted([low, high])
-    twice = View(Epoch(init, key_of(0), person("a"), (), people("a")) for init in same)
+    twice = EpochGraph(Epoch(init, key_of(0), person("a"), (), people("a")) for init in same)
     assert twice.winner(same) == same[0]
 
 
@@ -64,9 +75,9 @@ def test_r12_of_forks_with_the_same_members_the_winner_is_preferred() -> None:
     world.meet(*"abcd")
     view = world["a"].here.view
     (fork,) = view.forks()
-    assert fork.relation is Relation.SAME
+    assert fork.relation is EpochRelation.SAME
     assert {prefers(world, name) for name in "abc"} == {fork.winner}
-    assert view.preference(person("c")).rules == (Rule.SAME,)
+    assert view.preference(person("c")).rules == (PreferenceRule.SAME,)
 
 
 def test_r13_any_number_of_forks_may_have_the_same_members() -> None:
@@ -110,7 +121,7 @@ def test_r16_he_waits_for_a_random_time_first_and_the_same_after_a_restart() -> 
         )
         assert (later.steps, later.wake_us) == ((), first.wake_us)
         due = plan(world["a"].here, person("a"), since_us=later.since_us, now_us=first.wake_us, seed=seed)
-        assert [type(step) for step in due.steps] == [Exclude, Begin, Add]
+        assert [type(step) for step in due.steps] == [ExcludeStep, BeginEpochStep, AddStep]
     assert len(wakes) == 20
 
 
@@ -152,10 +163,10 @@ def test_r21_additions_make_witnesses_and_the_rules_apply_to_them() -> None:
     world = forked("acd", "cab")
     world.settle()
     d = world["d"]
-    d.do([Add(d.prefers, (person("a"), person("b")))])
+    d.do([AddStep(d.prefers, (person("a"), person("b")))])
     world.settle()
     assert inside(world, "a") == inside(world, "b") == people("ab")
-    assert world["a"].here.view.preference(person("a")).rules == (Rule.SUBSET,)
+    assert world["a"].here.view.preference(person("a")).rules == (PreferenceRule.SUBSET,)
     assert inside(world, "d") == people("abcd")
 
 
@@ -188,8 +199,8 @@ def test_r24_one_writes_in_the_preferred_epoch_and_nowhere_if_excluded() -> None
     world = start("abc")
     world["a"].do(exclude(world["a"].here, person("a"), [person("c")]))
     world.meet(*"abc")
-    assert publishing_epoch(world["b"].here.view, person("b")) == world["a"].prefers
-    assert publishing_epoch(world["c"].here.view, person("c")) is None
+    assert writing_epoch(world["b"].here.view, person("b")) == world["a"].prefers
+    assert writing_epoch(world["c"].here.view, person("c")) is None
 
 
 def test_r25_r26_r27_who_is_excluded_is_no_longer_fetched_but_served() -> None:
@@ -244,7 +255,7 @@ def test_r29_a_newcomer_is_added_to_all_epochs() -> None:
     world.meet(*"abcd")
     b = world["b"]
     steps = add(b.here, b.id, [person("e")])
-    assert [step.epoch for step in steps if isinstance(step, Add)] == list(b.here.view.epochs)
+    assert [step.epoch for step in steps if isinstance(step, AddStep)] == list(b.here.view.epochs)
     b.do(steps)
     world.meet(*"abcde")
     assert all(person("e") in epoch.members for epoch in world["e"].here.view.epochs.values())
@@ -259,7 +270,7 @@ def test_r29_what_an_addition_lacks_is_added_by_others(written: int) -> None:
     world.meet(*"abcd")
     world["b"].do(add(world["b"].here, person("b"), [person("e")])[:written])
     world.meet(*"abcde")
-    assert {task.purpose for task in tasks(world["a"].here, person("a"))} == {Purpose.REPAIR}
+    assert {task.purpose for task in tasks(world["a"].here, person("a"))} == {TaskPurpose.REPAIR}
     wake = world["a"].act(0)
     assert wake is not None
     assert group_limits.REPAIR_WAIT_US[0] <= wake
@@ -275,10 +286,10 @@ def test_r30_people_are_added_before_a_new_epoch_is_made() -> None:
     world.meet(*"abcde")
     a = world["a"]
     first, *_ = exclude(a.here, a.id, [person("b")])
-    assert isinstance(first, Add)
+    assert isinstance(first, AddStep)
     assert first.people == (person("e"),)
-    resolve = [task for task in tasks(a.here, a.id) if task.purpose is Purpose.RESOLVE]
-    assert all(isinstance(step, Add) for task in resolve for step in task.steps)
+    resolve = [task for task in tasks(a.here, a.id) if task.purpose is TaskPurpose.RESOLVE]
+    assert all(isinstance(step, AddStep) for task in resolve for step in task.steps)
 
 
 def test_r30_nobody_is_soon_added_to_an_epoch_while_something_is_missing_that_its_maker_knew() -> None:
@@ -295,7 +306,7 @@ def test_r30_nobody_is_soon_added_to_an_epoch_while_something_is_missing_that_it
         assert person("d") in member.here.view[init.id].missing
         found = plan(member.here, member.id, since_us={}, now_us=0, seed=b"")
         assert found.steps == ()
-        assert [task.purpose for task in found.tasks] == [Purpose.GUESS]
+        assert [task.purpose for task in found.tasks] == [TaskPurpose.GUESS]
         assert found.wake_us is not None
         assert found.wake_us >= group_limits.GUESS_WAIT_US[0]
         member.receive([exclusion])
@@ -321,8 +332,8 @@ def test_another_member_completes_what_a_vanished_one_began() -> None:
     a.do(exclude(a.here, a.id, [person("d")])[:1])
     world.meet(*"bcd", "a")
     (task,) = tasks(b.here, b.id)
-    assert task.purpose is Purpose.COMPLETE
-    assert [type(step) for step in task.steps] == [Begin, Add]
+    assert task.purpose is TaskPurpose.COMPLETE
+    assert [type(step) for step in task.steps] == [BeginEpochStep, AddStep]
     wake = b.act(0)
     assert wake is not None
     assert group_limits.COMPLETE_WAIT_US[0] <= wake <= group_limits.COMPLETE_WAIT_US[1]
@@ -338,7 +349,7 @@ def test_a_new_epoch_leaves_out_who_was_excluded_in_forks_that_lost_too() -> Non
     zero, pair, three, base = (message_id(name) for name in ("zero", "pair", "three", "base"))
     out = [Exclusion(message_id(f"{one} out"), person("d"), zero, {person(one): None}) for one in "abc"]
     of_a, of_b, of_c = (frozenset([one.id]) for one in out)
-    view = View(
+    view = EpochGraph(
         [
             Epoch(zero, keys[3], person("d"), (), people("abcd")),
             Epoch(pair, keys[1], person("d"), (zero,), people("cd"), exclusions=of_b, without=people("b")),
@@ -356,7 +367,7 @@ def test_a_new_epoch_leaves_out_who_was_excluded_in_forks_that_lost_too() -> Non
         out,
     )
     found = view.preference(person("d"))
-    assert found.rules == (Rule.SUBSET, Rule.OVERLAP)
+    assert found.rules == (PreferenceRule.SUBSET, PreferenceRule.OVERLAP)
     assert found.resolution is not None
     assert (found.resolution.base, found.resolution.others) == (base, frozenset([pair]))
     assert found.resolution.exclude == people("a")
@@ -382,7 +393,7 @@ def test_whom_others_excluded_elsewhere_leaves_it_to_them() -> None:
     b = world["b"].here.view.preference(person("b"))
     assert (len(b.tips), b.excluded) == (2, False)
     assert tasks(world["b"].here, person("b")) == ()
-    assert Purpose.REPAIR in {task.purpose for task in tasks(world["c"].here, person("c"))}
+    assert TaskPurpose.REPAIR in {task.purpose for task in tasks(world["c"].here, person("c"))}
 
 
 def test_whom_an_exclusion_names_undoes_it_for_nobody() -> None:
@@ -399,7 +410,7 @@ def test_r31_who_was_taken_on_again_belongs_in_a_fork_made_by_somebody_who_had_n
     a, b, c = (world[name] for name in "abc")
     a.do(exclude(a.here, a.id, [c.id])[:1])
     world.meet("a", "b")
-    b.do([Begin((b.here.root,)), Add(None, (a.id, b.id, person("d")))])  # completes it
+    b.do([BeginEpochStep((b.here.root,)), AddStep(None, (a.id, b.id, person("d")))])  # completes it
     a.act(0)
     a.do(add(a.here, a.id, [c.id]))
     world.settle()
@@ -430,7 +441,7 @@ def test_r31_who_was_brought_in_unseen_is_not_handed_keys_of_epochs_in_between()
     for out in "cd":
         a.do(exclude(a.here, a.id, [person(out)]))
         world.meet(*"ab")
-    d.do([Add(d.here.root, (person("z"),))])
+    d.do([AddStep(d.here.root, (person("z"),))])
     _, between, last = a.here.view.epochs
     world.settle()
     assert person("z") not in a.here.view[between].members  # that would vouch for him in the last
@@ -450,6 +461,6 @@ def test_r15_who_is_excluded_in_a_fork_leaves_it_to_others_to_join_it() -> None:
     world.meet(*"abcdgjh")
     for name, member in world.members.items():
         for task in tasks(member.here, member.id):
-            named = [step.people for step in task.steps if isinstance(step, Exclude)]
+            named = [step.people for step in task.steps if isinstance(step, ExcludeStep)]
             assert all(member.id not in people for people in named), f"{name} would exclude himself, for ever"
     world.settle()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.groups.world import GROUP, key_of, message_id, person, said, start
-from tinyssb_node.content.tangle import FIRST, Outcome, Place
+from tinyssb_node.content.tangle import FIRST, AddOutcome, TangleData
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.drafting import (
     draft_add,
@@ -21,12 +21,12 @@ from tinyssb_node.groups.drafting import (
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import (
     AddMember,
-    Content,
-    Excluded,
+    ExcludedMember,
     ExcludeMember,
     FeedRole,
-    Init,
-    Said,
+    GroupContent,
+    GroupInit,
+    OpenedGroupMessage,
 )
 from tinyssb_node.groups.planning import exclude
 from tinyssb_node.ids import MessageId
@@ -42,13 +42,13 @@ def rules(group: Group) -> list[str]:
     return [line.flaw.rule for line in group.audit() if line.flaw is not None]
 
 
-def played(case: Any) -> list[Said]:
+def played(case: Any) -> list[OpenedGroupMessage]:
     """The messages of the document's example."""
 
-    def place(data: Any) -> Place:
+    def place(data: Any) -> TangleData:
         if data["root"] is None:
             return FIRST
-        return Place(message_id(data["root"]), tuple(message_id(name) for name in data["previous"]))
+        return TangleData(message_id(data["root"]), tuple(message_id(name) for name in data["previous"]))
 
     messages = []
     for each in case["messages"]:
@@ -58,14 +58,14 @@ def played(case: Any) -> list[Said]:
         message: Any
         if each["type"] == "group/init":
             owner = (None, None) if tangles["group"].first else (GROUP, z)
-            message = Init(key, tangles["group"], tangles["epoch"], tangles["members"], *owner)
+            message = GroupInit(key, tangles["group"], tangles["epoch"], tangles["members"], *owner)
         elif each["type"] == "group/add-member":
             added = tuple(person(name) for name in each["adds"])
             message = AddMember(
                 key, GROUP, message_id("0_init"), z, added, tangles["group"], tangles["members"]
             )
         else:
-            gone = tuple(Excluded(person(name)) for name in each["excludes"])
+            gone = tuple(ExcludedMember(person(name)) for name in each["excludes"])
             message = ExcludeMember(GROUP, gone, tangles["group"], tangles["members"])
         messages.append(said(message_id(each["name"]), z, message, key))
     return messages
@@ -101,19 +101,19 @@ def test_exclusions_lead_up_to_those_epochs_whose_creators_knew_of_them(case: An
     for each in case["messages"]:
         name = each["name"]
         follows = each["group_previous"]
-        place = FIRST if follows is None else Place(root, tuple(message_id(one) for one in follows))
+        place = FIRST if follows is None else TangleData(root, tuple(message_id(one) for one in follows))
         author = person(each.get("by", "a"))
         message: Any
         if name == "initX":
             message = draft_first(key_of("X"))
         elif each["type"] == "group/init":
-            message = Init(key_of(name), place, Place(root, (root,)), FIRST, GROUP, author)
+            message = GroupInit(key_of(name), place, TangleData(root, (root,)), FIRST, GROUP, author)
         elif each["type"] == "group/add-member":
             people = tuple(person(one) for one in each["adds"])
-            message = AddMember(key_of("X"), GROUP, root, author, people, place, Place(root, (root,)))
+            message = AddMember(key_of("X"), GROUP, root, author, people, place, TangleData(root, (root,)))
         else:
-            gone = tuple(Excluded(person(one)) for one in each["excludes"])
-            message = ExcludeMember(GROUP, gone, place, Place(root, (last,)))
+            gone = tuple(ExcludedMember(person(one)) for one in each["excludes"])
+            message = ExcludeMember(GROUP, gone, place, TangleData(root, (last,)))
         group.add(said(message_id(name), author, message, key_of("X")))
     assert rules(group) == []
     for name, people in case["expected_excluded_leading_up_to"].items():
@@ -130,13 +130,13 @@ def test_r32_only_additions_and_exclusions_on_their_feeds_extend_the_members_tan
     key = group.view[group.root].key
     addition = draft_add(group, group.root, [person("z")])
     wrong = [
-        Said(message_id(1), person("a"), FeedRole.EPOCH, key, addition),
+        OpenedGroupMessage(message_id(1), person("a"), FeedRole.EPOCH, key, addition),
         said(message_id(2), person("a"), replace(addition, secret=key_of("another"))),
         said(message_id(3), person("a"), replace(addition, creator=person("b"))),
         said(message_id(4), person("a"), replace(addition, root=message_id("elsewhere"))),
         said(message_id(5), person("z"), addition),
         said(message_id(6), person("a"), draft_exclude(group, group.root, [person("b")]), key_of("another")),
-        Said(
+        OpenedGroupMessage(
             message_id(7),
             person("a"),
             FeedRole.ADDITIONS,
@@ -168,10 +168,10 @@ def test_r33_one_member_makes_a_bounded_number_of_epochs() -> None:
     world = start("ab")
     group = world["a"].here
     for number in range(group_limits.EPOCHS_BY_ONE_MAX + 3):
-        init = Init(
+        init = GroupInit(
             key_of(f"epoch {number}"),
-            Place(group.root, (group.root,)),
-            Place(group.root, (group.root,)),
+            TangleData(group.root, (group.root,)),
+            TangleData(group.root, (group.root,)),
             FIRST,
             GROUP,
             person("a"),
@@ -189,28 +189,28 @@ def test_r34_all_messages_are_in_the_group_tangle_and_a_second_root_is_in_none()
     assert set(a.here.tangle) == set(world.all)
     second = said(message_id("second root"), person("b"), draft_first(key_of("second")))
     other = draft_content(a.here, "post", b"?")
-    assert a.here.add(second) is Outcome.REFUSED
+    assert a.here.add(second) is AddOutcome.REFUSED
     assert (
         a.here.add(said(message_id("other"), person("a"), replace(other, group=type(GROUP)(bytes(32)))))
-        is Outcome.REFUSED
+        is AddOutcome.REFUSED
     )
-    lost = replace(other, group_tangle=Place(message_id("another root"), (a.here.root,)))
-    assert a.here.add(said(message_id("lost"), person("a"), lost)) is Outcome.REFUSED
+    lost = replace(other, group_tangle=TangleData(message_id("another root"), (a.here.root,)))
+    assert a.here.add(said(message_id("lost"), person("a"), lost)) is AddOutcome.REFUSED
     assert rules(a.here) == ["R34"] * 3
     assert set(a.here.tangle) == set(world.all)
 
 
 def test_r34_a_group_whose_first_message_is_none_has_no_epochs() -> None:
     group = Group(GROUP, ROOT)
-    later = Init(
+    later = GroupInit(
         key_of(0),
-        Place(ROOT, (message_id("before"),)),
-        Place(ROOT, (message_id("before"),)),
+        TangleData(ROOT, (message_id("before"),)),
+        TangleData(ROOT, (message_id("before"),)),
         FIRST,
         GROUP,
         person("a"),
     )
-    assert group.add(said(ROOT, person("a"), later)) is Outcome.REFUSED
+    assert group.add(said(ROOT, person("a"), later)) is AddOutcome.REFUSED
     assert group.view.epochs == {}
     assert rules(group) == ["R34"]
 
@@ -222,10 +222,10 @@ def test_r35_r36_what_follows_something_missing_waits_and_changes_nothing() -> N
     b.publish(draft_exclude(b.here, b.here.root, [person("c")]), b.here.view[b.here.root].key)
     *_, addition, exclusion = b.held.values()
     before = a.here.view
-    assert a.here.add(exclusion) is Outcome.WAITS
+    assert a.here.add(exclusion) is AddOutcome.WAITS
     assert a.here.view == before
     assert [line.waits for line in a.here.audit()][-1]
-    assert a.here.add(exclusion) is Outcome.HELD
+    assert a.here.add(exclusion) is AddOutcome.HELD
     a.here.add(addition)
     assert a.here.view == b.here.view
     assert a.here.members_tangle(a.here.root).tips == (exclusion.id,)
@@ -280,7 +280,7 @@ def test_nearest_may_be_several() -> None:
 def test_a_message_that_does_not_count_shows_in_the_audit() -> None:
     world = start("ab", "z")
     group = world["a"].here
-    stranger = Content("post", b"hello", GROUP, Place(group.root, group.tangle.tips))
+    stranger = GroupContent("post", b"hello", GROUP, TangleData(group.root, group.tangle.tips))
     group.add(said(message_id("stranger"), person("z"), stranger, group.view[group.root].key))
     *lines, last = group.audit()
     assert all(line.flaw is None for line in lines)

@@ -10,8 +10,8 @@ import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, Mesh, begun
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.epochs import Relation, Rule
-from tinyssb_node.groups.messages import AddMember, Init
+from tinyssb_node.groups.epochs import EpochRelation, PreferenceRule
+from tinyssb_node.groups.messages import AddMember, GroupInit
 from tinyssb_node.ids import MessageId
 
 RESOLVED_US = group_limits.RESOLVE_WAIT_US[1] + MINUTE_US
@@ -30,7 +30,7 @@ def apart(mesh: Mesh, root: MessageId, **excluded: str) -> None:
 
 def inits(mesh: Mesh, name: str, root: MessageId) -> list[MessageId]:
     """All epochs that somebody knows of."""
-    return [said.id for said, _ in mesh.said(name, root, Init)]
+    return [said.id for said, _ in mesh.said(name, root, GroupInit)]
 
 
 def test_each_of_the_45_scenarios_has_a_test() -> None:
@@ -81,12 +81,12 @@ def test_s39_s40_who_exclude_the_same_agree_on_the_smaller_key_without_a_word() 
     apart(mesh, root, a="d", b="d")
     view = mesh.group("c", root).view
     (fork,) = view.forks()
-    assert fork.relation is Relation.SAME
+    assert fork.relation is EpochRelation.SAME
     winner = min(fork.epochs, key=lambda init: bytes(view[init].key))
     assert fork.winner == winner
     for name in "abc":
         assert mesh.prefers(name, root) == winner
-        assert Rule.SAME in mesh.group(name, root).view.preference(mesh.id(name)).rules
+        assert PreferenceRule.SAME in mesh.group(name, root).view.preference(mesh.id(name)).rules
         assert sorted(mesh.texts(name, root)) == ["a alone", "b alone"]
     written = len(mesh.group("a", root))
     mesh.settle(RESOLVED_US)
@@ -101,10 +101,10 @@ def test_s41_the_epoch_with_fewer_people_is_preferred() -> None:
     mesh, root = begun("abcde")
     apart(mesh, root, a="d", b="de")
     (fork,) = mesh.group("a", root).view.forks()
-    assert fork.relation is Relation.SUBSET
+    assert fork.relation is EpochRelation.SUBSET
     for name in "abc":
         assert mesh.members(name, root) == "abc"
-        assert Rule.SUBSET in mesh.group(name, root).view.preference(mesh.id(name)).rules
+        assert PreferenceRule.SUBSET in mesh.group(name, root).view.preference(mesh.id(name)).rules
     mesh.settle(RESOLVED_US)
     assert len(inits(mesh, "a", root)) == 3
     mesh.say("c", root, "without d and e")
@@ -117,7 +117,7 @@ def test_s42_epochs_that_overlap_are_joined_after_a_while() -> None:
     mesh, root = begun("abcd")
     apart(mesh, root, a="c", b="d")
     (fork,) = mesh.group("a", root).view.forks()
-    assert fork.relation is Relation.OVERLAP
+    assert fork.relation is EpochRelation.OVERLAP
     preference = mesh.group("a", root).view.preference(mesh.id("a"))
     assert (preference.epoch, preference.interim) == (fork.winner, True)
     took_us = mesh.until(lambda: mesh.members("a", root) == mesh.members("b", root) == "ab", RESOLVED_US)

@@ -8,20 +8,22 @@ from collections.abc import Callable
 import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh, begun
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.messages import AddMember, Content, Excluded, ExcludeMember, Init
-from tinyssb_node.groups.planning import Add, GroupRefusalError, Refusal
+from tinyssb_node.groups.messages import AddMember, ExcludedMember, ExcludeMember, GroupContent, GroupInit
+from tinyssb_node.groups.planning import AddStep, GroupRefusalError, RefusalReason
 from tinyssb_node.groups.planning import exclude as steps_of_excluding
-from tinyssb_node.groups.upkeep import Grouping
-from tinyssb_node.groups.writer import Pen
+from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import MessageId
 
 GONE_US = 100 * HOUR_US
 REPAIRED_US = group_limits.REPAIR_WAIT_US[1] + MINUTE_US
 
 
-def excluding(mesh: Mesh, root: MessageId, people: str) -> Callable[[Grouping, Pen, int], object]:
+def excluding(
+    mesh: Mesh, root: MessageId, people: str
+) -> Callable[[GroupManager, GroupWriterPort, int], object]:
     """What somebody does who excludes *people*."""
     ids = [mesh.id(person) for person in people]
     return lambda groups, pen, now: groups.exclude(pen, root, ids, now)
@@ -42,7 +44,7 @@ def test_s13_an_exclusion_is_three_messages_and_a_new_feed() -> None:
     mesh.settle()
     book = mesh["a"].book
     (old_key,) = book.keys_of(root)
-    (post,) = [said for said, _ in mesh.said("a", root, Content)]
+    (post,) = [said for said, _ in mesh.said("a", root, GroupContent)]
     last_addition = mesh.said("a", root, AddMember)[-1][0].id
     theirs = book.feed_of(mesh.id("c"), old_key)
     assert theirs is not None
@@ -56,12 +58,15 @@ def test_s13_an_exclusion_is_three_messages_and_a_new_feed() -> None:
     ((exclusion, excluded),) = mesh.said("a", root, ExcludeMember)
     assert exclusion.key == old_key
     assert excluded == ExcludeMember(
-        group, (Excluded(mesh.id("c"), theirs, 1),), Place(root, (post.id,)), Place(root, (last_addition,))
+        group,
+        (ExcludedMember(mesh.id("c"), theirs, 1),),
+        TangleData(root, (post.id,)),
+        TangleData(root, (last_addition,)),
     )
-    init, begin = mesh.said("a", root, Init)[-1]
+    init, begin = mesh.said("a", root, GroupInit)[-1]
     assert (init.key, init.seq) == (new_key, 1)
-    assert begin == Init(
-        new_key, Place(root, (exclusion.id,)), Place(root, (root,)), FIRST, group, mesh.id("a")
+    assert begin == GroupInit(
+        new_key, TangleData(root, (exclusion.id,)), TangleData(root, (root,)), FIRST, group, mesh.id("a")
     )
     addition, added = mesh.said("a", root, AddMember)[-1]
     assert added == AddMember(
@@ -70,8 +75,8 @@ def test_s13_an_exclusion_is_three_messages_and_a_new_feed() -> None:
         root=root,
         creator=mesh.id("a"),
         people=tuple(sorted(mesh.id(name) for name in "ab")),
-        group_tangle=Place(root, (init.id,)),
-        members_tangle=Place(init.id, (init.id,)),
+        group_tangle=TangleData(root, (init.id,)),
+        members_tangle=TangleData(init.id, (init.id,)),
     )
     assert [entry.id for entry in written.entries if entry.id in mesh.group("a", root)] == [
         exclusion.id,
@@ -96,7 +101,7 @@ def test_s14_s18_who_is_excluded_reads_and_writes_nothing_new_also_after_a_resta
         assert mesh.texts("c", root) == []
         assert mesh.texts("b", root) == ["without c"]
         assert mesh["c"].due(root, mesh.world.now_us) == []
-        deeds: list[Callable[[Grouping, Pen, int], object]] = [
+        deeds: list[Callable[[GroupManager, GroupWriterPort, int], object]] = [
             lambda groups, pen, now: groups.post(pen, root, "post", b"", now),
             lambda groups, pen, now: groups.add(pen, root, [mesh.id("b")], None, now),
             lambda groups, pen, now: groups.exclude(pen, root, [mesh.id("a")], now),
@@ -104,7 +109,7 @@ def test_s14_s18_who_is_excluded_reads_and_writes_nothing_new_also_after_a_resta
         for deed in deeds:
             error = mesh.refusal("c", deed)
             assert isinstance(error, GroupRefusalError)
-            assert error.refusal is Refusal.EXCLUDED
+            assert error.refusal is RefusalReason.EXCLUDED
     held = mesh.world.inhabitants["c"].store
     (new_key,) = set(mesh["a"].book.keys_of(root)) - set(mesh["c"].book.keys_of(root))
     feed = mesh["a"].book.feed_of(mesh.id("a"), new_key)
@@ -160,12 +165,12 @@ def test_s17_one_of_twenty_one_is_excluded() -> None:
 def test_s19_whom_the_excluder_forgets_another_member_adds() -> None:
     mesh, root = begun("abcd")
 
-    def forgetful(groups: Grouping, pen: Pen, now_us: int) -> None:
+    def forgetful(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> None:
         steps = steps_of_excluding(mesh.group("a", root), mesh.id("a"), [mesh.id("d")])
         *first, addition = steps
-        assert isinstance(addition, Add)
+        assert isinstance(addition, AddStep)
         rest = tuple(person for person in addition.people if person != mesh.id("c"))
-        groups._writer.do(pen, root, [*first, Add(addition.epoch, rest)])
+        groups._writer.do(pen, root, [*first, AddStep(addition.epoch, rest)])
 
     mesh.cut_short("a", forgetful, 99)
     mesh.settle()
@@ -188,7 +193,7 @@ def test_s20_whoever_fails_before_anybody_has_the_key_goes_on_by_himself() -> No
     assert mesh.group("b", root).view[root].excluded == {mesh.id("c")}
     mesh.settle(2 * MINUTE_US)
     assert agreed(mesh, root, "ab")
-    assert len(mesh.said("b", root, Init)) == 2
+    assert len(mesh.said("b", root, GroupInit)) == 2
 
 
 def test_s21_an_epoch_that_the_excluder_did_not_begin_another_member_begins() -> None:
@@ -203,7 +208,7 @@ def test_s21_an_epoch_that_the_excluder_did_not_begin_another_member_begins() ->
         lambda: mesh.members("b", root) == mesh.members("c", root) == "abc", most_us - least_us, MINUTE_US
     )
     assert took_us > 0
-    assert {said.author for said, _ in mesh.said("b", root, Init)[1:]} <= {mesh.id("b"), mesh.id("c")}
+    assert {said.author for said, _ in mesh.said("b", root, GroupInit)[1:]} <= {mesh.id("b"), mesh.id("c")}
     mesh.say("b", root, "without d, and a is still with us")
     mesh.settle()
     assert mesh.texts("c", root) == ["without d, and a is still with us"]

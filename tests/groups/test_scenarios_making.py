@@ -9,21 +9,23 @@ from functools import partial
 import pytest
 
 from tests.groups.mesh import Mesh, begun
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import unbox
-from tinyssb_node.groups.messages import AddMember, GroupMessageError, Init
-from tinyssb_node.groups.planning import GroupRefusalError, Refusal
-from tinyssb_node.groups.sealing import UnsealableError
-from tinyssb_node.groups.upkeep import Grouping, Written
-from tinyssb_node.groups.writer import Pen
+from tinyssb_node.groups.messages import AddMember, GroupInit, GroupMessageError
+from tinyssb_node.groups.planning import GroupRefusalError, RefusalReason
+from tinyssb_node.groups.sealing import InvalidRecipientError
+from tinyssb_node.groups.upkeep import GroupManager, GroupWriteResult
+from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import FeedId, MessageId
 
 NOBODYS = FeedId(b"\x01" + bytes(31))
 """A point of small order: there is no key to it."""
 
 
-def adding(root: MessageId, people: Sequence[FeedId], groups: Grouping, pen: Pen, now_us: int) -> Written:
+def adding(
+    root: MessageId, people: Sequence[FeedId], groups: GroupManager, pen: GroupWriterPort, now_us: int
+) -> GroupWriteResult:
     """What somebody does who adds people."""
     return groups.add(pen, root, people, None, now_us)
 
@@ -37,7 +39,7 @@ def test_s01_a_group_has_an_id_a_key_a_root_and_a_feed() -> None:
     assert list(book.groups) == [root]
     assert any(book.groups[root].id)
     assert feed is not None
-    (first,) = [said for said, _ in mesh.said("a", root, Init)]
+    (first,) = [said for said, _ in mesh.said("a", root, GroupInit)]
     assert (first.id, first.seq, first.author, first.key) == (root, 1, mesh.id("a"), key)
 
 
@@ -46,15 +48,15 @@ def test_s02_it_begins_with_one_message_and_with_who_made_it() -> None:
     root = mesh.create("a")
     (key,) = mesh["a"].book.keys_of(root)
     first, addition = mesh.group("a", root).audit()
-    assert first.said.message == Init(key, FIRST, FIRST, FIRST)
+    assert first.said.message == GroupInit(key, FIRST, FIRST, FIRST)
     assert addition.said.message == AddMember(
         secret=key,
         group=mesh["a"].book.groups[root].id,
         root=root,
         creator=mesh.id("a"),
         people=(mesh.id("a"),),
-        group_tangle=Place(root, (root,)),
-        members_tangle=Place(root, (root,)),
+        group_tangle=TangleData(root, (root,)),
+        members_tangle=TangleData(root, (root,)),
     )
     assert (first.flaw, addition.flaw) == (None, None)
 
@@ -127,8 +129,8 @@ def test_s07_an_addition_says_where_it_stands_and_greets() -> None:
         root=root,
         creator=mesh.id("a"),
         people=(mesh.id("b"),),
-        group_tangle=Place(root, (own.id,)),
-        members_tangle=Place(root, (own.id,)),
+        group_tangle=TangleData(root, (own.id,)),
+        members_tangle=TangleData(root, (own.id,)),
         text="welcome",
     )
     assert mesh.texts("a", root) == mesh.texts("b", root) == ["thank you"]
@@ -138,10 +140,10 @@ def test_s08_nobody_is_nobody_to_add() -> None:
     mesh, root = begun("ab")
     error = mesh.refusal("a", lambda groups, pen, now: groups.add(pen, root, [], None, now))
     assert isinstance(error, GroupRefusalError)
-    assert error.refusal is Refusal.NOBODY
+    assert error.refusal is RefusalReason.NOBODY
     again = mesh.refusal("a", lambda groups, pen, now: groups.add(pen, root, [mesh.id("b")], None, now))
     assert isinstance(again, GroupRefusalError)
-    assert again.refusal is Refusal.MEMBER
+    assert again.refusal is RefusalReason.MEMBER
 
 
 def test_s09_who_can_have_no_key_is_not_added() -> None:
@@ -149,7 +151,7 @@ def test_s09_who_can_have_no_key_is_not_added() -> None:
     held = mesh.world.inhabitants["a"].store.last_arrival()
     for people in ([NOBODYS], [mesh.id("c"), NOBODYS]):
         error = mesh.refusal("a", partial(adding, root, people))
-        assert isinstance(error, UnsealableError)
+        assert isinstance(error, InvalidRecipientError)
     assert mesh.world.inhabitants["a"].store.last_arrival() == held
     with pytest.raises(ValueError, match="32 bytes"):
         FeedId(b"a feed of another kind")

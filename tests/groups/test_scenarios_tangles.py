@@ -4,12 +4,12 @@ docs/reference/groups.md has the list of all, and what differs here.
 """
 
 from tests.groups.mesh import Mesh, begun
-from tinyssb_node.content.tangle import Place
+from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.content import post
-from tinyssb_node.groups.messages import AddMember, Content, ExcludeMember, Init
-from tinyssb_node.groups.upkeep import Grouping
-from tinyssb_node.groups.writer import Pen
+from tinyssb_node.groups.messages import AddMember, ExcludeMember, GroupContent, GroupInit
+from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import MessageId
 
 
@@ -18,9 +18,9 @@ def at_once(mesh: Mesh, name: str, root: MessageId, count: int) -> None:
     book = mesh[name].book
     group, key = book.groups[root].id, mesh.group(name, root).view[root].key
 
-    def say(groups: Grouping, pen: Pen, now_us: int) -> None:
+    def say(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> None:
         for number in range(count):
-            message = Content(*post(str(number)), group, Place(root, (root,)))
+            message = GroupContent(*post(str(number)), group, TangleData(root, (root,)))
             groups._writer.write(pen, message, key)
 
     mesh.do(name, say)
@@ -37,7 +37,7 @@ def test_s30_a_message_that_could_follow_very_many_follows_some() -> None:
     assert len(addition.group_tangle.previous) == group_limits.TIPS_MAX
     assert mesh.said("a", root, AddMember)[1][0].id in addition.group_tangle.previous
     mesh.say("a", root, "that was much")
-    (last,) = [one for _, one in mesh.said("a", root, Content) if one.body == post("that was much")[1]]
+    (last,) = [one for _, one in mesh.said("a", root, GroupContent) if one.body == post("that was much")[1]]
     assert len(last.group_tangle.previous) == group_limits.TIPS_POST_MAX
     mesh.settle()
     assert mesh.members("q", root) == "abcdefghijklmnopq"
@@ -54,13 +54,13 @@ def test_s31_s33_very_many_posts_in_a_row_follow_each_other() -> None:
     mesh = Mesh("a")
     root = mesh.create("a")
 
-    def say(groups: Grouping, pen: Pen, now_us: int) -> None:
+    def say(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> None:
         for number in range(5_000):
             groups.post(pen, root, *post(str(number)), now_us)
 
     mesh.do("a", say)
     assert mesh.texts("a", root) == [str(number) for number in range(5_000)]
-    assert all(len(one.group_tangle.previous) == 1 for _, one in mesh.said("a", root, Content))
+    assert all(len(one.group_tangle.previous) == 1 for _, one in mesh.said("a", root, GroupContent))
 
 
 def test_s33_previous_stays_short_when_two_write_at_the_same_time() -> None:
@@ -73,7 +73,7 @@ def test_s33_previous_stays_short_when_two_write_at_the_same_time() -> None:
     mesh.settle()
     mesh.say("b", root, "together again")
     mesh.settle()
-    posts = [one for _, one in mesh.said("a", root, Content)]
+    posts = [one for _, one in mesh.said("a", root, GroupContent)]
     assert len(posts) == 101
     assert sum(len(one.group_tangle.previous) for one in posts) == 102
     assert mesh.texts("a", root) == mesh.texts("b", root)
@@ -87,15 +87,15 @@ def test_s32_s34_s36_a_post_follows_the_last_message_of_the_group_and_leaves_the
     assert group.members_tangle(root).tips == (addition.id,)
     one = mesh.say("a", root, "one").entries[-1].id
     other = mesh.say("a", root, "other").entries[-1].id
-    posts = {said.id: message for said, message in mesh.said("a", root, Content)}
-    assert posts[one].group_tangle == Place(root, (addition.id,))
-    assert posts[other].group_tangle == Place(root, (one,))
+    posts = {said.id: message for said, message in mesh.said("a", root, GroupContent)}
+    assert posts[one].group_tangle == TangleData(root, (addition.id,))
+    assert posts[other].group_tangle == TangleData(root, (one,))
     assert group.tangle.tips == (other,)
     assert group.members_tangle(root).tips == (addition.id,)
     mesh.add("a", root, "c")
     last, message = mesh.said("a", root, AddMember)[-1]
-    assert message.group_tangle == Place(root, (other,))
-    assert message.members_tangle == Place(root, (addition.id,))
+    assert message.group_tangle == TangleData(root, (other,))
+    assert message.members_tangle == TangleData(root, (addition.id,))
     assert group.tangle.tips == group.members_tangle(root).tips == (last.id,)
 
 
@@ -111,7 +111,7 @@ def test_s35_two_who_write_at_the_same_time_leave_two_tips() -> None:
     mesh.settle()
     for name in "ab":
         assert mesh.group(name, root).tangle.tips == (last,)
-        assert set(mesh.said(name, root, Content)[-1][1].group_tangle.previous) == written
+        assert set(mesh.said(name, root, GroupContent)[-1][1].group_tangle.previous) == written
 
 
 def test_s44_messages_are_found_by_their_group() -> None:
@@ -148,14 +148,14 @@ def test_s45_messages_are_found_by_the_root_of_their_tangle() -> None:
         return [type(group.said(id_).message) for id_ in ids]
 
     assert kinds(group.tangle.order()) == [
-        Init,
+        GroupInit,
         AddMember,
         AddMember,
-        Content,
+        GroupContent,
         ExcludeMember,
-        Init,
+        GroupInit,
         AddMember,
     ]
-    assert kinds(group.epoch_tangle.order()) == [Init, Init]
-    assert kinds(group.members_tangle(root).order()) == [Init, AddMember, AddMember, ExcludeMember]
-    assert kinds(group.members_tangle(init).order()) == [Init, AddMember]
+    assert kinds(group.epoch_tangle.order()) == [GroupInit, GroupInit]
+    assert kinds(group.members_tangle(root).order()) == [GroupInit, AddMember, AddMember, ExcludeMember]
+    assert kinds(group.members_tangle(init).order()) == [GroupInit, AddMember]

@@ -29,15 +29,15 @@ from tests.groups.spoken import (
 )
 from tests.groups.world import GROUP, person
 from tinyssb_node.codec import bipf
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.classic import from_classic
 from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import SlotKey, box
 from tinyssb_node.groups.keys import epoch_slot, own_slot
-from tinyssb_node.groups.messages import AddMember, Content, GroupMessage, GroupMessageError, Init
-from tinyssb_node.groups.tiny import Lack, Lacks, decode, encode, split_owner, with_owner
+from tinyssb_node.groups.messages import AddMember, GroupContent, GroupInit, GroupMessage, GroupMessageError
+from tinyssb_node.groups.tiny import MissingContext, PendingMessage, decode, encode, split_owner, with_owner
 from tinyssb_node.ids import Dialect, FeedId
 
 PAGE = Path(__file__).parents[2] / "docs/formats/group-messages.md"
@@ -50,7 +50,7 @@ PAGE = Path(__file__).parents[2] / "docs/formats/group-messages.md"
 def test_bytes_are_those_of_the_vectors(case: dict[str, Any]) -> None:
     plain = bytes.fromhex(case["bytes"])
     message = decode(plain, of_vectors(case["key"]))
-    assert not isinstance(message, Lacks)
+    assert not isinstance(message, PendingMessage)
     assert message == from_classic(case["classic"], ids_of_vectors())
     known = [FeedId.from_hex(one) for one in VECTORS["people"]] if "again" in case["id"] else []
     assert encode(message, known=known) == plain
@@ -65,12 +65,12 @@ def test_whatever_is_not_as_it_would_be_written_is_no_message(case: dict[str, An
 @pytest.mark.parametrize("case", VECTORS["lacks"], ids=lambda case: str(case["id"]))
 def test_what_is_not_known_yet_is_said(case: dict[str, Any]) -> None:
     lacks = decode(bytes.fromhex(case["bytes"]), of_vectors(case["key"], tuple(case["without"])))
-    assert isinstance(lacks, Lacks)
-    assert lacks.what is Lack(case["lacks"])
+    assert isinstance(lacks, PendingMessage)
+    assert lacks.what is MissingContext(case["lacks"])
     assert [id_.hex() for id_ in lacks.ids] == case["ids"]
     assert [[one.key.hex(), one.root.hex()] for one in lacks.secrets] == case["secrets"]
     assert VECTORS["epoch_key"] not in repr(lacks)
-    assert not isinstance(decode(bytes.fromhex(case["bytes"]), of_vectors(case["key"])), Lacks)
+    assert not isinstance(decode(bytes.fromhex(case["bytes"]), of_vectors(case["key"])), PendingMessage)
 
 
 # --- any message, any bytes
@@ -116,7 +116,7 @@ def _decode_or_refuse(plain: bytes) -> None:
         found = decode(plain, reading())
     except GroupMessageError:
         return
-    if not isinstance(found, Lacks):
+    if not isinstance(found, PendingMessage):
         assert plain in {encode(found), encode(found, known=PEOPLE)}
 
 
@@ -136,13 +136,13 @@ def test_what_is_too_long_is_neither_written_nor_read() -> None:
     with pytest.raises(GroupMessageError, match="length"):
         decode(bytes(most + 1), reading())
     with pytest.raises(GroupMessageError, match="body"):
-        encode(Content("post", b"no dict", GROUP, Place(ROOT, (TIP,))))
+        encode(GroupContent("post", b"no dict", GROUP, TangleData(ROOT, (TIP,))))
 
 
 def test_what_is_said_once_is_one_thing() -> None:
-    elsewhere = Place(TIP, (TIP,))
+    elsewhere = TangleData(TIP, (TIP,))
     with pytest.raises(GroupMessageError, match="another group"):
-        encode(Init(KEY, Place(ROOT, (TIP,)), elsewhere, FIRST, GROUP, AUTHOR))
+        encode(GroupInit(KEY, TangleData(ROOT, (TIP,)), elsewhere, FIRST, GROUP, AUTHOR))
     with pytest.raises(GroupMessageError, match="another group"):
         encode(AddMember(KEY, GROUP, ROOT, CREATOR, (AUTHOR,), elsewhere, elsewhere))
 
@@ -158,7 +158,7 @@ def test_of_two_with_one_name_the_right_one_is_found() -> None:
         assert decode(plain, reading()) == message
         other = TWIN if one is CREATOR else CREATOR
         found = decode(plain, reading(people=(AUTHOR, other)))
-        assert isinstance(found, Lacks)
+        assert isinstance(found, PendingMessage)
         assert found.ids == (AUTHOR[:8], CREATOR[:8])
 
 
@@ -168,8 +168,8 @@ def test_names_are_tried_a_bounded_number_of_times() -> None:
     ]
     assert max(crowd) == crowd[-1]
     last = encode(addition(people=(crowd[-1],)), known=crowd)
-    assert isinstance(decode(last, reading(people=crowd)), Lacks)
-    assert not isinstance(decode(last, reading(people=crowd[1:])), Lacks)
+    assert isinstance(decode(last, reading(people=crowd)), PendingMessage)
+    assert not isinstance(decode(last, reading(people=crowd[1:])), PendingMessage)
 
 
 def test_nobody_is_short_where_one_is_new() -> None:
@@ -195,7 +195,7 @@ def content_size(plain: bytes, slots: int) -> int:
 
 
 SIZES: dict[str, tuple[bytes, int]] = {
-    "init of a group": (with_owner(encode(Init(KEY, FIRST, FIRST, FIRST)), AUTHOR), 2),
+    "init of a group": (with_owner(encode(GroupInit(KEY, FIRST, FIRST, FIRST)), AUTHOR), 2),
     "init of an epoch": (with_owner(encode(epoch_init()), AUTHOR), 2),
     "addition of 1": (encode(addition(1)), 2),
     "addition of 8": (encode(addition(8)), 9),
@@ -238,10 +238,10 @@ def test_there_is_room_for_some_more_predecessors() -> None:
         ROOT,
         CREATOR,
         tuple(person(number) for number in range(15)),
-        Place(ROOT, (TIP, ADDED)),
-        Place(EPOCH, (EPOCH,)),
+        TangleData(ROOT, (TIP, ADDED)),
+        TangleData(EPOCH, (EPOCH,)),
     )
     assert packets(encode(more, known=PEOPLE), 16) == 9
-    two = Init(KEY, Place(ROOT, (TIP, ADDED)), Place(ROOT, (ROOT,)), FIRST, GROUP, AUTHOR)
+    two = GroupInit(KEY, TangleData(ROOT, (TIP, ADDED)), TangleData(ROOT, (ROOT,)), FIRST, GROUP, AUTHOR)
     assert packets(with_owner(encode(two), AUTHOR), 2) == 3
     assert packets(with_owner(encode(exclusion()), AUTHOR), 1) == 3

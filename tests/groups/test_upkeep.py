@@ -15,8 +15,8 @@ from tinyssb_node.events import EntryAppended
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.host import groups_of
 from tinyssb_node.groups.planning import GroupRefusalError
-from tinyssb_node.groups.upkeep import LeftGroupError, UnknownGroupError
-from tinyssb_node.groups.writer import Cost, PhoneFeedError
+from tinyssb_node.groups.upkeep import GroupLeftError, NotGroupMemberError
+from tinyssb_node.groups.writer import GroupWriteCost, PhoneDialectError
 from tinyssb_node.ids import Dialect, MessageId
 from tinyssb_node.node.node import Node
 from tinyssb_node.store.memory import MemoryStore
@@ -52,7 +52,7 @@ def lone(dialect: Dialect, store: MemoryStore | None = None) -> Node:
     )
 
 
-def check(cost: Cost, written: Sequence[EntryAppended]) -> None:
+def check(cost: GroupWriteCost, written: Sequence[EntryAppended]) -> None:
     """What was said of a cost is so."""
     assert cost.messages == len(cost.steps) == len(written)
     assert cost.packets == sum(1 + entry.chunks for entry in written)
@@ -81,7 +81,7 @@ def test_who_left_writes_and_fetches_nothing_until_he_returns() -> None:
     mesh.settle()
     assert mesh["b"].left(root)
     assert isinstance(
-        mesh.refusal("b", lambda groups, pen, now: groups.post(pen, root, "post", b"", now)), LeftGroupError
+        mesh.refusal("b", lambda groups, pen, now: groups.post(pen, root, "post", b"", now)), GroupLeftError
     )
     mesh.say("a", root, "are you there?")
     mesh.settle()
@@ -133,14 +133,14 @@ def test_a_feed_of_an_epoch_that_is_over_ends_after_its_time() -> None:
 
 def test_a_feed_for_phones_takes_no_part_in_groups() -> None:
     node = lone(Dialect.DEPLOYED)
-    with pytest.raises(PhoneFeedError):
+    with pytest.raises(PhoneDialectError):
         node.in_groups(lambda groups, pen: groups.create(pen, "hikers", 0), 0)
     assert [(record.seq, record.own) for record in node.feeds()] == [(0, True)]
 
 
 def test_an_unknown_group_is_refused() -> None:
     node = lone(Dialect.SPEC)
-    with pytest.raises(UnknownGroupError):
+    with pytest.raises(NotGroupMemberError):
         node.in_groups(
             lambda groups, pen: groups.post(pen, MessageId(bytes(MessageId.SIZE)), "post", b"", 0), 0
         )
@@ -160,13 +160,13 @@ def test_what_cannot_be_written_is_told_and_tried_again(monkeypatch: pytest.Monk
     mesh.settle()
 
     def refuse(*_: object, **__: object) -> None:
-        raise PhoneFeedError(mesh.id("a"))
+        raise PhoneDialectError(mesh.id("a"))
 
     with monkeypatch.context() as context:
         context.setattr("tinyssb_node.groups.writer.GroupWriter.end", refuse)
         mesh.exclude("b", root, "c")
         mesh.settle(group_limits.END_WAIT_US + MINUTE_US)
-        assert isinstance(mesh["a"].problems[root], PhoneFeedError)
+        assert isinstance(mesh["a"].problems[root], PhoneDialectError)
     mesh.settle(group_limits.RETRY_US + MINUTE_US)
     assert mesh["a"].problems == {}
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tinyssb_node.groups.envelope import Scheme, SlotKey
+from tinyssb_node.groups.envelope import SlotKey, SlotScheme
 
 FOLDER = Path(__file__).parents[1] / "vectors/groups/envelope"
 
@@ -17,4 +17,4 @@ def cases(name: str) -> list[dict[str, Any]]:
 
 def slot_keys(recipients: list[dict[str, str]]) -> list[SlotKey]:
     """Recipients, or keys to try, of a case."""
-    return [SlotKey(bytes.fromhex(one["key"]), Scheme(one["scheme_utf8"])) for one in recipients]
+    return [SlotKey(bytes.fromhex(one["key"]), SlotScheme(one["scheme_utf8"])) for one in recipients]

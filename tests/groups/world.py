@@ -15,14 +15,14 @@ from tinyssb_node.groups.drafting import (
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import (
     AddMember,
-    Content,
     ExcludeMember,
     FeedRole,
+    GroupContent,
+    GroupInit,
     GroupMessage,
-    Init,
-    Said,
+    OpenedGroupMessage,
 )
-from tinyssb_node.groups.planning import Add, Begin, Exclude, Step, plan
+from tinyssb_node.groups.planning import AddStep, BeginEpochStep, ExcludeStep, Step, plan
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 
@@ -46,12 +46,12 @@ GROUP = GroupId(hashlib.sha256(b"group").digest())
 
 def said(
     id_: MessageId, author: FeedId, message: GroupMessage, key: EpochKey | None = None, seq: int = 0
-) -> Said:
+) -> OpenedGroupMessage:
     """A message on the feed that it belongs on; *key* is needed for what is neither init nor addition."""
     if isinstance(message, AddMember):
-        return Said(id_, author, FeedRole.ADDITIONS, None, message, seq)
-    return Said(
-        id_, author, FeedRole.EPOCH, message.secret if isinstance(message, Init) else key, message, seq
+        return OpenedGroupMessage(id_, author, FeedRole.ADDITIONS, None, message, seq)
+    return OpenedGroupMessage(
+        id_, author, FeedRole.EPOCH, message.secret if isinstance(message, GroupInit) else key, message, seq
     )
 
 
@@ -62,7 +62,7 @@ def followed(messages: Mapping[MessageId, GroupMessage], id_: MessageId) -> set[
     while ahead:
         message = messages[ahead.pop()]
         names = set(message.group_tangle.previous)
-        if isinstance(message, Init):
+        if isinstance(message, GroupInit):
             names.update(message.epoch_tangle.previous)
         elif isinstance(message, AddMember | ExcludeMember):
             names.update(message.members_tangle.previous)
@@ -78,12 +78,12 @@ class Member:
         self.world = world
         self.name = name
         self.id = person(name)
-        self.held: dict[MessageId, Said] = {}
+        self.held: dict[MessageId, OpenedGroupMessage] = {}
         """All that reached him, sealed or not."""
         self.keys: set[EpochKey] = set()
         self.group: Group | None = None
         self.since: dict[str, int] = {}
-        self._unread: dict[MessageId, Said] = {}
+        self._unread: dict[MessageId, OpenedGroupMessage] = {}
 
     @property
     def here(self) -> Group:
@@ -96,7 +96,7 @@ class Member:
         """The epoch that he prefers."""
         return None if self.group is None else self.group.view.preference(self.id).epoch
 
-    def receive(self, messages: Iterable[Said]) -> None:
+    def receive(self, messages: Iterable[OpenedGroupMessage]) -> None:
         """Take what others hold, and read what can be read by now."""
         for each in messages:
             if each.id not in self.held:
@@ -109,7 +109,7 @@ class Member:
                     del self._unread[each.id]
                     again = True
 
-    def _opens(self, each: Said) -> bool:
+    def _opens(self, each: OpenedGroupMessage) -> bool:
         message = each.message
         if isinstance(message, AddMember):
             if message.secret not in self.keys and self.id not in message.people:
@@ -122,12 +122,12 @@ class Member:
         self.here.add(each)
         return True
 
-    def publish(self, message: GroupMessage, key: EpochKey | None = None) -> Said:
+    def publish(self, message: GroupMessage, key: EpochKey | None = None) -> OpenedGroupMessage:
         """Write a message."""
         each = said(self.world.next_id(self.name), self.id, message, key)
         self.world.all[each.id] = each
         self.held[each.id] = each
-        if isinstance(message, Init | AddMember):
+        if isinstance(message, GroupInit | AddMember):
             self.keys.add(message.secret)
         self.here.add(each)
         return each
@@ -141,19 +141,19 @@ class Member:
         self.world.all[root] = self.held[root] = each
         self.keys.add(first.secret)
         self.group.add(each)
-        self.do([Add(root, (self.id,))])
+        self.do([AddStep(root, (self.id,))])
 
     def do(self, steps: Sequence[Step]) -> None:
         """Write what steps ask for."""
         begun: MessageId | None = None
         for step in steps:
             match step:
-                case Exclude(epoch, people):
+                case ExcludeStep(epoch, people):
                     self.publish(draft_exclude(self.here, epoch, people), self.here.view[epoch].key)
-                case Begin(previous):
+                case BeginEpochStep(previous):
                     init = draft_init(self.here, self.id, self.world.next_key(), previous)
                     begun = self.publish(init).id
-                case Add(epoch, people, old_keys):
+                case AddStep(epoch, people, old_keys):
                     at = epoch or begun
                     assert at is not None
                     self.publish(draft_add(self.here, at, people, old_keys=old_keys))
@@ -163,7 +163,7 @@ class Member:
         preferred = self.prefers
         assert preferred is not None
         message = draft_content(self.here, "post", text.encode())
-        assert isinstance(message, Content)
+        assert isinstance(message, GroupContent)
         self.publish(message, self.here.view[preferred].key)
 
     def act(self, now_us: int, most: int = 1_000) -> int | None:
@@ -185,7 +185,7 @@ class World:
     """Members, and all that they wrote."""
 
     def __init__(self, names: str = "") -> None:
-        self.all: dict[MessageId, Said] = {}
+        self.all: dict[MessageId, OpenedGroupMessage] = {}
         self.members: dict[str, Member] = {}
         self.unasked: dict[MessageId, frozenset[MessageId]] = {}
         """What was written because a plan asked for it, and all that its author held when he had done so."""
@@ -221,7 +221,7 @@ class World:
         union = {id_ for name in names for id_ in self[name].held}
         offered = [each for id_, each in self.all.items() if id_ in union]
         for name in names:
-            new: dict[tuple[FeedId, EpochKey | None], list[Said]] = {}
+            new: dict[tuple[FeedId, EpochKey | None], list[OpenedGroupMessage]] = {}
             for each in offered:
                 if each.id not in self[name].held:
                     new.setdefault((each.author, each.key), []).append(each)
@@ -265,6 +265,6 @@ def start(names: str, beside: str = "") -> World:
     first.create()
     others = tuple(world[name].id for name in names[1:])
     size = limits.GROUP_ADD_MAX
-    first.do([Add(first.prefers, others[at : at + size]) for at in range(0, len(others), size)])
+    first.do([AddStep(first.prefers, others[at : at + size]) for at in range(0, len(others), size)])
     world.meet(*names)
     return world

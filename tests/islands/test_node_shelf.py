@@ -14,7 +14,7 @@ from tinyssb_node.errors import NodeReadOnlyError, StoreDamagedError
 from tinyssb_node.events import EntryAppended, ForkFound
 from tinyssb_node.ids import FeedId, Origin, PacketKind
 from tinyssb_node.islands.memory_shelf import MemoryShelf
-from tinyssb_node.islands.shelf import Brought, Shelf
+from tinyssb_node.islands.shelf import BringResult, Shelf
 from tinyssb_node.node.node import Node
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.replication.claim import claim_of
@@ -54,7 +54,7 @@ class ShelfBench(Bench):
         self.opened += self.there
         return Shelf(self.shelf_store, Network(), packets_max=10_000) if self.there else None
 
-    def bring(self, feed: FeedId, packets: list[bytes]) -> Brought:
+    def bring(self, feed: FeedId, packets: list[bytes]) -> BringResult:
         brought, effects = self.node.bring(feed, packets, self.now_us)
         self.perform(effects)
         return brought

@@ -9,22 +9,26 @@ from tinyssb_node.codec.dmx import Network, want_dmx
 from tinyssb_node.codec.packets import Want, serialize_want
 from tinyssb_node.errors import FeedForkedError, SetFullError
 from tinyssb_node.ids import Dialect
-from tinyssb_node.node.identities import Author
-from tinyssb_node.replication.certainty import Certainty, Doubt, TipUncertainError
+from tinyssb_node.node.identities import FurtherIdentity
+from tinyssb_node.replication.certainty import TipCertainty, TipUncertainError, TipUncertainty
 from tinyssb_node.store.memory import MemoryStore
 
 ANA, CLUB, BOT, BEN = key_of("ana"), key_of("club"), key_of("bot"), key_of("ben")
 SECOND = 1_000_000
 
 
-def author(key: SigningKey, doubt: Doubt | None = None, known: int = 0, **options: Dialect) -> Author:
+def author(
+    key: SigningKey, doubt: TipUncertainty | None = None, known: int = 0, **options: Dialect
+) -> FurtherIdentity:
     dialect = options.get("dialect", Dialect.SPEC)
-    return Author(key=key, dialect=dialect, certainty=Certainty(doubt, known))
+    return FurtherIdentity(key=key, dialect=dialect, certainty=TipCertainty(doubt, known))
 
 
-def node_of(*authors: Author, doubt: Doubt | None = None, store: MemoryStore | None = None) -> Bench:
+def node_of(
+    *authors: FurtherIdentity, doubt: TipUncertainty | None = None, store: MemoryStore | None = None
+) -> Bench:
     """Ana's node, who writes for *authors*, too."""
-    bench = Bench(key=ANA, certainty=Certainty(doubt), store=store, authors=authors)
+    bench = Bench(key=ANA, certainty=TipCertainty(doubt), store=store, authors=authors)
     bench.take()
     return bench
 
@@ -93,8 +97,8 @@ def test_the_feed_of_somebody_else_becomes_ours() -> None:
 @pytest.mark.parametrize("doubtful", [ANA, CLUB])
 def test_neither_is_held_up_by_the_other(doubtful: SigningKey) -> None:
     ana = node_of(
-        author(CLUB, Doubt.RESTORED if doubtful is CLUB else None),
-        doubt=Doubt.COPIED if doubtful is ANA else None,
+        author(CLUB, TipUncertainty.RESTORED if doubtful is CLUB else None),
+        doubt=TipUncertainty.COPIED if doubtful is ANA else None,
     )
     other = CLUB if doubtful is ANA else ANA
     assert say(ana, other, b"goes on") == 1
@@ -102,7 +106,9 @@ def test_neither_is_held_up_by_the_other(doubtful: SigningKey) -> None:
         say(ana, doubtful, b"waits")
     with pytest.raises(TipUncertainError) as refused:
         say(ana, key_of("a group's") if doubtful is ANA else CLUB, b"waits")
-    assert refused.value.waiting.doubt is (Doubt.COPIED if doubtful is ANA else Doubt.RESTORED)
+    assert refused.value.waiting.doubt is (
+        TipUncertainty.COPIED if doubtful is ANA else TipUncertainty.RESTORED
+    )
     assert ana.node.waiting(ana.now_us, other.feed_id) is None
     ana.node.be_sure(doubtful.feed_id)
     assert say(ana, doubtful, b"sure") == 1
@@ -110,7 +116,7 @@ def test_neither_is_held_up_by_the_other(doubtful: SigningKey) -> None:
 
 def test_after_a_backup_each_comes_back_by_itself_and_nothing_forks() -> None:
     """Of the one somebody has three entries, the other nobody ever heard of; ours nobody doubts."""
-    ana = node_of(author(CLUB, Doubt.RESTORED), author(BOT, Doubt.RESTORED))
+    ana = node_of(author(CLUB, TipUncertainty.RESTORED), author(BOT, TipUncertainty.RESTORED))
     ben = holder_of(CLUB)
     converse(ana, ben, 20)
     with pytest.raises(TipUncertainError, match="listening"):
@@ -131,7 +137,7 @@ def test_a_twin_of_one_stops_that_one() -> None:
         ana.hear(packet)
     waiting = ana.node.waiting(ana.now_us, CLUB.feed_id)
     assert waiting is not None
-    assert waiting.doubt is Doubt.TWIN
+    assert waiting.doubt is TipUncertainty.TWIN
     assert say(ana, BOT, b"goes on") == 1
     ana.publish(b"so does the main one")
 
@@ -150,7 +156,7 @@ def test_of_each_what_others_want_is_heard() -> None:
     ana = node_of(author(CLUB), author(BOT))
     for key in (CLUB, BOT):
         say(ana, key, b"one")
-    again = node_of(author(CLUB, Doubt.MOVED, 1), author(BOT, None, 1), store=ana.store)
+    again = node_of(author(CLUB, TipUncertainty.MOVED, 1), author(BOT, None, 1), store=ana.store)
     goset = sorted([ANA.feed_id, CLUB.feed_id, BOT.feed_id])
     wanted = {ANA.feed_id: 1, CLUB.feed_id: 2, BOT.feed_id: 3}
     said = Want(offset=0, seqs=tuple(wanted[feed] for feed in goset))
@@ -159,12 +165,12 @@ def test_of_each_what_others_want_is_heard() -> None:
     assert of_club is not None
     assert of_bot is not None
     assert (of_club.heard, of_club.expected) == (True, 1)
-    assert (of_bot.doubt, of_bot.expected) == (Doubt.CLAIMED, 2)
+    assert (of_bot.doubt, of_bot.expected) == (TipUncertainty.CLAIMED, 2)
     assert again.node.waiting(again.now_us) is None
 
 
 def test_a_forked_one_is_told_as_such_and_stops_nobody() -> None:
-    ana = node_of(author(CLUB, Doubt.RESTORED), author(BOT))
+    ana = node_of(author(CLUB, TipUncertainty.RESTORED), author(BOT))
     for packet in packets_of(written(CLUB, [b"one"])) + packets_of(written(CLUB, [b"other"])):
         ana.hear(packet)
     assert ana.node.waiting(ana.now_us, CLUB.feed_id) is None
@@ -204,7 +210,7 @@ def test_it_is_not_acknowledged_and_acknowledges_nobody() -> None:
 
 
 def test_a_face_that_goes_is_not_listened_to() -> None:
-    ana = node_of(author(CLUB, Doubt.RESTORED))
+    ana = node_of(author(CLUB, TipUncertainty.RESTORED))
     ana.perform(ana.node.face_down(FACE, "unplugged", ana.now_us))
     waiting = ana.node.waiting(ana.now_us, CLUB.feed_id)
     assert waiting is not None

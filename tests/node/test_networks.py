@@ -15,7 +15,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.verify import Verifier
 from tinyssb_node.events import ChunkAppended, EntryAppended, FaceDown, PacketReceived, PacketSent
-from tinyssb_node.feeds.author import Composed, compose
+from tinyssb_node.feeds.author import ComposedEntry, compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect, NetworkName, Verdict
 from tinyssb_node.scheduling.link import Allowance, air_profile, lan_profile, stream_profile
@@ -24,7 +24,7 @@ SECOND_US = 1_000_000
 BEN = key_of("ben")
 
 
-def of_network(key: SigningKey, network: NetworkName, contents: list[bytes]) -> list[Composed]:
+def of_network(key: SigningKey, network: NetworkName, contents: list[bytes]) -> list[ComposedEntry]:
     """A feed as its author publishes it in one network."""
     tip, feed = Tip(key.feed_id, Dialect.SPEC, 0, None), []
     for content in contents:

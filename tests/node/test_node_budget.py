@@ -14,10 +14,10 @@ from tinyssb_node.effects import Send
 from tinyssb_node.events import Refused
 from tinyssb_node.ids import FaceName, PacketKind
 from tinyssb_node.node.node import Node
-from tinyssb_node.scheduling.budget import Boot
+from tinyssb_node.scheduling.budget import BootReference
 from tinyssb_node.scheduling.link import Allowance, LinkProfile
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.world import AIR, World
 from tinyssb_node.store.memory import MemoryStore
 
@@ -28,13 +28,13 @@ PACKETS_AN_HOUR = 36 * SECOND_US // AIR_PACKET_US
 REQUESTS = {PacketKind.CLAIM, PacketKind.WANT, PacketKind.CHNK, PacketKind.NOVELTY}
 
 
-class AirWatcher(Watcher):
+class AirWatcher(SimulationWatcher):
     """Notes who was on the air, and when."""
 
     def __init__(self) -> None:
         self.sent: defaultdict[str, Sent] = defaultdict(list)
 
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+    def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         assert send.face == AIR
         self.sent[inhabitant.name].append((begin_us, end_us))
 
@@ -44,7 +44,7 @@ def talkative_world(seed: int) -> tuple[World, AirWatcher]:
     watcher = AirWatcher()
     world = World(
         seed,
-        lambda chance: Medium(MediumOptions(default_loss=0.1), chance),
+        lambda chance: SimulatedMedium(MediumOptions(default_loss=0.1), chance),
         allowance=ONE_PERCENT,
         watchers=[watcher],
         keep_events=False,
@@ -246,10 +246,10 @@ def test_time_down_counts_where_the_system_vouches_for_it() -> None:
     used_us = spent_us(bench)
     store.close()
 
-    def restarted(boot: Boot) -> int:
+    def restarted(boot: BootReference) -> int:
         node = Node(store=store, network=Network(), entropy=random.Random(1), key=key_of("ana"), boot=boot)
         node.face_up(RADIO, lawful(), "radio", 0)
         return node.air(0)[0].used_us
 
-    assert restarted(Boot("unknown", 2 * HOUR_US)) < used_us
-    assert restarted(Boot("another", 2 * HOUR_US)) == used_us
+    assert restarted(BootReference("unknown", 2 * HOUR_US)) < used_us
+    assert restarted(BootReference("another", 2 * HOUR_US)) == used_us

@@ -8,7 +8,7 @@ from tinyssb_node.codec.dmx import Network, want_dmx
 from tinyssb_node.codec.packets import Want, serialize_want
 from tinyssb_node.errors import FeedForkedError
 from tinyssb_node.ids import Dialect
-from tinyssb_node.replication.certainty import Certainty, Doubt, TipUncertainError
+from tinyssb_node.replication.certainty import TipCertainty, TipUncertainError, TipUncertainty
 from tinyssb_node.scheduling.link import stream_profile
 
 ANA, BEN = key_of("ana"), key_of("ben")
@@ -16,8 +16,8 @@ SECOND = 1_000_000
 FEED = written(ANA, [b"one", b"two", b"x" * 200])
 
 
-def doubtful(doubt: Doubt | None = Doubt.RESTORED, known: int = 0) -> Bench:
-    return Bench(key=ANA, certainty=Certainty(doubt, known))
+def doubtful(doubt: TipUncertainty | None = TipUncertainty.RESTORED, known: int = 0) -> Bench:
+    return Bench(key=ANA, certainty=TipCertainty(doubt, known))
 
 
 def with_feed(key: SigningKey = BEN) -> Bench:
@@ -43,7 +43,7 @@ def test_it_writes_nothing_and_says_why() -> None:
     bench = doubtful()
     with pytest.raises(TipUncertainError, match="restored from a backup") as caught:
         bench.publish(b"no")
-    assert caught.value.waiting.doubt is Doubt.RESTORED
+    assert caught.value.waiting.doubt is TipUncertainty.RESTORED
     with pytest.raises(TipUncertainError):
         bench.node.publish_as(key_of("child"), b"no", bench.now_us, [])
     assert bench.seq_of(ANA.feed_id) == 0
@@ -63,7 +63,7 @@ def test_its_feed_comes_back_and_is_gone_on_with() -> None:
 
 
 def test_meanwhile_it_serves_others() -> None:
-    ana = doubtful(Doubt.BEHIND, known=9)
+    ana = doubtful(TipUncertainty.BEHIND, known=9)
     ana.follow(BEN.feed_id)
     for packet in packets_of(written(BEN, [b"news"])):
         ana.hear(packet)
@@ -74,7 +74,7 @@ def test_meanwhile_it_serves_others() -> None:
 
 
 def test_nobody_in_reach_is_no_answer() -> None:
-    ana = doubtful(Doubt.COPIED)
+    ana = doubtful(TipUncertainty.COPIED)
     ana.pass_time(3600 * SECOND)
     with pytest.raises(TipUncertainError, match="waiting to hear somebody"):
         ana.publish(b"no")
@@ -84,7 +84,7 @@ def test_nobody_in_reach_is_no_answer() -> None:
 
 
 def test_it_acknowledges_nothing_before_and_does_not_spin() -> None:
-    ana = Bench(key=ANA, certainty=Certainty(Doubt.MOVED), acknowledge_permille=100)
+    ana = Bench(key=ANA, certainty=TipCertainty(TipUncertainty.MOVED), acknowledge_permille=100)
     ana.follow(BEN.feed_id)
     for packet in packets_of(written(BEN, [b"news"])):
         ana.hear(packet)
@@ -159,7 +159,7 @@ def test_a_frozen_feed_is_told_as_such() -> None:
 
 
 def test_a_node_without_a_key_waits_for_nothing() -> None:
-    assert Bench(certainty=Certainty(Doubt.UNMARKED)).node.own() is None
+    assert Bench(certainty=TipCertainty(TipUncertainty.UNMARKED)).node.own() is None
 
 
 def test_a_link_that_comes_later_is_listened_to_as_well() -> None:
@@ -171,7 +171,7 @@ def test_a_link_that_comes_later_is_listened_to_as_well() -> None:
 
 
 def test_the_other_dialect_is_not_mistaken_for_a_fork() -> None:
-    ana = Bench(key=ANA, dialect=Dialect.DEPLOYED, certainty=Certainty(Doubt.RESTORED))
+    ana = Bench(key=ANA, dialect=Dialect.DEPLOYED, certainty=TipCertainty(TipUncertainty.RESTORED))
     for packet in packets_of(FEED):
         ana.hear(packet)
     assert ana.seq_of(ANA.feed_id) == 0

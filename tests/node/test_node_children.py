@@ -14,7 +14,7 @@ from tinyssb_node.errors import FeedEndedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import EntryAppended, PacketReceived, SetChanged
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
-from tinyssb_node.groups.nodepen import NodePen
+from tinyssb_node.groups.nodepen import NodeGroupWriter
 from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
 from tinyssb_node.scheduling.link import stream_profile
 from tinyssb_node.store.port import FeedRecord
@@ -172,7 +172,7 @@ def test_groups_do_not_bring_back_what_has_left() -> None:
     replica = bench.node._replica
     replica.retire(CHILD.feed_id)
     effects: list[Effect] = []
-    pen = NodePen(bench.node, replica, ANA, bench.now_us, effects)
+    pen = NodeGroupWriter(bench.node, replica, ANA, bench.now_us, effects)
     assert pen.want(CHILD.feed_id, wanted=True)
     assert (effects, list(replica.retired)) == ([], [CHILD.feed_id])
     assert pen.want(BEN.feed_id, wanted=True)

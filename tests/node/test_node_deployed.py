@@ -10,7 +10,7 @@ from tests.nodes import Bench, key_of, packets_of, written
 from tests.peers.simplepub import ASK_US, KEYS_MAX, ROUND_US, SimplePub
 from tinyssb_node.codec.dmx import Network, chunk_hash, want_dmx
 from tinyssb_node.codec.packets import Want, serialize_want
-from tinyssb_node.feeds.author import Composed
+from tinyssb_node.feeds.author import ComposedEntry
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
@@ -107,12 +107,12 @@ def converse(bench: Bench, pub: SimplePub, span_us: int) -> None:
             to_node, to_pub = answers, bench.take()
 
 
-def feed_called(name: str, entries: int, dialect: Dialect = Dialect.DEPLOYED) -> tuple[Composed, ...]:
+def feed_called(name: str, entries: int, dialect: Dialect = Dialect.DEPLOYED) -> tuple[ComposedEntry, ...]:
     contents = [f"{name} {number}".encode() * (1 if number % 3 else 9) for number in range(entries)]
     return written(key_of(name), contents, dialect)
 
 
-def give_pub(pub: SimplePub, feed: tuple[Composed, ...], key: bytes) -> None:
+def give_pub(pub: SimplePub, feed: tuple[ComposedEntry, ...], key: bytes) -> None:
     pub.add(key)
     log = pub.logs[key]
     for entry in feed:
@@ -120,20 +120,20 @@ def give_pub(pub: SimplePub, feed: tuple[Composed, ...], key: bytes) -> None:
         assert all(log.take_chunk(packet, chunk_hash(packet)) for packet in entry.chunks)
 
 
-def give_node(bench: Bench, feed: tuple[Composed, ...], key: FeedId) -> None:
+def give_node(bench: Bench, feed: tuple[ComposedEntry, ...], key: FeedId) -> None:
     bench.follow(key)
     for packet in packets_of(feed):
         bench.perform(bench.node.import_packet(packet, bench.now_us)[1])
 
 
-def assert_pub_holds(pub: SimplePub, feed: tuple[Composed, ...], key: bytes) -> None:
+def assert_pub_holds(pub: SimplePub, feed: tuple[ComposedEntry, ...], key: bytes) -> None:
     log = pub.logs[key]
     assert log.entries == [entry.packet for entry in feed]
     assert [log.chunks[seq + 1] for seq in range(len(feed))] == [list(entry.chunks) for entry in feed]
     assert not log.pending
 
 
-def assert_node_holds(bench: Bench, feed: tuple[Composed, ...], key: FeedId) -> None:
+def assert_node_holds(bench: Bench, feed: tuple[ComposedEntry, ...], key: FeedId) -> None:
     assert [entry.packet for entry in bench.store.entries(key, 1, 100)] == [entry.packet for entry in feed]
     for seq, entry in enumerate(feed, start=1):
         assert bench.store.chunks(key, seq, 0, 100) == list(entry.chunks)

@@ -12,9 +12,9 @@ import pytest
 from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
 from tests.pzp.database.messages import Author, filled, keep
-from tinyssb_node.pzp.database.database import Database
-from tinyssb_node.pzp.database.memory import MemoryRows
-from tinyssb_node.pzp.gateway import Wanting
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.memory import MemoryPzpRows
+from tinyssb_node.pzp.gateway import GatewayReplica
 from tinyssb_node.pzp.messages.goals import ALL, NONE
 
 
@@ -76,10 +76,10 @@ def test_a_message_goes_over_the_air_and_from_gateway_to_gateway(tmp_path: Path)
 
 @pytest.mark.parametrize(("budget_bytes", "unknown"), [(10**6, ALL), (1_000, NONE)])
 def test_a_gateway_that_is_nearly_full_begins_nothing_new(budget_bytes: int, unknown: object) -> None:
-    database, author, other = Database(MemoryRows()), Author(), Author(nonce="other")
+    database, author, other = PzpDatabase(MemoryPzpRows()), Author(), Author(nonce="other")
     author.says(3)
     filled(database, author)
-    wanting = Wanting(database, keep=ALL, budget_bytes=budget_bytes)
+    wanting = GatewayReplica(database, keep=ALL, budget_bytes=budget_bytes)
     assert (wanting.goal(author.feed), wanting.goal(other.feed)) == (ALL, unknown)
     keep(database, other.feed, "all")
     assert wanting.goal(other.feed) == ALL

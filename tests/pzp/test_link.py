@@ -16,15 +16,15 @@ from tests.certificates import Authority
 from tests.faces.recording_sink import PATIENCE_S
 from tests.pzp.sync.replicas import ALL, NONE, Replica, newest, world
 from tinyssb_node.errors import LocalError
-from tinyssb_node.faces.access import EVERYBODY, Credentials, Guard
+from tinyssb_node.faces.access import EVERYBODY, Credentials, ListenerPolicy
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.pzp.database import limits as pzp_limits
 from tinyssb_node.pzp.database import replica as pzp_replica
-from tinyssb_node.pzp.database.database import Database
-from tinyssb_node.pzp.database.sqlite import SqliteRows
-from tinyssb_node.pzp.link import SUBPROTOCOL, PzpCaller, PzpListener
-from tinyssb_node.pzp.sync.port import Msgs, Taken
-from tinyssb_node.pzp.sync.sync import Broken, Event, Synced
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+from tinyssb_node.pzp.link import SUBPROTOCOL, PzpSyncConnector, PzpSyncListener
+from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica
+from tinyssb_node.pzp.sync.sync import Event, PzpSyncViolation, SyncCompleted
 
 
 class Told:
@@ -45,15 +45,20 @@ class Told:
                 await self._changed.wait()
 
     def synced(self) -> list[str]:
-        return [event.root for event in self.events if isinstance(event, Synced)]
+        return [event.root for event in self.events if isinstance(event, SyncCompleted)]
 
 
 @asynccontextmanager
 async def listening(
-    replica: Msgs, roots: Iterable[str] = (), *, port: int = 0, peers: int = 4, guard: Guard = EVERYBODY
-) -> AsyncIterator[tuple[int, Told, PzpListener]]:
+    replica: PzpReplica,
+    roots: Iterable[str] = (),
+    *,
+    port: int = 0,
+    peers: int = 4,
+    guard: ListenerPolicy = EVERYBODY,
+) -> AsyncIterator[tuple[int, Told, PzpSyncListener]]:
     told = Told()
-    listener = PzpListener(replica, lambda: roots, told, peers=peers, guard=guard)
+    listener = PzpSyncListener(replica, lambda: roots, told, peers=peers, guard=guard)
     (server,) = await listener.open("127.0.0.1", port)
     yield server.sockets[0].getsockname()[1], told, listener
     server.close()
@@ -61,9 +66,11 @@ async def listening(
 
 
 @asynccontextmanager
-async def calling(port: int, replica: Msgs, roots: Iterable[str]) -> AsyncIterator[tuple[PzpCaller, Told]]:
+async def calling(
+    port: int, replica: PzpReplica, roots: Iterable[str]
+) -> AsyncIterator[tuple[PzpSyncConnector, Told]]:
     told = Told()
-    caller = PzpCaller(f"ws://127.0.0.1:{port}", replica, lambda: roots, told)
+    caller = PzpSyncConnector(f"ws://127.0.0.1:{port}", replica, lambda: roots, told)
     caller._backoff = Backoff(lambda: 0.0, min_s=0.001)
     task = asyncio.create_task(caller.run())
     yield caller, told
@@ -91,18 +98,21 @@ async def test_who_shows_the_token_syncs_and_others_read_nothing(tmp_path: Path)
     token.write_text("0123456789abcdef\n")
     for file in (hut.key, token):
         file.chmod(0o600)
-    guard = Guard(certificate=hut.certificate, key=hut.key, token=token)
+    guard = ListenerPolicy(certificate=hut.certificate, key=hut.key, token=token)
     here = world(5)
     other = here.fill(Replica())
     async with listening(other, [here.feed], guard=guard) as (port, _, listener):
         url = f"wss://127.0.0.1:{port}"
         trusting = Credentials(tls=True, authorities=authority.certificate)
-        stranger = PzpCaller(url, Replica(), list, print, trusting)
+        stranger = PzpSyncConnector(url, Replica(), list, print, trusting)
         assert "401" in await stranger._once()
-        assert "no connection" in await PzpCaller(f"ws://127.0.0.1:{port}", Replica(), list, print)._once()
+        assert (
+            "no connection"
+            in await PzpSyncConnector(f"ws://127.0.0.1:{port}", Replica(), list, print)._once()
+        )
         assert not listener.links
         told, one = Told(), Replica()
-        known = PzpCaller(url, one, lambda: [here.feed], told, replace(trusting, token=token))
+        known = PzpSyncConnector(url, one, lambda: [here.feed], told, replace(trusting, token=token))
         async with asyncio.TaskGroup() as tasks:
             task = tasks.create_task(known.run())
             await told.until(lambda: bool(told.synced()))
@@ -142,14 +152,14 @@ async def test_news_are_synced_at_once_and_a_broken_connection_comes_back() -> N
 class Full(Replica):
     """A replica on a disk that is full."""
 
-    def add(self, *_: object) -> Taken:
+    def add(self, *_: object) -> MessageOutcome:
         raise LocalError("the disk is full")
 
 
 async def test_what_this_machine_cannot_keep_ends_the_connection_and_is_said() -> None:
     here = world(1)
     async with listening(Full()) as (port, _, listener):
-        caller = PzpCaller(f"ws://127.0.0.1:{port}", here.fill(Replica()), lambda: [here.feed], print)
+        caller = PzpSyncConnector(f"ws://127.0.0.1:{port}", here.fill(Replica()), lambda: [here.feed], print)
         await caller._once()
     assert listener.problem == "the disk is full"
 
@@ -162,7 +172,7 @@ async def test_who_speaks_otherwise_is_hung_up_on(said: str | bytes) -> None:
             with pytest.raises(ConnectionClosed):
                 async with asyncio.timeout(PATIENCE_S):
                     await stranger.recv()
-        assert [type(event) for event in told.events] == [Broken] * isinstance(said, bytes)
+        assert [type(event) for event in told.events] == [PzpSyncViolation] * isinstance(said, bytes)
         with pytest.raises(InvalidHandshake):
             await connect(f"ws://127.0.0.1:{port}", proxy=None)
 
@@ -181,24 +191,24 @@ async def test_a_caller_says_what_is_wrong() -> None:
     async def silent(connection: ServerConnection) -> None:
         await connection.wait_closed()
 
-    caller = PzpCaller("ws://127.0.0.1:1", Replica(), list, print)
+    caller = PzpSyncConnector("ws://127.0.0.1:1", Replica(), list, print)
     assert "no connection" in await caller._once()
     async with serve(silent, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        caller = PzpCaller(f"ws://127.0.0.1:{port}", Replica(), list, print)
+        caller = PzpSyncConnector(f"ws://127.0.0.1:{port}", Replica(), list, print)
         assert "does not speak pzp-sync-1" in await caller._once()
 
 
 async def test_databases_in_files_become_alike(tmp_path: Path) -> None:
     here = world(5)
     with (
-        closing(Database(SqliteRows.open(tmp_path / "one"))) as one,
-        closing(Database(SqliteRows.open(tmp_path / "other"))) as other,
+        closing(PzpDatabase(SqlitePzpRows.open(tmp_path / "one"))) as one,
+        closing(PzpDatabase(SqlitePzpRows.open(tmp_path / "other"))) as other,
     ):
         for added in (*here.identity, *here.posts):
             one.add(dict(added), wall_us=1)
-        held = pzp_replica.Replica(one, lambda: 1)
-        wanting = pzp_replica.Replica(other, lambda: 2, default=ALL)
+        held = pzp_replica.DatabaseReplica(one, lambda: 1)
+        wanting = pzp_replica.DatabaseReplica(other, lambda: 2, default=ALL)
         async with listening(held) as (port, _, _), calling(port, wanting, [here.feed]) as (_, told):
             await told.until(lambda: told.synced() == [here.feed])
         assert other.tangle(here.feed).topological() == one.tangle(here.feed).topological()

@@ -4,7 +4,7 @@ from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import FaceName, FeedId, Origin
-from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.finding import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.memory import MemoryStore
 
@@ -20,12 +20,12 @@ def replica_of(store: MemoryStore, *feeds: FeedId, read_only: bool = False) -> R
     return replica
 
 
-def offer(replica: Replica, packet: bytes) -> Finding:
+def offer(replica: Replica, packet: bytes) -> PacketOutcome:
     """A peer sends *packet*."""
     return replica.offer(packet, chunk_hash(packet), Origin.PEER, FACE)
 
 
-def offer_all(replica: Replica, packets: list[bytes]) -> list[Finding]:
+def offer_all(replica: Replica, packets: list[bytes]) -> list[PacketOutcome]:
     """A peer sends all of *packets*."""
     return [offer(replica, packet) for packet in packets]
 

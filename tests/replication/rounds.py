@@ -1,6 +1,6 @@
 """Nodes that bring their sets together on one channel, in rounds, with a policy that says who speaks when.
 
-The policy is the reference for whoever drives an ``Exchange``; times are shares of a round.
+The policy is the reference for whoever drives an ``SetReconciliation``; times are shares of a round.
 
 - Once a round each node advertises its set by a SKETCH at a random time, unless it heard an agreeing one in this
   round. (A Trickle timer of constant interval.)
@@ -41,7 +41,7 @@ from tinyssb_node.codec.packets import (
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.goset import Goset
-from tinyssb_node.replication.reconcile import Agreement, Exchange, answer_classic
+from tinyssb_node.replication.reconcile import SetReconciliation, SetsEqual, answer_classic
 from tinyssb_node.replication.salted import SaltedSets
 
 ANSWER = 0.1
@@ -102,7 +102,7 @@ class Peer:
         self.sets = SaltedSets(self.goset)
         self.capacity = capacity
         own = FeedId(channel.entropy.randbytes(32))
-        self.exchange = Exchange(self.sets, own)
+        self.exchange = SetReconciliation(self.sets, own)
         self._classic: list[bytes] = []
         self._claimed: set[bytes] = set()
         self._agreed = self._unasked = False
@@ -135,7 +135,7 @@ class Peer:
         if kind == SKETCH_KIND:
             sketch = parse_sketch(packet)
             reading = self.exchange.heard_sketch(sketch, can_learn=not self.goset.full)
-            self._agreed = self._agreed or reading == Agreement()
+            self._agreed = self._agreed or reading == SetsEqual()
         elif kind == ASK_KIND:
             self.exchange.heard_ask(parse_ask(packet))
         elif kind == FEEDS_KIND:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.nodes import radio_profile
 from tinyssb_node.ids import FaceName
-from tinyssb_node.replication.certainty import Certainty, Doubt, TipUncertainError
+from tinyssb_node.replication.certainty import TipCertainty, TipUncertainError, TipUncertainty
 from tinyssb_node.scheduling.link import lan_profile, stream_profile
 from tinyssb_node.store import limits
 
@@ -16,14 +16,14 @@ LISTEN_US = 30 * SECOND
 """Two intervals of 15 s."""
 
 
-def doubtful(doubt: Doubt = Doubt.RESTORED, known: int = 0) -> Certainty:
-    certainty = Certainty(doubt, known)
+def doubtful(doubt: TipUncertainty = TipUncertainty.RESTORED, known: int = 0) -> TipCertainty:
+    certainty = TipCertainty(doubt, known)
     certainty.face_up(LAN, lan_profile(), 0)
     return certainty
 
 
 def test_without_a_doubt_it_is_certain_at_once() -> None:
-    certainty = Certainty()
+    certainty = TipCertainty()
     assert certainty.is_certain(0, 0)
     assert certainty.waiting(0, 0) is None
 
@@ -60,7 +60,7 @@ def test_entries_that_come_back_are_followed_by_silence_anew() -> None:
 
 
 def test_without_a_link_no_time_counts() -> None:
-    certainty = Certainty(Doubt.COPIED)
+    certainty = TipCertainty(TipUncertainty.COPIED)
     assert not certainty.is_certain(3, 1000 * LISTEN_US)
     certainty.face_up(LAN, stream_profile(), 1000 * LISTEN_US)
     certainty.heard(3, 3, 1000 * LISTEN_US)
@@ -89,7 +89,7 @@ def test_a_node_that_is_loaded_anew_does_not_begin_anew() -> None:
 
 
 def test_what_was_written_here_has_to_be_back() -> None:
-    certainty = doubtful(Doubt.BEHIND, known=7)
+    certainty = doubtful(TipUncertainty.BEHIND, known=7)
     certainty.took(0)
     waiting = certainty.waiting(5, 100 * LISTEN_US)
     assert waiting is not None
@@ -123,33 +123,33 @@ def test_each_entry_that_comes_makes_claims_worth_waiting_for() -> None:
 
 
 def test_who_is_certain_begins_to_doubt_when_somebody_has_more() -> None:
-    certainty = Certainty()
+    certainty = TipCertainty()
     certainty.face_up(LAN, lan_profile(), 0)
     certainty.heard(6, 5, SECOND)
     assert not certainty.is_certain(5, SECOND)
-    assert certainty.doubt is Doubt.CLAIMED
+    assert certainty.doubt is TipUncertainty.CLAIMED
     assert certainty.is_certain(5, SECOND + limits.CLAIM_PATIENCE * LISTEN_US), "nothing came of it"
 
 
 def test_and_more_so_when_it_comes() -> None:
-    certainty = Certainty()
+    certainty = TipCertainty()
     certainty.face_up(LAN, lan_profile(), 0)
     certainty.heard(6, 5, SECOND)
     certainty.took(2 * SECOND)
-    assert certainty.doubt is Doubt.TWIN
+    assert certainty.doubt is TipUncertainty.TWIN
     assert not certainty.is_certain(6, 31 * SECOND)
     assert certainty.is_certain(6, 32 * SECOND)
 
 
 def test_who_uses_a_key_twice_on_purpose_is_left_alone() -> None:
-    certainty = Certainty(watch=False)
+    certainty = TipCertainty(watch=False)
     certainty.heard(6, 5, 0)
     certainty.took(0)
     assert certainty.is_certain(5, 0)
 
 
 def test_its_user_may_be_sure() -> None:
-    certainty = doubtful(Doubt.BEHIND, known=7)
+    certainty = doubtful(TipUncertainty.BEHIND, known=7)
     certainty.heard(9, 1, 0)
     certainty.be_sure()
     assert certainty.is_certain(1, 0)
@@ -159,8 +159,8 @@ def test_its_user_may_be_sure() -> None:
     assert not certainty.is_certain(2, 2), "an entry does"
 
 
-@pytest.mark.parametrize("doubt", Doubt)
-def test_every_doubt_is_told_in_words(doubt: Doubt) -> None:
+@pytest.mark.parametrize("doubt", TipUncertainty)
+def test_every_doubt_is_told_in_words(doubt: TipUncertainty) -> None:
     certainty = doubtful(doubt, known=1)
     certainty.heard(1, 0, 0)
     waiting = certainty.waiting(0, 0)
@@ -170,7 +170,7 @@ def test_every_doubt_is_told_in_words(doubt: Doubt) -> None:
 
 
 def test_what_is_awaited_is_told_in_words() -> None:
-    certainty = Certainty(Doubt.MOVED)
+    certainty = TipCertainty(TipUncertainty.MOVED)
     told = []
     for step in (
         lambda: None,
@@ -199,11 +199,15 @@ steps = st.lists(
 )
 
 
-@given(st.sampled_from([Doubt.RESTORED, Doubt.BEHIND, Doubt.COPIED]), st.integers(0, 5), steps)
+@given(
+    st.sampled_from([TipUncertainty.RESTORED, TipUncertainty.BEHIND, TipUncertainty.COPIED]),
+    st.integers(0, 5),
+    steps,
+)
 def test_nobody_is_certain_without_a_witness_a_link_and_silence(
-    doubt: Doubt, known: int, happens: list[tuple[str, int]]
+    doubt: TipUncertainty, known: int, happens: list[tuple[str, int]]
 ) -> None:
-    certainty, held, now_us = Certainty(doubt, known), 0, 0
+    certainty, held, now_us = TipCertainty(doubt, known), 0, 0
     up, witness, news_us = False, False, 0
     for what, number in happens:
         if what == "heard":

@@ -13,7 +13,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.packets import Claim, Novelty, parse_claim
 from tinyssb_node.errors import ImpossibleClaimError
 from tinyssb_node.ids import FeedId
-from tinyssb_node.replication.claim import agrees, claim_of, covers, named_feeds, repairs
+from tinyssb_node.replication.claim import agrees, claim_of, covers, named_feeds, reconciling_claims
 from tinyssb_node.replication.goset import Goset
 
 FEEDS = sorted(feed_of(number) for number in range(12))
@@ -61,7 +61,7 @@ def test_claims_that_no_set_has_are_refused(claim: Claim) -> None:
 
 def test_an_empty_set_covers_nothing() -> None:
     assert not covers(Goset(), claim_of(FEEDS[:2]))
-    assert repairs(Goset(), claim_of(FEEDS[:2]), can_learn=True) == []
+    assert reconciling_claims(Goset(), claim_of(FEEDS[:2]), can_learn=True) == []
 
 
 def test_a_claim_within_our_set_may_agree_without_covering() -> None:
@@ -74,22 +74,30 @@ def test_a_claim_within_our_set_may_agree_without_covering() -> None:
 
 
 def test_who_holds_less_asks_for_the_region() -> None:
-    assert repairs(Goset([FEEDS[0], FEEDS[3]]), claim_of(FEEDS[:4]), can_learn=True) == [
+    assert reconciling_claims(Goset([FEEDS[0], FEEDS[3]]), claim_of(FEEDS[:4]), can_learn=True) == [
         claim_of([FEEDS[0], FEEDS[3]])
     ]
 
 
 def test_who_holds_more_helps_with_what_lies_between() -> None:
     ends = claim_of([FEEDS[0], FEEDS[9]])
-    assert repairs(Goset([FEEDS[0], FEEDS[4], FEEDS[9]]), ends, can_learn=True) == [Novelty(feed=FEEDS[4])]
-    assert repairs(Goset([*FEEDS[:4], FEEDS[9]]), ends, can_learn=True) == [claim_of(FEEDS[1:4])]
-    assert repairs(Goset(FEEDS[:10]), ends, can_learn=True) == [claim_of(FEEDS[1:5]), claim_of(FEEDS[5:9])]
+    assert reconciling_claims(Goset([FEEDS[0], FEEDS[4], FEEDS[9]]), ends, can_learn=True) == [
+        Novelty(feed=FEEDS[4])
+    ]
+    assert reconciling_claims(Goset([*FEEDS[:4], FEEDS[9]]), ends, can_learn=True) == [claim_of(FEEDS[1:4])]
+    assert reconciling_claims(Goset(FEEDS[:10]), ends, can_learn=True) == [
+        claim_of(FEEDS[1:5]),
+        claim_of(FEEDS[5:9]),
+    ]
 
 
 def test_with_equal_counts_both_ask_and_help() -> None:
     theirs = claim_of([FEEDS[0], FEEDS[2], FEEDS[3], FEEDS[5]])
     ours = [FEEDS[0], FEEDS[1], FEEDS[4], FEEDS[5]]
-    assert repairs(Goset(ours), theirs, can_learn=True) == [claim_of(ours), claim_of([FEEDS[1], FEEDS[4]])]
+    assert reconciling_claims(Goset(ours), theirs, can_learn=True) == [
+        claim_of(ours),
+        claim_of([FEEDS[1], FEEDS[4]]),
+    ]
 
 
 class Talk:
@@ -113,7 +121,7 @@ class Talk:
         for feed in named_feeds(word):
             goset.add(feed)
         if not agrees(goset, word):
-            for answer in repairs(goset, word, can_learn=not goset.full):
+            for answer in reconciling_claims(goset, word, can_learn=not goset.full):
                 self.say(who, answer)
 
     def round(self) -> int:
@@ -155,8 +163,8 @@ def test_two_full_sets_that_differ_end_their_talk() -> None:
 
 def test_who_cannot_learn_helps_and_does_not_ask() -> None:
     ours = Goset(FEEDS[:10])
-    assert repairs(ours, claim_of([FEEDS[0], FEEDS[1], FEEDS[11]]), can_learn=False) == [
+    assert reconciling_claims(ours, claim_of([FEEDS[0], FEEDS[1], FEEDS[11]]), can_learn=False) == [
         claim_of(FEEDS[1:5]),
         claim_of(FEEDS[5:10]),
     ]
-    assert repairs(Goset(FEEDS[:2]), claim_of(FEEDS[:5]), can_learn=False) == []
+    assert reconciling_claims(Goset(FEEDS[:2]), claim_of(FEEDS[:5]), can_learn=False) == []

@@ -16,11 +16,11 @@ from tinyssb_node.replication import salted
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.reconcile import (
-    Agreement,
-    Difference,
-    Exchange,
+    DifferenceTooLarge,
     Reading,
-    TooFar,
+    SetDifference,
+    SetReconciliation,
+    SetsEqual,
     answer_classic,
     read_sketch,
 )
@@ -35,23 +35,23 @@ def read(ours, theirs, capacity: int = FULL) -> Reading:
     return read_sketch(SaltedSet(SALT, ours), SaltedSet(SALT, theirs).sketch(capacity))
 
 
-def difference(ours, theirs) -> Difference:
+def difference(ours, theirs) -> SetDifference:
     ours, theirs = set(ours), set(theirs)
-    return Difference(
+    return SetDifference(
         ours=tuple(sorted(ours - theirs)),
         theirs=tuple(sorted(short_id(SALT, feed) for feed in theirs - ours)),
     )
 
 
-def exchange(feeds, start: FeedId = FEEDS[0]) -> Exchange:
-    return Exchange(SaltedSets(Goset(feeds)), start)
+def exchange(feeds, start: FeedId = FEEDS[0]) -> SetReconciliation:
+    return SetReconciliation(SaltedSets(Goset(feeds)), start)
 
 
 def sketch(feeds, salt: bytes = SALT, capacity: int = FULL) -> Sketch:
     return SaltedSet(salt, feeds).sketch(capacity)
 
 
-def given_by(talk: Exchange) -> list[FeedId]:
+def given_by(talk: SetReconciliation) -> list[FeedId]:
     said: list[FeedId] = []
     while (feeds := talk.next_feeds()) is not None:
         said.extend(feeds.feeds)
@@ -64,7 +64,7 @@ def given_by(talk: Exchange) -> list[FeedId]:
 @pytest.mark.parametrize("capacity", [0, 1, FULL])
 @pytest.mark.parametrize("count", [0, 1, 255])
 def test_the_same_set_agrees(count: int, capacity: int) -> None:
-    assert read(FEEDS[:count], FEEDS[:count], capacity) == Agreement()
+    assert read(FEEDS[:count], FEEDS[:count], capacity) == SetsEqual()
 
 
 @settings(deadline=None)
@@ -77,7 +77,7 @@ def test_a_difference_is_told_exactly_on_both_sides(
     both: set[FeedId], mine: set[FeedId], theirs: set[FeedId]
 ) -> None:
     ours, others = both | mine, both | theirs
-    assert read(ours, others) == (Agreement() if ours == others else difference(ours, others))
+    assert read(ours, others) == (SetsEqual() if ours == others else difference(ours, others))
 
 
 @pytest.mark.parametrize("held", [0, 1, 26, 27, 100, 254])
@@ -97,8 +97,8 @@ def test_a_small_set_is_told_even_if_nothing_is_common(held: int) -> None:
 )
 def test_of_two_that_cannot_tell_one_is_the_smaller(ours: list[FeedId], theirs: list[FeedId]) -> None:
     here, there = read(ours, theirs), read(theirs, ours)
-    assert isinstance(here, TooFar)
-    assert isinstance(there, TooFar)
+    assert isinstance(here, DifferenceTooLarge)
+    assert isinstance(there, DifferenceTooLarge)
     assert here.smaller != there.smaller
     if len(ours) < len(theirs):
         assert here.smaller
@@ -108,7 +108,7 @@ def test_of_two_that_cannot_tell_one_is_the_smaller(ours: list[FeedId], theirs: 
 @given(st.binary(min_size=104, max_size=104), st.integers(0, 255), st.binary(min_size=3, max_size=3))
 def test_any_bytes_have_a_reading_that_fits_their_checksum(sums: bytes, count: int, checksum: bytes) -> None:
     said = Sketch(salt=SALT, count=count, sums=sums, checksum=checksum)
-    assert isinstance(read_sketch(SaltedSet(SALT, FEEDS[:50]), said), TooFar)
+    assert isinstance(read_sketch(SaltedSet(SALT, FEEDS[:50]), said), DifferenceTooLarge)
 
 
 @settings(deadline=None)
@@ -116,21 +116,21 @@ def test_any_bytes_have_a_reading_that_fits_their_checksum(sums: bytes, count: i
 def test_what_small_sketches_get_wrong_is_not_believed(capacity: int, mine: int, theirs: int) -> None:
     ours, others = FEEDS[40 - mine : 100], FEEDS[40 : 100 + theirs]
     reading = read(ours, others, capacity)
-    assert isinstance(reading, TooFar) or reading == (
-        Agreement() if set(ours) == set(others) else difference(ours, others)
+    assert isinstance(reading, DifferenceTooLarge) or reading == (
+        SetsEqual() if set(ours) == set(others) else difference(ours, others)
     )
 
 
 @pytest.mark.parametrize("change", [{"count": 41}, {"checksum": b"abc"}, {"sums": bytes(104)}])
 def test_a_sketch_that_contradicts_itself_is_not_believed(change: dict[str, object]) -> None:
     said = replace(sketch(FEEDS[:40]), **change)  # type: ignore[arg-type]  # the table is of right ones
-    assert isinstance(read_sketch(SaltedSet(SALT, FEEDS[:45]), said), TooFar)
+    assert isinstance(read_sketch(SaltedSet(SALT, FEEDS[:45]), said), DifferenceTooLarge)
 
 
 def test_a_set_with_ids_that_look_alike_cannot_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     said = sketch(FEEDS[:3])
     monkeypatch.setattr(salted, "short_id", lambda _salt, _feed: 7)
-    assert read_sketch(SaltedSet(SALT, FEEDS[:2]), said) == TooFar(smaller=True)
+    assert read_sketch(SaltedSet(SALT, FEEDS[:2]), said) == DifferenceTooLarge(smaller=True)
 
 
 # --- what is said then
@@ -346,7 +346,7 @@ def test_what_has_left_is_not_asked_for_again() -> None:
 def test_what_has_left_is_not_given() -> None:
     goset = Goset(FEEDS[:5])
     sets = SaltedSets(goset)
-    talk = Exchange(sets, FEEDS[0])
+    talk = SetReconciliation(sets, FEEDS[0])
     talk.heard_sketch(sketch(FEEDS[:3]), can_learn=True)
     goset.remove(FEEDS[4])
     sets.shrank()

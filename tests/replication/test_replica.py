@@ -12,7 +12,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.errors import ContentTooLongError, FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import EntryAppended, ForkFound, SetChanged
-from tinyssb_node.feeds.author import Composed, compose, compose_fixed, sign_entry
+from tinyssb_node.feeds.author import ComposedEntry, compose, compose_fixed, sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.feeds.fork import verify_proof
@@ -182,7 +182,7 @@ def test_a_held_entry_with_a_broken_signature_is_invalid() -> None:
 # --- forks
 
 
-def forked(at: int, key=ANA) -> tuple[tuple[Composed, ...], Composed]:
+def forked(at: int, key=ANA) -> tuple[tuple[ComposedEntry, ...], ComposedEntry]:
     """A feed, and another entry for one of its places."""
     feed = written(key, [b"entry %d" % number for number in range(1, 6)])
     tip = feed[at - 2].extended.tip if at > 1 else Tip(key.feed_id, Dialect.SPEC, 0, None)

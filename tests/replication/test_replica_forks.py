@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.nodes import key_of, packets_of
 from tests.replication.replicas import NETWORK, contents, offer, offer_all, replica_of
 from tinyssb_node.events import ForkFound
-from tinyssb_node.feeds.author import Composed, compose, compose_fixed
+from tinyssb_node.feeds.author import ComposedEntry, compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.feeds.fork import fork_ids, verify_proof
@@ -28,8 +28,8 @@ class Fork:
     """A feed with several ends."""
 
     at: int
-    common: tuple[Composed, ...]
-    branches: tuple[tuple[Composed, ...], ...]
+    common: tuple[ComposedEntry, ...]
+    branches: tuple[tuple[ComposedEntry, ...], ...]
 
     @property
     def packets(self) -> list[bytes]:
@@ -37,9 +37,9 @@ class Fork:
         return packets_of([*self.common, *(entry for branch in self.branches for entry in branch)])
 
 
-def grown(tip: Tip, contents_: list[bytes]) -> tuple[Composed, ...]:
+def grown(tip: Tip, contents_: list[bytes]) -> tuple[ComposedEntry, ...]:
     """Entries behind *tip*."""
-    entries: list[Composed] = []
+    entries: list[ComposedEntry] = []
     for content in contents_:
         entries.append(compose(NETWORK, EVE, tip, content))
         tip = entries[-1].extended.tip

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from tests.scheduling.test_ledger import HOUR_US, Sent, most_in_a_window
 from tinyssb_node import limits
-from tinyssb_node.scheduling.budget import AirBudgets, Boot
+from tinyssb_node.scheduling.budget import AirBudgets, BootReference
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.store.memory import MemoryStore
-from tinyssb_node.store.port import Charge
+from tinyssb_node.store.port import AirtimeCharge
 
 SECOND_US = 1_000_000
 BAND = Allowance(band="EU868 868.0-868.6", limit_us=36 * SECOND_US, window_us=HOUR_US)
@@ -41,7 +41,7 @@ class Machine:
     def start(self) -> None:
         """The program starts."""
         self.started_us = self.true_us
-        boot = Boot(f"boot-{self.boots}", self.true_us - self.booted_us)
+        boot = BootReference(f"boot-{self.boots}", self.true_us - self.booted_us)
         self.budgets = AirBudgets(self.store, boot)
         self.budget = self.budgets.open(self.allowance, FULL_US, self.now_us)
 
@@ -109,7 +109,7 @@ def test_what_is_spent_is_told_of_the_share_of_entries() -> None:
 
 
 def test_faces_in_one_sub_band_have_one_account() -> None:
-    budgets = AirBudgets(MemoryStore(), Boot("a", 0))
+    budgets = AirBudgets(MemoryStore(), BootReference("a", 0))
     one, two = (budgets.open(BAND, FULL_US, 0) for _ in range(2))
     assert one is two
     other = budgets.open(Allowance(band="EU433", limit_us=1, window_us=2), 1, 0)
@@ -118,7 +118,7 @@ def test_faces_in_one_sub_band_have_one_account() -> None:
 
 
 def test_a_slower_face_widens_what_a_full_packet_is() -> None:
-    budgets = AirBudgets(MemoryStore(), Boot("a", 0))
+    budgets = AirBudgets(MemoryStore(), BootReference("a", 0))
     budget = budgets.open(BAND, FULL_US, 0)
     number = budget.charge(FULL_US, 0, advert=True)
     budgets.open(BAND, 20 * SECOND_US, 0)
@@ -205,7 +205,7 @@ def test_the_clock_is_not_written_while_nothing_depends_on_it() -> None:
 def test_a_clock_the_store_has_lost_is_made_up_from_the_charges() -> None:
     machine = Machine()
     machine.store.put_charge(
-        Charge(band=BAND.band, number=1, advert=False, airtime_us=FULL_US, ended_us=HOUR_US)
+        AirtimeCharge(band=BAND.band, number=1, advert=False, airtime_us=FULL_US, ended_us=HOUR_US)
     )
     machine.store.commit(0)
     machine.crash()
@@ -226,7 +226,7 @@ def test_a_packet_that_the_radio_gave_back_costs_nothing() -> None:
 
 
 def test_nothing_is_sent_while_nothing_can_be_charged() -> None:
-    budgets = AirBudgets(MemoryStore(), Boot("a", 0), read_only=True)
+    budgets = AirBudgets(MemoryStore(), BootReference("a", 0), read_only=True)
     budget = budgets.open(BAND, FULL_US, 0)
     assert not budget.may_send(0, advert=False)
     assert budget.next_us(advert=False) is None

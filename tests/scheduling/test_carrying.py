@@ -4,7 +4,7 @@ import pytest
 
 from tests.scheduling.chances import Chance
 from tinyssb_node import limits
-from tinyssb_node.scheduling.carrying import Carrier
+from tinyssb_node.scheduling.carrying import EntryRelay
 
 NEWS = b"news"
 
@@ -15,11 +15,11 @@ def chance() -> Chance:
 
 
 @pytest.fixture
-def carrier(chance: Chance) -> Carrier:
-    return Carrier(chance)
+def carrier(chance: Chance) -> EntryRelay:
+    return EntryRelay(chance)
 
 
-def carry(carrier: Carrier, packet: bytes, now_us: int) -> bool:
+def carry(carrier: EntryRelay, packet: bytes, now_us: int) -> bool:
     """Whether news that come are carried on; if so, they have left."""
     carrier.take(packet)
     news = carrier.pop()
@@ -28,33 +28,33 @@ def carry(carrier: Carrier, packet: bytes, now_us: int) -> bool:
     return news == packet
 
 
-def test_a_newcomer_carries_whatever_is_new(carrier: Carrier) -> None:
+def test_a_newcomer_carries_whatever_is_new(carrier: EntryRelay) -> None:
     carrier.take(NEWS)
     assert len(carrier) == 1
     assert carrier.pop() == NEWS
     assert carrier.pop() is None
 
 
-def test_the_oldest_news_go_first(carrier: Carrier) -> None:
+def test_the_oldest_news_go_first(carrier: EntryRelay) -> None:
     for packet in (b"first", b"second"):
         carrier.take(packet)
     assert [carrier.pop(), carrier.pop()] == [b"first", b"second"]
 
 
-def test_what_somebody_else_carries_need_not_be_carried(carrier: Carrier) -> None:
+def test_what_somebody_else_carries_need_not_be_carried(carrier: EntryRelay) -> None:
     carrier.take(NEWS)
     carrier.heard(NEWS, 0)
     assert carrier.pop() is None
 
 
-def test_of_more_than_a_few_the_first_are_carried(carrier: Carrier) -> None:
+def test_of_more_than_a_few_the_first_are_carried(carrier: EntryRelay) -> None:
     for number in range(limits.CARRY_MAX + 1):
         carrier.take(b"%d" % number)
     assert len(carrier) == limits.CARRY_MAX
     assert [carrier.pop() for _ in range(limits.CARRY_MAX)] == [b"%d" % n for n in range(limits.CARRY_MAX)]
 
 
-def test_what_goes_as_an_answer_is_not_carried_too(carrier: Carrier) -> None:
+def test_what_goes_as_an_answer_is_not_carried_too(carrier: EntryRelay) -> None:
     carrier.take(NEWS)
     carrier.take(b"other")
     carrier.forget(NEWS)
@@ -62,7 +62,7 @@ def test_what_goes_as_an_answer_is_not_carried_too(carrier: Carrier) -> None:
     assert [carrier.pop(), carrier.pop()] == [b"other", None]
 
 
-def test_without_an_echo_carrying_becomes_rare_but_never_ends(carrier: Carrier, chance: Chance) -> None:
+def test_without_an_echo_carrying_becomes_rare_but_never_ends(carrier: EntryRelay, chance: Chance) -> None:
     assert carry(carrier, b"1", 0)
     assert not carry(carrier, b"2", 0)
     chance.value = limits.CARRY_DOUBT - 0.001
@@ -74,25 +74,25 @@ def test_without_an_echo_carrying_becomes_rare_but_never_ends(carrier: Carrier, 
     assert not carry(carrier, b"5", 0)
 
 
-def test_an_echo_restores_trust(carrier: Carrier) -> None:
+def test_an_echo_restores_trust(carrier: EntryRelay) -> None:
     carry(carrier, NEWS, 0)
     carrier.heard(NEWS, limits.CARRY_MEMORY_US - 1)
     assert carry(carrier, b"other", 0)
 
 
-def test_a_copy_after_a_long_time_is_no_echo(carrier: Carrier) -> None:
+def test_a_copy_after_a_long_time_is_no_echo(carrier: EntryRelay) -> None:
     carry(carrier, NEWS, 0)
     carrier.heard(NEWS, limits.CARRY_MEMORY_US)
     assert not carry(carrier, b"other", 0)
 
 
-def test_a_copy_of_what_others_said_is_no_echo(carrier: Carrier) -> None:
+def test_a_copy_of_what_others_said_is_no_echo(carrier: EntryRelay) -> None:
     carry(carrier, NEWS, 0)
     carrier.heard(b"something else", 1)
     assert not carry(carrier, b"other", 1)
 
 
-def test_what_did_not_leave_waits_again_and_nothing_was_learnt(carrier: Carrier, chance: Chance) -> None:
+def test_what_did_not_leave_waits_again_and_nothing_was_learnt(carrier: EntryRelay, chance: Chance) -> None:
     carrier.take(NEWS)
     news = carrier.pop()
     assert news is not None

@@ -8,7 +8,7 @@ import pytest
 from tests.nodes import AIR_PACKET_US, radio_profile
 from tinyssb_node.events import NoveltySeen
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
-from tinyssb_node.scheduling.budget import AirBudget, AirBudgets, Boot
+from tinyssb_node.scheduling.budget import AirBudget, AirBudgets, BootReference
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.store.memory import MemoryStore
@@ -23,7 +23,7 @@ SAID = NoveltySeen(direction=Direction.TX, face=FaceName("air"), feed=FeedId(byt
 def budget() -> AirBudget:
     """Room for ten packets an hour, five of them adverts, nine content."""
     allowance = Allowance(band="x", limit_us=10 * AIR_PACKET_US, window_us=HOUR_US)
-    return AirBudgets(MemoryStore(), Boot("a", 0)).open(allowance, AIR_PACKET_US, 0)
+    return AirBudgets(MemoryStore(), BootReference("a", 0)).open(allowance, AIR_PACKET_US, 0)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from tinyssb_node import limits
-from tinyssb_node.scheduling.link import LinkProfile, Medium, air_profile, lan_profile, stream_profile
+from tinyssb_node.scheduling.link import LinkMedium, LinkProfile, air_profile, lan_profile, stream_profile
 
 AIRTIMES_US = [1_000 + 10 * length for length in range(limits.PACKET_SIZE + 1)]
 
@@ -11,12 +11,12 @@ AIRTIMES_US = [1_000 + 10 * length for length in range(limits.PACKET_SIZE + 1)]
 @pytest.mark.parametrize(
     ("profile", "medium"),
     [
-        (stream_profile(), Medium.STREAM),
-        (lan_profile(), Medium.LAN),
-        (air_profile(AIRTIMES_US), Medium.AIR),
+        (stream_profile(), LinkMedium.STREAM),
+        (lan_profile(), LinkMedium.LAN),
+        (air_profile(AIRTIMES_US), LinkMedium.AIR),
     ],
 )
-def test_every_length_has_an_airtime_and_numbers_make_sense(profile: LinkProfile, medium: Medium) -> None:
+def test_every_length_has_an_airtime_and_numbers_make_sense(profile: LinkProfile, medium: LinkMedium) -> None:
     assert profile.medium is medium
     assert len(profile.airtime_us) == limits.PACKET_SIZE + 1
     assert 0 < profile.advert_min_us < profile.advert_max_us

@@ -12,10 +12,10 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX
 from tinyssb_node.codec.packets import Ping, Pong, parse_pong, serialize_ping
 from tinyssb_node.ids import FaceName, PacketKind
-from tinyssb_node.scheduling.budget import AirBudgets, Boot
+from tinyssb_node.scheduling.budget import AirBudgets, BootReference
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Allowance, Reception
-from tinyssb_node.scheduling.pongs import Pongs
+from tinyssb_node.scheduling.pongs import PongHistory
 from tinyssb_node.store.memory import MemoryStore
 
 SECOND_US = 1_000_000
@@ -50,19 +50,19 @@ def said(line: Line, now_us: int) -> bytes | None:
 
 def test_a_ping_is_answered_as_boards_answer_it() -> None:
     line = line_of()
-    Pongs("00ff").heard(line, PING, HEARD, 4 * SECOND_US)
+    PongHistory("00ff").heard(line, PING, HEARD, 4 * SECOND_US)
     assert said(line, 4 * SECOND_US) == PONG_DMX + b"R 00ff t=4 rssi=-87dBm snr=9.5 [Q 3fa2 t=17]"
 
 
 def test_what_is_not_known_of_the_reception_is_left_out() -> None:
     line = line_of()
-    Pongs("00ff").heard(line, PING + b"\0\0", Reception(), 0)
+    PongHistory("00ff").heard(line, PING + b"\0\0", Reception(), 0)
     assert said(line, 0) == PONG_DMX + b"R 00ff t=0 [Q 3fa2 t=17]"
 
 
 def test_a_long_ping_is_quoted_as_far_as_a_board_has_room() -> None:
     line = line_of()
-    Pongs("00ff").heard(line, PING + b" gps=" + b"1" * 90, HEARD, 0)
+    PongHistory("00ff").heard(line, PING + b" gps=" + b"1" * 90, HEARD, 0)
     pong = said(line, 0)
     assert pong is not None
     assert len(pong) == limits.PONG_OWN_MAX_SIZE
@@ -83,12 +83,12 @@ def test_a_long_ping_is_quoted_as_far_as_a_board_has_room() -> None:
 )
 def test_nobody_else_is_answered(name: str | None, answers_pings: bool, packet: bytes) -> None:
     line = line_of(answers_pings=answers_pings)
-    Pongs(name).heard(line, packet, HEARD, 0)
+    PongHistory(name).heard(line, packet, HEARD, 0)
     assert said(line, 0) is None
 
 
 def test_a_board_is_answered_once_a_minute_and_others_in_between() -> None:
-    line, pongs, answered = line_of(), Pongs("00ff"), []
+    line, pongs, answered = line_of(), PongHistory("00ff"), []
     for second in range(0, 180, 5):
         board = second // 5 % 2
         pongs.heard(line, ping_of(board), HEARD, second * SECOND_US)
@@ -106,14 +106,14 @@ def test_a_board_is_answered_once_a_minute_and_others_in_between() -> None:
 
 
 def test_each_face_has_boards_of_its_own() -> None:
-    pongs, roof, cellar = Pongs("00ff"), line_of(name="roof"), line_of(name="cellar")
+    pongs, roof, cellar = PongHistory("00ff"), line_of(name="roof"), line_of(name="cellar")
     for line in (roof, cellar):
         pongs.heard(line, PING, HEARD, 0)
         assert said(line, 0) is not None
 
 
 def test_made_up_names_bring_no_more_than_one_pong_every_ten_seconds() -> None:
-    line, pongs = line_of(), Pongs("00ff")
+    line, pongs = line_of(), PongHistory("00ff")
     answers = 0
     for number in range(600):
         now_us = number * SECOND_US // 10
@@ -125,10 +125,10 @@ def test_made_up_names_bring_no_more_than_one_pong_every_ten_seconds() -> None:
 
 def test_a_pong_waits_for_the_advert_share_and_is_dropped_when_that_takes_too_long() -> None:
     allowance = Allowance(band="x", limit_us=2 * AIR_PACKET_US, window_us=HOUR_US)
-    budget = AirBudgets(MemoryStore(), Boot("a", 0)).open(allowance, AIR_PACKET_US, 0)
+    budget = AirBudgets(MemoryStore(), BootReference("a", 0)).open(allowance, AIR_PACKET_US, 0)
     profile = replace(radio_profile(), allowance=allowance, answers_pings=True)
     line = Line(FaceName("radio"), profile, "bench", random.Random(1), 0, budget)
-    pongs = Pongs("00ff")
+    pongs = PongHistory("00ff")
     pongs.heard(line, PING, HEARD, 0)
     pong = said(line, 0)
     assert pong is not None
@@ -144,7 +144,7 @@ def test_a_pong_waits_for_the_advert_share_and_is_dropped_when_that_takes_too_lo
 
 def test_a_pong_that_found_the_channel_busy_is_tried_again() -> None:
     line = line_of()
-    Pongs("00ff").heard(line, PING, HEARD, 0)
+    PongHistory("00ff").heard(line, PING, HEARD, 0)
     assert line.pop_ask(QUIET_US) is PacketKind.PONG
     built = line.build_pong()
     assert built is not None
@@ -161,7 +161,7 @@ def test_any_ping_is_answered_by_a_pong_or_by_nothing(
     text: bytes, rssi_dbm: int | None, snr_db: float | None
 ) -> None:
     line = line_of()
-    Pongs("00ff").heard(line, PING_DMX + b"Q " + text, Reception(rssi_dbm=rssi_dbm, snr_db=snr_db), 0)
+    PongHistory("00ff").heard(line, PING_DMX + b"Q " + text, Reception(rssi_dbm=rssi_dbm, snr_db=snr_db), 0)
     pong = said(line, 0)
     if pong is not None:
         assert len(pong) <= limits.PONG_OWN_MAX_SIZE

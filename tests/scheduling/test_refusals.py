@@ -4,7 +4,7 @@ from tinyssb_node import limits
 from tinyssb_node.events import AnswersSpared, Refused
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.line import Counters
-from tinyssb_node.scheduling.refusals import JunkMeter, Refusals
+from tinyssb_node.scheduling.refusals import JunkRateLimit, RefusalLog
 
 AIR = FaceName("air")
 LAN = FaceName("lan")
@@ -12,11 +12,11 @@ SECOND_US = 1_000_000
 
 
 def test_nothing_refused_nothing_told() -> None:
-    assert Refusals().due(0) == []
+    assert RefusalLog().due(0) == []
 
 
 def test_rules_and_faces_are_counted_apart() -> None:
-    refusals = Refusals()
+    refusals = RefusalLog()
     before = refusals.may_tell(0)
     for rule, face in (("queue", AIR), ("queue", AIR), ("queue", LAN), ("faces", None)):
         refusals.refuse(rule, face)
@@ -30,7 +30,7 @@ def test_rules_and_faces_are_counted_apart() -> None:
 
 
 def test_a_rule_is_told_at_most_once_a_minute_with_all_since() -> None:
-    refusals = Refusals()
+    refusals = RefusalLog()
     told = []
     for second in range(121):
         refusals.refuse("set", AIR)
@@ -39,7 +39,7 @@ def test_a_rule_is_told_at_most_once_a_minute_with_all_since() -> None:
 
 
 def test_a_face_that_went_is_forgotten_alone() -> None:
-    refusals = Refusals()
+    refusals = RefusalLog()
     refusals.refuse("set", AIR)
     refusals.refuse("set", LAN)
     refusals.due(0)
@@ -52,7 +52,7 @@ def test_a_face_that_went_is_forgotten_alone() -> None:
 
 
 def test_what_counters_rise_by_is_told_once() -> None:
-    refusals, counters = Refusals(), Counters(refused=2, spared=1)
+    refusals, counters = RefusalLog(), Counters(refused=2, spared=1)
     refusals.note(AIR, counters)
     refusals.note(AIR, counters)
     assert refusals.due(0) == [Refused(rule="queue", face=AIR, count=2), AnswersSpared(face=AIR, count=1)]
@@ -64,7 +64,7 @@ def test_what_counters_rise_by_is_told_once() -> None:
 
 
 def test_a_face_that_comes_again_counts_from_the_beginning() -> None:
-    refusals = Refusals()
+    refusals = RefusalLog()
     refusals.note(AIR, Counters(spared=5))
     refusals.forget(AIR)
     refusals.note(AIR, Counters(spared=3))
@@ -72,7 +72,7 @@ def test_a_face_that_comes_again_counts_from_the_beginning() -> None:
 
 
 def test_flapping_faces_leave_nothing_behind() -> None:
-    refusals = Refusals()
+    refusals = RefusalLog()
     for number in range(100):
         face = FaceName(f"ws#{number}")
         refusals.refuse("rate", face)
@@ -84,12 +84,12 @@ def test_flapping_faces_leave_nothing_behind() -> None:
 
 
 def test_junk_gets_a_burst_and_then_its_rate() -> None:
-    meter = JunkMeter(0)
+    meter = JunkRateLimit(0)
     assert sum(meter.allow(0) for _ in range(1_000)) == limits.JUNK_BURST
     allowed = sum(meter.allow(now_us) for now_us in range(0, 60 * SECOND_US, SECOND_US // 100))
     assert abs(allowed - 60 * limits.JUNK_PER_S) <= limits.JUNK_PER_S
 
 
 def test_quiet_time_fills_the_burst_and_no_more() -> None:
-    meter = JunkMeter(0)
+    meter = JunkRateLimit(0)
     assert sum(meter.allow(3_600 * SECOND_US) for _ in range(1_000)) == limits.JUNK_BURST

@@ -5,22 +5,22 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyssb_node.scheduling.requester import Credit, Requester, share_out, take_turns
+from tinyssb_node.scheduling.requester import ReplyCredit, RequestPacer, share_out, take_turns
 
 
-def asked_after(requester: Requester, count: int) -> list[int]:
+def asked_after(requester: RequestPacer, count: int) -> list[int]:
     return [number for number in range(1, count + 1) if requester.got()]
 
 
 def test_asking_again_takes_ever_more_packets_up_to_half_the_longest_answer() -> None:
-    requester = Requester()
+    requester = RequestPacer()
     asked = asked_after(requester, 2_000)
     gaps = [asked[0], *(later - earlier for earlier, later in itertools.pairwise(asked))]
     assert gaps[:9] == [3, 6, 12, 24, 48, 96, 192, 256, 256]
 
 
 def test_when_the_timer_had_to_ask_what_came_was_a_whole_answer() -> None:
-    requester = Requester()
+    requester = RequestPacer()
     asked_after(requester, 3 + 6 + 12)
     asked_after(requester, 5)
     requester.timer_asked()
@@ -28,17 +28,17 @@ def test_when_the_timer_had_to_ask_what_came_was_a_whole_answer() -> None:
 
 
 def test_after_a_failed_attempt_at_more_it_stays_with_what_came_for_a_while() -> None:
-    requester = Requester()
+    requester = RequestPacer()
     asked_after(requester, 3 + 3)
     requester.timer_asked()
-    asked = [0, *asked_after(requester, 3 * Requester.STEADY + 3 + 6)]
+    asked = [0, *asked_after(requester, 3 * RequestPacer.STEADY + 3 + 6)]
     assert [later - earlier for earlier, later in itertools.pairwise(asked)] == [3] * (
-        Requester.STEADY + 1
+        RequestPacer.STEADY + 1
     ) + [6]
 
 
 def test_silence_falls_back_to_the_least() -> None:
-    requester = Requester()
+    requester = RequestPacer()
     asked_after(requester, 500)
     requester.timer_asked()
     requester.timer_asked()
@@ -46,25 +46,25 @@ def test_silence_falls_back_to_the_least() -> None:
 
 
 def test_credit_doubles_while_the_asker_takes_what_it_is_given() -> None:
-    credit: Credit[str] = Credit(5, 40)
+    credit: ReplyCredit[str] = ReplyCredit(5, 40)
     assert [credit.grant({"feed": seq}) for seq in (1, 6, 16, 36, 76)] == [5, 10, 20, 40, 40]
 
 
 def test_credit_falls_back_when_the_very_same_is_asked_anew() -> None:
-    credit: Credit[str] = Credit(5, 40)
+    credit: ReplyCredit[str] = ReplyCredit(5, 40)
     for seq in (1, 6, 16):
         credit.grant({"feed": seq})
     assert credit.grant({"feed": 16}) == 5
 
 
 def test_a_chain_no_longer_asked_for_was_taken() -> None:
-    credit: Credit[str] = Credit(5, 40)
+    credit: ReplyCredit[str] = ReplyCredit(5, 40)
     credit.grant({"a": 1, "b": 1})
     assert credit.grant({"b": 1}) == 10
 
 
 def test_asking_for_less_than_before_keeps_the_credit() -> None:
-    credit: Credit[str] = Credit(5, 40)
+    credit: ReplyCredit[str] = ReplyCredit(5, 40)
     credit.grant({"a": 9})
     assert credit.grant({"a": 3}) == 5
     assert credit.grant({"a": 5}) == 10

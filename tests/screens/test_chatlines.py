@@ -19,13 +19,13 @@ from tests.catalog.fake import (
     message_id,
     small_mesh,
 )
-from tinyssb_node.catalog.rows import PUBLIC, Kind, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, MessageKind, MessageRow
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.chatlines import Lines, local_minute, said
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.chatlines import ChatFormatter, displayed_text, local_minute
+from tinyssb_node.screens.people import DisplayNames
 
 MESH = small_mesh()
-NAMES = Names(MESH.people(), {BOB})
+NAMES = DisplayNames(MESH.people(), {BOB})
 ROWS = [*MESH.messages(PUBLIC), *MESH.messages(PRIVATE), *MESH.waiting(PUBLIC)]
 
 
@@ -38,7 +38,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(rows: list[MessageRow], width: int | None, **options: object) -> list[str]:
-    lines = Lines(NAMES, width, **options)  # type: ignore[arg-type] # options of any kind
+    lines = ChatFormatter(NAMES, width, **options)  # type: ignore[arg-type] # options of any kind
     lines.fit(rows)
     return [
         line
@@ -108,18 +108,18 @@ def test_what_waits_says_for_what() -> None:
         (HOSTILE_TEXT, {}, HOSTILE_TEXT),
         (
             '{"name": "map.webp", "type": "image/webp", "size": 9000}',
-            {"kind": Kind.FILE},
+            {"kind": MessageKind.FILE},
             f"(file map.webp, 9,000 bytes: `tinyssb fetch {message_id('m').hex()[:8]}`)",
         ),
         (
             '["no", "file"]',
-            {"kind": Kind.FILE, "size": 7},
+            {"kind": MessageKind.FILE, "size": 7},
             f"(file without a name, 7 bytes: `tinyssb fetch {message_id('m').hex()[:8]}`)",
         ),
     ],
 )
 def test_what_is_in_the_place_of_a_text(text: str, changes: dict[str, object], words: str) -> None:
-    assert said(make_message("m", EVE, 9, text, **changes)) == words
+    assert displayed_text(make_message("m", EVE, 9, text, **changes)) == words
 
 
 def test_an_authors_clock_is_told_where_it_is_far_off() -> None:
@@ -131,7 +131,7 @@ def test_an_authors_clock_is_told_where_it_is_far_off() -> None:
 
 
 def test_a_graph_says_what_it_does_not_draw() -> None:
-    lines = Lines(NAMES, 200)
+    lines = ChatFormatter(NAMES, 200)
     (line,) = lines.drawn(ROWS[0], (message_id("a"),))
     assert line.endswith(f"[also after {message_id('a').hex()[:8]}]")
     (found,) = lines.found(MESH.messages(PRIVATE)[0])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tinyssb_node import limits
 from tinyssb_node.control.rows import AirtimeRow, FaceRow
 from tinyssb_node.screens.estimate import (
-    Cost,
+    AirtimeCost,
     as_json,
     cost_line,
     costs_in_words,
@@ -96,12 +96,12 @@ def test_a_daemon_that_does_not_tell_the_airtime_of_a_face_tells_that_of_its_sub
 
 
 def test_another_window_is_named_by_its_length() -> None:
-    cost = Cost(faces=("r",), packets=1, air_us=1, limit_us=600, window_us=60_000_000, left_us=600)
+    cost = AirtimeCost(faces=("r",), packets=1, air_us=1, limit_us=600, window_us=60_000_000, left_us=600)
     assert cost_line(cost) == "r: 1 packet, 0.0 s of air, less than 1 % of the budget for 1 min 0 s"
 
 
 def test_a_name_that_would_move_the_cursor_does_not() -> None:
-    assert "\x1b" not in cost_line(Cost(faces=("\x1b[2J",), packets=1, air_us=1))
+    assert "\x1b" not in cost_line(AirtimeCost(faces=("\x1b[2J",), packets=1, air_us=1))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from tinyssb_node.control.rows import ReceiptRow
-from tinyssb_node.screens.holding import holding_text, moment
+from tinyssb_node.screens.holding import holders_text, moment
 
 NOON_US = int(datetime(2026, 5, 3, 12, 2).astimezone().timestamp() * 1e6)
 HOUR_US = 3_600_000_000
@@ -46,7 +46,7 @@ def row(proven: int = 0, inferred: int = 0, expected: int = 0, missing: tuple[st
     ],
 )
 def test_it_is_said_in_a_few_words(known, text):
-    assert holding_text(known, NAMES.__getitem__, NOON_US + HOUR_US) == text
+    assert holders_text(known, NAMES.__getitem__, NOON_US + HOUR_US) == text
 
 
 def test_another_day_is_told():

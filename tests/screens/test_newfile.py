@@ -9,9 +9,9 @@ import pytest
 
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.newfile import (
-    FileInPlaceError,
     FileUnwritableError,
     FolderMissingError,
+    TargetFileExistsError,
     remove_leftovers,
     write_new_file,
 )
@@ -24,10 +24,10 @@ def write(path: Path, data: bytes) -> int:
 def test_a_file_is_written_whole_and_over_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a"
     assert write(path, b"one") == 3
-    with pytest.raises(FileInPlaceError, match="is there already"):
+    with pytest.raises(TargetFileExistsError, match="is there already"):
         write(path, b"two")
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(FileInPlaceError):
+    with pytest.raises(TargetFileExistsError):
         write(tmp_path / "link", b"two")
     assert path.read_bytes() == b"one"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "link"]
@@ -44,7 +44,7 @@ def test_who_comes_in_between_is_not_overwritten(tmp_path: Path, monkeypatch: py
         real(number)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(FileInPlaceError):
+    with pytest.raises(TargetFileExistsError):
         write(path, b"one")
     assert path.read_bytes() == b"another"
     assert [entry.name for entry in tmp_path.iterdir()] == ["a"]

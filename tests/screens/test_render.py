@@ -11,7 +11,7 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.content.acks import ACK_TYPE, Ack, serialize_acks
 from tinyssb_node.screens.render import (
     LINE_TEXT,
-    Form,
+    DecodedFormat,
     decode_content,
     duration,
     fields,
@@ -25,22 +25,22 @@ from tinyssb_node.screens.render import (
 
 
 def test_content_is_bipf_else_text_else_hex() -> None:
-    assert decode_content(bipf.encode(["TAV", [], None])).form is Form.BIPF
+    assert decode_content(bipf.encode(["TAV", [], None])).form is DecodedFormat.BIPF
     assert decode_content(b"plain words").value == "plain words"
-    assert decode_content(b"plain words").form is Form.TEXT
-    assert decode_content(b"two\nlines").form is Form.TEXT
-    assert decode_content(b"\x1b[2Jx").form is Form.HEX
+    assert decode_content(b"plain words").form is DecodedFormat.TEXT
+    assert decode_content(b"two\nlines").form is DecodedFormat.TEXT
+    assert decode_content(b"\x1b[2Jx").form is DecodedFormat.HEX
     assert decode_content(b"\xff\xfe").value == "fffe"
-    assert decode_content(b"").form is Form.TEXT
+    assert decode_content(b"").form is DecodedFormat.TEXT
 
 
 def test_an_acknowledgement_is_shown_as_what_it_says() -> None:
     content, _ = serialize_acks([Ack(7, b"\x6f\x1c\x02\xaa"), Ack(300, b"\x00\xe4\xb1\x19")])
     decoded = decode_content(content, ACK_TYPE)
-    assert decoded.form is Form.ACKS
+    assert decoded.form is DecodedFormat.ACKS
     assert one_line(decoded) == '[[7, "6f1c02aa"], [300, "00e4b119"]]'
-    assert decode_content(content).form is Form.HEX
-    assert decode_content(bytes(48), ACK_TYPE).form is Form.HEX
+    assert decode_content(content).form is DecodedFormat.HEX
+    assert decode_content(bytes(48), ACK_TYPE).form is DecodedFormat.HEX
 
 
 @given(st.binary(max_size=60) | st.text(max_size=20).map(bipf.encode))

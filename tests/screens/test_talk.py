@@ -15,16 +15,16 @@ from tinyssb_node.catalog import limits as catalog_limits
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content import chat, private
 from tinyssb_node.content.board import Operation, create_step
-from tinyssb_node.control.client import Client, DaemonUnreachableError
-from tinyssb_node.errors import CircleSizeError
+from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
+from tinyssb_node.errors import RecipientCountError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.talk import (
     AmbiguousBoardError,
     AmbiguousMessageError,
-    NothingToSayError,
+    EmptyMessageError,
+    NodeSession,
     NotInConversationError,
     NotInvitedError,
-    Talk,
     UnknownBoardError,
     UnknownConversationError,
     UnknownMessageError,
@@ -58,30 +58,30 @@ def talkers(tmp_path: Path) -> Talkers:
 
 
 @pytest.fixture
-def talk(talkers: Talkers) -> Iterator[Talk]:
-    with Talk.at_home(str(talkers.folder)) as talk:
+def talk(talkers: Talkers) -> Iterator[NodeSession]:
+    with NodeSession.at_home(str(talkers.folder)) as talk:
         talk.catch_up()
-        talk._client = cast("Client", FakeClient())
+        talk._client = cast("DaemonClient", FakeClient())
         yield talk
 
 
-def sent(talk: Talk) -> list[chat.Message]:
+def sent(talk: NodeSession) -> list[chat.Message]:
     return cast("FakeClient", talk._client).published
 
 
-def post(talk: Talk) -> chat.Post:
+def post(talk: NodeSession) -> chat.ChatPost:
     message = sent(talk)[-1]
-    assert isinstance(message, chat.Post)
+    assert isinstance(message, chat.ChatPost)
     return message
 
 
-def opened(content: chat.Message, name: str) -> chat.Post | None:
-    assert isinstance(content, chat.Sealed)
+def opened(content: chat.Message, name: str) -> chat.ChatPost | None:
+    assert isinstance(content, chat.SealedMessage)
     message = private.unsealed_message(content, private.SealKey(seed_of(name)))
-    return message if isinstance(message, chat.Post) else None
+    return message if isinstance(message, chat.ChatPost) else None
 
 
-def test_a_text_follows_the_latest_and_an_answer_what_it_answers(talk: Talk, talkers: Talkers) -> None:
+def test_a_text_follows_the_latest_and_an_answer_what_it_answers(talk: NodeSession, talkers: Talkers) -> None:
     talk.say("hello")
     assert (post(talk).text, post(talk).tips) == ("hello", (talkers.ids["evil"],))
     talk.say("yes", reply_to=talkers.ids["first"])
@@ -89,9 +89,9 @@ def test_a_text_follows_the_latest_and_an_answer_what_it_answers(talk: Talk, tal
     assert abs(post(talk).said_s - 1_760_000_000) > 1_000_000  # by our clock and not by the test's
 
 
-def test_nothing_is_not_said(talk: Talk) -> None:
+def test_nothing_is_not_said(talk: NodeSession) -> None:
     for text in ("", " \n"):
-        with pytest.raises(NothingToSayError):
+        with pytest.raises(EmptyMessageError):
             talk.say(text)
     with pytest.raises(UnknownConversationError) as caught:
         talk.say("x", "0123456789abcdef")
@@ -99,7 +99,7 @@ def test_nothing_is_not_said(talk: Talk) -> None:
     assert sent(talk) == []
 
 
-def test_an_answer_stays_in_its_conversation(talk: Talk, talkers: Talkers) -> None:
+def test_an_answer_stays_in_its_conversation(talk: NodeSession, talkers: Talkers) -> None:
     bob = talkers.people[BOB].feed
     for where in ("secret", "board", "alias-bob"):
         with pytest.raises(NotInConversationError):
@@ -114,7 +114,7 @@ def test_an_answer_stays_in_its_conversation(talk: Talk, talkers: Talkers) -> No
     assert post(talk).tips == (talkers.ids["late"],)
 
 
-def test_a_private_text_is_read_by_its_circle_only(talk: Talk, talkers: Talkers) -> None:
+def test_a_private_text_is_read_by_its_circle_only(talk: NodeSession, talkers: Talkers) -> None:
     bob, cyd = talkers.people[BOB].feed, talkers.people[CYD].feed
     talk.say_private("for two", [bob])
     said = opened(sent(talk)[-1], BOB)
@@ -131,17 +131,17 @@ def test_a_private_text_is_read_by_its_circle_only(talk: Talk, talkers: Talkers)
     said = opened(sent(talk)[-1], CYD)
     assert said is not None
     assert (said.tips, set(said.recipients or ())) == ((), {bob, cyd, talk.own})
-    with pytest.raises(CircleSizeError):
+    with pytest.raises(RecipientCountError):
         talk.say_private("for all", [Author(str(number)).feed for number in range(7)])
 
 
-def test_a_draft_is_what_would_be_said(talk: Talk, talkers: Talkers) -> None:
+def test_a_draft_is_what_would_be_said(talk: NodeSession, talkers: Talkers) -> None:
     assert chat.parse(talk.draft("hello", PUBLIC)) == chat.parse(talk.draft("hello"))
     assert len(talk.draft_private("x", [talkers.people[BOB].feed])) > 2 * 49
     assert sent(talk) == []
 
 
-def test_messages_are_found_by_digits_and_by_place(talk: Talk, talkers: Talkers) -> None:
+def test_messages_are_found_by_digits_and_by_place(talk: NodeSession, talkers: Talkers) -> None:
     first = talkers.ids["first"]
     assert talk.find_message(first.hex()[:9].upper()).id == first
     assert talk.find_message(f"{talkers.feed(ANA)[:8]}.1").id == first
@@ -153,7 +153,7 @@ def test_messages_are_found_by_digits_and_by_place(talk: Talk, talkers: Talkers)
         talk.find_message(next(c for c in "0123456789abcdef" if len(talk.catalog.find(c)) > 1))
 
 
-def test_boards_are_found_changed_and_begun(talk: Talk, talkers: Talkers) -> None:
+def test_boards_are_found_changed_and_begun(talk: NodeSession, talkers: Talkers) -> None:
     board = talk.find_board("hut [1mWORK")
     assert talk.find_board(talkers.digits("board")) == board
     assert [column.name for column in board.columns] == ["To do", "Done"]
@@ -182,7 +182,7 @@ def test_nobody_takes_the_name_or_the_id_of_a_board_of_ours(tmp_path: Path) -> N
     theirs = [eve.say(create_step(name)) for name in ("Hut", "hut", whole, whole[:8], "Well")]
     home.keep([mine, *theirs, bob.say(create_step("well"))])
     home.close()
-    with Talk.at_home(str(home.folder)) as talk:
+    with NodeSession.at_home(str(home.folder)) as talk:
         talk.catch_up()
         assert talk.find_board("hut").id == talk.find_board(f"{whole.upper()} ").id == id_of(mine)
         assert talk.find_board(whole[:9]).id == id_of(mine)
@@ -208,7 +208,7 @@ def test_one_stranger_makes_nothing_of_ours_unreachable(
     circles = [[ana, eve.feed, FeedId(bytes([number]) * 32)] for number in range(1, 4)]
     home.keep(eve.whisper(words("spam", recipients=feeds), [ana]) for feeds in circles)
     home.close()
-    with Talk.at_home(str(home.folder)) as talk:
+    with NodeSession.at_home(str(home.folder)) as talk:
         talk.catch_up()
         assert talk.find_board("hut").name == "Hut"
         for feeds in ([ana, bob.feed], *circles):
@@ -217,7 +217,7 @@ def test_one_stranger_makes_nothing_of_ours_unreachable(
             assert talk.members(where) == tuple(sorted(feeds))
 
 
-def test_people_are_blocked_here_and_followed_again(talk: Talk, talkers: Talkers) -> None:
+def test_people_are_blocked_here_and_followed_again(talk: NodeSession, talkers: Talkers) -> None:
     eve = talkers.people[EVE].feed
     talk.block(eve)
     assert cast("FakeClient", talk._client).asked == [], "the daemon sees it by itself"
@@ -231,7 +231,7 @@ def test_people_are_blocked_here_and_followed_again(talk: Talk, talkers: Talkers
 
 
 def test_without_a_daemon_everything_can_be_read(talkers: Talkers) -> None:
-    with Talk.at_home(str(talkers.folder)) as talk:
+    with NodeSession.at_home(str(talkers.folder)) as talk:
         talk.catch_up()
         rows = talk.catalog.messages(PUBLIC)
         assert talk.receipts(rows) == {}
@@ -245,7 +245,7 @@ def test_without_a_daemon_everything_can_be_read(talkers: Talkers) -> None:
 
 
 def test_news_are_noticed_whoever_reads_them(talkers: Talkers) -> None:
-    with Talk.at_home(str(talkers.folder)) as talk, Talk.at_home(str(talkers.folder)) as other:
+    with NodeSession.at_home(str(talkers.folder)) as talk, NodeSession.at_home(str(talkers.folder)) as other:
         assert talk.changed()
         assert not talk.changed()
         with sqlite3.connect(talkers.folder / "content.sqlite") as raw:
@@ -257,7 +257,7 @@ def test_news_are_noticed_whoever_reads_them(talkers: Talkers) -> None:
 
 def test_a_node_that_has_never_run_has_nothing_to_read(tmp_path: Path) -> None:
     feed = make_home(tmp_path / "new")
-    with Talk.at_home(str(tmp_path / "new")) as talk:
+    with NodeSession.at_home(str(tmp_path / "new")) as talk:
         talk.catch_up()
         assert talk.own == feed
         assert [row.name for row in talk.catalog.conversations()] == [PUBLIC]

@@ -9,8 +9,14 @@ from tests.shipping.rig import Node
 from tinyssb_node.cli.main import main
 from tinyssb_node.control.rows import CompanionRow
 from tinyssb_node.ids import DEFAULT_NETWORK
-from tinyssb_node.shipping.files import Told, claim_shipping, serialize_saved, state_path, write_saved
-from tinyssb_node.shipping.shipping import Place, Saved
+from tinyssb_node.shipping.files import (
+    ShipperStatus,
+    claim_shipping,
+    serialize_saved,
+    state_path,
+    write_saved,
+)
+from tinyssb_node.shipping.shipping import LogPosition, ShippingState
 from tinyssb_node.shipping.wire import SegmentId
 from tinyssb_node.store.home import Home
 
@@ -23,10 +29,10 @@ def node(tmp_path: Path) -> Node:
     return node
 
 
-def keep(node: Node, acked: Place, **told: object) -> None:
+def keep(node: Node, acked: LogPosition, **told: object) -> None:
     home = Home(node.root)
     claim_shipping(home).release()
-    state = serialize_saved(node.name, Saved(acked), Told(**told))  # type: ignore[arg-type]  # a test makes it of parts
+    state = serialize_saved(node.name, ShippingState(acked), ShipperStatus(**told))  # type: ignore[arg-type]  # a test makes it of parts
     write_saved(state_path(home, DEFAULT_NETWORK), state)
 
 
@@ -70,7 +76,7 @@ def test_why_it_does_not_run(
         problem: str = json.loads(capsys.readouterr().out)["problem"]
         return problem
 
-    monkeypatch.setattr("tinyssb_node.control.client.Client", Daemon)
+    monkeypatch.setattr("tinyssb_node.control.client.DaemonClient", Daemon)
     assert told() == "the daemon was started before ship.enabled was set: restart it"
     web = CompanionRow(name="web page", problem="No.", advice="", ends=1, given_up=True)
     for problem, advice, given_up, expected in [
@@ -86,7 +92,7 @@ def test_why_it_does_not_run(
 def test_how_far_it_is_and_what_is_in_the_way(node: Node) -> None:
     keep(
         node,
-        Place(SegmentId(2, 0), 400_000),
+        LogPosition(SegmentId(2, 0), 400_000),
         connected=True,
         problem="the collector has no room for more",
         acked_us=1_760_000_000_000_000,
@@ -114,7 +120,7 @@ def test_how_far_it_is_and_what_is_in_the_way(node: Node) -> None:
 
 
 def test_all_is_there_but_for_what_is_refused(node: Node) -> None:
-    keep(node, Place(SegmentId(2, 0), 1_000_001), connected=True, refused=[(1, 0)])
+    keep(node, LogPosition(SegmentId(2, 0), 1_000_001), connected=True, refused=[(1, 0)])
     lock = claim_shipping(Home(node.root))
     told = table(node)
     lock.release()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from spark_sink.collect.messages import SegmentId as LandedId
 from tests.shipping.world import BATCH, EVERY_US, LOG, World
 from tinyssb_node.shipping import limits
-from tinyssb_node.shipping.shipping import Pace, Saved, Shipping
+from tinyssb_node.shipping.shipping import BandwidthLimit, LogShipment, ShippingState
 from tinyssb_node.shipping.wire import SegmentId
 
 pytestmark = pytest.mark.usefixtures("small")
@@ -218,8 +218,8 @@ def test_the_bandwidth_limit_is_kept() -> None:
 
 
 def test_the_bandwidth_limit_is_for_all_logs_together() -> None:
-    pace = Pace(1_000)
-    logs = [Shipping(Saved(), run=number, every_us=1, pace=pace) for number in range(2)]
+    pace = BandwidthLimit(1_000)
+    logs = [LogShipment(ShippingState(), run=number, every_us=1, pace=pace) for number in range(2)]
     now_us = 2 * limits.ASK_WAIT_US
     for log in logs:
         log.look({SegmentId(1, 0): 500})

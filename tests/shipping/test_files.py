@@ -6,20 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyssb_node.ids import DEFAULT_NETWORK
-from tinyssb_node.problems import HomeRefusedError
+from tinyssb_node.problems import HomeInaccessibleError
 from tinyssb_node.shipping import limits
 from tinyssb_node.shipping.files import (
     LogFolder,
+    ShipperStatus,
     ShippingBusyError,
-    Told,
     claim_shipping,
     read_saved,
     serialize_saved,
     state_path,
     write_saved,
 )
-from tinyssb_node.shipping.shipping import Place, Saved
-from tinyssb_node.shipping.wire import Piece, SegmentId, fingerprint
+from tinyssb_node.shipping.shipping import LogPosition, ShippingState
+from tinyssb_node.shipping.wire import SegmentId, SegmentSlice, fingerprint
 from tinyssb_node.store.home import Home
 
 
@@ -56,7 +56,7 @@ def test_a_segment_that_was_deleted_is_no_more(tmp_path: Path) -> None:
     assert len(log.sizes(0)) == 2
     gone.unlink()
     assert list(log.sizes(1)) == [SegmentId(1, 0)]
-    assert log.read(Piece(SegmentId(2, 0), 0, 3)) is None
+    assert log.read(SegmentSlice(SegmentId(2, 0), 0, 3)) is None
 
 
 def test_a_log_that_the_daemon_has_not_begun_is_empty(tmp_path: Path) -> None:
@@ -72,20 +72,22 @@ def test_a_piece_is_read_with_the_print_of_what_is_before(
     at = data.draw(st.integers(0, len(content) - 1))
     size = data.draw(st.integers(1, len(content) - at))
     near = min(at, 128)
-    found = LogFolder(folder).read(Piece(SegmentId(1, 0), at, size))
+    found = LogFolder(folder).read(SegmentSlice(SegmentId(1, 0), at, size))
     assert found == (content[at : at + size], fingerprint(content[:near], content[at - near : at]))
-    assert LogFolder(folder).read(Piece(SegmentId(1, 0), at, len(content) - at + 1)) is None
+    assert LogFolder(folder).read(SegmentSlice(SegmentId(1, 0), at, len(content) - at + 1)) is None
 
 
 NODE = "3f0a1b2c4d5e6f70"
-SAVED = Saved(
-    Place(SegmentId(7, 120), 99), (Piece(SegmentId(7, 120), 99, 5), Piece(SegmentId(8, 0), 0, 1)), 77
+SAVED = ShippingState(
+    LogPosition(SegmentId(7, 120), 99),
+    (SegmentSlice(SegmentId(7, 120), 99, 5), SegmentSlice(SegmentId(8, 0), 0, 1)),
+    77,
 )
 
 
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    told = Told(connected=True, problem="none", acked_us=5, refused=[(1, 0)])
+    told = ShipperStatus(connected=True, problem="none", acked_us=5, refused=[(1, 0)])
     write_saved(path, serialize_saved(NODE, SAVED, told))
     assert read_saved(path, NODE) == (SAVED, told)
     assert list(tmp_path.iterdir()) == [path]
@@ -95,21 +97,21 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_nothing(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "state.json"
     path.write_bytes(raw)
-    assert read_saved(path, NODE) == (Saved(), Told())
+    assert read_saved(path, NODE) == (ShippingState(), ShipperStatus())
 
 
 def test_that_of_another_node_is_nothing(tmp_path: Path) -> None:
     """Its boots have the same numbers."""
     path = tmp_path / "state.json"
-    write_saved(path, serialize_saved(NODE, SAVED, Told()))
-    assert read_saved(path, "0123456789abcdef") == (Saved(), Told())
+    write_saved(path, serialize_saved(NODE, SAVED, ShipperStatus()))
+    assert read_saved(path, "0123456789abcdef") == (ShippingState(), ShipperStatus())
 
 
 def test_a_newer_state_is_nothing(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    write_saved(path, serialize_saved(NODE, SAVED, Told()))
+    write_saved(path, serialize_saved(NODE, SAVED, ShipperStatus()))
     path.write_bytes(path.read_bytes().replace(b'"v":1', b'"v":2'))
-    assert read_saved(path, NODE) == (Saved(), Told())
+    assert read_saved(path, NODE) == (ShippingState(), ShipperStatus())
 
 
 def test_one_shipper_at_a_time(tmp_path: Path) -> None:
@@ -124,5 +126,5 @@ def test_one_shipper_at_a_time(tmp_path: Path) -> None:
 
 def test_a_home_that_is_no_folder_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(HomeRefusedError):
+    with pytest.raises(HomeInaccessibleError):
         claim_shipping(Home(tmp_path / "file"))

@@ -10,12 +10,12 @@ from tinyssb_node.shipping import limits
 from tinyssb_node.shipping.wire import (
     TOPIC_COLLECTOR,
     BadAnswerError,
-    Flag,
-    Have,
-    Piece,
-    Row,
+    CollectorReply,
+    ReplyFlag,
     SegmentId,
-    State,
+    SegmentSlice,
+    SegmentState,
+    SegmentStatus,
     fingerprint,
     parse_have,
     serialize_ask,
@@ -33,7 +33,7 @@ HEADER = 54
 def test_frozen_batches_are_made_as_they_were() -> None:
     segment = FROZEN["segment"].encode()
     for record in FROZEN["batches"]:
-        piece = Piece(SegmentId(record["boot"], record["first"]), record["at"], record["size"])
+        piece = SegmentSlice(SegmentId(record["boot"], record["first"]), record["at"], record["size"])
         near = min(piece.at, limits.PRINT_BYTES)
         before = fingerprint(segment[:near], segment[piece.at - near : piece.at])
         made = serialize_batch(record["run"], piece, before, segment[piece.at : piece.end])
@@ -51,9 +51,10 @@ def test_frozen_questions_are_made_as_they_were() -> None:
 def test_frozen_answers_are_understood() -> None:
     for record in FROZEN["haves"]:
         rows = tuple(
-            Row(SegmentId(boot, first), have, State(state)) for boot, first, have, state in record["rows"]
+            SegmentStatus(SegmentId(boot, first), have, SegmentState(state))
+            for boot, first, have, state in record["rows"]
         )
-        expected = Have(record["run"], record["life"], Flag(record["flags"]), rows)
+        expected = CollectorReply(record["run"], record["life"], ReplyFlag(record["flags"]), rows)
         assert parse_have(bytes.fromhex(record["message"])) == expected
 
 
@@ -85,7 +86,7 @@ def test_any_bytes_are_an_answer_or_refused(noise: bytes, start: str) -> None:
 @given(st.binary(min_size=1, max_size=3_000))
 def test_no_batch_is_longer_than_the_format_lets_it(noise: bytes) -> None:
     content = (noise * (limits.BATCH_BYTES // len(noise) + 1))[: limits.BATCH_BYTES]
-    piece = Piece(SegmentId(1, 0), 0, len(content))
+    piece = SegmentSlice(SegmentId(1, 0), 0, len(content))
     assert len(serialize_batch(0, piece, bytes(8), content)) <= limits.BATCH_WIRE_MAX
 
 
@@ -93,6 +94,6 @@ def test_what_cannot_be_deflated_fits_as_well() -> None:
     import random
 
     content = random.Random(1).randbytes(limits.BATCH_BYTES)
-    piece = Piece(SegmentId(1, 0), 0, len(content))
+    piece = SegmentSlice(SegmentId(1, 0), 0, len(content))
     batch = serialize_batch(0, piece, bytes(8), content)
     assert len(content) < len(batch) <= limits.BATCH_WIRE_MAX

@@ -7,7 +7,7 @@ from spark_sink.collect.messages import Log
 from spark_sink.collect.messages import SegmentId as LandedId
 from tests.shipping.memory_landing import MemoryLanding
 from tinyssb_node.shipping import limits
-from tinyssb_node.shipping.shipping import Pace, Saved, Shipping
+from tinyssb_node.shipping.shipping import BandwidthLimit, LogShipment, ShippingState
 from tinyssb_node.shipping.wire import SegmentId, fingerprint, serialize_batch
 
 LOG = Log("open", "3f0a1b2c4d5e6f70")
@@ -27,10 +27,10 @@ class World:
         self.down: list[bytes] = []
         self.landing = MemoryLanding()
         self.lives = life
-        self.pace = Pace(bytes_per_s)
+        self.pace = BandwidthLimit(bytes_per_s)
         self.sent = 0
         self.start_collector()
-        self.kept = Saved()
+        self.kept = ShippingState()
         self.start_shipper(self.kept)
         self.shipping.connected()
 
@@ -50,8 +50,8 @@ class World:
         if len(self.files) > 1:
             del self.files[min(self.files)]
 
-    def start_shipper(self, saved: Saved) -> None:
-        self.shipping = Shipping(saved, run=self.random.getrandbits(32), every_us=EVERY_US, pace=self.pace)
+    def start_shipper(self, saved: ShippingState) -> None:
+        self.shipping = LogShipment(saved, run=self.random.getrandbits(32), every_us=EVERY_US, pace=self.pace)
         self.look()
 
     def look(self) -> None:
@@ -149,7 +149,7 @@ class World:
         self.kept = self.shipping.saved()
 
     def shipper_dies(self, number: int) -> None:
-        self.start_shipper(self.kept if number % 3 else Saved())
+        self.start_shipper(self.kept if number % 3 else ShippingState())
         self.shipping.connected()
 
     def reconnect(self, _number: int) -> None:

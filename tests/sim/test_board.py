@@ -26,10 +26,10 @@ from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.replication.goset import xor_of
 from tinyssb_node.scheduling.link import WIRED
-from tinyssb_node.sim.board import Board
-from tinyssb_node.sim.options import Options, Radio
+from tinyssb_node.sim.board import DeployedBoard
+from tinyssb_node.sim.options import RadioOptions, SimulationOptions
 from tinyssb_node.sim.runner import run_scenario
-from tinyssb_node.sim.traffic import Backlog, Ids, Post
+from tinyssb_node.sim.traffic import BacklogTraffic, FeedIdTraffic, PostTraffic
 from tinyssb_node.store.memory import MemoryStore
 
 NETWORK = Network()
@@ -40,7 +40,7 @@ class Hand:
     """Wakes a board when it asks for it, and reports what it sends as sent at once."""
 
     def __init__(self) -> None:
-        self.board = Board(store=MemoryStore(), network=NETWORK, entropy=random.Random(1), key=ANA)
+        self.board = DeployedBoard(store=MemoryStore(), network=NETWORK, entropy=random.Random(1), key=ANA)
         self.now_us = 0
         self.sent: list[tuple[int, Send]] = []
         self.board.face_up(FACE, radio_profile(), "here", 0)
@@ -225,38 +225,41 @@ def test_its_want_turns_through_the_set(hand: Hand) -> None:
 
 
 def test_halves_of_a_set_come_together() -> None:
-    halves = Options(
+    halves = SimulationOptions(
         nodes=2,
         hours=1,
         boards=("n0-n1",),
         acquainted=True,
         traffic=(
-            Ids(nodes=("n0-n1",), count=8),
-            Ids(nodes=("n0",), first=20, count=3),
-            Ids(nodes=("n1",), first=30, count=3),
+            FeedIdTraffic(nodes=("n0-n1",), count=8),
+            FeedIdTraffic(nodes=("n0",), first=20, count=3),
+            FeedIdTraffic(nodes=("n1",), first=30, count=3),
         ),
     )
     assert run_scenario(halves).converged
 
 
 def test_no_law_ends_a_run_of_boards() -> None:
-    lawless = Options(
+    lawless = SimulationOptions(
         nodes=2,
         hours=0.1,
         boards=("n0-n1",),
-        radio=Radio(duty=0.0005),
-        traffic=(Post(nodes=("n0",), at_s=60),),
+        radio=RadioOptions(duty=0.0005),
+        traffic=(PostTraffic(nodes=("n0",), at_s=60),),
     )
     assert max(run_scenario(lawless).peak_duty.values()) > 0.0005
 
 
 def test_two_boards_agree_and_ten_implode() -> None:
-    two = Options(
-        nodes=2, hours=1, boards=("n0-n1",), traffic=(Backlog(nodes=("n0-n1",), entries=5, size=20),)
+    two = SimulationOptions(
+        nodes=2, hours=1, boards=("n0-n1",), traffic=(BacklogTraffic(nodes=("n0-n1",), entries=5, size=20),)
     )
     assert run_scenario(two).converged
-    ten = Options(
-        nodes=10, hours=0.5, boards=("n0-n9",), traffic=(Backlog(nodes=("n0-n9",), entries=10, size=20),)
+    ten = SimulationOptions(
+        nodes=10,
+        hours=0.5,
+        boards=("n0-n9",),
+        traffic=(BacklogTraffic(nodes=("n0-n9",), entries=10, size=20),),
     )
     report = run_scenario(ten)
     assert not report.converged

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.bound import Relays, expected_sends, relays, sends_at_least, sends_by_relays
+from tinyssb_node.sim.bound import RelaySet, expected_sends, relays, sends_at_least, sends_by_relays
 
 LINE = [(1,), (0, 2), (1, 3), (2, 4), (3,)]
 DOMAIN = [tuple(other for other in range(10) if other != node) for node in range(10)]
@@ -60,7 +60,7 @@ def test_the_smallest_set_is_found(neighbours):
 
 
 def test_lines_and_domains():
-    assert relays(LINE) == [Relays(3, (1, 2, 3))]
+    assert relays(LINE) == [RelaySet(3, (1, 2, 3))]
     assert relays(DOMAIN)[0].least == 1
     assert sends_at_least(LINE, 0.0) == 3
     assert sends_at_least(DOMAIN, 0.0) == 1

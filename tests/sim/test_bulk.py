@@ -12,9 +12,9 @@ from spark_sink import segment_reader
 from spark_sink.line_parser import Shape
 from spark_sink.log_files import Folders
 from spark_sink.planner import Planner
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.bulk import HOUR_US, Bulk, BulkOptions
+from tinyssb_node.sim.bulk import HOUR_US, BulkOptions, BulkWriter
 from tinyssb_node.sim.bulkfiles import NodeFiles, WallClock
 
 OPTIONS = BulkOptions(nodes=14, hours=10, seed=5, entries_per_hour=30.0, restarts_per_day=3.0)
@@ -36,15 +36,15 @@ def read(folder: Path) -> dict[str, list[Record]]:
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Bulk]:
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BulkWriter]:
     folder = tmp_path_factory.mktemp("bulk") / "logs"
-    bulk = Bulk(OPTIONS, folder)
+    bulk = BulkWriter(OPTIONS, folder)
     bulk.run()
     return folder, bulk
 
 
 @pytest.fixture(scope="module")
-def logs(written: tuple[Path, Bulk]) -> dict[str, list[Record]]:
+def logs(written: tuple[Path, BulkWriter]) -> dict[str, list[Record]]:
     return read(written[0])
 
 
@@ -56,27 +56,27 @@ def boots(logs: dict[str, list[Record]]) -> Iterator[list[Record]]:
         yield from by_boot.values()
 
 
-def true_us(bulk: Bulk, record: Record) -> float:
+def true_us(bulk: BulkWriter, record: Record) -> float:
     """When it truly happened, to a few microseconds."""
     clock = next(each.files.clock for each in bulk.stations if each.feed.startswith(record["node"]))
     return float(record["t_us"] - limits.EPOCH_US - clock.offset_us) / (1 + clock.drift_ppm / 1e6)
 
 
-def test_the_same_options_give_the_same_bytes(written: tuple[Path, Bulk], tmp_path: Path) -> None:
+def test_the_same_options_give_the_same_bytes(written: tuple[Path, BulkWriter], tmp_path: Path) -> None:
     folder, bulk = written
     told: list[tuple[int, int]] = []
-    again = Bulk(OPTIONS, tmp_path / "again")
+    again = BulkWriter(OPTIONS, tmp_path / "again")
     records = again.run(lambda hours, so_far: told.append((hours, so_far)))
     paths = sorted(path.relative_to(folder) for path in folder.rglob("*.jsonl"))
     assert paths == sorted(path.relative_to(tmp_path / "again") for path in tmp_path.rglob("*.jsonl"))
     assert all((folder / path).read_bytes() == (tmp_path / "again" / path).read_bytes() for path in paths)
     assert [hours for hours, _ in told] == list(range(1, OPTIONS.hours + 1))
     assert told[-1][1] == records == again.records == bulk.records
-    Bulk(BulkOptions(nodes=14, hours=1, seed=6), tmp_path / "other")
+    BulkWriter(BulkOptions(nodes=14, hours=1, seed=6), tmp_path / "other")
     assert {p.name for p in (tmp_path / "other").iterdir()}.isdisjoint(p.name for p in folder.iterdir())
 
 
-def test_the_sink_reads_every_line(written: tuple[Path, Bulk]) -> None:
+def test_the_sink_reads_every_line(written: tuple[Path, BulkWriter]) -> None:
     folder, bulk = written
     files = Folders(str(folder))
     planner = Planner(files)
@@ -108,7 +108,7 @@ def test_a_log_is_as_the_format_says(logs: dict[str, list[Record]]) -> None:
         assert clean == [True, *(kind == "stop" for kind in last.values())][:-1]
 
 
-def test_segments_begin_with_how_far_the_log_was(written: tuple[Path, Bulk]) -> None:
+def test_segments_begin_with_how_far_the_log_was(written: tuple[Path, BulkWriter]) -> None:
     for log in written[0].iterdir():
         arrival = 0
         for path in sorted(log.glob("*.jsonl")):
@@ -123,7 +123,7 @@ def test_segments_begin_with_how_far_the_log_was(written: tuple[Path, Bulk]) -> 
 
 
 def test_entries_of_a_feed_come_in_order_after_they_were_published(
-    written: tuple[Path, Bulk], logs: dict[str, list[Record]]
+    written: tuple[Path, BulkWriter], logs: dict[str, list[Record]]
 ) -> None:
     published = {}
     copies = []
@@ -144,7 +144,7 @@ def test_entries_of_a_feed_come_in_order_after_they_were_published(
 
 
 def test_a_reception_has_a_sending_and_none_crosses_the_cut(
-    written: tuple[Path, Bulk], logs: dict[str, list[Record]]
+    written: tuple[Path, BulkWriter], logs: dict[str, list[Record]]
 ) -> None:
     bulk = written[1]
     side = {each.feed[:16]: each.east_m < bulk._middle_m for each in bulk.stations}
@@ -168,7 +168,9 @@ def test_a_reception_has_a_sending_and_none_crosses_the_cut(
     assert crossed[False] > 100
 
 
-def test_what_was_missed_is_given_later(written: tuple[Path, Bulk], logs: dict[str, list[Record]]) -> None:
+def test_what_was_missed_is_given_later(
+    written: tuple[Path, BulkWriter], logs: dict[str, list[Record]]
+) -> None:
     entries = [(node, one) for node, records in logs.items() for one in records if one["kind"] == "entry"]
     early = {
         one["id"]
@@ -182,13 +184,13 @@ def test_what_was_missed_is_given_later(written: tuple[Path, Bulk], logs: dict[s
 
 @pytest.mark.parametrize("given", [{"nodes": 1}, {"nodes": 10**6}, {"hours": 0}, {"hours": 10**6}])
 def test_what_cannot_be_is_refused(given: dict[str, int]) -> None:
-    with pytest.raises(OptionError, match="it takes"):
+    with pytest.raises(SimulationOptionError, match="it takes"):
         BulkOptions(**given)
 
 
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="cannot be made as a new folder"):
-        Bulk(OPTIONS, tmp_path)
+    with pytest.raises(SimulationOptionError, match="cannot be made as a new folder"):
+        BulkWriter(OPTIONS, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

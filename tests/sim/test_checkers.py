@@ -12,8 +12,8 @@ from tinyssb_node.events import ChunkAppended, EntryAppended
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind
 from tinyssb_node.node.node import Node
-from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds, Law
-from tinyssb_node.sim.inhabitants import Inhabitant
+from tinyssb_node.sim.checkers import AirtimeLaw, BoundsChecker, DutyCycleChecker, FeedChecker, InvariantError
+from tinyssb_node.sim.inhabitants import SimulatedNode
 from tinyssb_node.sim.world import World
 
 SECOND_US = 1_000_000
@@ -22,12 +22,12 @@ ANA = key_of("ana")
 SEND = Send(FaceName("air"), bytes(120), PacketKind.ENTRY)
 
 
-def inhabitant(name: str = "n0") -> Inhabitant:
+def inhabitant(name: str = "n0") -> SimulatedNode:
     return World(1).add(name)
 
 
 def broken(rule: str, what, *args: object) -> str:
-    with pytest.raises(BrokenRuleError) as error:
+    with pytest.raises(InvariantError) as error:
         what(*args)
     assert error.value.rule == rule
     return error.value.what
@@ -36,7 +36,7 @@ def broken(rule: str, what, *args: object) -> str:
 class Holder:
     """A node into whose store we write what we like."""
 
-    def __init__(self, checker: Feeds, name: str = "n0") -> None:
+    def __init__(self, checker: FeedChecker, name: str = "n0") -> None:
         self.inhabitant = inhabitant(name)
         self.checker = checker
         self.arrival = 0
@@ -104,7 +104,7 @@ def feed_of(*contents: bytes, dialect: Dialect = Dialect.SPEC) -> list[Written]:
 
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_a_signed_feed_is_accepted_on_every_node(dialect: Dialect) -> None:
-    checker = Feeds()
+    checker = FeedChecker()
     for name in ("n0", "n1"):
         holder = Holder(checker, name)
         for entry in feed_of(b"one", b"two" * 100, dialect=dialect):
@@ -116,7 +116,7 @@ def test_a_signed_feed_is_accepted_on_every_node(dialect: Dialect) -> None:
 def test_an_entry_that_is_not_signed() -> None:
     (entry,) = feed_of(b"one")
     forged = entry.packet[:60] + bytes([entry.packet[60] ^ 1]) + entry.packet[61:]
-    holder = Holder(Feeds())
+    holder = Holder(FeedChecker())
     assert "did not sign" in broken(
         "no unverified entry is accepted", holder.take, ANA.feed_id, 1, forged, entry.id
     )
@@ -126,7 +126,7 @@ def test_an_entry_with_its_own_id_that_is_not_signed() -> None:
     (entry,) = feed_of(b"one")
     place = expectations(Network(), Tip(ANA.feed_id, Dialect.SPEC, 0, None))[0]
     forged = entry.packet[:-1] + bytes([entry.packet[-1] ^ 1])
-    holder = Holder(Feeds())
+    holder = Holder(FeedChecker())
     id_ = message_id(place.name, forged)
     broken("no unverified entry is accepted", holder.take, ANA.feed_id, 1, forged, id_)
 
@@ -135,25 +135,25 @@ def test_an_entry_that_begins_like_none() -> None:
     (entry,) = feed_of(b"one")
     place = expectations(Network(), Tip(ANA.feed_id, Dialect.SPEC, 0, None))[0]
     forged = bytes(7) + entry.packet[7:]
-    holder = Holder(Feeds())
+    holder = Holder(FeedChecker())
     id_ = message_id(place.name, forged)
     broken("no unverified entry is accepted", holder.take, ANA.feed_id, 1, forged, id_)
 
 
 def test_an_entry_under_another_id() -> None:
     (entry,) = feed_of(b"one")
-    holder = Holder(Feeds())
+    holder = Holder(FeedChecker())
     broken("no unverified entry is accepted", holder.take, ANA.feed_id, 1, entry.packet, MessageId(bytes(20)))
 
 
 def test_an_entry_of_somebody_elses() -> None:
     (entry,) = feed_of(b"one")
-    holder = Holder(Feeds())
+    holder = Holder(FeedChecker())
     broken("no unverified entry is accepted", holder.take, key_of("bob").feed_id, 1, entry.packet, entry.id)
 
 
 def test_two_nodes_that_hold_different_entries_for_one_place() -> None:
-    checker = Feeds()
+    checker = FeedChecker()
     (one,), (other,) = feed_of(b"one"), feed_of(b"other")
     Holder(checker, "n0").take(ANA.feed_id, 1, one.packet, one.id)
     holder = Holder(checker, "n1")
@@ -162,7 +162,7 @@ def test_two_nodes_that_hold_different_entries_for_one_place() -> None:
 
 def test_a_frontier_that_jumps() -> None:
     one, two = feed_of(b"one", b"two")
-    holder = Holder(Feeds())
+    holder = Holder(FeedChecker())
     holder.take(ANA.feed_id, 1, one.packet, one.id)
     broken("frontiers grow one by one", holder.told, ANA.feed_id, 1, one.id)
     broken("frontiers grow one by one", holder.told, ANA.feed_id, 3, two.id)
@@ -170,7 +170,7 @@ def test_a_frontier_that_jumps() -> None:
 
 def test_a_node_that_comes_back_with_less() -> None:
     (one,) = feed_of(b"one")
-    checker = Feeds()
+    checker = FeedChecker()
     holder = Holder(checker)
     holder.inhabitant.store.commit(0)
     holder.take(ANA.feed_id, 1, one.packet, one.id)
@@ -180,7 +180,7 @@ def test_a_node_that_comes_back_with_less() -> None:
 
 
 def test_a_node_that_lost_what_a_user_was_told_is_safe() -> None:
-    checker = Feeds()
+    checker = FeedChecker()
     holder = Holder(checker)
     event = holder.event(holder.inhabitant.feed, 1, MessageId(bytes(20)))
     checker.acknowledged(holder.inhabitant, event, 0)
@@ -188,7 +188,7 @@ def test_a_node_that_lost_what_a_user_was_told_is_safe() -> None:
 
 
 def test_a_node_that_lost_a_chunk_of_it() -> None:
-    checker = Feeds()
+    checker = FeedChecker()
     holder = Holder(checker)
     (entry,) = feed_of(b"long" * 100)
     holder.take(ANA.feed_id, 1, entry.packet, entry.id)
@@ -201,7 +201,7 @@ def test_a_node_that_lost_a_chunk_of_it() -> None:
 
 def test_chunks_out_of_order_and_chunks_that_nobody_named() -> None:
     (entry,) = feed_of(b"long" * 100)
-    holder = Holder(Feeds())
+    holder = Holder(FeedChecker())
     holder.take(ANA.feed_id, 1, entry.packet, entry.id)
     broken("side chains grow one by one", holder.take_chunk, ANA.feed_id, 1, 1, entry.chunks[1])
     broken("side chains grow one by one", holder.take_chunk, ANA.feed_id, 2, 0, entry.chunks[0])
@@ -209,7 +209,7 @@ def test_chunks_out_of_order_and_chunks_that_nobody_named() -> None:
 
 
 def test_different_chunks_for_one_place() -> None:
-    checker = Feeds()
+    checker = FeedChecker()
     (entry,) = feed_of(b"long" * 100)
     for name, chunk in (("n0", entry.chunks[0]), ("n1", bytes(120))):
         holder = Holder(checker, name)
@@ -227,7 +227,7 @@ def test_queues_that_grow_without_bound(monkeypatch: pytest.MonkeyPatch) -> None
     world.connect("n0", "n1")
     node = world.inhabitants["n0"].node
     assert isinstance(node, Node)
-    checker = Bounds()
+    checker = BoundsChecker()
     checker.sending(world.inhabitants["n0"], SEND, 0, 1)
     (face,) = node.faces()
     for swollen in (replace(face, queued=1_025), replace(face, outstanding=face.profile.window + 1)):
@@ -247,7 +247,7 @@ def busiest_us(sends: list[tuple[int, int]]) -> int:
 @pytest.mark.parametrize("seed", range(30))
 def test_the_fullest_hour_is_found(seed: int) -> None:
     chance = random.Random(seed)
-    checker, node = Duty({"n0": Law()}), inhabitant()
+    checker, node = DutyCycleChecker({"n0": AirtimeLaw()}), inhabitant()
     sends: list[tuple[int, int]] = []
     now_us = 0
     for _ in range(60):
@@ -260,12 +260,12 @@ def test_the_fullest_hour_is_found(seed: int) -> None:
 
 
 def test_one_microsecond_more_than_the_law_allows() -> None:
-    law = Law(most_us=36 * SECOND_US)
-    checker, node = Duty({"n0": law, "n1": law}), inhabitant()
+    law = AirtimeLaw(most_us=36 * SECOND_US)
+    checker, node = DutyCycleChecker({"n0": law, "n1": law}), inhabitant()
     checker.sending(node, SEND, 0, 36 * SECOND_US)
     checker.sending(node, SEND, HOUR_US, HOUR_US + SECOND_US)  # as much as left the window meanwhile
     checker.sending(inhabitant("n1"), SEND, HOUR_US, HOUR_US + SECOND_US)  # an account of its own
-    early = Duty({"n0": law})
+    early = DutyCycleChecker({"n0": law})
     early.sending(node, SEND, 0, 36 * SECOND_US)
     assert "36000001 us of an hour" in broken(
         "nobody exceeds the legal duty", early.sending, node, SEND, HOUR_US - 1, HOUR_US + SECOND_US
@@ -273,13 +273,13 @@ def test_one_microsecond_more_than_the_law_allows() -> None:
 
 
 def test_a_restart_forgets_no_airtime() -> None:
-    checker, node = Duty({"n0": Law(most_us=SECOND_US)}), inhabitant()
+    checker, node = DutyCycleChecker({"n0": AirtimeLaw(most_us=SECOND_US)}), inhabitant()
     checker.sending(node, SEND, 0, SECOND_US)
     checker.began(node, SECOND_US)
     broken("nobody exceeds the legal duty", checker.sending, node, SEND, 2 * SECOND_US, 3 * SECOND_US)
 
 
 def test_one_packet_that_is_too_long() -> None:
-    checker, node = Duty({"n0": Law(dwell_us=400_000)}), inhabitant()
+    checker, node = DutyCycleChecker({"n0": AirtimeLaw(dwell_us=400_000)}), inhabitant()
     checker.sending(node, SEND, 0, 400_000)
     broken("nobody exceeds the legal dwell time", checker.sending, node, SEND, 500_000, 900_001)

@@ -21,21 +21,21 @@ from tinyssb_node.faces.errors import (
 )
 from tinyssb_node.faces.ether import EtherEndpoint, ether_profile
 from tinyssb_node.faces.ether_protocol import (
-    Cut,
-    GetStatus,
-    Heal,
-    Hello,
-    Send,
-    SetLink,
-    SetLoss,
-    Status,
+    EtherCut,
+    EtherGetStatus,
+    EtherHeal,
+    EtherHello,
+    EtherSend,
+    EtherSetLink,
+    EtherSetLoss,
+    EtherStatus,
     serialize_message,
     welcome,
 )
 from tinyssb_node.faces.spec import EtherSpec
-from tinyssb_node.scheduling.link import Medium as LinkMedium
+from tinyssb_node.scheduling.link import LinkMedium
 from tinyssb_node.sim.ether import EtherConfig, ether_command, serve_ether
-from tinyssb_node.sim.links import Link
+from tinyssb_node.sim.links import LinkQuality
 from tinyssb_node.sim.medium import MediumOptions
 
 pytestmark = pytest.mark.realtime
@@ -72,8 +72,8 @@ async def up(*sinks: RecordingSink) -> None:
         await sink.until(lambda: bool(sink.faces))  # noqa: B023 - awaited within the round
 
 
-async def status(port: int) -> Status:
-    return await ether_command("127.0.0.1", port, GetStatus())
+async def status(port: int) -> EtherStatus:
+    return await ether_command("127.0.0.1", port, EtherGetStatus())
 
 
 async def test_three_nodes_hear_each_other_with_signal_and_airtime() -> None:
@@ -120,11 +120,11 @@ async def test_cut_and_heal() -> None:
         running(node(port, "cyn")) as cyn,
     ):
         await up(ana, bob, cyn)
-        state = await ether_command("127.0.0.1", port, Cut(left=("ana", "bob"), right=("cyn",)))
+        state = await ether_command("127.0.0.1", port, EtherCut(left=("ana", "bob"), right=("cyn",)))
         assert state.cuts == ((("ana", "bob"), ("cyn",)),)
         await ana.face().send([PACKET])
         await bob.until(lambda: bool(bob.frames))
-        state = await ether_command("127.0.0.1", port, Heal())
+        state = await ether_command("127.0.0.1", port, EtherHeal())
         assert state.cuts == ()
         await ana.face().send([PACKET[:9]])
         await cyn.until(lambda: bool(cyn.frames))
@@ -134,10 +134,10 @@ async def test_cut_and_heal() -> None:
 async def test_links_and_losses_by_command() -> None:
     async with an_ether() as port, running(node(port, "ana")) as ana, running(node(port, "bob")) as bob:
         await up(ana, bob)
-        await ether_command("127.0.0.1", port, SetLoss(loss=1.0))
+        await ether_command("127.0.0.1", port, EtherSetLoss(loss=1.0))
         await ana.face().send([PACKET])
         assert (await status(port)).nodes[1].lost == 1
-        await ether_command("127.0.0.1", port, SetLink(left="ana", right="bob", rssi_dbm=-100.0))
+        await ether_command("127.0.0.1", port, EtherSetLink(left="ana", right="bob", rssi_dbm=-100.0))
         await ana.face().send([PACKET[:9]])
         await bob.until(lambda: bool(bob.frames))
         assert (bob.packets, bob.frames[0][2].rssi_dbm) == ([PACKET[:9]], -100)
@@ -147,7 +147,7 @@ async def test_links_and_places_from_the_configuration() -> None:
     config = replace(
         QUICK,
         medium=MediumOptions(default_rssi_dbm=None),
-        links={("ana", "bob"): Link(-90.0, 0.0)},
+        links={("ana", "bob"): LinkQuality(-90.0, 0.0)},
         positions_m={"ana": (0.0, 0.0), "cyn": (40.0, 0.0), "far": (1e6, 0.0)},
     )
     async with (
@@ -232,12 +232,18 @@ async def test_old_names_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) ->
     ("lines", "reason"),
     [
         (b"\xff\x00\n", "the first line must be a hello"),
-        (serialize_message(GetStatus()), "the first line must be a hello"),
+        (serialize_message(EtherGetStatus()), "the first line must be a hello"),
         (b'{"t":"hello","version":2}\n', "speaks version 1, not 2"),
-        (serialize_message(Hello(version=1, name="x")) + b"garbage\n", "a node may only send"),
-        (serialize_message(Hello(version=1, name="x")) + serialize_message(Heal()), "a node may only send"),
-        (serialize_message(Hello(version=1)) + b"{}\n", "that is no command"),
-        (serialize_message(Hello(version=1)) + serialize_message(Send(id=1, packet="00" * 8)), "no command"),
+        (serialize_message(EtherHello(version=1, name="x")) + b"garbage\n", "a node may only send"),
+        (
+            serialize_message(EtherHello(version=1, name="x")) + serialize_message(EtherHeal()),
+            "a node may only send",
+        ),
+        (serialize_message(EtherHello(version=1)) + b"{}\n", "that is no command"),
+        (
+            serialize_message(EtherHello(version=1)) + serialize_message(EtherSend(id=1, packet="00" * 8)),
+            "no command",
+        ),
         (b"x" * 70_000, "the first line must be a hello"),
     ],
 )
@@ -277,7 +283,7 @@ async def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_commands_that_make_no_sense_are_refused_in_words() -> None:
     async with an_ether() as port:
         with pytest.raises(EtherRefusedError, match="ana cannot be on both sides"):
-            await ether_command("127.0.0.1", port, Cut(left=("ana",), right=("ana", "bob")))
+            await ether_command("127.0.0.1", port, EtherCut(left=("ana",), right=("ana", "bob")))
 
 
 async def test_a_command_without_an_ether_says_how_to_start_one() -> None:

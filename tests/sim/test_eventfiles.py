@@ -12,27 +12,27 @@ import pytest
 from spark_sink import schema
 from spark_sink.line_parser import Block, Piece, Place, Shape, parse_block
 from tests.architecture.sources import ROOT
-from tinyssb_node.daemon.eventlog_segments import last_words, segments
-from tinyssb_node.errors import OptionError
+from tinyssb_node.daemon.eventlog_segments import read_resume_point, segments
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.eventfiles import digest
-from tinyssb_node.sim.faults import Clock, Crash
-from tinyssb_node.sim.options import Channel, Options
+from tinyssb_node.sim.faults import ClockJump, NodeCrash
+from tinyssb_node.sim.options import ChannelOptions, SimulationOptions
 from tinyssb_node.sim.runner import Simulation, run_scenario
-from tinyssb_node.sim.topology import Field
-from tinyssb_node.sim.traffic import Backlog, Posts
+from tinyssb_node.sim.topology import FieldTopology
+from tinyssb_node.sim.traffic import BacklogTraffic, PeriodicPostTraffic
 
-OPTIONS = Options(
+OPTIONS = SimulationOptions(
     nodes=4,
     hours=0.5,
-    channel=Channel(loss=0.1, corrupt=0.05, fading_db=2.0, bursts=0.02),
+    channel=ChannelOptions(loss=0.1, corrupt=0.05, fading_db=2.0, bursts=0.02),
     traffic=(
-        Backlog(nodes=("n0-n3",), entries=3),
-        Posts(nodes=("n1",), every_s=60, until_s=300, size=300),
+        BacklogTraffic(nodes=("n0-n3",), entries=3),
+        PeriodicPostTraffic(nodes=("n1",), every_s=60, until_s=300, size=300),
     ),
     faults=(
-        Crash(nodes=("n2",), at_s=60, down_s=20),
-        Clock(nodes=("n3",), at_s=30),
+        NodeCrash(nodes=("n2",), at_s=60, down_s=20),
+        ClockJump(nodes=("n3",), at_s=30),
     ),
 )
 ALL = Shape([field.name for field in schema.COLUMNS])
@@ -74,7 +74,7 @@ def test_every_append_has_its_record_in_order(logs: tuple[Simulation, Path]) -> 
         read = [row for segment in segments(folder / node) for row in rows(segment.path, node, segment.boot)]
         arrivals = [row["arrival"] for row in read if row["kind"] in {"entry", "chunk"}]
         assert arrivals == list(range(1, inhabitant.store.last_arrival() + 1))
-        said = last_words(folder / node, 0)
+        said = read_resume_point(folder / node, 0)
         assert (said.boot, said.arrival) == (inhabitant.boot, inhabitant.store.last_arrival())
         assert said.clean
         marks = [row["arrival"] for row in read if row["kind"] == "mark"]
@@ -98,7 +98,10 @@ def test_times_are_the_nodes_own(logs: tuple[Simulation, Path]) -> None:
 def test_places_are_told_as_far_apart_as_they_are(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     simulation = Simulation(
-        Options(nodes=3, hours=0.01, topology=Field(width_m=300, height_m=300, reach_m=200)), events=folder
+        SimulationOptions(
+            nodes=3, hours=0.01, topology=FieldTopology(width_m=300, height_m=300, reach_m=200)
+        ),
+        events=folder,
     )
     simulation.run()
     one, other = (simulation.world.inhabitants[name] for name in ("n0", "n1"))
@@ -137,7 +140,7 @@ def test_the_same_options_write_the_same_bytes_under_another_hash_seed(tmp_path:
 
 
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="cannot be made"):
+    with pytest.raises(SimulationOptionError, match="cannot be made"):
         run_scenario(OPTIONS, events=tmp_path)
     assert list(tmp_path.iterdir()) == []
 

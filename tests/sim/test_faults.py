@@ -5,30 +5,39 @@ import random
 import pytest
 
 from tinyssb_node.effects import Send
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.events import ClockSet, EntryAppended, PacketReceived
-from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Hang, Late, LyingDisk
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
+from tinyssb_node.sim.faults import (
+    BrownOut,
+    Churn,
+    ClockJump,
+    LateStart,
+    LyingDisk,
+    NodeCrash,
+    Partition,
+    RadioHang,
+)
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.limits import EPOCH_US
-from tinyssb_node.sim.links import Link
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.links import LinkQuality
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.world import World
 
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
 
 
-class Diary(Watcher):
+class Diary(SimulationWatcher):
     """Writes down who was switched on, and who sent, and when, in seconds."""
 
     def __init__(self) -> None:
         self.begun: list[tuple[str, float]] = []
         self.sent: list[tuple[str, float]] = []
 
-    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+    def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
         self.begun.append((inhabitant.name, now_us / SECOND_US))
 
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+    def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         del send, end_us
         self.sent.append((inhabitant.name, begin_us / SECOND_US))
 
@@ -43,7 +52,7 @@ def diary() -> Diary:
 
 @pytest.fixture
 def world(diary: Diary) -> World:
-    made = World(1, lambda chance: Medium(MediumOptions(), chance), watchers=[diary])
+    made = World(1, lambda chance: SimulatedMedium(MediumOptions(), chance), watchers=[diary])
     for number in range(3):
         made.add(f"n{number}")
     return made
@@ -68,7 +77,7 @@ def entries_of(world: World, holder: str, author: str) -> int:
 def test_a_cut_lasts_from_its_beginning_to_its_end(world: World) -> None:
     assert agree(world)
     begin_s = world.now_us / SECOND_US
-    Cut(left=("n0",), right=("n1-n2",), at_s=begin_s + 10, until_s=begin_s + 100).schedule(world)
+    Partition(left=("n0",), right=("n1-n2",), at_s=begin_s + 10, until_s=begin_s + 100).schedule(world)
     world.run_for(9 * SECOND_US)
     world.publish("n0", b"in time")
     world.run_for(2 * SECOND_US)
@@ -85,7 +94,7 @@ def test_a_crashed_node_says_nothing_and_comes_back_with_all_it_held(world: Worl
     world.publish("n0", b"kept" * 50)
     assert agree(world)
     at_s = world.now_us / SECOND_US + 1
-    Crash(nodes=("n0",), at_s=at_s, down_s=300).schedule(world)
+    NodeCrash(nodes=("n0",), at_s=at_s, down_s=300).schedule(world)
     world.run_for(2 * SECOND_US)
     assert not is_up(world, "n0")
     assert not world.publish("n0", b"by nobody")
@@ -105,7 +114,7 @@ def test_a_crashed_node_says_nothing_and_comes_back_with_all_it_held(world: Worl
 
 def test_a_torn_crash_loses_what_was_not_committed_and_nobody_was_told_of_it(world: World) -> None:
     assert agree(world)
-    Crash(nodes=("n0",), at_s=world.now_us / SECOND_US, down_s=60, torn=True).schedule(world)
+    NodeCrash(nodes=("n0",), at_s=world.now_us / SECOND_US, down_s=60, torn=True).schedule(world)
     world.run_for(1)
     assert is_up(world, "n0")
     assert not world.publish("n0", b"lost")
@@ -140,7 +149,7 @@ def test_a_brown_out_ends_a_packet_in_the_middle(world: World, diary: Diary) -> 
 def test_a_radio_that_hangs_neither_sends_nor_hears(world: World, diary: Diary) -> None:
     assert agree(world)
     at_s = world.now_us / SECOND_US
-    Hang(nodes=("n0",), at_s=at_s, for_s=100).schedule(world)
+    RadioHang(nodes=("n0",), at_s=at_s, for_s=100).schedule(world)
     world.run_for(1)
     world.publish("n0", b"waits")
     world.publish("n1", b"unheard")
@@ -152,8 +161,8 @@ def test_a_radio_that_hangs_neither_sends_nor_hears(world: World, diary: Diary) 
 
 
 def test_clocks_jump_and_nothing_but_the_records_shows_it(world: World) -> None:
-    Clock(nodes=("n0",), at_s=10, step_s=-3_600).schedule(world)
-    Clock(nodes=("n1",), at_s=10).schedule(world)
+    ClockJump(nodes=("n0",), at_s=10, step_s=-3_600).schedule(world)
+    ClockJump(nodes=("n1",), at_s=10).schedule(world)
     assert agree(world)
     world.run_for(10 * SECOND_US)
     steps = {
@@ -168,7 +177,7 @@ def test_clocks_jump_and_nothing_but_the_records_shows_it(world: World) -> None:
 
 
 def test_latecomers_come_late(world: World, diary: Diary) -> None:
-    Late(nodes=("n2",), at_s=500).schedule(world)
+    LateStart(nodes=("n2",), at_s=500).schedule(world)
     world.run_for(499 * SECOND_US)
     assert diary.sent_between("n2", 1, 499) == 0
     assert agree(world)
@@ -215,32 +224,32 @@ def test_packets_that_overtake_each_other_on_a_stream_arrive_all_the_same() -> N
 @pytest.mark.parametrize(
     ("make", "key"),
     [
-        (lambda: Cut(left=("n0",), right=("n0-n2",), until_s=1), "right"),
-        (lambda: Cut(left=("n0",), right=("n1",), at_s=2, until_s=1), "until_s"),
-        (lambda: Cut(left=("ana",), right=("n1",), until_s=1), "left"),
-        (lambda: Crash(nodes=("n3-n1",), at_s=1), "nodes"),
-        (lambda: Crash(nodes=("n1",), at_s=-1), "at_s"),
-        (lambda: Hang(nodes=("n1",), at_s=1, for_s=-1), "for_s"),
+        (lambda: Partition(left=("n0",), right=("n0-n2",), until_s=1), "right"),
+        (lambda: Partition(left=("n0",), right=("n1",), at_s=2, until_s=1), "until_s"),
+        (lambda: Partition(left=("ana",), right=("n1",), until_s=1), "left"),
+        (lambda: NodeCrash(nodes=("n3-n1",), at_s=1), "nodes"),
+        (lambda: NodeCrash(nodes=("n1",), at_s=-1), "at_s"),
+        (lambda: RadioHang(nodes=("n1",), at_s=1, for_s=-1), "for_s"),
         (lambda: LyingDisk(nodes=("n1",), at_s=2, until_s=1), "until_s"),
         (lambda: LyingDisk(nodes=("n1",), at_s=1, until_s=2, down_s=1e9), "down_s"),
-        (lambda: Clock(nodes=("n1",), at_s=1, step_s=1e12), "step_s"),
+        (lambda: ClockJump(nodes=("n1",), at_s=1, step_s=1e12), "step_s"),
         (lambda: Churn(nodes=("n1",), until_s=1, up_s=0), "up_s"),
-        (lambda: Late(nodes=("n999",), at_s=1), "nodes"),
+        (lambda: LateStart(nodes=("n999",), at_s=1), "nodes"),
     ],
 )
 def test_faults_that_cannot_be(make, key) -> None:
-    with pytest.raises(OptionError) as error:
+    with pytest.raises(SimulationOptionError) as error:
         make()
     assert error.value.key == key
 
 
 def test_a_link_of_its_own_stays_when_a_node_comes_back() -> None:
-    world = World(4, lambda chance: Medium(MediumOptions(default_rssi_dbm=None), chance))
+    world = World(4, lambda chance: SimulatedMedium(MediumOptions(default_rssi_dbm=None), chance))
     world.add("n0")
     world.add("n1")
     assert world.medium is not None
-    world.medium.set_link("n0", "n1", Link(-90.0, 0.0))
+    world.medium.set_link("n0", "n1", LinkQuality(-90.0, 0.0))
     world.crash("n0", SECOND_US)
-    assert world.medium.link("n0", "n1") == Link(-90.0, 0.0)
+    assert world.medium.link("n0", "n1") == LinkQuality(-90.0, 0.0)
     world.run_for(2 * SECOND_US)
     assert world.run(world.agreed, 10 * MINUTE_US)

@@ -5,12 +5,12 @@ import statistics
 
 import pytest
 
-from tinyssb_node.sim.links import Link, LinkOptions, Links, PathLoss, path_loss_db, shadowing_db
+from tinyssb_node.sim.links import LinkModel, LinkOptions, LinkQuality, PathLoss, path_loss_db, shadowing_db
 
 
 def links(
     *, shadowing: float = 0.0, asymmetry: float = 0.0, path_loss: PathLoss = PathLoss.SUBURBAN, seed: int = 1
-) -> Links:
+) -> LinkModel:
     options = LinkOptions(
         power_dbm=14.0,
         default_rssi_dbm=None,
@@ -18,10 +18,10 @@ def links(
         shadowing_db=shadowing,
         asymmetry_db=asymmetry,
     )
-    return Links(options, 0.0, random.Random(seed))
+    return LinkModel(options, 0.0, random.Random(seed))
 
 
-def rssi_dbm(made: Links, sender: str, receiver: str) -> float:
+def rssi_dbm(made: LinkModel, sender: str, receiver: str) -> float:
     link = made.link(sender, receiver)
     assert link is not None
     return link.rssi_dbm
@@ -86,9 +86,9 @@ def test_around_follows_every_change() -> None:
     for name in ("ana", "bob", "cyn"):
         made.place(name, None)
     assert made.around("ana", -130.0) == {}
-    made.set_link("ana", "bob", Link(-80.0, 0.5))
-    made.set_link("ana", "cyn", Link(-140.0, 0.0))
-    assert made.around("ana", -130.0) == {"bob": Link(-80.0, 0.5)}
+    made.set_link("ana", "bob", LinkQuality(-80.0, 0.5))
+    made.set_link("ana", "cyn", LinkQuality(-140.0, 0.0))
+    assert made.around("ana", -130.0) == {"bob": LinkQuality(-80.0, 0.5)}
     made.cut(["ana"], ["bob"])
     assert made.around("ana", -130.0) == {}
     made.uncut(["bob"], ["ana"])  # not the way it was cut

@@ -10,30 +10,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware_bridge.lora import LoraSettings, preamble_us
-from tinyssb_node.sim.links import Link
-from tinyssb_node.sim.medium import Delivery, Medium, MediumOptions, Miss, Outcome
+from tinyssb_node.sim.links import LinkQuality
+from tinyssb_node.sim.medium import Delivery, LossReason, MediumOptions, SimulatedMedium, TransmissionOutcome
 
 AIR_US = 205_056
 """124 bytes at SF7/125 kHz."""
 PREAMBLE_US = preamble_us(LoraSettings())
 
 
-def medium(*names: str, options: MediumOptions | None = None) -> Medium:
-    made = Medium(options or MediumOptions(), random.Random(1))
+def medium(*names: str, options: MediumOptions | None = None) -> SimulatedMedium:
+    made = SimulatedMedium(options or MediumOptions(), random.Random(1))
     for name in names:
         made.add_node(name)
     return made
 
 
-def line(*names: str) -> Medium:
+def line(*names: str) -> SimulatedMedium:
     """Each hears only its neighbours."""
     made = medium(*names, options=MediumOptions(default_rssi_dbm=None))
     for left, right in pairwise(names):
-        made.set_link(left, right, Link(-80.0, 0.0))
+        made.set_link(left, right, LinkQuality(-80.0, 0.0))
     return made
 
 
-def got(channel: Medium, sender: str) -> list[str]:
+def got(channel: SimulatedMedium, sender: str) -> list[str]:
     return [delivery.receiver for delivery in channel.end_send(sender).deliveries]
 
 
@@ -55,8 +55,8 @@ def test_two_at_once_collide_where_both_are_heard() -> None:
     channel = medium("ana", "bob", "cyn")
     channel.begin_send("ana", 124, 0)
     channel.begin_send("bob", 124, 10)
-    assert channel.end_send("ana").misses == (("bob", Miss.DEAF), ("cyn", Miss.COLLISION))
-    assert channel.end_send("bob").misses == (("ana", Miss.DEAF), ("cyn", Miss.COLLISION))
+    assert channel.end_send("ana").misses == (("bob", LossReason.DEAF), ("cyn", LossReason.COLLISION))
+    assert channel.end_send("bob").misses == (("ana", LossReason.DEAF), ("cyn", LossReason.COLLISION))
 
 
 def test_hidden_terminals_collide_in_the_middle_though_they_listened() -> None:
@@ -65,8 +65,8 @@ def test_hidden_terminals_collide_in_the_middle_though_they_listened() -> None:
     assert channel.is_busy("bob", 100_000)
     assert not channel.is_busy("cyn", 100_000)
     channel.begin_send("cyn", 124, 100_000)
-    assert channel.end_send("ana").misses == (("bob", Miss.COLLISION),)
-    assert channel.end_send("cyn").misses == (("bob", Miss.COLLISION),)
+    assert channel.end_send("ana").misses == (("bob", LossReason.COLLISION),)
+    assert channel.end_send("cyn").misses == (("bob", LossReason.COLLISION),)
 
 
 def test_exposed_neighbours_of_different_receivers_do_not_disturb_each_other() -> None:
@@ -90,7 +90,7 @@ def test_capture(margin_db: float, second_us: int, received: list[str]) -> None:
     channel = medium("ear", options=MediumOptions(default_rssi_dbm=None))
     for name, rssi_dbm in (("far", -100.0), ("near", -100.0 + margin_db)):
         channel.add_node(name)
-        channel.set_link(name, "ear", Link(rssi_dbm, 0.0))
+        channel.set_link(name, "ear", LinkQuality(rssi_dbm, 0.0))
     channel.begin_send("far", 124, 0)
     channel.begin_send("near", 124, second_us)
     assert [name for name in ("far", "near") if got(channel, name) == ["ear"]] == received
@@ -100,22 +100,24 @@ def test_several_weak_ones_add_up() -> None:
     channel = medium("ear", options=MediumOptions(default_rssi_dbm=None))
     for name, rssi_dbm in (("main", -90.0), ("one", -97.0), ("two", -97.0)):
         channel.add_node(name)
-        channel.set_link(name, "ear", Link(rssi_dbm, 0.0))
+        channel.set_link(name, "ear", LinkQuality(rssi_dbm, 0.0))
     channel.begin_send("main", 124, 0)
     channel.begin_send("one", 124, 0)
     channel.begin_send("two", 124, 0)
-    assert channel.end_send("main").misses == (("ear", Miss.COLLISION),)
+    assert channel.end_send("main").misses == (("ear", LossReason.COLLISION),)
 
 
 def test_a_short_overlap_disturbs_less() -> None:
     channel = medium("ear", options=MediumOptions(default_rssi_dbm=None))
     for name in ("main", "other"):
         channel.add_node(name)
-        channel.set_link(name, "ear", Link(-90.0, 0.0))
+        channel.set_link(name, "ear", LinkQuality(-90.0, 0.0))
     channel.begin_send("main", 124, 0)
     channel.begin_send("other", 124, AIR_US * 4 // 5)  # a fifth of the power: 7 dB below
     assert got(channel, "main") == ["ear"]
-    assert channel.end_send("other").misses == (("ear", Miss.COLLISION),)  # the ear was busy with the first
+    assert channel.end_send("other").misses == (
+        ("ear", LossReason.COLLISION),
+    )  # the ear was busy with the first
 
 
 def test_one_after_the_other_is_no_collision_even_if_the_end_is_told_late() -> None:
@@ -131,7 +133,7 @@ def test_whoever_has_just_sent_is_deaf_for_a_moment() -> None:
     end_us = channel.begin_send("ana", 124, 0)
     channel.end_send("ana")
     channel.begin_send("bob", 124, end_us + 999)
-    assert channel.end_send("bob").misses == (("ana", Miss.DEAF),)
+    assert channel.end_send("bob").misses == (("ana", LossReason.DEAF),)
     channel.begin_send("cyn", 124, end_us + 1_000_000)
     assert got(channel, "cyn") == ["ana", "bob"]
 
@@ -140,15 +142,15 @@ def test_whoever_begins_to_send_drops_what_it_was_receiving() -> None:
     channel = medium("ana", "bob", options=MediumOptions())
     channel.begin_send("ana", 124, 0)
     channel.begin_send("bob", 8, 200_000)
-    assert channel.end_send("bob").misses == (("ana", Miss.DEAF),)
-    assert channel.end_send("ana").misses == (("bob", Miss.DEAF),)
+    assert channel.end_send("bob").misses == (("ana", LossReason.DEAF),)
+    assert channel.end_send("ana").misses == (("bob", LossReason.DEAF),)
 
 
 def test_carrier_sense_is_blind_for_two_symbols_and_deaf_to_the_far() -> None:
     channel = medium("ana", "bob")
-    channel.set_link("ana", "cyn", Link(-127.4, 0.0))
+    channel.set_link("ana", "cyn", LinkQuality(-127.4, 0.0))
     channel.add_node("cyn")
-    channel.set_link("ana", "dov", Link(-127.6, 0.0))
+    channel.set_link("ana", "dov", LinkQuality(-127.6, 0.0))
     channel.add_node("dov")
     channel.begin_send("ana", 124, 0)
     assert [channel.is_busy("bob", now_us) for now_us in (0, 2_047, 2_048, AIR_US - 1, AIR_US)] == [
@@ -164,25 +166,25 @@ def test_carrier_sense_is_blind_for_two_symbols_and_deaf_to_the_far() -> None:
 
 def test_too_weak_to_be_received() -> None:
     channel = medium("ana", "bob")
-    channel.set_link("ana", "bob", Link(-124.6, 0.0))
+    channel.set_link("ana", "bob", LinkQuality(-124.6, 0.0))
     channel.begin_send("ana", 124, 0)
-    assert channel.end_send("ana").misses == (("bob", Miss.WEAK),)
-    channel.set_link("ana", "bob", Link(-124.5, 0.0))
+    assert channel.end_send("ana").misses == (("bob", LossReason.WEAK),)
+    channel.set_link("ana", "bob", LinkQuality(-124.5, 0.0))
     channel.begin_send("ana", 124, AIR_US)
     assert channel.end_send("ana").deliveries == (Delivery("bob", -124, -7.5),)
 
 
 def test_loss_by_link_and_by_default() -> None:
     channel = medium("ana", "bob", "cyn")
-    channel.set_link("ana", "bob", Link(-80.0, 1.0))
+    channel.set_link("ana", "bob", LinkQuality(-80.0, 1.0))
     channel.begin_send("ana", 124, 0)
     outcome = channel.end_send("ana")
-    assert outcome.misses == (("bob", Miss.LOSS),)
+    assert outcome.misses == (("bob", LossReason.LOSS),)
     channel.default_loss = 0.3
     lost = 0
     for number in range(1, 1_001):
         channel.begin_send("ana", 124, number * 1_000_000)
-        lost += ("cyn", Miss.LOSS) in channel.end_send("ana").misses
+        lost += ("cyn", LossReason.LOSS) in channel.end_send("ana").misses
     assert 250 < lost < 350
 
 
@@ -212,11 +214,11 @@ def test_nobody_is_on_both_sides_of_a_cut_or_of_a_link() -> None:
     with pytest.raises(ValueError, match="bob cannot be on both sides"):
         channel.cut(["ana", "bob"], ["bob"])
     with pytest.raises(ValueError, match="two ends"):
-        channel.set_link("ana", "ana", Link(-80.0, 0.0))
+        channel.set_link("ana", "ana", LinkQuality(-80.0, 0.0))
 
 
 def test_distance_weakens_and_positions_may_change() -> None:
-    channel = Medium(MediumOptions(), random.Random(1))
+    channel = SimulatedMedium(MediumOptions(), random.Random(1))
     channel.add_node("ana", (0.0, 0.0))
     channel.add_node("bob", (40.0, 0.0))
     channel.add_node("cyn", (0.0, 400.0))
@@ -230,7 +232,7 @@ def test_distance_weakens_and_positions_may_change() -> None:
 
 
 def test_shadowing_is_drawn_once_per_pair_and_the_same_both_ways() -> None:
-    channel = Medium(MediumOptions(shadowing_db=3.57), random.Random(1))
+    channel = SimulatedMedium(MediumOptions(shadowing_db=3.57), random.Random(1))
     channel.add_node("ana", (0.0, 0.0))
     channel.add_node("bob", (40.0, 0.0))
     link = channel.link("ana", "bob")
@@ -269,10 +271,10 @@ def test_everything_is_bounded() -> None:
     with pytest.raises(ValueError, match="100 cuts"):
         channel.cut(["n150"], ["n199"])
     for number in range(20_000):
-        channel.set_link(f"n{number // 200}", f"m{number % 200}", Link(-80.0, 0.0))
+        channel.set_link(f"n{number // 200}", f"m{number % 200}", LinkQuality(-80.0, 0.0))
     with pytest.raises(ValueError, match="20000 links"):
-        channel.set_link("a", "b", Link(-80.0, 0.0))
-    channel.set_link("n0", "m0", Link(-90.0, 0.0))
+        channel.set_link("a", "b", LinkQuality(-80.0, 0.0))
+    channel.set_link("n0", "m0", LinkQuality(-90.0, 0.0))
 
 
 def test_a_busy_channel_does_not_pile_up_in_memory() -> None:
@@ -298,7 +300,7 @@ def test_same_calls_same_chance_same_results_and_everybody_is_accounted_for(
     script: list[tuple[str, int, int]], seed: int
 ) -> None:
     def play() -> list[object]:
-        channel = Medium(MediumOptions(default_loss=0.2), random.Random(seed))
+        channel = SimulatedMedium(MediumOptions(default_loss=0.2), random.Random(seed))
         for name in ("ana", "bob", "cyn", "dov"):
             channel.add_node(name)
         now_us, ends, log = 0, dict[str, int](), list[object]()
@@ -324,7 +326,7 @@ def test_near_the_threshold_it_is_luck_and_far_from_it_is_not() -> None:
     arrived = {}
     for above_db in (-7.0, -1.0, 0.0, 1.0, 7.0):
         channel = medium("ana", "bob", options=MediumOptions(soft_edge=True))
-        channel.set_link("ana", "bob", Link(sensitivity_dbm + above_db, 0.0))
+        channel.set_link("ana", "bob", LinkQuality(sensitivity_dbm + above_db, 0.0))
         arrived[above_db] = 0
         for number in range(2_000):
             channel.begin_send("ana", 8, number * 1_000_000)
@@ -353,7 +355,7 @@ def test_bursts_strike_longer_packets_more_often(length: int) -> None:
     struck = 0
     for number in range(4_000):
         channel.begin_send("ana", length, number * 1_000_000)
-        struck += ("bob", Miss.BURST) in channel.end_send("ana").misses
+        struck += ("bob", LossReason.BURST) in channel.end_send("ana").misses
     airtime_us = channel.airtime_us(length)
     expected = 1 - math.exp(-0.05 * (airtime_us + 100_000) / 100_000)
     assert struck / 4_000 == pytest.approx(expected, abs=0.015)
@@ -366,9 +368,9 @@ def test_carrier_sense_is_wrong_now_and_then() -> None:
 
 
 def test_hills_are_made_of_a_chance_of_their_own() -> None:
-    def hill(loss: float) -> Link | None:
+    def hill(loss: float) -> LinkQuality | None:
         options = MediumOptions(shadowing_db=3.57, default_loss=loss)
-        channel = Medium(options, random.Random(1), random.Random(2))
+        channel = SimulatedMedium(options, random.Random(1), random.Random(2))
         for name, east_m in (("ana", 0.0), ("bob", 10.0), ("cyn", 20.0)):
             channel.add_node(name, (east_m, 0.0))
         channel.begin_send("ana", 8, 0)
@@ -386,7 +388,7 @@ def test_a_node_that_is_switched_off_neither_hears_nor_is_in_the_way() -> None:
     assert not channel.is_busy("ana", 100_000)
     channel.begin_send("ana", 124, 300_000)
     channel.switch_off("cyn")
-    assert channel.end_send("ana") == Outcome((), ())
+    assert channel.end_send("ana") == TransmissionOutcome((), ())
     channel.add_node("bob")
     channel.begin_send("ana", 124, 1_000_000)
     assert got(channel, "ana") == ["bob"]
@@ -394,8 +396,8 @@ def test_a_node_that_is_switched_off_neither_hears_nor_is_in_the_way() -> None:
 
 def test_who_reaches_whom() -> None:
     channel = medium("ana", "bob", "cyn", options=MediumOptions(default_rssi_dbm=None))
-    channel.set_link("ana", "bob", Link(-124.5, 0.9))
-    channel.set_link("ana", "cyn", Link(-124.6, 0.0))
+    channel.set_link("ana", "bob", LinkQuality(-124.5, 0.9))
+    channel.set_link("ana", "cyn", LinkQuality(-124.6, 0.0))
     assert channel.reaches("ana", "bob")
     assert not channel.reaches("ana", "cyn")
     assert not channel.reaches("bob", "cyn")
@@ -409,7 +411,7 @@ def test_who_just_talks_gets_through_as_often_as_theory_says(load: float) -> Non
     channel = medium("hub", options=MediumOptions(default_rssi_dbm=None, capture_db=300.0))
     for name in senders:
         channel.add_node(name)
-        channel.set_link(name, "hub", Link(-80.0, 0.0))
+        channel.set_link(name, "hub", LinkQuality(-80.0, 0.0))
     airtime_us = channel.airtime_us(50)
     now_us, on_air, received = 0, list[tuple[int, str]](), 0
     for _ in range(6_000):

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from firmware_bridge.lora import LoraSettings
-from tinyssb_node.sim.links import Link
-from tinyssb_node.sim.medium import Medium, MediumOptions, Miss
+from tinyssb_node.sim.links import LinkQuality
+from tinyssb_node.sim.medium import LossReason, MediumOptions, SimulatedMedium
 from tinyssb_node.sim.modems import ModemOptions, can_demodulate, spoils
 
 SF7 = LoraSettings()
@@ -57,22 +57,22 @@ def test_other_bands_disturb_as_noise_in_as_much_as_they_overlap() -> None:
     assert spoils(SF7, replace(SF7, frequency_hz=SF7.frequency_hz + 125_000)) == 0.0
 
 
-def channel(**modems: ModemOptions) -> Medium:
+def channel(**modems: ModemOptions) -> SimulatedMedium:
     """An ear with everybody's modem, and voices with others."""
-    made = Medium(MediumOptions(default_rssi_dbm=None), random.Random(1))
+    made = SimulatedMedium(MediumOptions(default_rssi_dbm=None), random.Random(1))
     made.add_node("ear")
     for name, modem in modems.items():
         made.add_node(name)
         made.set_modem(name, modem)
-        made.set_link(name, "ear", Link(-100.0, 0.0))
+        made.set_link(name, "ear", LinkQuality(-100.0, 0.0))
     return made
 
 
-def outcomes(made: Medium, *names: str) -> dict[str, Miss | None]:
+def outcomes(made: SimulatedMedium, *names: str) -> dict[str, LossReason | None]:
     """What becomes at the ear of what all say at once; of whom it does not understand nothing is said."""
     for name in names:
         made.begin_send(name, 124, 0)
-    found: dict[str, Miss | None] = {}
+    found: dict[str, LossReason | None] = {}
     for name in names:
         outcome = made.end_send(name)
         missed = dict(outcome.misses)
@@ -86,9 +86,9 @@ def test_a_much_stronger_packet_of_another_spreading_factor_spoils_one(
     other_dbm: float, *, arrives: bool
 ) -> None:
     made = channel(one=ModemOptions(), other=ModemOptions(lora=SF9))
-    made.set_link("other", "ear", Link(other_dbm, 0.0))
+    made.set_link("other", "ear", LinkQuality(other_dbm, 0.0))
     # The other is four times as long: it covers the one whole, and is 18 dB stronger at most.
-    assert outcomes(made, "one", "other") == {"one": None if arrives else Miss.COLLISION}
+    assert outcomes(made, "one", "other") == {"one": None if arrives else LossReason.COLLISION}
 
 
 def test_who_has_other_settings_is_neither_reached_nor_sensed() -> None:
@@ -108,8 +108,10 @@ def test_each_modem_has_its_own_airtime_power_and_turnaround() -> None:
     end_us = made.begin_send("loud", 124, 0)
     assert made.end_send("loud").deliveries[0].rssi_dbm == -94
     made.begin_send("ear", 124, end_us + 4_999)
-    assert made.end_send("ear").misses == (("loud", Miss.DEAF),)
-    made.set_link("slow", "slower", Link(-128.0, 0.0))  # 3.5 dB below what SF7 takes, above what SF9 does
+    assert made.end_send("ear").misses == (("loud", LossReason.DEAF),)
+    made.set_link(
+        "slow", "slower", LinkQuality(-128.0, 0.0)
+    )  # 3.5 dB below what SF7 takes, above what SF9 does
     begin_us = 1_000_000
     assert (
         made.begin_send("slow", 124, begin_us) - begin_us

@@ -7,8 +7,8 @@ import pytest
 from tinyssb_node.effects import Send
 from tinyssb_node.events import ClockSet
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
-from tinyssb_node.sim.progress import Progress
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.progress import ConvergenceWatcher
 from tinyssb_node.sim.runner import Simulation
 from tinyssb_node.sim.scenarios import build
 from tinyssb_node.sim.world import World
@@ -17,14 +17,14 @@ EVENT = ClockSet(step_us=1)
 """Nothing that changes how far anybody is."""
 
 
-class Comparison(Watcher):
+class Comparison(SimulationWatcher):
     """Looks at all nodes now and then."""
 
     def __init__(self) -> None:
         self.simulation: Simulation | None = None
         self.compared = 0
 
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+    def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         del inhabitant, send, begin_us, end_us
         assert self.simulation is not None
         self.compared += 1
@@ -54,7 +54,7 @@ def test_it_agrees_with_looking_at_everything(name: str) -> None:
     assert comparison.compared > 3
 
 
-class Fake(Progress):
+class Fake(ConvergenceWatcher):
     """Its share is what we say."""
 
     now = 0.0

@@ -10,11 +10,11 @@ from tinyssb_node.ids import FeedId, PacketKind
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.ledger import Ledger
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.options import Options, OtherRadio, Radio
-from tinyssb_node.sim.remembering import remembering
+from tinyssb_node.sim.options import OtherRadioOptions, RadioOptions, SimulationOptions
+from tinyssb_node.sim.remembering import cached_verifier
 from tinyssb_node.sim.runner import Simulation, run_scenario
 from tinyssb_node.sim.scenarios import build
-from tinyssb_node.sim.traffic import Backlog
+from tinyssb_node.sim.traffic import BacklogTraffic
 
 
 def test_a_domain_agrees_and_the_report_adds_up() -> None:
@@ -39,7 +39,7 @@ def test_the_same_options_give_the_same_history_and_another_seed_another() -> No
 
 
 def test_a_run_ends_by_itself() -> None:
-    options = Options(nodes=2, hours=0.01, stop=False)
+    options = SimulationOptions(nodes=2, hours=0.01, stop=False)
     assert run_scenario(options).ended_us == 36_000_000
     many = replace(options, hours=1_000, happenings=50)
     assert run_scenario(many).happenings == 50
@@ -56,7 +56,9 @@ def test_a_run_that_must_agree_in_time_and_does_not_fails_with_the_line_that_rep
 
 
 def test_idle_nodes_are_measured_after_they_agreed() -> None:
-    options = Options(nodes=3, hours=2, stop=False, traffic=(Backlog(nodes=("n0",), entries=1),))
+    options = SimulationOptions(
+        nodes=3, hours=2, stop=False, traffic=(BacklogTraffic(nodes=("n0",), entries=1),)
+    )
     report = run_scenario(options)
     assert report.converged
     assert report.time_us < 600_000_000
@@ -64,7 +66,7 @@ def test_idle_nodes_are_measured_after_they_agreed() -> None:
 
 
 def test_nodes_that_are_acquainted_know_all_feeds_before_they_say_a_word() -> None:
-    simulation = Simulation(Options(nodes=5, hours=0.01, acquainted=True))
+    simulation = Simulation(SimulationOptions(nodes=5, hours=0.01, acquainted=True))
     simulation.run()
     for inhabitant in simulation.world.inhabitants.values():
         assert len(inhabitant.node.feeds()) == 5
@@ -84,14 +86,14 @@ def test_an_exception_out_of_a_node_fails_the_run(monkeypatch: pytest.MonkeyPatc
 
 def test_more_on_the_air_than_the_law_allows_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ledger, "earliest_send_us", lambda _ledger, _airtime_us, now_us: now_us)
-    options = replace(build("newcomers", nodes=2), radio=Radio(duty=0.001))
+    options = replace(build("newcomers", nodes=2), radio=RadioOptions(duty=0.001))
     with pytest.raises(SimulationFailedError, match="nobody exceeds the legal duty"):
         run_scenario(options)
 
 
 @pytest.mark.parametrize("duty", [0.001, 0.01])
 def test_nodes_keep_to_the_law_however_much_there_is_to_say(duty: float) -> None:
-    options = replace(build("newcomers", nodes=4, hours=3.0), radio=Radio(duty=duty))
+    options = replace(build("newcomers", nodes=4, hours=3.0), radio=RadioOptions(duty=duty))
     report = run_scenario(options)
     assert duty / 2 < max(report.peak_duty.values()) <= duty
 
@@ -103,7 +105,7 @@ def test_a_question_is_asked_once() -> None:
         asked.append((feed, signed))
         return signed == b"yes"
 
-    answer = remembering(verify)
+    answer = cached_verifier(verify)
     feed = FeedId(bytes(32))
     assert [answer(feed, b"yes"), answer(feed, b"no"), answer(feed, b"yes"), answer(feed, b"no")] == [
         True,
@@ -122,7 +124,7 @@ def test_answers_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         asked.append(signed)
         return bool(feed)
 
-    answer = remembering(verify)
+    answer = cached_verifier(verify)
     for signed in (b"a", b"b", b"c", b"a"):
         answer(FeedId(bytes(32)), signed)
     assert asked == [b"a", b"b", b"c", b"a"]
@@ -135,9 +137,9 @@ def test_two_hundred_nodes_can_be_played() -> None:
 
 
 def test_each_radio_is_under_its_own_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict = OtherRadio(nodes=("n0",), radio=Radio(duty=0.001))
-    backlog = Backlog(nodes=("n0-n2",), entries=50)
-    options = Options(nodes=3, hours=0.5, radios=(strict,), traffic=(backlog,))
+    strict = OtherRadioOptions(nodes=("n0",), radio=RadioOptions(duty=0.001))
+    backlog = BacklogTraffic(nodes=("n0-n2",), entries=50)
+    options = SimulationOptions(nodes=3, hours=0.5, radios=(strict,), traffic=(backlog,))
     report = run_scenario(options)
     assert 0 < report.peak_duty["n0"] <= 0.001
     monkeypatch.setattr(Ledger, "earliest_send_us", lambda _ledger, _airtime_us, now_us: now_us)

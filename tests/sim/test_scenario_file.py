@@ -14,14 +14,29 @@ from firmware_bridge.regions import Region
 from tests.docs.pages import read
 from tinyssb_node.errors import ScenarioFileError
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Fault, Hang, Late
+from tinyssb_node.sim.faults import (
+    BrownOut,
+    Churn,
+    ClockJump,
+    Fault,
+    LateStart,
+    NodeCrash,
+    Partition,
+    RadioHang,
+)
 from tinyssb_node.sim.links import PathLoss
-from tinyssb_node.sim.moves import Move
-from tinyssb_node.sim.options import Channel, Options, OtherRadio, Radio, Stream
+from tinyssb_node.sim.moves import NodeMove
+from tinyssb_node.sim.options import (
+    CableOptions,
+    ChannelOptions,
+    OtherRadioOptions,
+    RadioOptions,
+    SimulationOptions,
+)
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenario_file import parse_scenario, read_scenario
-from tinyssb_node.sim.topology import Given, Islands, Topology
-from tinyssb_node.sim.traffic import Backlog, Ids, Posts, Traffic
+from tinyssb_node.sim.topology import ExplicitTopology, IslandsTopology, Topology
+from tinyssb_node.sim.traffic import BacklogTraffic, FeedIdTraffic, PeriodicPostTraffic, Traffic
 
 PATH = Path("mine.toml")
 EVERYTHING = """\
@@ -97,7 +112,7 @@ to_m = [3, 4]
 
 
 def test_everything_that_can_be_said() -> None:
-    assert parse_scenario(EVERYTHING, PATH) == Options(
+    assert parse_scenario(EVERYTHING, PATH) == SimulationOptions(
         scenario="mine.toml",
         seed=7,
         nodes=4,
@@ -107,30 +122,30 @@ def test_everything_that_can_be_said() -> None:
         converge_s=60.0,
         boards=("n3",),
         acquainted=True,
-        radio=Radio(spreading_factor=9, region=Region.EU868, power_dbm=10.0),
-        topology=Given(
+        radio=RadioOptions(spreading_factor=9, region=Region.EU868, power_dbm=10.0),
+        topology=ExplicitTopology(
             positions_m=(("n0", 0.0, 0.0), ("n1", 10.0, 0.5), ("n2", 20.0, 0.0), ("n3", 30.0, 0.0))
         ),
-        channel=Channel(path_loss=PathLoss.OULU, shadowing_db=0.0, loss=0.1),
-        streams=(Stream(left="n0", right="n1", jitter_ms=5),),
+        channel=ChannelOptions(path_loss=PathLoss.OULU, shadowing_db=0.0, loss=0.1),
+        streams=(CableOptions(left="n0", right="n1", jitter_ms=5),),
         traffic=(
-            Backlog(nodes=("n0-n1",), entries=2),
-            Posts(nodes=("n2",), every_s=60.0, until_s=600.0),
-            Ids(nodes=("n0",), count=3),
+            BacklogTraffic(nodes=("n0-n1",), entries=2),
+            PeriodicPostTraffic(nodes=("n2",), every_s=60.0, until_s=600.0),
+            FeedIdTraffic(nodes=("n0",), count=3),
         ),
         faults=(
-            Cut(left=("n0",), right=("n1-n3",), at_s=10.0, until_s=20.0),
-            Crash(nodes=("n1",), at_s=5.0, torn=True),
-            Clock(nodes=("n2",), at_s=1.0),
+            Partition(left=("n0",), right=("n1-n3",), at_s=10.0, until_s=20.0),
+            NodeCrash(nodes=("n1",), at_s=5.0, torn=True),
+            ClockJump(nodes=("n2",), at_s=1.0),
         ),
-        moves=(Move(node="n2", at_s=1.0, until_s=2.0, to_m=(3.0, 4.0)),),
+        moves=(NodeMove(node="n2", at_s=1.0, until_s=2.0, to_m=(3.0, 4.0)),),
     )
 
 
 def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
     path = tmp_path / "empty.toml"
     path.write_text("")
-    assert read_scenario(path) == Options(scenario=str(path))
+    assert read_scenario(path) == SimulationOptions(scenario=str(path))
 
 
 @pytest.mark.parametrize(
@@ -252,19 +267,19 @@ def test_any_file_is_read_or_refused(document: dict[str, object]) -> None:
 def test_the_example_of_the_page_can_be_played(tmp_path: Path) -> None:
     (example,) = re.findall(r"```toml\n(.*?)```", read("docs/reference/sim.md"), re.DOTALL)
     options = parse_scenario(example, PATH)
-    assert isinstance(options.topology, Islands)
+    assert isinstance(options.topology, IslandsTopology)
     assert run_scenario(options).converged
 
 
 def test_every_key_and_kind_is_on_the_page() -> None:
     page = read("docs/reference/sim.md")
     records = [
-        Options,
-        Radio,
-        OtherRadio,
-        Channel,
-        Stream,
-        Move,
+        SimulationOptions,
+        RadioOptions,
+        OtherRadioOptions,
+        ChannelOptions,
+        CableOptions,
+        NodeMove,
         *get_args(Topology),
         *get_args(Traffic),
         *get_args(Fault),
@@ -277,4 +292,4 @@ def test_every_key_and_kind_is_on_the_page() -> None:
     ]
     kinds = [record.KIND for record in records if hasattr(record, "KIND")]
     assert missing + [kind for kind in kinds if f"`{kind}`" not in page] == []
-    assert {BrownOut.KIND, Churn.KIND, Hang.KIND, Late.KIND} <= set(kinds)
+    assert {BrownOut.KIND, Churn.KIND, RadioHang.KIND, LateStart.KIND} <= set(kinds)

@@ -6,9 +6,9 @@ from typing import get_args
 import pytest
 
 from tests.docs.pages import read
-from tinyssb_node.errors import OptionError, SimulationFailedError
+from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
 from tinyssb_node.sim.faults import Fault
-from tinyssb_node.sim.report import Report
+from tinyssb_node.sim.report import SimulationReport
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenarios import SCENARIOS, build
 from tinyssb_node.sim.search import search
@@ -37,7 +37,7 @@ def test_small_ones_agree(name: str) -> None:
 
 
 def test_a_name_that_is_none() -> None:
-    with pytest.raises(OptionError, match="there are domain10, lossy10"):
+    with pytest.raises(SimulationOptionError, match="there are domain10, lossy10"):
         build("nowhere")
 
 
@@ -56,7 +56,11 @@ def test_searching_tells_of_each_seed_and_goes_on_after_a_failure(monkeypatch: p
 
     monkeypatch.setattr("tinyssb_node.sim.search.build", hopeless)
     outcomes = list(search("domain10", range(1, 4)))
-    assert [type(outcome) for outcome in outcomes] == [Report, SimulationFailedError, Report]
+    assert [type(outcome) for outcome in outcomes] == [
+        SimulationReport,
+        SimulationFailedError,
+        SimulationReport,
+    ]
     failure = outcomes[1]
     assert isinstance(failure, SimulationFailedError)
     assert failure.replay == "tinyssb sim --scenario domain10 --seed 2 --nodes 3 --hours 1"

@@ -6,8 +6,17 @@ from itertools import combinations
 
 import pytest
 
-from tinyssb_node.errors import OptionError
-from tinyssb_node.sim.topology import Domain, Field, Given, Grid, Islands, Line, Ring, Star
+from tinyssb_node.errors import SimulationOptionError
+from tinyssb_node.sim.topology import (
+    DomainTopology,
+    ExplicitTopology,
+    FieldTopology,
+    GridTopology,
+    IslandsTopology,
+    LineTopology,
+    RingTopology,
+    StarTopology,
+)
 
 NAMES = tuple(f"n{number}" for number in range(9))
 
@@ -23,42 +32,47 @@ def as_pairs(*texts):
 
 
 def test_domain():
-    assert pairs(Domain()) == {frozenset(pair) for pair in combinations(NAMES, 2)}
+    assert pairs(DomainTopology()) == {frozenset(pair) for pair in combinations(NAMES, 2)}
 
 
 def test_line():
-    assert pairs(Line(), NAMES[:4]) == as_pairs("01", "12", "23")
+    assert pairs(LineTopology(), NAMES[:4]) == as_pairs("01", "12", "23")
 
 
 def test_ring():
-    assert pairs(Ring(), NAMES[:4]) == as_pairs("01", "12", "23", "30")
-    assert pairs(Ring(), NAMES[:1]) == set()
+    assert pairs(RingTopology(), NAMES[:4]) == as_pairs("01", "12", "23", "30")
+    assert pairs(RingTopology(), NAMES[:1]) == set()
 
 
 def test_grid():
-    assert pairs(Grid(), NAMES[:8]) == as_pairs("01", "12", "34", "45", "67", "03", "14", "25", "36", "47")
-    assert pairs(Grid(columns=4), NAMES[:8]) == as_pairs(
+    assert pairs(GridTopology(), NAMES[:8]) == as_pairs(
+        "01", "12", "34", "45", "67", "03", "14", "25", "36", "47"
+    )
+    assert pairs(GridTopology(columns=4), NAMES[:8]) == as_pairs(
         "01", "12", "23", "45", "56", "67", "04", "15", "26", "37"
     )
 
 
 def test_star():
-    assert pairs(Star(), NAMES[:4]) == as_pairs("01", "02", "03")
+    assert pairs(StarTopology(), NAMES[:4]) == as_pairs("01", "02", "03")
 
 
 def test_islands():
-    assert pairs(Islands(count=3), NAMES[:6]) == as_pairs("01", "23", "45", "12", "34")
-    assert pairs(Islands(count=2, joined=False), NAMES[:4]) == as_pairs("01", "23")
-    assert pairs(Islands(count=9), NAMES[:2]) == as_pairs("01")
+    assert pairs(IslandsTopology(count=3), NAMES[:6]) == as_pairs("01", "23", "45", "12", "34")
+    assert pairs(IslandsTopology(count=2, joined=False), NAMES[:4]) == as_pairs("01", "23")
+    assert pairs(IslandsTopology(count=9), NAMES[:2]) == as_pairs("01")
 
 
-@pytest.mark.parametrize("topology", [Domain(), Line(), Ring(), Grid(), Star(), Islands()])
+@pytest.mark.parametrize(
+    "topology",
+    [DomainTopology(), LineTopology(), RingTopology(), GridTopology(), StarTopology(), IslandsTopology()],
+)
 def test_one_node_alone(topology):
     assert pairs(topology, NAMES[:1]) == set()
 
 
 def test_a_field_leaves_nobody_out_of_reach():
-    field = Field(width_m=500, height_m=300, reach_m=60, apart_m=20)
+    field = FieldTopology(width_m=500, height_m=300, reach_m=60, apart_m=20)
     places = field.place(NAMES, random.Random(1)).positions_m
     assert list(places) == list(NAMES)
     assert places != field.place(NAMES, random.Random(2)).positions_m
@@ -70,16 +84,16 @@ def test_a_field_leaves_nobody_out_of_reach():
 
 
 def test_a_field_without_room_says_so():
-    with pytest.raises(OptionError, match="make it larger"):
-        Field(width_m=10, height_m=10, reach_m=9, apart_m=9).place(NAMES, random.Random(1))
+    with pytest.raises(SimulationOptionError, match="make it larger"):
+        FieldTopology(width_m=10, height_m=10, reach_m=9, apart_m=9).place(NAMES, random.Random(1))
 
 
 def test_given_links_and_given_places():
-    given = Given(links=(("n0", "n2", -100.0),))
+    given = ExplicitTopology(links=(("n0", "n2", -100.0),))
     assert given.place(NAMES[:3], random.Random(1)).links_dbm == {("n0", "n2"): -100.0}
-    placed = Given(positions_m=(("n1", 1.0, 2.0), ("n0", 3.0, 4.0)))
+    placed = ExplicitTopology(positions_m=(("n1", 1.0, 2.0), ("n0", 3.0, 4.0)))
     assert placed.place(NAMES[:2], random.Random(1)).positions_m == {"n1": (1.0, 2.0), "n0": (3.0, 4.0)}
-    with pytest.raises(OptionError, match="no place is given for n2"):
+    with pytest.raises(SimulationOptionError, match="no place is given for n2"):
         placed.place(NAMES[:3], random.Random(1))
 
 
@@ -94,12 +108,12 @@ def test_given_links_and_given_places():
     ],
 )
 def test_given_links_that_cannot_be(links, reason):
-    with pytest.raises(OptionError, match=reason):
-        Given(links=links)
+    with pytest.raises(SimulationOptionError, match=reason):
+        ExplicitTopology(links=links)
 
 
 def test_given_links_go_before_given_places_and_may_lose_more():
-    given = Given(
+    given = ExplicitTopology(
         positions_m=(("n0", 0.0, 0.0), ("n1", 9.0, 0.0)),
         links=(("n0", "n1", -100.0),),
         losses=(("n1", "n0", 0.5),),
@@ -120,6 +134,6 @@ def test_given_links_go_before_given_places_and_may_lose_more():
     ],
 )
 def test_given_places_and_losses_that_cannot_be(made, key):
-    with pytest.raises(OptionError) as error:
-        Given(**made)
+    with pytest.raises(SimulationOptionError) as error:
+        ExplicitTopology(**made)
     assert error.value.key == key

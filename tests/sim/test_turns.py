@@ -10,10 +10,10 @@ from tinyssb_node.codec.packets import Want, parse_want
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.ids import PacketKind
 from tinyssb_node.node.node import Node
-from tinyssb_node.sim.board import Board
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
-from tinyssb_node.sim.links import Link
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.board import DeployedBoard
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.links import LinkQuality
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.world import World
 
 MINUTE_US = 60_000_000
@@ -22,14 +22,14 @@ ENTRIES = written(WRITER, [b"entry %d" % number for number in range(1, 61)])
 SEEDS = range(1, 6)
 
 
-class Turns(Watcher):
+class Turns(SimulationWatcher):
     """Who said what on the air, in order."""
 
     def __init__(self) -> None:
         self.said: list[tuple[str, PacketKind, bytes]] = []
         self.names: dict[bytes, str] = {}
 
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+    def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         del begin_us, end_us
         self.said.append((inhabitant.name, send.kind, send.packet))
         if send.kind is PacketKind.WANT and (speaker := parse_want(send.packet).speaker):
@@ -59,10 +59,10 @@ class Turns(Watcher):
         return answers
 
 
-def importing(packet: bytes) -> Callable[[Node | Board, int], Sequence[Effect]]:
+def importing(packet: bytes) -> Callable[[Node | DeployedBoard, int], Sequence[Effect]]:
     """What a user does who has an entry in a file."""
 
-    def deed(node: Node | Board, now_us: int) -> Sequence[Effect]:
+    def deed(node: Node | DeployedBoard, now_us: int) -> Sequence[Effect]:
         assert isinstance(node, Node)
         return node.import_packet(packet, now_us)[1]
 
@@ -73,7 +73,7 @@ def star(seed: int, turns: Turns, *, around: int = 2, board: bool = False) -> Wo
     """Stations that hold a feed, and one in the middle that lacks it; those around do not hear each other."""
     world = World(
         seed,
-        lambda chance: Medium(MediumOptions(default_rssi_dbm=None), chance),
+        lambda chance: SimulatedMedium(MediumOptions(default_rssi_dbm=None), chance),
         watchers=[turns],
         keep_events=False,
     )
@@ -89,11 +89,11 @@ def star(seed: int, turns: Turns, *, around: int = 2, board: bool = False) -> Wo
     for name in world.inhabitants:
         world.switch_on_air(name)
         if name != "middle":
-            _medium(world).set_link("middle", name, Link(rssi_dbm=-80.0, loss=0.0))
+            _medium(world).set_link("middle", name, LinkQuality(rssi_dbm=-80.0, loss=0.0))
     return world
 
 
-def _medium(world: World) -> Medium:
+def _medium(world: World) -> SimulatedMedium:
     assert world.medium is not None
     return world.medium
 

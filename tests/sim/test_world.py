@@ -9,8 +9,8 @@ from tinyssb_node import limits
 from tinyssb_node.events import PacketSent
 from tinyssb_node.ids import Dialect, FeedId, PacketKind
 from tinyssb_node.sim.bound import expected_sends
-from tinyssb_node.sim.links import Link
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.links import LinkQuality
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.world import World
 
 SECOND_US = 1_000_000
@@ -25,7 +25,7 @@ SET_KINDS = {
 
 
 def channel(loss: float = 0.0):
-    return lambda chance: Medium(MediumOptions(default_loss=loss), chance)
+    return lambda chance: SimulatedMedium(MediumOptions(default_loss=loss), chance)
 
 
 def mesh(count: int, seed: int, loss: float = 0.0) -> World:
@@ -67,13 +67,13 @@ def test_ten_nodes_with_ten_entries_each_agree_near_the_bound(seed: int, loss: f
 
 def chain(count: int, seed: int) -> World:
     """Nodes of which each hears its two neighbours."""
-    world = World(seed, lambda chance: Medium(MediumOptions(default_rssi_dbm=None), chance))
+    world = World(seed, lambda chance: SimulatedMedium(MediumOptions(default_rssi_dbm=None), chance))
     for number in range(count):
         world.add(f"n{number}")
     medium = world._medium
     assert medium is not None
     for number in range(count - 1):
-        medium.set_link(f"n{number}", f"n{number + 1}", Link(rssi_dbm=-80.0, loss=0.0))
+        medium.set_link(f"n{number}", f"n{number + 1}", LinkQuality(rssi_dbm=-80.0, loss=0.0))
     return world
 
 

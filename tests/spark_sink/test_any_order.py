@@ -27,7 +27,7 @@ from tests.spark_sink import contents
 from tests.spark_sink.memory_files import MemoryFiles
 from tests.spark_sink.partials import oracle
 from tests.spark_sink.partials.test_serving import batch
-from tinyssb_node.sim.bulk import Bulk, BulkOptions
+from tinyssb_node.sim.bulk import BulkOptions, BulkWriter
 
 SHAPE = Shape(NEEDED)
 OPTIONS = BulkOptions(
@@ -39,7 +39,7 @@ OPTIONS = BulkOptions(
 def logs() -> dict[str, bytes]:
     """Four nodes' logs of four hours, two of them with clocks that are hours wrong, with restarts."""
     with TemporaryDirectory() as folder:
-        Bulk(OPTIONS, Path(folder) / "logs").run()
+        BulkWriter(OPTIONS, Path(folder) / "logs").run()
         root = Path(folder)
         return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*.jsonl"))}
 

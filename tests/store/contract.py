@@ -9,7 +9,7 @@ from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.port import Charge, FeedRecord, Receipt, Store, StoredChunk, StoredEntry
+from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, Store, StoredChunk, StoredEntry
 
 ANA, BOB, EVE = sorted(FeedId(sha256(name).digest()) for name in (b"ana", b"bob", b"eve"))
 UDP = FaceName("udp")
@@ -52,8 +52,8 @@ def fork_proof(feed: FeedId, seq: int, other: bytes = b"o" * 120) -> ForkProof:
     return ForkProof(feed, seq, Dialect.SPEC, id_of(feed, seq - 1), b"h" * 120, other)
 
 
-def charge(band: str, number: int, ended_us: int | None = None, *, advert: bool = False) -> Charge:
-    return Charge(band=band, number=number, advert=advert, airtime_us=205_056, ended_us=ended_us)
+def charge(band: str, number: int, ended_us: int | None = None, *, advert: bool = False) -> AirtimeCharge:
+    return AirtimeCharge(band=band, number=number, advert=advert, airtime_us=205_056, ended_us=ended_us)
 
 
 def receipt(number: int, seq: int = 1, known_us: int = 0, **changes: object) -> Receipt:

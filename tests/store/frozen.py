@@ -9,9 +9,9 @@ from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.layout import layout_of
-from tinyssb_node.feeds.sidechain import Advanced, advance, begin
+from tinyssb_node.feeds.sidechain import ChunkAccepted, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, Origin
-from tinyssb_node.store.port import Charge, FeedRecord, Receipt, Store
+from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, Store
 
 FOLDER = Path(__file__).parents[1] / "vectors" / "store"
 NETWORK = Network()
@@ -62,7 +62,7 @@ def _charge(store: Store) -> None:
         ("EU868", 8, False, None),
         ("X", 1, False, 9),
     ):
-        charge = Charge(band=band, number=number, advert=advert, airtime_us=205_056, ended_us=ended_us)
+        charge = AirtimeCharge(band=band, number=number, advert=advert, airtime_us=205_056, ended_us=ended_us)
         store.put_charge(charge)
     store.commit(1_700_000_003_000_000)
 
@@ -121,7 +121,7 @@ def _write(
             assert chain is not None
             store.append_chunk(key.feed_id, tip.seq, number, packet, origin, face)
             advanced = advance(chain, packet)
-            assert isinstance(advanced, Advanced)
+            assert isinstance(advanced, ChunkAccepted)
             chain = advanced.chain
         if chain is not None:
             store.put_side_chain(chain)

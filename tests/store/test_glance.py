@@ -7,7 +7,7 @@ import pytest
 from tests.store.contract import ANA, BOB, feed_record, packet_of, put_chunk, put_entry
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError
 from tinyssb_node.ids import Dialect
-from tinyssb_node.store.glance import Glance, Glimpse
+from tinyssb_node.store.glance import FeedSummary, StoreSummary
 from tinyssb_node.store.sqlite import SqliteStore
 
 
@@ -20,7 +20,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def glance(store, tmp_path):
-    glance = Glance(tmp_path / "store.sqlite")
+    glance = StoreSummary(tmp_path / "store.sqlite")
     yield glance
     glance.close()
 
@@ -41,7 +41,7 @@ def test_each_question_sees_the_last_commit(store, glance):
     assert glance.last_arrival() == 2 == store.last_arrival()
     assert glance.packet(1) == packet_of(ANA, 1)
     assert glance.packet(2) == packet_of(ANA, 1, 0)
-    assert glance.feeds() == [Glimpse(ANA, 1, True, False), Glimpse(BOB, 0, False, True)]
+    assert glance.feeds() == [FeedSummary(ANA, 1, True, False), FeedSummary(BOB, 0, False, True)]
 
 
 def test_further_feeds_of_ours_are_nobody_else(store, glance):
@@ -49,7 +49,7 @@ def test_further_feeds_of_ours_are_nobody_else(store, glance):
     store.put_feed(feed_record(ANA, dialect=Dialect.SPEC, retired=True))
     put_entry(store, ANA, 1)
     store.commit(1)
-    assert glance.feeds() == [Glimpse(ANA, 1, False, True)]
+    assert glance.feeds() == [FeedSummary(ANA, 1, False, True)]
 
 
 def test_a_feed_that_was_dropped_is_not_there(store, glance):
@@ -73,10 +73,10 @@ def test_it_holds_no_state_of_the_file(store, glance):
 
 def test_what_is_no_store_is_refused(tmp_path):
     with pytest.raises(StoreFailedError):
-        Glance(tmp_path / "none.sqlite")
+        StoreSummary(tmp_path / "none.sqlite")
     (tmp_path / "other.sqlite").write_bytes(b"other" * 300)
     with pytest.raises(StoreDamagedError):
-        Glance(tmp_path / "other.sqlite")
+        StoreSummary(tmp_path / "other.sqlite")
 
 
 def test_forked_feeds_are_seen(store, glance):

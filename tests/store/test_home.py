@@ -8,11 +8,11 @@ import pytest
 
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.daemon.setup import create_home, node_name, read_own
+from tinyssb_node.daemon.setup import create_home, node_name, read_node_identity
 from tinyssb_node.errors import IdentityExistsError, IdentityExposedError
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.ids import Dialect
-from tinyssb_node.problems import HomeExistsError, HomeMissingError, HomeRefusedError
+from tinyssb_node.problems import HomeExistsError, HomeInaccessibleError, HomeMissingError
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.sqlite import SqliteStore
 
@@ -31,7 +31,7 @@ def test_a_home_is_made_private_and_whole(tmp_path: Path) -> None:
     home = Home(tmp_path / "deep" / "home")
     feed = create_home(home, "ana", Dialect.DEPLOYED, ("ws:listen:127.0.0.1:0",))
     home.require()
-    own = read_own(home)
+    own = read_node_identity(home)
     assert (own.feed, own.dialect) == (feed, Dialect.DEPLOYED)
     assert read_config(home).faces == ("ws:listen:127.0.0.1:0",)
     for path in (home.root, home.identity, home.config):
@@ -46,7 +46,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     feed = create_home(home, "ana", Dialect.SPEC, ())
     with pytest.raises(IdentityExistsError):
         create_home(home, "ben", Dialect.SPEC, ())
-    assert read_own(home).feed == feed
+    assert read_node_identity(home).feed == feed
     home.identity.unlink()
     with pytest.raises(HomeExistsError, match=r"config\.toml is there already"):
         create_home(home, "ben", Dialect.SPEC, ())
@@ -61,7 +61,7 @@ def test_a_home_that_is_not_ours_to_look_into_is_told(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "exists", refuse)
-    with pytest.raises(HomeRefusedError, match="may not look into"):
+    with pytest.raises(HomeInaccessibleError, match="may not look into"):
         Home(tmp_path).require()
 
 
@@ -91,7 +91,7 @@ def test_what_could_not_run_is_not_made(
 
 def test_what_the_system_refuses_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(HomeRefusedError, match="cannot be used"):
+    with pytest.raises(HomeInaccessibleError, match="cannot be used"):
         create_home(Home(tmp_path / "file" / "home"), "ana", Dialect.SPEC, ())
 
 
@@ -100,4 +100,4 @@ def test_an_exposed_identity_is_not_used(tmp_path: Path) -> None:
     create_home(home, "ana", Dialect.SPEC, ())
     home.identity.chmod(0o644)
     with pytest.raises(IdentityExposedError):
-        read_own(home)
+        read_node_identity(home)

@@ -9,7 +9,7 @@ from nacl.pwhash import argon2id
 
 from tinyssb_node.store import limits
 from tinyssb_node.store.errors import PassphraseUnusableError, PassphraseWrongError, SealMemoryError
-from tinyssb_node.store.sealing import Passphrase, Sealed, seal, unseal
+from tinyssb_node.store.sealing import Passphrase, SealedSeed, seal, unseal
 
 SEED = bytes(range(32))
 WHERE = Path("identity")
@@ -37,7 +37,7 @@ def test_any_change_is_noticed() -> None:
         box = bytearray(sealed.box)
         box[place] ^= 1
         with pytest.raises(PassphraseWrongError):
-            unseal(Sealed(**CHEAP, salt=sealed.salt, box=bytes(box)), RIGHT, WHERE)
+            unseal(SealedSeed(**CHEAP, salt=sealed.salt, box=bytes(box)), RIGHT, WHERE)
 
 
 def test_accents_may_be_typed_either_way() -> None:
@@ -65,9 +65,9 @@ def test_what_cannot_be_a_passphrase_is_told(text: str) -> None:
 )
 def test_what_would_take_for_ever_is_not_tried(field: str, value: object) -> None:
     good: dict[str, Any] = {**CHEAP, "salt": bytes(16), "box": bytes(72)}
-    Sealed(**good)
+    SealedSeed(**good)
     with pytest.raises(ValueError, match=field):
-        Sealed(**{**good, field: value})
+        SealedSeed(**{**good, field: value})
 
 
 def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,11 +20,11 @@ from tinyssb_node.errors import (
 )
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store import secrets
-from tinyssb_node.store.errors import IdentityOtherError, IdentityUnsyncedError
-from tinyssb_node.store.sealing import Passphrase, Sealed, unseal
+from tinyssb_node.store.errors import IdentityMismatchError, IdentityUnsyncedError
+from tinyssb_node.store.sealing import Passphrase, SealedSeed, unseal
 from tinyssb_node.store.secrets import (
     Identity,
-    Kept,
+    IdentityFileContent,
     create_identity,
     folder_reach,
     generate_identity,
@@ -55,7 +55,7 @@ def path(tmp_path):
 
 
 boxes = st.builds(
-    Sealed,
+    SealedSeed,
     ops=st.integers(1, 16),
     memory=st.integers(8192, 2**30),
     salt=st.binary(min_size=16, max_size=16),
@@ -78,7 +78,7 @@ def test_frozen_files_both_ways(vector):
         vector["note"],
     )
     secret = kept.secret
-    if isinstance(secret, Sealed):
+    if isinstance(secret, SealedSeed):
         secret = unseal(secret, Passphrase.of(vector["passphrase"]), WHERE)
     assert (secret and secret.hex()) == vector["seed"]
     assert json.loads(serialize_identity(kept)) == json.loads(vector["file"])
@@ -244,7 +244,7 @@ def test_a_secret_is_put_in_another_form_in_one_step(path):
     sealed = kept_sealed(identity, passphrase)
     replace_identity(path, sealed)
     assert read_identity(path) == sealed
-    assert isinstance(sealed.secret, Sealed)
+    assert isinstance(sealed.secret, SealedSeed)
     assert unseal(sealed.secret, passphrase, path) == identity.seed
     assert identity.seed.hex() not in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -267,8 +267,8 @@ def test_a_disk_that_does_not_confirm_what_took_the_place_is_told(path, monkeypa
 def test_nothing_is_put_in_the_place_of_another_secret(path):
     identity = generate_identity(Dialect.SPEC)
     create_identity(path, identity)
-    other = Kept(dialect=Dialect.SPEC, feed=FEED, secret=SEED)
-    with pytest.raises(IdentityOtherError):
+    other = IdentityFileContent(dialect=Dialect.SPEC, feed=FEED, secret=SEED)
+    with pytest.raises(IdentityMismatchError):
         replace_identity(path, other)
     assert read_identity(path) == kept_plain(identity)
 

@@ -9,8 +9,8 @@ from tinyssb_node.errors import IdentityDamagedError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store import limits
 from tinyssb_node.store.errors import (
-    IdentityElsewhereError,
-    IdentityOtherError,
+    IdentityMismatchError,
+    IdentityNotProvidedError,
     IdentitySealedError,
     PassphraseExposedError,
     PassphraseUnreadableError,
@@ -20,7 +20,7 @@ from tinyssb_node.store.errors import (
 from tinyssb_node.store.sealing import Passphrase, seal
 from tinyssb_node.store.secrets import (
     Identity,
-    Kept,
+    IdentityFileContent,
     create_identity,
     generate_identity,
     kept_plain,
@@ -33,12 +33,12 @@ IDENTITY = Identity(seed=bytes(range(32)), dialect=Dialect.SPEC, note="roof")
 PASSPHRASE = "correct horse"
 
 
-def sealed(identity: Identity = IDENTITY) -> Kept:
+def sealed(identity: Identity = IDENTITY) -> IdentityFileContent:
     box = seal(identity.seed, Passphrase.of(PASSPHRASE), ops=1, memory=limits.SEAL_MEMORY_MIN)
-    return Kept(dialect=identity.dialect, feed=identity.feed, secret=box, note=identity.note)
+    return IdentityFileContent(dialect=identity.dialect, feed=identity.feed, secret=box, note=identity.note)
 
 
-ELSEWHERE = Kept(dialect=IDENTITY.dialect, feed=IDENTITY.feed, secret=None, note=IDENTITY.note)
+ELSEWHERE = IdentityFileContent(dialect=IDENTITY.dialect, feed=IDENTITY.feed, secret=None, note=IDENTITY.note)
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_passphrase_file_that_cannot_be_read_is_told_with_the_variable(path: P
 
 
 @pytest.mark.parametrize("handed", [kept_plain(IDENTITY), sealed()])
-def test_the_secret_may_be_handed_in(path: Path, credentials: Path, handed: Kept) -> None:
+def test_the_secret_may_be_handed_in(path: Path, credentials: Path, handed: IdentityFileContent) -> None:
     replace_identity(path, ELSEWHERE)
     (credentials / "tinyssb.identity").write_bytes(serialize_identity(handed))
     (credentials / "tinyssb.passphrase").write_text(PASSPHRASE)
@@ -148,7 +148,7 @@ def test_the_secret_may_be_handed_in(path: Path, credentials: Path, handed: Kept
 @pytest.mark.parametrize("environ", [{}, {"CREDENTIALS_DIRECTORY": "/nowhere"}])
 def test_or_it_is_told_that_it_was_not(path: Path, environ: dict[str, str]) -> None:
     replace_identity(path, ELSEWHERE)
-    with pytest.raises(IdentityElsewhereError, match=r"tinyssb\.identity"):
+    with pytest.raises(IdentityNotProvidedError, match=r"tinyssb\.identity"):
         open_identity(path, environ, never)
 
 
@@ -163,7 +163,7 @@ def test_another_secret_is_not_used(path: Path, credentials: Path) -> None:
     replace_identity(path, ELSEWHERE)
     other = generate_identity(Dialect.SPEC)
     (credentials / "tinyssb.identity").write_bytes(serialize_identity(kept_plain(other)))
-    with pytest.raises(IdentityOtherError):
+    with pytest.raises(IdentityMismatchError):
         open_identity(path, {"CREDENTIALS_DIRECTORY": str(credentials)})
 
 
@@ -171,7 +171,9 @@ def test_a_seal_on_another_secret_is_not_used(path: Path) -> None:
     """Somebody may have put together a file of two."""
     other = generate_identity(Dialect.SPEC)
     path.write_bytes(
-        serialize_identity(Kept(dialect=Dialect.SPEC, feed=IDENTITY.feed, secret=sealed(other).secret))
+        serialize_identity(
+            IdentityFileContent(dialect=Dialect.SPEC, feed=IDENTITY.feed, secret=sealed(other).secret)
+        )
     )
-    with pytest.raises(IdentityOtherError):
+    with pytest.raises(IdentityMismatchError):
         open_identity(path, {}, lambda: PASSPHRASE)

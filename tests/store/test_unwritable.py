@@ -11,8 +11,8 @@ from tests.store.contract import ANA, feed_record, put_entry, snapshot
 from tests.unwritable import open_folder, without_rights
 from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.store import settling
-from tinyssb_node.store.errors import StoreReadOnlyError, StoreUnsettledError
-from tinyssb_node.store.glance import Glance
+from tinyssb_node.store.errors import StoreReadOnlyError, StoreRecoveryError
+from tinyssb_node.store.glance import StoreSummary
 from tinyssb_node.store.sqlite import SqliteStore
 
 
@@ -56,7 +56,7 @@ def test_what_was_closed_in_order_is_read(path: Path) -> None:
         store = SqliteStore.open_readonly(path)
         assert snapshot(store) == before
         store.close()
-        glance = Glance(path)
+        glance = StoreSummary(path)
         assert (glance.last_arrival(), [glimpse.seq for glimpse in glance.feeds()]) == (1, [1])
         glance.close()
     assert {file.name for file in path.parent.iterdir()} == {"store.sqlite", "lock"}
@@ -74,7 +74,7 @@ def test_a_log_that_cannot_be_read_is_not_passed_over(path: Path) -> None:
     crash(path, "-wal")
     log = path.with_name("store.sqlite-wal")
     raw = log.read_bytes()
-    with without_rights(path.parent), pytest.raises(StoreUnsettledError, match="cp -r") as caught:
+    with without_rights(path.parent), pytest.raises(StoreRecoveryError, match="cp -r") as caught:
         SqliteStore.open_readonly(path)
     assert "store.sqlite-wal" in str(caught.value)
     assert log.read_bytes() == raw
@@ -96,7 +96,7 @@ def test_a_log_with_its_index_is_read(path: Path) -> None:
 
 def test_who_looks_again_sees_what_was_written_meanwhile(path: Path) -> None:
     with without_rights(path.parent):
-        glance = Glance(path)
+        glance = StoreSummary(path)
         assert glance.last_arrival() == 1
     add(path, *range(2, 400))
     with without_rights(path.parent):
@@ -113,7 +113,7 @@ def test_who_looks_again_sees_what_was_written_meanwhile(path: Path) -> None:
 
 def test_what_is_asked_at_one_moment_is_answered_as_of_it(path: Path) -> None:
     with without_rights(path.parent):
-        glance = Glance(path)
+        glance = StoreSummary(path)
     with glance.snapshot():
         assert glance.last_arrival() == 1
         add(path, 2)
@@ -124,11 +124,11 @@ def test_what_is_asked_at_one_moment_is_answered_as_of_it(path: Path) -> None:
 
 def test_who_could_not_look_again_looks_later(path: Path) -> None:
     with without_rights(path.parent):
-        glance = Glance(path)
+        glance = StoreSummary(path)
     crash(path, "-wal")
     with without_rights(path.parent):
         for _ in range(2):
-            with pytest.raises(StoreUnsettledError):
+            with pytest.raises(StoreRecoveryError):
                 glance.last_arrival()
     assert glance.last_arrival() == 2
     glance.close()
@@ -140,7 +140,7 @@ def test_a_file_that_is_not_there_is_told_as_ever(path: Path) -> None:
         pytest.raises(StoreFailedError, match="unable to open database file") as caught,
     ):
         SqliteStore.open_readonly(path.with_name("other.sqlite"))
-    assert not isinstance(caught.value, StoreUnsettledError)
+    assert not isinstance(caught.value, StoreRecoveryError)
 
 
 def test_where_the_folder_can_be_written_nothing_else_is_tried(

@@ -19,7 +19,7 @@ from tests.torture.checks import BrokenError, check_home
 from tests.torture.shim import build, environment
 from tests.torture.victim import Claim
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.control.client import Client, DaemonUnreachableError
+from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.daemon.setup import node_name
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.store.sqlite import SqliteStore
@@ -77,7 +77,7 @@ class Life:
             if not ready:
                 return "while it started"
             with suppress(DaemonUnreachableError):
-                self._check(Client(self.folder / "victim" / "control.sock", timeout_s=PATIENCE_S))
+                self._check(DaemonClient(self.folder / "victim" / "control.sock", timeout_s=PATIENCE_S))
             if at is None:
                 timer = threading.Timer(chance.random() * DELAY_MAX_S, process.kill)
                 timer.start()
@@ -88,16 +88,16 @@ class Life:
             process.wait(PATIENCE_S)
         return "by a clock" if at is None else "in a call"
 
-    def _load(self, peer: Client, chance: random.Random) -> None:
+    def _load(self, peer: DaemonClient, chance: random.Random) -> None:
         """Publish here and there, until nobody answers any more."""
-        with Client(self.folder / "victim" / "control.sock", timeout_s=PATIENCE_S) as victim:
+        with DaemonClient(self.folder / "victim" / "control.sock", timeout_s=PATIENCE_S) as victim:
             for _ in range(PUBLISH_MAX):
                 row = victim.publish(chance.randbytes(chance.choice(CONTENTS)))
                 self._claim(Claim(self.feed, row["seq"], MessageId(bytes.fromhex(row["id"])), row["chunks"]))
                 if chance.random() < 0.3:
                     peer.publish(chance.randbytes(chance.choice(CONTENTS)))
 
-    def _check(self, running: Client | None) -> None:
+    def _check(self, running: DaemonClient | None) -> None:
         """Everything claimed is there, in a victim that is *running* or ended in order."""
         with closing(SqliteStore.open_readonly(self.folder / "peer" / "store.sqlite")) as store:
             if store.forks():

@@ -15,8 +15,8 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
-from tinyssb_node.daemon.places import Place, claim_store
-from tinyssb_node.daemon.ports import Port
+from tinyssb_node.daemon.places import NetworkStorage, bind_store
+from tinyssb_node.daemon.ports import FaceSender
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name
 from tinyssb_node.effects import Effect, Send
@@ -114,9 +114,9 @@ class Victim:
         self.room = True
         self._claimed = claimed
         self._stack = ExitStack()
-        self._ports: list[Port] = []
+        self._ports: list[FaceSender] = []
         self.runtime: Runtime
-        self.place: Place
+        self.place: NetworkStorage
 
     @staticmethod
     def make_home(home: Path) -> None:
@@ -130,7 +130,7 @@ class Victim:
         store = self._stack.enter_context(closing(SqliteStore.open(self.home / "store.sqlite")))
         if self._careless:
             store._connection.execute("PRAGMA synchronous = OFF")
-        assert claim_store(store, NETWORK, self.clock.wall_us())
+        assert bind_store(store, NETWORK, self.clock.wall_us())
         log = EventLog.open(
             self.home / "events",
             node_name(KEY.feed_id),
@@ -139,7 +139,7 @@ class Victim:
             options=EventLogOptions(segment_bytes=SEGMENT_BYTES, segment_age_us=60_000_000),
         )
         self._stack.enter_context(closing(log))
-        self.place = Place(name=DEFAULT_NETWORK, network=NETWORK, store=store, events=log)
+        self.place = NetworkStorage(name=DEFAULT_NETWORK, network=NETWORK, store=store, events=log)
         self.runtime = Runtime(
             make_networks=self._make_networks,
             places=[self.place],

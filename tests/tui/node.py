@@ -5,12 +5,12 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, Kind, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId, Origin
-from tinyssb_node.screens.people import Names
-from tinyssb_node.tui.sight import Asked, Sight
+from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.tui.sight import ScreenRequest, ScreenState
 
 NOW_US = 1_763_820_000_000_000
 """2025-11-22 14:00 UTC."""
@@ -38,7 +38,7 @@ def message(word: str, by: FeedId, text: str, placed: int, **others: object) -> 
         said_us=NOW_US - (100 - placed) * MINUTE_US,
         origin=Origin.OWN if by == ME else Origin.PEER,
         own=by == ME,
-        kind=Kind.TAV,
+        kind=MessageKind.TAV,
         conversation=PUBLIC,
         tangle=id_of("root"),
         previous=(),
@@ -127,7 +127,7 @@ def event_line(t_us: int, **record: object) -> bytes:
     return json.dumps({**stamps, **record}).encode()
 
 
-def usual() -> Sight:
+def usual() -> ScreenState:
     """A day on the hill."""
     messages = [
         message("a", ANA, "Bridge is out, take the ridge.", 40),
@@ -138,7 +138,7 @@ def usual() -> Sight:
         message("d", EVA, "Hut is open until eight.\nSoup is on.", 51, previous=(id_of("a"),)),
         message("e", ANA, "", 58, previous=(id_of("c"), id_of("d")), voice_size=6_120, size=6_150, chunks=62,
                 chunks_held=62),
-        message("f", BEN, "", 61, previous=(id_of("e"),), kind=Kind.OPAQUE, size=9_000, chunks=91, chunks_held=7),
+        message("f", BEN, "", 61, previous=(id_of("e"),), kind=MessageKind.OPAQUE, size=9_000, chunks=91, chunks_held=7),
         message("g", ME, "See you at the hut.", 90, previous=(id_of("f"),)),
     ]  # fmt: skip
     people = [
@@ -149,7 +149,7 @@ def usual() -> Sight:
         person(ME, "cabin", entries=77),
     ]
     private = message("p", EVA, "How much bread?", 70, conversation="00112233aabbccdd", private=True)
-    return Sight(
+    return ScreenState(
         now_us=NOW_US,
         status=STATUS,
         conversations=[
@@ -160,7 +160,7 @@ def usual() -> Sight:
         waiting=1,
         holders={id_of("c"): "5 of 5", id_of("g"): "3 of 5, Ana missing since 13:02"},
         people=people,
-        names=Names(people, {BEN}),
+        names=DisplayNames(people, {BEN}),
         faces=[LORA, UDP],
         airtime=[AIR],
         feeds=[
@@ -180,7 +180,7 @@ HOSTILE = (
 """Control characters, a bidi override, markup, a pile of marks, nothing to see."""
 
 
-def hostile() -> Sight:
+def hostile() -> ScreenState:
     """Strangers who try to break the screen."""
     sight = usual()
     messages = [
@@ -206,7 +206,7 @@ def hostile() -> Sight:
         messages=messages,
         holders={id_of("l"): HOSTILE},
         people=people,
-        names=Names(people),
+        names=DisplayNames(people),
         faces=[LORA | {"face": HOSTILE}],
         airtime=[
             AIR | {"used_us": 40_000_000, "wait_us": 1_234_000_000, "band": "[red]"},
@@ -229,13 +229,13 @@ class RefusedError(LocalError):
 class FakeNode:
     """A source that shows *sight* and notes what it is told to do."""
 
-    sight: Sight
+    sight: ScreenState
     done: list[tuple[object, ...]] = dataclasses.field(default_factory=list)
     refusing: bool = False
-    asked: list[Asked] = dataclasses.field(default_factory=list)
+    asked: list[ScreenRequest] = dataclasses.field(default_factory=list)
     ended: list[str] = dataclasses.field(default_factory=list)
 
-    def look(self, asked: Asked) -> Sight:
+    def look(self, asked: ScreenRequest) -> ScreenState:
         self.asked.append(asked)
         messages = [row for row in self.sight.messages if row.conversation == asked.conversation]
         return dataclasses.replace(self.sight, asked=asked, messages=messages)

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from textual.pilot import Pilot
 
 from tinyssb_node.tui.app import Tui
-from tinyssb_node.tui.sight import Source
+from tinyssb_node.tui.sight import ScreenSource
 
 PATIENCE_S = 20.0
 """How long a test waits for what should come at once, before it fails."""
@@ -78,7 +78,7 @@ class Screen:
 
 
 @asynccontextmanager
-async def shown(node: Source, *keys: str, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Screen]:
+async def shown(node: ScreenSource, *keys: str, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Screen]:
     """The screen of *node*, after *keys*. It looks at the node when it is told to, and not by the clock."""
     app = Tui(node, look_s=None)
     async with app.run_test(size=size) as pilot:

@@ -13,11 +13,11 @@ from tests.tui.screen import PATIENCE_S, shown
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.app import Tui
-from tinyssb_node.tui.sight import Asked, Sight
-from tinyssb_node.tui.widgets import Compose, Rows
+from tinyssb_node.tui.sight import ScreenRequest, ScreenState
+from tinyssb_node.tui.widgets import MessageInput, RowList
 
 
-def mesh(count: int) -> Sight:
+def mesh(count: int) -> ScreenState:
     """A long conversation."""
     rows = [message(str(number), ANA, f"text {number}", number) for number in range(count)]
     public = ConversationRow(name=PUBLIC, members=(), messages=count, last=rows[-1])
@@ -27,7 +27,7 @@ def mesh(count: int) -> Sight:
 class PagedNode(FakeNode):
     """A node that answers with no more messages than it may."""
 
-    def look(self, asked: Asked) -> Sight:
+    def look(self, asked: ScreenRequest) -> ScreenState:
         sight = super().look(asked)
         rows = [row for row in sight.messages if row.placed is not None]
         if asked.before is not None:
@@ -44,7 +44,7 @@ async def test_what_is_written_is_sent_where_one_is() -> None:
     async with shown(node, "w", *"hi", "space", *"you", "enter") as screen:
         assert node.done == [("say", PUBLIC, "hi you", None)]
         assert "it is on the disk" in screen.text()
-        assert screen.app.query_one(Compose).text == ""
+        assert screen.app.query_one(MessageInput).text == ""
         await screen.press("escape", "shift+tab", "down")
         assert "How much bread?" in screen.text()
         assert "> private, to Eva" in screen.text()
@@ -88,7 +88,7 @@ async def test_text_stays_when_it_could_not_be_published_and_when_one_leaves() -
     node = FakeNode(usual(), refusing=True)
     async with shown(node, "w", *"keep", "enter") as screen:
         assert "! The disk is full." in screen.text()
-        assert screen.app.query_one(Compose).text == "keep"
+        assert screen.app.query_one(MessageInput).text == "keep"
         await screen.press("escape", "2", "1", "w")
         node.refusing = False
         await screen.press("end", "enter")
@@ -164,17 +164,17 @@ async def test_a_long_conversation_is_read_in_pieces() -> None:
         assert "text 999" in screen.text()
         for _ in range(3):
             await screen.press("home", "up")
-        assert node.asked[-1] == Asked(before=700)
+        assert node.asked[-1] == ScreenRequest(before=700)
         assert "not the latest: End" in screen.text()
         assert max(len(node.look(asked).messages) for asked in tuple(node.asked)) == limits.MESSAGES_MAX
         await screen.press("down")
-        assert node.asked[-1] == Asked(before=700)
+        assert node.asked[-1] == ScreenRequest(before=700)
         for _ in range(3):
-            screen.app.query_one("#messages", Rows).highlighted = limits.MESSAGES_MAX - 1
+            screen.app.query_one("#messages", RowList).highlighted = limits.MESSAGES_MAX - 1
             await screen.press("down")
-        assert node.asked[-1] == Asked(after=802)
+        assert node.asked[-1] == ScreenRequest(after=802)
         await screen.press("end")
-        assert node.asked[-1] == Asked()
+        assert node.asked[-1] == ScreenRequest()
         assert "text 999" in screen.text()
 
 
@@ -207,12 +207,12 @@ async def test_nothing_is_said_to_everybody_because_the_node_is_slow() -> None:
 class SlowNode(FakeNode):
     """A node that answers when the test lets it."""
 
-    def __init__(self, sight: Sight) -> None:
+    def __init__(self, sight: ScreenState) -> None:
         super().__init__(sight)
         self.slow = False
         self.go_on = threading.Event()
 
-    def look(self, asked: Asked) -> Sight:
+    def look(self, asked: ScreenRequest) -> ScreenState:
         if self.slow:
             assert self.go_on.wait(10)
         return super().look(asked)
@@ -254,9 +254,9 @@ async def test_the_window_may_be_any_size() -> None:
 
 async def test_what_is_pasted_cannot_reach_the_terminal() -> None:
     async with shown(FakeNode(usual()), "w") as screen:
-        screen.app.query_one(Compose).post_message(Paste("a\x1b[2Jb\r\nc\u202e" + "d" * 100_000))
+        screen.app.query_one(MessageInput).post_message(Paste("a\x1b[2Jb\r\nc\u202e" + "d" * 100_000))
         await screen.settle()
-        text = screen.app.query_one(Compose).text
+        text = screen.app.query_one(MessageInput).text
         assert text.startswith("a[2Jb\ncd")
         assert len(text) <= limits.PASTE_MAX
         screen.check(80)
@@ -271,7 +271,7 @@ async def test_pages_open_and_close_and_q_ends_it() -> None:
         await screen.press("q", "1")
         assert ">everybody" in screen.text()
         await screen.press("w", "q")
-        assert screen.app.query_one(Compose).text == "q"
+        assert screen.app.query_one(MessageInput).text == "q"
         await screen.press("escape")
         await screen.pilot.press("q")
     assert sorted(node.ended) == ["looking", "writing"]

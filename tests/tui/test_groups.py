@@ -4,16 +4,16 @@ import dataclasses
 
 from tests.tui.node import ANA, BEN, HOSTILE, ME, FakeNode, message, usual
 from tests.tui.screen import shown
-from tinyssb_node.screens.grouptalk import GroupRoom
-from tinyssb_node.tui.sight import Sight
+from tinyssb_node.screens.grouptalk import GroupConversation
+from tinyssb_node.tui.sight import ScreenState
 
 GROUP = "5a" * 20
 
 
-def with_group(title: str | None = "Hut crew", note: str = "") -> Sight:
+def with_group(title: str | None = "Hut crew", note: str = "") -> ScreenState:
     sight = usual()
     said = message("in the group", ANA, "Only for us.", 3, conversation=GROUP, private=True)
-    room = GroupRoom(
+    room = GroupConversation(
         name=GROUP, members=tuple(sorted((ANA, BEN, ME))), messages=1, last=said, title=title, note=note
     )
     return dataclasses.replace(sight, groups=[room], messages=[*sight.messages, said])

@@ -22,7 +22,7 @@ from tests.tui.node import (
 )
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow
 from tinyssb_node.ids import MessageId
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import cells
 from tinyssb_node.tui import airlines, lines
 from tinyssb_node.tui.limits import MESSAGE_LINES
@@ -39,7 +39,7 @@ def test_no_row_is_wider_than_its_place(
     text: str, name: str, holders: str, width: int, answers: bool, when_us: int
 ) -> None:
     who = person(ANA, name, last_us=when_us, said=text)
-    names = Names([who, person(BEN, name)])
+    names = DisplayNames([who, person(BEN, name)])
     said = message("a", ANA, text, 1, previous=(id_of("b"),) if answers else (), committed_us=when_us)
     talk = ConversationRow(name="0011", members=(ANA, BEN), messages=1, last=said)
     event = airlines.event(event_line(when_us, kind=name, what=text), packets=True, width=width)
@@ -94,7 +94,7 @@ def test_a_bar_is_full_at_the_limit(used: int, shown: str) -> None:
 
 def test_a_name_that_may_be_somebody_else_says_so() -> None:
     people = [person(ANA, "Ana"), person(EVA, "ANA"), person(BEN, "me"), person(ME, "cabin")]
-    names = Names(people)
+    names = DisplayNames(people)
     shown = [lines.name_of(feed, names) for feed in (ANA, EVA, BEN, ME)]
     assert shown[0].startswith("Ana? ")
     assert shown[1].startswith("ANA? ")
@@ -104,7 +104,7 @@ def test_a_name_that_may_be_somebody_else_says_so() -> None:
 
 
 def test_what_a_message_answers_is_told_unless_it_stands_above() -> None:
-    names = Names([person(ANA, "Ana"), person(BEN, "Ben")], {ANA, BEN})
+    names = DisplayNames([person(ANA, "Ana"), person(BEN, "Ben")], {ANA, BEN})
     first, second = message("a", ANA, "Who?", 1), message("b", BEN, "Me.", 2, previous=(id_of("a"),))
 
     def drawn(above: MessageRow | None, known: dict[MessageId, MessageRow]) -> str:
@@ -132,7 +132,7 @@ def test_torn_and_unasked_records_are_left_out() -> None:
 
 
 def test_what_a_conversation_is_called() -> None:
-    names = Names([person(ANA, "Ana"), person(ME, "cabin")], {ANA})
+    names = DisplayNames([person(ANA, "Ana"), person(ME, "cabin")], {ANA})
     public = ConversationRow(name=PUBLIC, members=(), messages=0, last=None)
     assert lines.conversation_title(public, names) == "everybody"
     mine = dataclasses.replace(public, name="00", members=(ME,))
@@ -156,7 +156,7 @@ def test_what_a_conversation_is_called() -> None:
 @pytest.mark.parametrize("petnamed", [False, True])
 def test_no_conversation_poses_as_another(said: str, title: str, petnamed: bool) -> None:
     people = [person(ANA, "Ana"), person(BEN, "Ben"), person(EVA, said), person(ME, "cabin")]
-    names = Names(people, {ANA, BEN, EVA} if petnamed else {ANA, BEN})
+    names = DisplayNames(people, {ANA, BEN, EVA} if petnamed else {ANA, BEN})
     mine = ConversationRow(name="00", members=(ANA, BEN, ME), messages=0, last=None)
     assert lines.conversation_title(mine, names) == "Ana, Ben"
     shown = lines.conversation_title(dataclasses.replace(mine, members=(EVA, ME)), names)
@@ -166,7 +166,7 @@ def test_no_conversation_poses_as_another(said: str, title: str, petnamed: bool)
 
 
 def test_where_there_is_little_room_the_digits_stay() -> None:
-    names = Names([person(EVA, "everybody"), person(ANA, "Ana")], {ANA})
+    names = DisplayNames([person(EVA, "everybody"), person(ANA, "Ana")], {ANA})
     public = ConversationRow(name=PUBLIC, members=(), messages=0, last=None)
     private = dataclasses.replace(public, name="00", members=(EVA,))
 
@@ -187,5 +187,5 @@ def test_a_group_poses_as_nobody() -> None:
 
 def test_a_feed_of_a_further_identity_is_told_as_ours() -> None:
     row = feed_row(ANA, 3) | {"own": False, "identity": "club", "writable": False}
-    line = lines.feed(row, Names([]), 130).plain
+    line = lines.feed(row, DisplayNames([]), 130).plain
     assert line.rstrip().endswith("own: club, ! not written for now")

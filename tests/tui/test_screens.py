@@ -13,13 +13,13 @@ import pytest
 
 from tests.tui import node
 from tests.tui.screen import shown
-from tinyssb_node.tui.sight import Sight
+from tinyssb_node.tui.sight import ScreenState
 
 SCREENS = Path(__file__).parent / "screens"
 SIGHTS = {
     "usual": node.usual(),
     "hostile": node.hostile(),
-    "empty": Sight(now_us=node.NOW_US),
+    "empty": ScreenState(now_us=node.NOW_US),
     "away": dataclasses.replace(
         node.usual(), away="The node's daemon is not running.", away_us=node.NOW_US - 9 * node.MINUTE_US
     ),

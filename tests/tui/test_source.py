@@ -9,14 +9,14 @@ import pytest
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.tui.screen import PATIENCE_S, shown
 from tinyssb_node.catalog.rows import PUBLIC
-from tinyssb_node.cli.commands.events import NoEventsError
+from tinyssb_node.cli.commands.events import EventLogMissingError
 from tinyssb_node.control.client import DaemonUnreachableError
 from tinyssb_node.ids import FeedId
-from tinyssb_node.problems import Exit, HomeMissingError, UnknownNetworkError
+from tinyssb_node.problems import ExitCode, HomeMissingError, UnknownNetworkError
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.logtail import LogTail
-from tinyssb_node.tui.sight import Asked
-from tinyssb_node.tui.source import NodeSource
+from tinyssb_node.tui.sight import ScreenRequest
+from tinyssb_node.tui.source import NodeScreenSource
 
 BEN = FeedId(bytes(range(32)))
 
@@ -24,7 +24,7 @@ BEN = FeedId(bytes(range(32)))
 async def test_a_day_of_a_node(tmp_path: Path) -> None:
     home = tmp_path / "n"
     make_home(home, name="ana")
-    source = NodeSource(str(home), None)
+    source = NodeScreenSource(str(home), None)
     with contextlib.ExitStack() as first_daemon:
         first_daemon.enter_context(daemon(home))
         async with shown(source, "w", *"one", "enter") as screen:
@@ -52,8 +52,8 @@ async def test_a_day_of_a_node(tmp_path: Path) -> None:
 def test_what_a_source_tells_and_does(tmp_path: Path) -> None:
     home = tmp_path / "n"
     make_home(home, name="ana")
-    source = NodeSource(str(home), None)
-    asked = Asked()
+    source = NodeScreenSource(str(home), None)
+    asked = ScreenRequest()
     assert source.look(asked).away is not None
     with daemon(home):
         source.follow(BEN, wanted=True)
@@ -73,7 +73,7 @@ def test_what_a_source_tells_and_does(tmp_path: Path) -> None:
         assert b.previous == (a.id,)
         private = source.tell([], "for me")
         assert private != PUBLIC
-        assert [row.text for row in source.look(Asked(conversation=private)).messages] == ["for me"]
+        assert [row.text for row in source.look(ScreenRequest(conversation=private)).messages] == ["for me"]
         source.block(BEN, blocked=True)
         sight = source.look(asked)
         assert {one.feed: one.blocked for one in sight.people}[BEN]
@@ -90,12 +90,12 @@ def test_what_a_source_tells_and_does(tmp_path: Path) -> None:
 
 def test_a_home_that_is_none_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
     with pytest.raises(HomeMissingError):
-        NodeSource(str(tmp_path), None)
+        NodeScreenSource(str(tmp_path), None)
     make_home(tmp_path / "n")
     with pytest.raises(UnknownNetworkError):
-        NodeSource(str(tmp_path / "n"), "nowhere")
+        NodeScreenSource(str(tmp_path / "n"), "nowhere")
     ended = tinyssb(tmp_path / "n", "tui")
-    assert ended.returncode == Exit.USAGE
+    assert ended.returncode == ExitCode.USAGE
     assert b"There is no terminal to draw on." in ended.stderr
 
 
@@ -105,7 +105,7 @@ def test_without_the_library_it_is_said_how_to_get_it(
     monkeypatch.delitem(sys.modules, "tinyssb_node.tui.app")
     monkeypatch.setitem(sys.modules, "textual.app", None)
     ended = tinyssb(tmp_path, "tui")
-    assert ended.returncode == Exit.UNAVAILABLE
+    assert ended.returncode == ExitCode.UNAVAILABLE
     assert b"pip install 'tinyssb-node[tui]'" in ended.stderr
 
 
@@ -117,7 +117,7 @@ def test_the_event_log_is_followed_and_its_absence_told(
 
     def find() -> Path:
         if not folder.is_dir():
-            raise NoEventsError("This node has not run yet.")
+            raise EventLogMissingError("This node has not run yet.")
         return folder
 
     tail = LogTail(find)

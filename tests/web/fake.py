@@ -22,10 +22,10 @@ from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.control.client import DaemonUnreachableError
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, FollowedRow, PublishedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.screens.grouptalk import GroupRoom, is_group
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.grouptalk import GroupConversation, is_group
+from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.web import server
-from tinyssb_node.web.voice import Receipt
+from tinyssb_node.web.voice import ReceiptItem
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 FACE: FaceRow = {
@@ -49,7 +49,7 @@ class FakeNode:
         self.followed: list[FeedId] = []
         self.before_saying: Callable[[], None] = lambda: None
         self.own = ANA
-        self.rooms: list[GroupRoom] = []
+        self.rooms: list[GroupConversation] = []
         self.group_said: list[MessageRow] = []
         self._seen = 0
 
@@ -76,8 +76,8 @@ class FakeNode:
         seen, self._seen = self._seen, len(self.catalog.all_messages)
         return seen != self._seen
 
-    def names(self) -> Names:
-        return Names(self.catalog.people(), {BOB})
+    def names(self) -> DisplayNames:
+        return DisplayNames(self.catalog.people(), {BOB})
 
     def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
         return repr([text, conversation, reply_to]).encode()
@@ -90,7 +90,7 @@ class FakeNode:
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:
         return PRIVATE if set(people) == {BOB} else None
 
-    def groups(self) -> list[GroupRoom] | None:
+    def groups(self) -> list[GroupConversation] | None:
         return self.rooms if self.running else None
 
     def group_messages(
@@ -161,7 +161,7 @@ class FakeNode:
     def airtime(self) -> Iterable[AirtimeRow]:
         return [AIRTIME]
 
-    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[Receipt]:  # noqa: ARG002 - a port's signature
+    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[ReceiptItem]:  # noqa: ARG002 - a port's signature
         return [
             {"id": message_id(name).hex(), "held": 2, "inferred": 1, "expected": 3, "missing": [BOB.hex()]}
             for name in ("first", "third", "sixth")

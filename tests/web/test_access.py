@@ -18,7 +18,7 @@ from tests.web.fake import TOKEN, FakeNode, serving
 from tinyssb_node.web import limits, visits
 from tinyssb_node.web.access import allowed_hosts
 from tinyssb_node.web.app import body_of
-from tinyssb_node.web.errors import BodyTooLongError
+from tinyssb_node.web.errors import RequestTooLargeError
 
 SAYING = {"conversation": "public", "text": "hello", "once": "once-0001"}
 PRIVATE_PATHS = (
@@ -170,7 +170,7 @@ async def test_a_body_is_counted_as_it_comes() -> None:
         asked += 1
         return {"type": "http.request", "body": b" " * 10_000, "more_body": asked < 9}
 
-    with pytest.raises(BodyTooLongError):
+    with pytest.raises(RequestTooLargeError):
         await body_of(Request({"type": "http", "headers": [(b"content-length", b"2")]}, receive))
     assert asked == limits.BODY_MAX // 10_000 + 1
 

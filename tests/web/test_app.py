@@ -21,7 +21,7 @@ from tests.catalog.fake import (
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import FakeNode, serving
-from tinyssb_node.screens.grouptalk import GroupRoom
+from tinyssb_node.screens.grouptalk import GroupConversation
 from tinyssb_node.web import limits
 from tinyssb_node.web.app import STATIC
 
@@ -309,7 +309,7 @@ def test_a_name_as_long_as_a_file_is_cut_in_every_row() -> None:
 def test_a_group_is_not_called_as_several_people_are() -> None:
     node = FakeNode()
     group = "5a" * 20
-    node.rooms = [GroupRoom(name=group, members=(), messages=0, last=None, title="Bob, Cyd", note="")]
+    node.rooms = [GroupConversation(name=group, members=(), messages=0, last=None, title="Bob, Cyd", note="")]
     with serving(node) as address:
         assert ask(address, f"/api/messages?conversation={group}").json["title"] == '"Bob, Cyd" 5a5a5a5a'
 

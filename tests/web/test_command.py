@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import make_home, tinyssb
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.web import command
 from tinyssb_node.web.server import bind
 
@@ -18,7 +18,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_beyond_this_machine_it_wants_a_token_and_says_how_to_get_one(home: Path) -> None:
     ended = tinyssb(home, "web", "--listen", "0.0.0.0:0")
-    assert ended.returncode == Exit.CONFIG
+    assert ended.returncode == ExitCode.CONFIG
     assert b"could read and write as you" in ended.stderr
     assert b"tinyssb web --link" in ended.stderr
 
@@ -35,21 +35,21 @@ def test_the_link_has_the_token_and_a_code_for_the_camera(home: Path) -> None:
 @pytest.mark.parametrize("text", ["8780", "x:y", "1:2:3", "127.0.0.1:99999"])
 def test_what_is_no_address_is_refused(home: Path, text: str) -> None:
     ended = tinyssb(home, "web", "--listen", text)
-    assert (ended.returncode, text.encode() in ended.stderr) == (Exit.USAGE, True)
+    assert (ended.returncode, text.encode() in ended.stderr) == (ExitCode.USAGE, True)
 
 
 def test_a_taken_port_is_said(home: Path) -> None:
     with bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         ended = tinyssb(home, "web", "--listen", f"127.0.0.1:{port}")
-    assert ended.returncode == Exit.UNAVAILABLE
+    assert ended.returncode == ExitCode.UNAVAILABLE
     assert b"--listen names another one" in ended.stderr
 
 
 def test_a_missing_library_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     ended = tinyssb(home, "web")
-    assert ended.returncode == Exit.UNAVAILABLE
+    assert ended.returncode == ExitCode.UNAVAILABLE
     assert b"pip install 'tinyssb-node[web]'" in ended.stderr
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tinyssb_node.web import limits
-from tinyssb_node.web.errors import TokenError, TokenExposedError, TokenNeededError, TokenWriteError
+from tinyssb_node.web.errors import TokenError, TokenExposedError, TokenRequiredError, TokenWriteError
 from tinyssb_node.web.tokens import find_token, is_local, make_token, read_token
 
 
@@ -27,11 +27,11 @@ def test_a_token_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:
 def test_beyond_this_machine_there_must_be_one(tmp_path: Path) -> None:
     file = tmp_path / "none"
     for host in ("0.0.0.0", "::", "192.168.4.1", "hut.local"):
-        with pytest.raises(TokenNeededError, match="could read and write as you"):
+        with pytest.raises(TokenRequiredError, match="could read and write as you"):
             find_token(file, host, named=False)
     for host in ("127.0.0.1", "::1", "localhost", "127.8.9.10"):
         assert find_token(file, host, named=False) is None
-    with pytest.raises(TokenNeededError):
+    with pytest.raises(TokenRequiredError):
         find_token(file, "127.0.0.1", named=True)
 
 

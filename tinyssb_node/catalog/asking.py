@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from tinyssb_node.catalog import limits, schema
 from tinyssb_node.catalog.errors import CatalogDamagedError
-from tinyssb_node.catalog.pages import Pages
-from tinyssb_node.catalog.people import People
-from tinyssb_node.catalog.rows import PUBLIC, BoardRow, ConversationRow, Kind, MessageRow, PersonRow
+from tinyssb_node.catalog.pages import MessagePages
+from tinyssb_node.catalog.people import ContactBook
+from tinyssb_node.catalog.rows import PUBLIC, BoardRow, ConversationRow, MessageKind, MessageRow, PersonRow
 from tinyssb_node.ids import FeedId, MessageId, Origin
 
 if TYPE_CHECKING:
-    from tinyssb_node.content.board import Step
+    from tinyssb_node.content.board import PlacedOperation
 
 _SELECT: Final = """
 SELECT messages.number, messages.id, people.feed, seq, committed_us, said_us, origin, own, kind, space, messages.root,
@@ -51,12 +51,12 @@ _Answer = TypeVar("_Answer")
 
 
 def _question(
-    ask: Callable[Concatenate["Asking", _Given], _Answer],
-) -> Callable[Concatenate["Asking", _Given], _Answer]:
+    ask: Callable[Concatenate["SqliteCatalogQueries", _Given], _Answer],
+) -> Callable[Concatenate["SqliteCatalogQueries", _Given], _Answer]:
     """Ask again if the catalog turned out to be damaged, and could be made anew."""
 
     @wraps(ask)
-    def asked(self: "Asking", /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
+    def asked(self: "SqliteCatalogQueries", /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
         try:
             return ask(self, *args, **kwargs)
         except CatalogDamagedError as error:
@@ -66,10 +66,10 @@ def _question(
     return asked
 
 
-class Asking:
+class SqliteCatalogQueries:
     """Answers the ``Questions`` from the tables."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, people: People) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, people: ContactBook) -> None:
         self._path = path
         self._connection = connection
         self._people = people
@@ -195,7 +195,9 @@ class Asking:
             sql = f"{_SELECT} JOIN {found} AS found ON found.rowid = messages.number WHERE 1 {where} ORDER BY badness, "
             values: list[_Value] = [match, *signs, limit]
         else:
-            silent = f"kind NOT IN ('{Kind.OPAQUE}', '{Kind.ACKNOWLEDGEMENT}', '{Kind.BLK}')"
+            silent = (
+                f"kind NOT IN ('{MessageKind.OPAQUE}', '{MessageKind.ACKNOWLEDGEMENT}', '{MessageKind.BLK}')"
+            )
             sql, values = f"{_SELECT} WHERE {silent} {where} ORDER BY ", [*signs, limit]
         with self._reading():
             return self._select(f"{sql} messages.number DESC LIMIT ?", values)
@@ -257,7 +259,7 @@ class Asking:
         return self._thread("root = ? AND placed IS NOT NULL AND kind = 'KAN'", bytes(board))
 
     @_question
-    def steps(self, board: MessageId) -> "Sequence[Step]":
+    def steps(self, board: MessageId) -> "Sequence[PlacedOperation]":
         """The operations on a board for `content.board.fold`, in no order."""
         from tinyssb_node.catalog.boards import read_step  # noqa: PLC0415 - most questions do without
 
@@ -305,7 +307,7 @@ class Asking:
         literals = ", ".join(f"x'{feed.hex()}'" for feed in blocked)
         return f" AND {column} NOT IN (SELECT number FROM people WHERE feed IN ({literals}))"  # noqa: S608 - digits
 
-    def _thread(self, where: str, root: bytes) -> "Pages":
+    def _thread(self, where: str, root: bytes) -> "MessagePages":
         """Messages of one tangle in canonical order; of messages that are not in memory only their ids are."""
         from tinyssb_node.content.tangle import canonical_order  # noqa: PLC0415 - most questions do without
 
@@ -313,7 +315,7 @@ class Asking:
             rows = self._connection.execute(f"{_TIES} WHERE {where}", (root,)).fetchall()
         numbers = {MessageId(id_): number for number, id_, _ in rows}
         order = canonical_order({MessageId(id_): _ids(previous) for _, id_, previous in rows})
-        return Pages(self._numbered, [numbers[id_] for id_ in order])
+        return MessagePages(self._numbered, [numbers[id_] for id_ in order])
 
     @_question
     def _numbered(self, numbers: Sequence[int]) -> Sequence[MessageRow]:
@@ -367,7 +369,7 @@ class Asking:
             said_us=said_us,
             origin=Origin(origin),
             own=bool(own),
-            kind=Kind(kind),
+            kind=MessageKind(kind),
             conversation=name,
             tangle=MessageId(root) if root is not None and placed is not None else None,
             previous=follows,

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from tinyssb_node.catalog.rows import BoardRow
 from tinyssb_node.content import chat
-from tinyssb_node.content.board import Step, fold
+from tinyssb_node.content.board import PlacedOperation, fold
 from tinyssb_node.ids import FeedId, MessageId
 
 
-def read_step(id_: MessageId, author: FeedId, content: bytes) -> Step | None:
+def read_step(id_: MessageId, author: FeedId, content: bytes) -> PlacedOperation | None:
     """The operation on a board that *content* is; None if it is none."""
     message = chat.parse(content)
-    return Step(id_, author, message) if isinstance(message, chat.BoardStep) else None
+    return PlacedOperation(id_, author, message) if isinstance(message, chat.BoardStep) else None
 
 
-def board_row(root: MessageId, steps: Sequence[Step], last_us: int, *, ours: bool) -> BoardRow:
+def board_row(root: MessageId, steps: Sequence[PlacedOperation], last_us: int, *, ours: bool) -> BoardRow:
     """What a listing says of the board *root*, last worked on at *last_us*, by our user as well if it is *ours*."""
     board = fold(root, steps)
     return BoardRow(

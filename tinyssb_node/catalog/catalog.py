@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from tinyssb_node.catalog import schema
-from tinyssb_node.catalog.asking import Asking
+from tinyssb_node.catalog.asking import SqliteCatalogQueries
 from tinyssb_node.catalog.errors import (
     CatalogBusyError,
     CatalogDamagedError,
@@ -25,11 +25,11 @@ from tinyssb_node.catalog.errors import (
     CatalogFullError,
     CatalogReadOnlyError,
 )
-from tinyssb_node.catalog.people import People
-from tinyssb_node.catalog.schema import Found
+from tinyssb_node.catalog.people import ContactBook
+from tinyssb_node.catalog.schema import CatalogFileState
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.store.glance import Glance
+from tinyssb_node.store.glance import StoreSummary
 
 if TYPE_CHECKING:
     from tinyssb_node.content.private import SealKey
@@ -41,7 +41,7 @@ STORE_FILE: Final = "store.sqlite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaughtUp:
+class CatalogUpdate:
     """What came of bringing the catalog up to date."""
 
     done: int
@@ -58,10 +58,10 @@ def _silent(done: int, total: int) -> None:
     """Progress that nobody looks at."""
 
 
-class Catalog(Asking):
+class Catalog(SqliteCatalogQueries):
     """An index of what one network's entries mean: the ``Questions``, and catching up with the store."""
 
-    def __init__(self, home: Path, folder: Path, glance: Glance) -> None:
+    def __init__(self, home: Path, folder: Path, glance: StoreSummary) -> None:
         """Use ``open``."""
         self._home = home
         self._folder = folder
@@ -71,7 +71,7 @@ class Catalog(Asking):
         self._stopped: str | None = None
         """Why the file cannot be written; None: it can."""
         connection = self._connect()
-        super().__init__(self._path, connection, People(home, glance))
+        super().__init__(self._path, connection, ContactBook(home, glance))
 
     @classmethod
     def open(cls, home: Path, folder: Path) -> Self:
@@ -81,7 +81,7 @@ class Catalog(Asking):
         store StoreFailedError, StoreDamagedError, StoreTooNewError.
         """
         with ExitStack() as undo:
-            glance = Glance(folder / STORE_FILE)
+            glance = StoreSummary(folder / STORE_FILE)
             undo.callback(glance.close)
             catalog = cls(home, folder, glance)
             undo.pop_all()
@@ -103,7 +103,7 @@ class Catalog(Asking):
         arrival, _, _ = self._state()
         return max(0, self._glance.last_arrival() - arrival)
 
-    def catch_up(self, progress: Callable[[int, int], None] = _silent) -> CaughtUp:
+    def catch_up(self, progress: Callable[[int, int], None] = _silent) -> CatalogUpdate:
         """Read what the store has and the catalog has not; *progress* is told how many appends were read, of how many.
 
         Others may do so at the same time. What cannot be done is said in the answer, and what is there can be read.
@@ -115,10 +115,12 @@ class Catalog(Asking):
             self._repair(error)
             done = self._state()[0]
         except (CatalogBusyError, CatalogFullError, CatalogReadOnlyError) as error:
-            return CaughtUp(done=0, behind=self.behind(), rebuilt=self._rebuilt, stopped=error.reason)
+            return CatalogUpdate(done=0, behind=self.behind(), rebuilt=self._rebuilt, stopped=error.reason)
         rebuilt, self._rebuilt = self._rebuilt, None
         behind = self.behind() if self._stopped is not None else 0
-        return CaughtUp(done=done, behind=behind, rebuilt=rebuilt, stopped=self._stopped if behind else None)
+        return CatalogUpdate(
+            done=done, behind=behind, rebuilt=rebuilt, stopped=self._stopped if behind else None
+        )
 
     def forked(self) -> dict[FeedId, int]:
         """The forked feeds, and at which entry each is. Raises StoreDamagedError, StoreFailedError."""
@@ -221,14 +223,14 @@ class Catalog(Asking):
             connection = schema.connect(self._path)
             undo.callback(connection.close)
             with schema.catalog_faults(self._path):
-                found = schema.look(connection)
-            if found is Found.FOREIGN:
+                found = schema.inspect_catalog(connection)
+            if found is CatalogFileState.FOREIGN:
                 raise CatalogDamagedError(self._path, "it is another program's database")
-            if found is not Found.CURRENT:
+            if found is not CatalogFileState.CURRENT:
                 with schema.writing(connection, self._path):
-                    if schema.look(connection) is not Found.CURRENT:
-                        schema.make(connection)
-                if found is Found.OTHER:
+                    if schema.inspect_catalog(connection) is not CatalogFileState.CURRENT:
+                        schema.create_tables(connection)
+                if found is CatalogFileState.OTHER:
                     self._rebuilt = "it was of another version"
             undo.pop_all()
             return connection
@@ -240,7 +242,7 @@ class Catalog(Asking):
                 connection = schema.connect(self._path, readonly=True)
                 undo.callback(connection.close)
                 with schema.catalog_faults(self._path):
-                    if schema.look(connection) is Found.CURRENT:
+                    if schema.inspect_catalog(connection) is CatalogFileState.CURRENT:
                         undo.pop_all()
                         return connection
             except CatalogFailedError:
@@ -254,7 +256,7 @@ class Catalog(Asking):
         self._stopped = None
         connection = schema.connect_memory()
         with schema.writing(connection, self._path):
-            schema.make(connection)
+            schema.create_tables(connection)
         return connection
 
     def _repair(self, error: CatalogDamagedError) -> None:
@@ -262,7 +264,7 @@ class Catalog(Asking):
         self._rebuilt = f"it was damaged ({error.reason})"
         try:
             with schema.writing(self._connection, self._path):
-                schema.make(self._connection)
+                schema.create_tables(self._connection)
         except CatalogFailedError as second:
             self._connection.close()
             self._connection = self._connect_instead(second)
@@ -284,5 +286,5 @@ class Catalog(Asking):
         with schema.writing(self._connection, self._path):
             now = self._connection.execute("SELECT arrival, packet FROM state").fetchone()
             if now == (arrival, packet):
-                schema.make(self._connection)
+                schema.create_tables(self._connection)
         self._rebuilt = reason

@@ -8,13 +8,13 @@ from typing import Final
 
 from tinyssb_node.catalog import limits, schema
 from tinyssb_node.catalog.meaning import CHAT, Meaning, meaning_of
-from tinyssb_node.catalog.placing import Found, Placer, Tie
-from tinyssb_node.catalog.rows import PUBLIC, Kind
+from tinyssb_node.catalog.placing import TangleMembership, TanglePlacer, TanglePosition
+from tinyssb_node.catalog.rows import PUBLIC, MessageKind
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.feeds.layout import Layout
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.store.entries import entry_layout, type_of, whole_content
+from tinyssb_node.store.entries import entry_layout, read_whole_content, type_of
 from tinyssb_node.store.port import FeedRecord, Store, StoredChunk, StoredEntry
 
 Progress = Callable[[int, int], None]
@@ -23,7 +23,7 @@ Progress = Callable[[int, int], None]
 _KEEP: Final = """
 INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_SILENT: Final = frozenset({Kind.OPAQUE, Kind.ACKNOWLEDGEMENT, Kind.BLK})
+_SILENT: Final = frozenset({MessageKind.OPAQUE, MessageKind.ACKNOWLEDGEMENT, MessageKind.BLK})
 """Kinds in which there is nothing to search."""
 
 
@@ -56,7 +56,7 @@ class _Batch:
     connection: sqlite3.Connection
     store: Store
     key: SealKey | None
-    placer: Placer
+    placer: TanglePlacer
     records: dict[FeedId, FeedRecord]
     people: dict[FeedId, _Person] = field(default_factory=dict)
     changed: set[FeedId] = field(default_factory=set)
@@ -86,7 +86,7 @@ def catch_up(
             if not appends:
                 return done
             records = {record.feed: record for record in store.feeds()}
-            batch = _Batch(connection, store, key, Placer(connection, placed), records)
+            batch = _Batch(connection, store, key, TanglePlacer(connection, placed), records)
             _read(batch, appends)
         done += len(appends)
         progress(done, done + store.last_arrival() - appends[-1].arrival)
@@ -167,7 +167,7 @@ def _read_chunk(batch: _Batch, chunk: StoredChunk) -> None:
     entry = batch.store.entry(chunk.feed, chunk.seq) if batch.chunks[place] == chunk.chunk + 1 else None
     if entry is not None:
         layout = entry_layout(entry, batch.records[entry.feed].dialect)
-        content = whole_content(batch.store, entry, layout)
+        content = read_whole_content(batch.store, entry, layout)
         assert content is not None, "the store has what it said came"
         _understand(batch, person, entry, layout, content)
 
@@ -175,8 +175,8 @@ def _read_chunk(batch: _Batch, chunk: StoredChunk) -> None:
 def _keep_beginnings(batch: _Batch) -> None:
     """Write the rows of messages of which packets are missing."""
     for begun in batch.begun.values():
-        meaning = Meaning(kind=Kind.OPAQUE, text=begun.layout.head.hex(), cut=True)
-        found = Found(0, None, None)
+        meaning = Meaning(kind=MessageKind.OPAQUE, text=begun.layout.head.hex(), cut=True)
+        found = TanglePosition(0, None, None)
         _keep(batch, begun.person, begun.entry, begun.layout, len(begun.packets), meaning, found)
 
 
@@ -184,11 +184,11 @@ def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layo
     """Keep an entry of which all content is here, with its meaning, and its place if it can have one."""
     meaning = meaning_of(type_of(entry), content, entry.id, entry.feed, batch.key)
     if meaning.space is None:
-        _keep(batch, person, entry, layout, layout.chunks, meaning, Found(0, None, None))
+        _keep(batch, person, entry, layout, layout.chunks, meaning, TanglePosition(0, None, None))
     else:
         root = None if meaning.root is None else bytes(meaning.root)
         previous = b"".join(meaning.previous)
-        tie = Tie(entry.arrival, bytes(entry.id), person.number, meaning.space, root, previous)
+        tie = TangleMembership(entry.arrival, bytes(entry.id), person.number, meaning.space, root, previous)
         found = batch.placer.place(tie)
         _keep(batch, person, entry, layout, layout.chunks, meaning, found)
         if found.placed is not None and found.root is not None:
@@ -206,7 +206,7 @@ def _keep(
     layout: Layout,
     held: int,
     meaning: Meaning,
-    found: Found,
+    found: TanglePosition,
 ) -> None:
     """Write the row of a message, in the place of the one that said less."""
     row = (

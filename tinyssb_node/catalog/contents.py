@@ -6,7 +6,7 @@ from pathlib import Path
 from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.content import chat
 from tinyssb_node.content.private import SealKey, unseal
-from tinyssb_node.store.entries import entry_layout, whole_content
+from tinyssb_node.store.entries import entry_layout, read_whole_content
 from tinyssb_node.store.sqlite import SqliteStore
 
 
@@ -21,10 +21,10 @@ def content_of(path: Path, row: MessageRow, key: Callable[[], SealKey | None]) -
         if entry is None or entry.id != row.id:
             return None
         dialect = next(record.dialect for record in store.feeds() if record.feed == row.feed)
-        content = whole_content(store, entry, entry_layout(entry, dialect))
+        content = read_whole_content(store, entry, entry_layout(entry, dialect))
     finally:
         store.close()
     if content is None or not row.private:
         return content
     sealed, opener = chat.parse(content), key()
-    return unseal(sealed, opener) if isinstance(sealed, chat.Sealed) and opener is not None else None
+    return unseal(sealed, opener) if isinstance(sealed, chat.SealedMessage) and opener is not None else None

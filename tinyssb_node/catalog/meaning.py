@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinyssb_node.catalog import limits
-from tinyssb_node.catalog.rows import Kind
+from tinyssb_node.catalog.rows import MessageKind
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import ACK_TYPE, parse_acks
@@ -13,7 +13,7 @@ from tinyssb_node.content.description import describe, describe_value
 from tinyssb_node.content.files import parse_file
 from tinyssb_node.content.note import parse_note
 from tinyssb_node.content.private import SealKey, unsealed_message
-from tinyssb_node.content.tangle import Place
+from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import FeedId, MessageId
 
@@ -24,27 +24,32 @@ GAME: Final = "game"
 NOTE_PREFIX: Final = "note:"
 """In front of the name of a tangle that a note is in."""
 
-_KINDS: Final[dict[type, Kind]] = {
-    chat.Post: Kind.TAV,
-    chat.Alias: Kind.IAM,
-    chat.BoardStep: Kind.KAN,
-    chat.GameMove: Kind.TTT,
-    chat.Acknowledged: Kind.ACK,
-    chat.Delivered: Kind.DLV,
-    chat.Trust: Kind.TRT,
-    chat.Deletion: Kind.DEL,
-    chat.Text: Kind.TEXT,
-    chat.Sealed: Kind.OPAQUE,
-    chat.Opaque: Kind.OPAQUE,
+_KINDS: Final[dict[type, MessageKind]] = {
+    chat.ChatPost: MessageKind.TAV,
+    chat.Alias: MessageKind.IAM,
+    chat.BoardStep: MessageKind.KAN,
+    chat.GameMove: MessageKind.TTT,
+    chat.Acknowledged: MessageKind.ACK,
+    chat.Delivered: MessageKind.DLV,
+    chat.Trust: MessageKind.TRT,
+    chat.Deletion: MessageKind.DEL,
+    chat.Text: MessageKind.TEXT,
+    chat.SealedMessage: MessageKind.OPAQUE,
+    chat.Opaque: MessageKind.OPAQUE,
 }
-_SPACES: Final = {Kind.TAV: CHAT, Kind.TEXT: CHAT, Kind.KAN: BOARD, Kind.TTT: GAME}
+_SPACES: Final = {
+    MessageKind.TAV: CHAT,
+    MessageKind.TEXT: CHAT,
+    MessageKind.KAN: BOARD,
+    MessageKind.TTT: GAME,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
     """What an entry means."""
 
-    kind: Kind
+    kind: MessageKind
     text: str
     cut: bool = False
     space: str | None = None
@@ -78,7 +83,7 @@ def meaning_of(type_: int, content: bytes, id_: MessageId, author: FeedId, key: 
             or _blocks(content)
             or _of(message, content, id_, author, None)
         )
-    if isinstance(message, chat.Sealed) and key is not None:
+    if isinstance(message, chat.SealedMessage) and key is not None:
         inner = unsealed_message(message, key)
         if inner is not None:
             return _of(inner, content, id_, author, key.feed_id)
@@ -91,7 +96,7 @@ def _of(
     kind = _KINDS[type(message)]
     text, cut = describe(message, limits.CATALOG_TEXT_MAX)
     space, root, previous = _tie(chat.links(message, author, reader), _SPACES.get(kind), id_)
-    post = message if isinstance(message, chat.Post) else None
+    post = message if isinstance(message, chat.ChatPost) else None
     private_post = post is not None and reader is not None
     return Meaning(
         kind=kind,
@@ -105,12 +110,12 @@ def _of(
         private=reader is not None,
         members=chat.members(post, author, reader) if private_post and post and reader else (),
         alias=message.name if isinstance(message, chat.Alias) and reader is None else None,
-        step=content if kind is Kind.KAN and space is not None else None,
+        step=content if kind is MessageKind.KAN and space is not None else None,
     )
 
 
 def _tie(
-    place: Place | None, space: str | None, id_: MessageId
+    place: TangleData | None, space: str | None, id_: MessageId
 ) -> tuple[str | None, MessageId | None, tuple[MessageId, ...]]:
     """Space, root and predecessors of a message with *place*; nothing for one without."""
     if place is None or space is None:
@@ -130,7 +135,7 @@ def _file(content: bytes) -> Meaning | None:
         return None
     about: bipf.Value = {"name": file.name, "type": file.type, "size": len(file.data)}
     text, cut = describe_value(about, limits.CATALOG_TEXT_MAX)
-    return Meaning(kind=Kind.FILE, text=text, cut=cut, space=CHAT, root=chat.PUBLIC_ROOT, tip=False)
+    return Meaning(kind=MessageKind.FILE, text=text, cut=cut, space=CHAT, root=chat.PUBLIC_ROOT, tip=False)
 
 
 def _note(content: bytes, id_: MessageId) -> Meaning | None:
@@ -144,7 +149,7 @@ def _note(content: bytes, id_: MessageId) -> Meaning | None:
     name, place = next(iter(note.places.items()), ("", None))
     space, root, previous = _tie(place, f"{NOTE_PREFIX}{name}", id_)
     return Meaning(
-        kind=Kind.NOTE, text=text, cut=cut or described[1], space=space, root=root, previous=previous
+        kind=MessageKind.NOTE, text=text, cut=cut or described[1], space=space, root=root, previous=previous
     )
 
 
@@ -155,13 +160,13 @@ def _blocks(content: bytes) -> Meaning | None:
         return None
     about: bipf.Value = {"added": [*step.added], "removed": [*step.removed]}
     text, cut = describe_value(about, limits.CATALOG_TEXT_MAX)
-    return Meaning(kind=Kind.BLK, text=text, cut=cut, step=content)
+    return Meaning(kind=MessageKind.BLK, text=text, cut=cut, step=content)
 
 
 def _acknowledgement(content: bytes) -> Meaning:
     try:
         acks = parse_acks(content)
     except PeerError:
-        return Meaning(kind=Kind.OPAQUE, text=content.hex())
+        return Meaning(kind=MessageKind.OPAQUE, text=content.hex())
     text, cut = describe_value([[ack.seq, ack.id_prefix] for ack in acks], limits.CATALOG_TEXT_MAX)
-    return Meaning(kind=Kind.ACKNOWLEDGEMENT, text=text, cut=cut)
+    return Meaning(kind=MessageKind.ACKNOWLEDGEMENT, text=text, cut=cut)

@@ -7,7 +7,7 @@ from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.rows import MessageRow
 
 
-class Pages(Sequence[MessageRow]):
+class MessagePages(Sequence[MessageRow]):
     """Messages that are read from the catalog as somebody comes to them, a page at a time.
 
     Closing the catalog ends it. Reading raises what the catalog raises.
@@ -25,12 +25,12 @@ class Pages(Sequence[MessageRow]):
     def __getitem__(self, index: int) -> MessageRow: ...
 
     @overload
-    def __getitem__(self, index: slice) -> "Pages": ...
+    def __getitem__(self, index: slice) -> "MessagePages": ...
 
-    def __getitem__(self, index: int | slice) -> "MessageRow | Pages":
+    def __getitem__(self, index: int | slice) -> "MessageRow | MessagePages":
         """One message, or some of them, which are not read yet. Raises IndexError."""
         if isinstance(index, slice):
-            return Pages(self._read, self._numbers[index])
+            return MessagePages(self._read, self._numbers[index])
         (row,) = self._read([self._numbers[index]])
         return row
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.catalog.rows import Kind, PersonRow
+from tinyssb_node.catalog.rows import MessageKind, PersonRow
 from tinyssb_node.content.blocklist import blocked_short, fold_blocks, parse_block_step
 from tinyssb_node.content.contacts import CONTACTS_FILE, NOBODY, Contact, read_contacts
 from tinyssb_node.ids import FeedId
-from tinyssb_node.store.glance import Glance, Glimpse
+from tinyssb_node.store.glance import FeedSummary, StoreSummary
 
 _SEALED: Final = """
 SELECT people.feed FROM people JOIN messages ON messages.feed = people.number AND seq = 1
@@ -22,10 +22,10 @@ SELECT content FROM messages WHERE feed = (SELECT number FROM people WHERE feed 
 """
 
 
-class People:
+class ContactBook:
     """Contacts as the file has them now, and the feeds of the store."""
 
-    def __init__(self, home: Path, glance: Glance) -> None:
+    def __init__(self, home: Path, glance: StoreSummary) -> None:
         self._home = home
         self._glance = glance
         self._contacts: dict[FeedId, Contact] = {}
@@ -75,7 +75,7 @@ class People:
             FeedId(feed): (said, last_us)
             for feed, said, last_us in connection.execute("SELECT feed, said, last_us FROM people")
         }
-        sealed = {FeedId(feed) for (feed,) in connection.execute(_SEALED, (Kind.OPAQUE,))}
+        sealed = {FeedId(feed) for (feed,) in connection.execute(_SEALED, (MessageKind.OPAQUE,))}
         named = {feed for feed, (said, _) in told.items() if said is not None}
         everybody = sorted((kept.keys() - sealed) | named | self.contacts().keys())
         lists = self._lists(connection)
@@ -88,7 +88,7 @@ class People:
     def _row(
         self,
         feed: FeedId,
-        glimpse: Glimpse | None,
+        glimpse: FeedSummary | None,
         lists: Mapping[FeedId, frozenset[bytes]],
         said: str | None,
         last_us: int | None,

@@ -22,7 +22,7 @@ _WAITING: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class TangleMembership:
     """How a message is tied to its tangle."""
 
     number: int
@@ -37,7 +37,7 @@ class Tie:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TanglePosition:
     """Where a message stands."""
 
     lacking: int
@@ -48,7 +48,7 @@ class Found:
 
 
 @dataclass(slots=True)
-class Placer:
+class TanglePlacer:
     """Gives places to messages, within a transaction of the caller's; call ``finish`` before it ends."""
 
     connection: sqlite3.Connection
@@ -57,7 +57,7 @@ class Placer:
     _speakers: dict[tuple[bytes, int], tuple[int, int]] = field(default_factory=dict)
     """By conversation and author: new messages, and the place of the last one."""
 
-    def place(self, tie: Tie) -> Found:
+    def place(self, tie: TangleMembership) -> TanglePosition:
         """Give a place to a message if it may have one, else let it wait. The row is the caller's to write.
 
         Raises sqlite3.Error.
@@ -73,11 +73,11 @@ class Placer:
                 tips.append(row[:1])
         if lacking:
             self.connection.executemany("INSERT OR IGNORE INTO waits VALUES (?, ?)", lacking)
-            return Found(len(lacking), None, tie.root)
+            return TanglePosition(len(lacking), None, tie.root)
         root = tie.root
         if root is None:
             if len(roots) != 1:
-                return Found(0, None, None)  # what it follows is in several tangles: it is in none
+                return TanglePosition(0, None, None)  # what it follows is in several tangles: it is in none
             root = roots.pop()
         if tips:
             self.connection.executemany("UPDATE messages SET followed = 1 WHERE number = ?", tips)
@@ -85,9 +85,9 @@ class Placer:
         if tie.space == CHAT:
             count, _ = self._speakers.get((root, tie.feed), (0, 0))
             self._speakers[root, tie.feed] = (count + 1, self.placed)
-        return Found(0, self.placed, root)
+        return TanglePosition(0, self.placed, root)
 
-    def release(self, tie: Tie, root: bytes) -> None:
+    def release(self, tie: TangleMembership, root: bytes) -> None:
         """Give a place to whatever waited for *tie*, which has its place in the tangle *root*, and now may have one.
 
         Raises sqlite3.Error.
@@ -111,10 +111,10 @@ class Placer:
         )
         self._speakers.clear()
 
-    def _released(self, id_: bytes, space: str, root: bytes) -> Iterator[Tie]:
+    def _released(self, id_: bytes, space: str, root: bytes) -> Iterator[TangleMembership]:
         """Messages that waited for nothing but *id_*, which has its place in the tangle *root* of *space*."""
         for *values, lacking in self.connection.execute(_WAITING, (id_,)).fetchall():
-            follower = Tie(*values)
+            follower = TangleMembership(*values)
             if not _same(space, root, follower):
                 continue
             wait = (id_, follower.number)
@@ -131,6 +131,6 @@ def split_ids(packed: bytes) -> Iterator[bytes]:
         yield packed[start : start + _ID]
 
 
-def _same(space: str, root: bytes, tie: Tie) -> bool:
+def _same(space: str, root: bytes, tie: TangleMembership) -> bool:
     """Whether *tie* is in the tangle *root* of *space*, or may be."""
     return space == tie.space and tie.root in (None, root)

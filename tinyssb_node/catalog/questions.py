@@ -7,10 +7,10 @@ from tinyssb_node.catalog.rows import BoardRow, ConversationRow, MessageRow, Per
 from tinyssb_node.ids import FeedId, MessageId
 
 if TYPE_CHECKING:
-    from tinyssb_node.content.board import Step
+    from tinyssb_node.content.board import PlacedOperation
 
 
-class Questions(Protocol):
+class CatalogQueries(Protocol):
     """Each answer is of one state of the catalog. Raises CatalogFailedError, ContactsError.
 
     Whom our user blocked is left out of conversations and search, and the boards that they began out of the list of
@@ -87,7 +87,7 @@ class Questions(Protocol):
         """The operations on a board, in canonical order; their `text` is the operation as JSON."""
         ...
 
-    def steps(self, board: MessageId) -> "Sequence[Step]":
+    def steps(self, board: MessageId) -> "Sequence[PlacedOperation]":
         """The operations on a board for `content.board.fold`, in no order."""
         ...
 

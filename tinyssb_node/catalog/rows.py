@@ -10,7 +10,7 @@ PUBLIC: Final = "public"
 """The conversation that everybody reads."""
 
 
-class Kind(StrEnum):
+class MessageKind(StrEnum):
     """What a message is, by the first word of its content."""
 
     TEXT = "text"
@@ -56,7 +56,7 @@ class MessageRow:
     """The author's clock as the content says, microseconds since 1970. Shown, never trusted."""
     origin: Origin
     own: bool
-    kind: Kind
+    kind: MessageKind
     conversation: str | None
     """`PUBLIC`, or the name of a private one (`ConversationRow.name`); None: it is in none."""
     tangle: MessageId | None

@@ -17,7 +17,7 @@ from tinyssb_node.catalog.errors import (
     CatalogFullError,
     CatalogReadOnlyError,
 )
-from tinyssb_node.store.sqlite_file import whose
+from tinyssb_node.store.sqlite_file import inspect_schema
 
 CATALOG_VERSION: Final = 2
 """The schema written, and the only one read: another one is made anew."""
@@ -108,7 +108,7 @@ _REFUSED: Final = {
 }
 
 
-class Found(StrEnum):
+class CatalogFileState(StrEnum):
     """What is at the catalog's place."""
 
     CURRENT = "current"
@@ -167,12 +167,12 @@ def _tune(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA cache_size = -{limits.CATALOG_CACHE_KIB}")
 
 
-def look(connection: sqlite3.Connection) -> Found:
+def inspect_catalog(connection: sqlite3.Connection) -> CatalogFileState:
     """What is in the file. Raises sqlite3.Error."""
-    tables, application, version = whose(connection)
+    tables, application, version = inspect_schema(connection)
     if application != APPLICATION_ID:
-        return Found.FOREIGN if tables or application or version else Found.EMPTY
-    return Found.CURRENT if version == CATALOG_VERSION else Found.OTHER
+        return CatalogFileState.FOREIGN if tables or application or version else CatalogFileState.EMPTY
+    return CatalogFileState.CURRENT if version == CATALOG_VERSION else CatalogFileState.OTHER
 
 
 @contextmanager
@@ -201,7 +201,7 @@ def reading(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
                 connection.execute("ROLLBACK")
 
 
-def make(connection: sqlite3.Connection) -> None:
+def create_tables(connection: sqlite3.Connection) -> None:
     """Make the tables anew, within a transaction of the caller's. Raises sqlite3.Error."""
     kept = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     for name in _NAMES:
@@ -236,7 +236,7 @@ def _usable(path: Path) -> bool:
         return False
     try:
         with catalog_faults(path):
-            return look(connection) is not Found.FOREIGN and connection.execute(
+            return inspect_catalog(connection) is not CatalogFileState.FOREIGN and connection.execute(
                 "PRAGMA quick_check(1)"
             ).fetchone() == ("ok",)
     except CatalogFailedError:

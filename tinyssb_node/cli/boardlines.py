@@ -3,44 +3,44 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from tinyssb_node.content.board import Board, Column, Item
+from tinyssb_node.content.board import Card, Column, KanbanBoard
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import SHORT_MESSAGE, short
-from tinyssb_node.screens.people import Names, alike
+from tinyssb_node.screens.people import DisplayNames, alike
 from tinyssb_node.screens.safetext import one_line, wrapped
 
 
-class UnknownThingError(ProblemError):
+class UnknownBoardItemError(ProblemError):
     """A board has no such list or card."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
-class AmbiguousThingError(ProblemError):
+class AmbiguousBoardItemError(ProblemError):
     """Several lists or cards of a board may be meant."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
-Thing = TypeVar("Thing", Column, Item, Column | Item)
+Thing = TypeVar("Thing", Column, Card, Column | Card)
 
 
-def find_list(board: Board, text: str) -> Column:
-    """The list that *text* means. Raises UnknownThingError, AmbiguousThingError."""
+def find_list(board: KanbanBoard, text: str) -> Column:
+    """The list that *text* means. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
     return _find(board.columns, text, "list")
 
 
-def find_card(board: Board, text: str) -> Item:
-    """The card that *text* means. Raises UnknownThingError, AmbiguousThingError."""
+def find_card(board: KanbanBoard, text: str) -> Card:
+    """The card that *text* means. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
     return _find([item for column in board.columns for item in column.items], text, "card")
 
 
-def find_thing(board: Board, text: str) -> Column | Item:
-    """The list or card that *text* means. Raises UnknownThingError, AmbiguousThingError."""
+def find_thing(board: KanbanBoard, text: str) -> Column | Card:
+    """The list or card that *text* means. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
     items = [item for column in board.columns for item in column.items]
-    things: list[Column | Item] = [*board.columns, *items]
+    things: list[Column | Card] = [*board.columns, *items]
     return _find(things, text, "list or card")
 
 
@@ -50,16 +50,18 @@ def _find(things: Sequence[Thing], text: str, what: str) -> Thing:
     found = named or [thing for thing in things if digits and thing.id.hex().startswith(digits)]
     told = one_line(text, limits.NAME_CELLS)
     if not found:
-        raise UnknownThingError(
+        raise UnknownBoardItemError(
             f"The board has no {what} '{told}'.", "`tinyssb board show` shows what is on a board, with ids."
         )
     if len(found) > 1:
         ids = ", ".join(short(thing.id) for thing in found[: limits.NAMES_TOLD_MAX])
-        raise AmbiguousThingError(f"'{told}' may be one of {len(found)}: {ids}.", "Type digits of its id.")
+        raise AmbiguousBoardItemError(
+            f"'{told}' may be one of {len(found)}: {ids}.", "Type digits of its id."
+        )
     return found[0]
 
 
-def board_lines(board: Board, names: Names, width: int | None) -> Iterator[str]:
+def board_lines(board: KanbanBoard, names: DisplayNames, width: int | None) -> Iterator[str]:
     """A board: its lists one below the other, a card a line."""
     most = width or limits.LINE_CELLS
     yield _headed(board.name, board.id, most)
@@ -84,7 +86,7 @@ def _headed(name: str, id_: MessageId, most: int) -> str:
     return f"{one_line(name, most - SHORT_MESSAGE - 4)}  ({short(id_)})"
 
 
-def _card(item: Item, names: Names) -> str:
+def _card(item: Card, names: DisplayNames) -> str:
     parts = [item.name]
     if item.assignees:
         parts.append("– " + _named(item.assignees, names))
@@ -93,7 +95,7 @@ def _card(item: Item, names: Names) -> str:
     return " ".join(parts)
 
 
-def card_lines(item: Item, names: Names, width: int | None) -> Iterator[str]:
+def card_lines(item: Card, names: DisplayNames, width: int | None) -> Iterator[str]:
     """A card with its description and comments."""
     most = width or limits.LINE_CELLS
     yield _headed(item.name, item.id, most)
@@ -107,5 +109,5 @@ def card_lines(item: Item, names: Names, width: int | None) -> Iterator[str]:
         yield from (f"  {line}" for line in wrapped(comment.text, most - 2, limits.MESSAGE_LINES_MAX))
 
 
-def _named(feeds: Iterable[FeedId], names: Names) -> str:
+def _named(feeds: Iterable[FeedId], names: DisplayNames) -> str:
     return ", ".join(names.of(feed) for feed in feeds)

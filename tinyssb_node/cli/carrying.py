@@ -9,10 +9,10 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.cli.offering import Taken, lacked, offer
+from tinyssb_node.cli.offering import ImportResult, lacked, offer
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.control.client import Client
-from tinyssb_node.daemon.exportcover import Cover
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.daemon.exportcover import ExportCoverage
 from tinyssb_node.daemon.exports import (
     ExportDamagedError,
     ExportedEntry,
@@ -24,7 +24,7 @@ from tinyssb_node.daemon.exports import (
 )
 from tinyssb_node.feeds.forkfile import network_tag
 from tinyssb_node.ids import FeedId
-from tinyssb_node.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.problems import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.newfile import FileUnwritableError, remove_leftovers, write_new_file
 from tinyssb_node.screens.safetext import one_line
@@ -43,7 +43,7 @@ _NUMBER_MAX: Final = 999_999
 class CarryFullError(ProblemError):
     """There are more files in the folder than are read."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
     def __init__(self, folder: Path, count: int) -> None:
         super().__init__(
@@ -54,7 +54,7 @@ class CarryFullError(ProblemError):
         )
 
 
-class FolderLostError(FileUnreadableError):
+class FolderUnreadableError(FileUnreadableError):
     """What was read from the folder before cannot be read again."""
 
     def __init__(self, path: Path, reason: str) -> None:
@@ -66,10 +66,10 @@ class FolderLostError(FileUnreadableError):
         self.path = str(path)
 
 
-class NoPlaceError(ProblemError):
+class CarryFolderMissingError(ProblemError):
     """There is no such folder."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
     def __init__(self, place: Path) -> None:
         super().__init__(
@@ -79,7 +79,7 @@ class NoPlaceError(ProblemError):
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class FolderWriteResult:
     """What was left in the folder."""
 
     path: Path
@@ -90,7 +90,7 @@ class Left:
 
 
 @dataclass(slots=True)
-class Found:
+class FolderContents:
     """What is in the folder."""
 
     whole: list[Path] = field(default_factory=list)
@@ -101,14 +101,14 @@ class Found:
     """Which disk the folder is on."""
 
 
-def require_place(place: Path) -> None:
+def require_folder(place: Path) -> None:
     """Raise NoPlaceError unless *place* is a folder, since one that is not mounted is not made; FileUnreadableError."""
     try:
         there = place.is_dir()
     except OSError as error:
         raise FileUnreadableError(str(place), error) from error
     if not there:
-        raise NoPlaceError(place)
+        raise CarryFolderMissingError(place)
 
 
 def folder_of(place: Path, network: Network) -> Path:
@@ -117,12 +117,12 @@ def folder_of(place: Path, network: Network) -> Path:
     return place / FOLDER / (OPEN if tag is None else tag.hex())
 
 
-def look(place: Path, folder: Path, progress: Callable[[int, int], None]) -> Found:
+def read_folder(place: Path, folder: Path, progress: Callable[[int, int], None]) -> FolderContents:
     """Read all files in *folder*, which is in *place*, of which *progress* is told how many of how many are done.
 
     Raises CarryFullError, FileUnreadableError.
     """
-    found = Found()
+    found = FolderContents()
     try:
         paths = sorted(filter(_is_ours, folder.iterdir())) if folder.exists() else []
     except OSError as error:
@@ -172,11 +172,11 @@ def pieces_in(path: Path) -> Iterator[Piece]:
         yield from read_export(file)
 
 
-def take(
-    node: Client,
-    found: Found,
+def import_folder(
+    node: DaemonClient,
+    found: FolderContents,
     opened: Callable[[], Store],
-    taken: Taken,
+    taken: ImportResult,
     progress: Callable[[int, int], None],
 ) -> None:
     """Offer *node* what its store, which *opened* opens, lacks of the files *found*, and count in *taken* what came of
@@ -207,21 +207,23 @@ def take(
     found.whole = [path for path in found.whole if path.name not in found.damaged]
 
 
-def leave(place: Path, folder: Path, store: Store, found: Found, node: FeedId) -> Left | None:
+def export_to_folder(
+    place: Path, folder: Path, store: Store, found: FolderContents, node: FeedId
+) -> FolderWriteResult | None:
     """Write a file to *folder*, which is in *place*, with all of *store* that is in none of the whole files *found*. It
     is named after *node*, our own feed. None if they lack nothing.
 
-    Raises FolderLostError, FileUnwritableError.
+    Raises FolderUnreadableError, FileUnwritableError.
     """
-    cover = Cover(store)
+    cover = ExportCoverage(store)
     for whole in found.whole:
         try:
             cover.add(pieces_in(whole))
         except UNREADABLE as error:
-            raise FolderLostError(whole, reason_of(error)) from error
+            raise FolderUnreadableError(whole, reason_of(error)) from error
     if found.device is None or _device_of(place) != found.device:
         # Where a stick was, there may be an empty folder of our own disk.
-        raise FolderLostError(place, "no disk is mounted there, or another one")
+        raise FolderUnreadableError(place, "no disk is mounted there, or another one")
     lacking = [record for record in store.feeds() if cover.first_lacked(record) <= record.seq]
     if not lacking:
         return None
@@ -244,7 +246,7 @@ def leave(place: Path, folder: Path, store: Store, found: Found, node: FeedId) -
             f"{path} was written, and the disk did not confirm it: {error.strerror}. It may be gone, or damaged.",
             "Is the stick still in? Put it in and run the command again: it leaves what is lacking.",
         ) from error
-    return Left(path, len(lacking), entries, size)
+    return FolderWriteResult(path, len(lacking), entries, size)
 
 
 def _free_path(folder: Path, node: FeedId) -> Path:

@@ -13,29 +13,29 @@ from tinyssb_node.catalog.errors import (
 )
 from tinyssb_node.control.explain import Explanation, explain
 from tinyssb_node.errors import LocalError
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.pzp.database.errors import (
     PzpBusyError,
-    PzpKeptError,
+    PzpDependencyError,
     PzpMissingError,
-    PzpRefusedError,
+    PzpUnpublishableError,
 )
 
-_EXITS: Final[dict[type[LocalError], Exit]] = {
-    CatalogFailedError: Exit.STORAGE,
-    CatalogDamagedError: Exit.DATA,
-    CatalogFullError: Exit.STORAGE,
-    CatalogReadOnlyError: Exit.PERMISSION,
-    CatalogBusyError: Exit.BUSY,
-    ContactsError: Exit.DATA,
-    PzpBusyError: Exit.BUSY,
-    PzpMissingError: Exit.MISSING,
-    PzpKeptError: Exit.DATA,
-    PzpRefusedError: Exit.DATA,
+_EXITS: Final[dict[type[LocalError], ExitCode]] = {
+    CatalogFailedError: ExitCode.STORAGE,
+    CatalogDamagedError: ExitCode.DATA,
+    CatalogFullError: ExitCode.STORAGE,
+    CatalogReadOnlyError: ExitCode.PERMISSION,
+    CatalogBusyError: ExitCode.BUSY,
+    ContactsError: ExitCode.DATA,
+    PzpBusyError: ExitCode.BUSY,
+    PzpMissingError: ExitCode.MISSING,
+    PzpDependencyError: ExitCode.DATA,
+    PzpUnpublishableError: ExitCode.DATA,
 }
 
 
-def explained(error: LocalError) -> Explanation:
+def explain_error(error: LocalError) -> Explanation:
     """What to tell about *error*, and the exit code."""
     explanation = explain(error)
     exit_code = _EXITS.get(type(error))

@@ -42,7 +42,7 @@ _CORNERS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line(Generic[Id]):
+class GraphLine(Generic[Id]):
     """A line of the drawing."""
 
     drawing: str
@@ -55,7 +55,7 @@ class Line(Generic[Id]):
 
 def draw(
     messages: Sequence[tuple[Id, Sequence[Id]]], lanes_max: int, glyphs: str = UNICODE, first: int = 0
-) -> Iterator[Line[Id]]:
+) -> Iterator[GraphLine[Id]]:
     """Draw *messages* from number *first* on, each with what it follows; nothing is before what it follows.
 
     What a message follows and is not before it is in ``apart``.
@@ -79,11 +79,11 @@ class _Graph(Generic[Id]):
         self._ended: int | None = None
         """The column of a dot right above from which nothing goes on."""
 
-    def lines(self, first: int) -> Iterator[Line[Id]]:
+    def lines(self, first: int) -> Iterator[GraphLine[Id]]:
         for number, (message, previous) in enumerate(self._messages):
             yield from self._message(message, tuple(dict.fromkeys(previous)), shown=number >= first)
 
-    def _message(self, message: Id, previous: tuple[Id, ...], *, shown: bool) -> Iterator[Line[Id]]:
+    def _message(self, message: Id, previous: tuple[Id, ...], *, shown: bool) -> Iterator[GraphLine[Id]]:
         reached = [one for one in previous if one in self._lane_of]
         columns = sorted(self._lane_of[one] for one in reached)
         above = [lane is not None for lane in self._lanes] if shown else []
@@ -94,12 +94,12 @@ class _Graph(Generic[Id]):
         column = min(ending) if ending else self._free()
         if shown:
             if any(one != column for one in columns):
-                yield Line(self._joint(column, columns, above), None)
+                yield GraphLine(self._joint(column, columns, above), None)
             elif not columns and column == self._ended:
                 # Right below the other dot this one would seem to follow it.
-                yield Line(self._row(None), None)
+                yield GraphLine(self._row(None), None)
             apart = tuple(one for one in previous if one not in reached)
-            yield Line(self._row(column), message, apart)
+            yield GraphLine(self._row(column), message, apart)
         self._ended = column
         if self._followers[message] > 0 and column < self._last:
             self._lanes += [None] * (column + 1 - len(self._lanes))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         GroupShownRow,
         GroupTaskRow,
     )
-    from tinyssb_node.screens.people import Names
+    from tinyssb_node.screens.people import DisplayNames
 
 _REASONS: Final = {
     "epoch-zero": "it is the only one",
@@ -53,12 +53,12 @@ def short(id_: str) -> str:
     return id_[:SHORT_MESSAGE]
 
 
-def person(feed: str, names: Names) -> str:
+def person(feed: str, names: DisplayNames) -> str:
     """Somebody, safe."""
     return names.shown(FeedId.from_hex(feed))
 
 
-def people(feeds: Sequence[str], names: Names) -> str:
+def people(feeds: Sequence[str], names: DisplayNames) -> str:
     """Some people in a line, safe."""
     return people_in_words([FeedId.from_hex(feed) for feed in feeds], names)
 
@@ -99,7 +99,7 @@ def listing(rows: Sequence[GroupRow]) -> str:
 
 
 def shown(
-    row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: Names, glyphs: str, width: int | None
+    row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: DisplayNames, glyphs: str, width: int | None
 ) -> Iterator[str]:
     """Everything about a group: what it is, its epochs as a graph, its forks, what comes next."""
     for line in _head(row, names):
@@ -115,7 +115,7 @@ def shown(
         yield from fitted(line, width)
 
 
-def _head(row: GroupShownRow, names: Names) -> Iterator[str]:
+def _head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
     maker = (
         "somebody whose beginning of it is not here"
         if row["creator"] is None
@@ -142,7 +142,7 @@ def _standing(row: GroupShownRow) -> str:
 
 
 def _graph(
-    row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: Names, glyphs: str, width: int | None
+    row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: DisplayNames, glyphs: str, width: int | None
 ) -> Iterator[str]:
     by_id = {epoch["epoch"]: epoch for epoch in epochs}
     writing = row["epoch"] if row["state"] == "member" else None
@@ -160,7 +160,9 @@ def _graph(
             yield f"{below if number else line.drawing:<{lanes}}  {text}".rstrip()
 
 
-def _epoch(row: GroupEpochRow, writing: str | None, names: Names, apart: Sequence[str]) -> Iterator[str]:
+def _epoch(
+    row: GroupEpochRow, writing: str | None, names: DisplayNames, apart: Sequence[str]
+) -> Iterator[str]:
     """One epoch: who began it and when, and who is in it."""
     when = "" if row["committed_us"] is None else "{} {}  ".format(*local_minute(row["committed_us"]))
     notes = [f"also after {', '.join(map(short, apart))}"] if apart else []
@@ -179,7 +181,7 @@ def _epoch(row: GroupEpochRow, writing: str | None, names: Names, apart: Sequenc
         yield "  nobody yet"
 
 
-def _how(row: GroupMemberRow, names: Names) -> str:
+def _how(row: GroupMemberRow, names: DisplayNames) -> str:
     """How somebody came in, and out."""
     adders = [feed for feed in row["added_by"] if feed != row["feed"]]
     words = [f"added by {people(adders, names)}"] if adders else []
@@ -194,7 +196,7 @@ def _fork(row: GroupForkRow) -> str:
     return f"{one} and {other} {rule}."
 
 
-def _next(tasks: Sequence[GroupTaskRow], names: Names) -> Iterator[str]:
+def _next(tasks: Sequence[GroupTaskRow], names: DisplayNames) -> Iterator[str]:
     if not tasks:
         yield "Your node has nothing to do here."
         return
@@ -207,7 +209,7 @@ def _next(tasks: Sequence[GroupTaskRow], names: Names) -> Iterator[str]:
             yield f"    {_step(step['step'], step['epoch'], step['people'], names)}"
 
 
-def _step(step: str, epoch: str | None, feeds: Sequence[str], names: Names) -> str:
+def _step(step: str, epoch: str | None, feeds: Sequence[str], names: DisplayNames) -> str:
     where = "the new epoch" if epoch is None else short(epoch)
     match step:
         case "begin":
@@ -222,7 +224,7 @@ def _step(step: str, epoch: str | None, feeds: Sequence[str], names: Names) -> s
 # --- `group audit`
 
 
-def audit(rows: Sequence[GroupAuditRow], names: Names, width: int | None) -> Iterator[str]:
+def audit(rows: Sequence[GroupAuditRow], names: DisplayNames, width: int | None) -> Iterator[str]:
     """All messages in order; below what does not count stands the rule that it broke."""
     column = max((cells(person(row["feed"], names)) for row in rows), default=0)
     day = ""
@@ -244,7 +246,7 @@ def audit(rows: Sequence[GroupAuditRow], names: Names, width: int | None) -> Ite
             )
 
 
-def _deed(row: GroupAuditRow, names: Names) -> str:
+def _deed(row: GroupAuditRow, names: DisplayNames) -> str:
     """What a message does, unescaped."""
     feeds = people_in_words([FeedId.from_hex(feed) for feed in row["people"]], names)
     where = "an unknown epoch" if row["epoch"] is None else short(row["epoch"])

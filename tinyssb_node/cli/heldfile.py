@@ -9,20 +9,20 @@ from tinyssb_node import limits as node_limits
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.files import FileHead, parse_head
-from tinyssb_node.feeds.layout import NO_CHUNK, Form, layout_of
+from tinyssb_node.feeds.layout import NO_CHUNK, LayoutKind, layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.estimate import packets_in_words
 from tinyssb_node.screens.render import duration
 from tinyssb_node.store.port import Store, StoredEntry
 
 
-class NoFileError(ProblemError):
+class NotAFileError(ProblemError):
     """The entry carries something else."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +42,16 @@ class HeldFile:
     """The whole content; None as long as some is missing."""
 
 
-def look_at(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile:
-    """What *store* holds of the file in *entry*. Raises NoFileError as soon as it is certain that there is none,
+def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile:
+    """What *store* holds of the file in *entry*. Raises NotAFileError as soon as it is certain that there is none,
     or never will be."""
     parsed = parse_entry(entry.packet)
     layout = layout_of(parsed.type, parsed.content, dialect)
     first = store.chunks(entry.feed, entry.seq, 0, 1)
     beginning = layout.head + b"".join(chunk[: node_limits.CHUNK_CONTENT_SIZE] for chunk in first)
-    head = None if layout.form is Form.OPAQUE else parse_head(beginning[: layout.size])
+    head = None if layout.form is LayoutKind.OPAQUE else parse_head(beginning[: layout.size])
     if head is None:
-        raise NoFileError(
+        raise NotAFileError(
             f"Entry {entry.seq} of {entry.feed.hex()} carries no file.",
             f"See what it is: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
         )
@@ -60,7 +60,7 @@ def look_at(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile:
     )
     last = store.chunk(entry.feed, entry.seq, held - 1) if 0 < held < layout.chunks else None
     if last is not None and last[node_limits.CHUNK_CONTENT_SIZE :] == NO_CHUNK:
-        raise NoFileError(
+        raise NotAFileError(
             f"The side chain of entry {entry.seq} of {entry.feed.hex()} ends too early: nobody can have the rest.",
             "Its author may attach it again.",
         )
@@ -71,7 +71,7 @@ def look_at(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile:
 
 
 @dataclass(slots=True)
-class Progress:
+class FetchProgress:
     """How a side chain grows."""
 
     chunks: int
@@ -124,7 +124,7 @@ def wait_for(
     *look* tells how many are.
     """
     begun_s, held = now(), look()
-    progress = Progress(chunks, held, begun_s, held, begun_s)
+    progress = FetchProgress(chunks, held, begun_s, held, begun_s)
     while True:
         show(progress.line(now()))
         if progress.held == chunks or (patience_s is not None and now() - begun_s >= patience_s):

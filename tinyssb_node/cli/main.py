@@ -13,7 +13,7 @@ from typing import NoReturn
 from tinyssb_node import __version__
 from tinyssb_node.cli import commands
 from tinyssb_node.errors import LocalError
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is; exit 64."""
         say_error(f"{message[:1].upper()}{message[1:]}.", f"See `{self.prog} --help`.")
-        sys.exit(Exit.USAGE)
+        sys.exit(ExitCode.USAGE)
 
 
 def build_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -57,19 +57,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = int(arguments.run(arguments))
         sys.stdout.flush()
     except LocalError as error:
-        from tinyssb_node.cli.explaining import explained
+        from tinyssb_node.cli.explaining import explain_error
 
-        explanation = explained(error)
+        explanation = explain_error(error)
         say_error(explanation.message, explanation.hint)
         if getattr(arguments, "supervised", False):
-            from tinyssb_node.daemon.ending import tell_why
+            from tinyssb_node.daemon.ending import report_exit_reason
 
-            tell_why(explanation.message, explanation.hint)
+            report_exit_reason(explanation.message, explanation.hint)
         return int(explanation.exit_code)
     except BrokenPipeError:
         # Whoever read our output has seen enough (`tinyssb log me | head`); Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.OK
+        return ExitCode.OK
     except KeyboardInterrupt:
         return 130
     return code

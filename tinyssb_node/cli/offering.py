@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tinyssb_node import limits
-from tinyssb_node.control.client import Client, DaemonError
+from tinyssb_node.control.client import DaemonClient, DaemonError
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece
 from tinyssb_node.daemon.importing import BLOCKED
 from tinyssb_node.ids import FeedId
@@ -18,7 +18,7 @@ FORKED: Final = "forked"
 
 
 @dataclass(slots=True)
-class Taken:
+class ImportResult:
     """What came of it."""
 
     entries: int = 0
@@ -36,7 +36,7 @@ class Taken:
     """The feeds of which there are entries that were not offered, since some before them are missing."""
 
 
-def offer(node: Client, file: str, pieces: Iterator[Piece], taken: Taken) -> None:
+def offer(node: DaemonClient, file: str, pieces: Iterator[Piece], taken: ImportResult) -> None:
     """Offer *pieces* of a *file* in requests as large as may be, and count in *taken* what came of them."""
     feed, waiting = "", list[bytes]()
     for piece in pieces:
@@ -51,7 +51,9 @@ def offer(node: Client, file: str, pieces: Iterator[Piece], taken: Taken) -> Non
     _offer_packets(node, file, feed, waiting, taken)
 
 
-def _offer_packets(node: Client, file: str, feed: str, packets: list[bytes], taken: Taken) -> None:
+def _offer_packets(
+    node: DaemonClient, file: str, feed: str, packets: list[bytes], taken: ImportResult
+) -> None:
     if not packets:
         return
     try:
@@ -74,7 +76,9 @@ def _offer_packets(node: Client, file: str, feed: str, packets: list[bytes], tak
         taken.refused[file, feed] = refused["reason"]
 
 
-def lacked(pieces: Iterator[Piece], store: Store, blocked: Collection[str], taken: Taken) -> Iterator[Piece]:
+def lacked(
+    pieces: Iterator[Piece], store: Store, blocked: Collection[str], taken: ImportResult
+) -> Iterator[Piece]:
     """Those of *pieces* from which *store* has something to learn now, each entry with all of its chunks; nothing of
     feeds that are *blocked*, or that are not followed any more. What is left out so, and feeds with entries that come
     too early, are noted in *taken*."""

@@ -5,15 +5,15 @@ from bisect import bisect_right
 from dataclasses import asdict
 from pathlib import Path
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.render import duration, fields, table
-from tinyssb_node.sim.report import Report
+from tinyssb_node.sim.report import SimulationReport
 
 
 class PlotError(ProblemError):
     """The picture was not drawn."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} was not drawn: {reason}.", "The report is complete all the same.")
@@ -24,17 +24,17 @@ _CURVE_WIDTH = 60
 """Characters of the convergence curve."""
 
 
-def as_json(report: Report) -> str:
-    """One JSON object, with ``ratio`` beside the fields of ``Report``."""
+def as_json(report: SimulationReport) -> str:
+    """One JSON object, with ``ratio`` beside the fields of ``SimulationReport``."""
     return json.dumps({**asdict(report), "ratio": round(report.ratio, 3)})
 
 
-def as_text(report: Report) -> str:
+def as_text(report: SimulationReport) -> str:
     """A screen of figures."""
     return "\n\n".join((_summary(report), _by_kind(report), _duties(report)))
 
 
-def _summary(report: Report) -> str:
+def _summary(report: SimulationReport) -> str:
     agreed = (
         f"after {duration(report.time_us)}" if report.converged else f"not within {duration(report.ended_us)}"
     )
@@ -59,7 +59,7 @@ def _summary(report: Report) -> str:
     )
 
 
-def sparkline(report: Report) -> str:
+def sparkline(report: SimulationReport) -> str:
     """The convergence curve, from the beginning until all agreed or the run ended."""
     times_us = [time_us for time_us, _ in report.curve]
     end_us = max(report.time_us, 1)
@@ -71,7 +71,7 @@ def sparkline(report: Report) -> str:
     return "".join(marks)
 
 
-def _by_kind(report: Report) -> str:
+def _by_kind(report: SimulationReport) -> str:
     total_us = sum(report.airtime_us.values()) or 1
     rows = [
         (kind, report.packets[kind], report.bytes[kind], f"{us / 1e6:.1f} s", f"{us / total_us:.1%}")
@@ -80,7 +80,7 @@ def _by_kind(report: Report) -> str:
     return table(("PACKET", "SENT", "BYTES", "AIRTIME", "SHARE"), rows)
 
 
-def _duties(report: Report) -> str:
+def _duties(report: SimulationReport) -> str:
     rows = [
         (
             name,

@@ -15,10 +15,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 
 Run = Callable[[Sequence[str]], str]
-"""Runs a program and returns what it printed. Raises ToolFailedError."""
+"""Runs a program and returns what it printed. Raises SystemdToolError."""
 
 STATE: Final = Path("/var/lib/tinyssb")
 """The node's home."""
@@ -45,7 +45,7 @@ _HIDDEN: Final = tuple(Path("/", folder) for folder in ("home", "root", "run/use
 class ServiceFileError(ProblemError):
     """A file cannot be written or taken away."""
 
-    exit_code = Exit.PERMISSION
+    exit_code = ExitCode.PERMISSION
 
     def __init__(self, error: OSError) -> None:
         super().__init__(
@@ -54,10 +54,10 @@ class ServiceFileError(ProblemError):
         )
 
 
-class ToolFailedError(ProblemError):
+class SystemdToolError(ProblemError):
     """A program of systemd's is missing, or failed."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, command: Sequence[str], said: str) -> None:
         super().__init__(
@@ -69,7 +69,7 @@ class ToolFailedError(ProblemError):
 class PackagedServiceError(ProblemError):
     """The service came with a package, which looks after it."""
 
-    exit_code = Exit.CREATE
+    exit_code = ExitCode.CREATE
 
     def __init__(self, unit: Path) -> None:
         super().__init__(
@@ -78,10 +78,10 @@ class PackagedServiceError(ProblemError):
         )
 
 
-class HiddenProgramError(ProblemError):
+class ProgramNotReachableError(ProblemError):
     """The program is where the service would not find it."""
 
-    exit_code = Exit.CONFIG
+    exit_code = ExitCode.CONFIG
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -109,13 +109,13 @@ class Service:
 
     def install(self) -> list[Path]:
         """Write what is not as it should be, and let systemd make user, folders and settings. Returns what was
-        written. Raises ServiceFileError, ToolFailedError, PackagedServiceError, HiddenProgramError.
+        written. Raises ServiceFileError, SystemdToolError, PackagedServiceError, ProgramNotReachableError.
         """
         self._refuse_packaged()
         interpreter = [Path(sys.base_prefix)] if self.root == Path("/") else []
         for path in (self.program, *interpreter):
             if any(path.is_relative_to(folder) for folder in _HIDDEN):
-                raise HiddenProgramError(path)
+                raise ProgramNotReachableError(path)
         written = [place for place, state in self.files().items() if state is not FileState.CURRENT]
         texts = self._texts()
         try:
@@ -133,7 +133,7 @@ class Service:
     def uninstall(self) -> list[Path]:
         """Stop the service and take its files away; what the node keeps stays. Returns what was removed.
 
-        Raises ServiceFileError, ToolFailedError, PackagedServiceError.
+        Raises ServiceFileError, SystemdToolError, PackagedServiceError.
         """
         self._refuse_packaged()
         removed = [place for place, state in self.files().items() if state is not FileState.MISSING]
@@ -160,7 +160,7 @@ class Service:
             return False
 
     def manager(self) -> dict[str, str]:
-        """What systemd says of the unit, property by property; empty where it does not run. Raises ToolFailedError."""
+        """What systemd says of the unit, property by property; empty where it does not run. Raises SystemdToolError."""
         if not self._manages:
             return {}
         names = "ActiveState,SubState,UnitFileState,StatusText,NRestarts,MemoryCurrent"
@@ -206,7 +206,7 @@ def escape(path: Path) -> str:
     )
 
 
-def this_program() -> Path:
+def current_program() -> Path:
     """The program that runs now, as it was called, a link on the search path included."""
     called = Path(sys.argv[0])
     found = called if called.parent != Path() else shutil.which(str(called))
@@ -214,7 +214,7 @@ def this_program() -> Path:
 
 
 def run_tool(command: Sequence[str]) -> str:
-    """Run a program of the system's. Raises ToolFailedError."""
+    """Run a program of the system's. Raises SystemdToolError."""
     try:
         ended = subprocess.run(  # noqa: S603 - names of ours, looked up as the administrator's shell would
             command,
@@ -225,9 +225,9 @@ def run_tool(command: Sequence[str]) -> str:
             env={**os.environ, "LC_ALL": "C"},
         )
     except OSError as error:
-        raise ToolFailedError(command, error.strerror or "the system did not say why") from error
+        raise SystemdToolError(command, error.strerror or "the system did not say why") from error
     if ended.returncode:
-        raise ToolFailedError(
+        raise SystemdToolError(
             command, (ended.stderr or ended.stdout).strip() or f"exit code {ended.returncode}"
         )
     return ended.stdout

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tinyssb_node.catalog.rows import MessageRow
-from tinyssb_node.screens.chatlines import BLOCKED, said, short
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.chatlines import BLOCKED, displayed_text, short
+from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.screens.talkjson import message_json
 
@@ -20,7 +20,7 @@ _NUMBERED: Final = re.compile(r"^(\d{1,9})(?=[.)])")
 """The number of a list's item."""
 
 
-def as_json(rows: Sequence[MessageRow], names: Names) -> str:
+def as_json(rows: Sequence[MessageRow], names: DisplayNames) -> str:
     """*rows* as one JSON object, in their order."""
     document = {
         "format": FORMAT,
@@ -31,17 +31,17 @@ def as_json(rows: Sequence[MessageRow], names: Names) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
-def as_markdown(rows: Sequence[MessageRow], names: Names) -> str:
+def as_markdown(rows: Sequence[MessageRow], names: DisplayNames) -> str:
     """*rows* as a page, in their order. No text of a stranger becomes a heading, a link or HTML in it."""
     return "\n".join(["# Thread", "", *(line for row in rows for line in _message(row, names))])
 
 
-def _message(row: MessageRow, names: Names) -> Iterator[str]:
+def _message(row: MessageRow, names: DisplayNames) -> Iterator[str]:
     follows = ", ".join(short(one) for one in row.previous)
     answer = f", after {follows}" if follows else ""
     yield f"**{escaped(names.of(row.feed))}**, {_utc(row.committed_us)}, {short(row.id)}{answer}"
     yield ""
-    text = BLOCKED if names.is_blocked(row.feed) else safe(said(row))
+    text = BLOCKED if names.is_blocked(row.feed) else safe(displayed_text(row))
     yield from (f"> {escaped(line)}".rstrip() for line in text.split("\n"))
     yield ""
 

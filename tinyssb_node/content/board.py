@@ -63,7 +63,7 @@ DEFAULT_COLOR: Final = "black"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlacedOperation:
     """One operation with its place: what `fold` takes."""
 
     id: MessageId
@@ -81,7 +81,7 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Card:
     """A card."""
 
     id: MessageId
@@ -103,13 +103,13 @@ class Column:
     id: MessageId
     """The operation that created it."""
     name: str
-    items: tuple[Item, ...]
+    items: tuple[Card, ...]
     """In the order shown, without removed ones."""
     removed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class BoardChange:
     """A line of a board's history."""
 
     id: MessageId
@@ -131,7 +131,7 @@ class Invitation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class KanbanBoard:
     """A board as its operations leave it."""
 
     id: MessageId
@@ -141,11 +141,11 @@ class Board:
     """Those not removed, in the order shown."""
     removed_columns: tuple[Column, ...]
     """With the cards still in them: somebody left them there, or moved them there meanwhile."""
-    removed_items: tuple[Item, ...]
+    removed_items: tuple[Card, ...]
     members: tuple[FeedId, ...]
     """Who created it, and who accepted an invitation and did not leave. Anybody's operations count all the same."""
     invitations: tuple[Invitation, ...]
-    history: tuple[Change, ...]
+    history: tuple[BoardChange, ...]
     """The oldest first."""
     tips: tuple[MessageId, ...]
     """What a new operation follows."""
@@ -156,7 +156,7 @@ def create_step(name: str, flags: Sequence[str] = ()) -> BoardStep:
     return BoardStep(board=None, operation=Operation.BOARD_CREATE, args=(name, *flags))
 
 
-def step(board: Board, operation: Operation, *args: str | MessageId | FeedId) -> BoardStep:
+def make_operation(board: KanbanBoard, operation: Operation, *args: str | MessageId | FeedId) -> BoardStep:
     """The message that does *operation* on *board*, behind all that is known of it; ids spelled as the app does."""
     return BoardStep(
         board=board.id,
@@ -166,7 +166,7 @@ def step(board: Board, operation: Operation, *args: str | MessageId | FeedId) ->
     )
 
 
-def answer_step(board: Board, feed: FeedId, *, accept: bool) -> BoardStep | None:
+def answer_step(board: KanbanBoard, feed: FeedId, *, accept: bool) -> BoardStep | None:
     """The message by which *feed* answers the invitation to *board*; None if there is none."""
     asked = next((invitation.messages for invitation in board.invitations if invitation.feed == feed), ())
     if not asked:
@@ -183,7 +183,7 @@ def _spelled(arg: str | MessageId | FeedId) -> str:
     return feed_text(arg) if isinstance(arg, FeedId) else arg
 
 
-def ordered(steps: Iterable[Step]) -> list[Step]:
+def in_app_order(steps: Iterable[PlacedOperation]) -> list[PlacedOperation]:
     """*steps* in the app's order: by the longest way back to the first, then by the id in base64.
 
     Left out are those of which something that they follow is missing.
@@ -200,7 +200,7 @@ def ordered(steps: Iterable[Step]) -> list[Step]:
     return [by_id[id_] for id_ in sorted(ranks, key=lambda id_: (ranks[id_], message_text(id_)))]
 
 
-def fold(root: MessageId, steps: Iterable[Step]) -> Board:
+def fold(root: MessageId, steps: Iterable[PlacedOperation]) -> KanbanBoard:
     """The board that *root* created, out of its operations in any order.
 
     One that follows something that is not among them is left out, and so is one that is of another board.
@@ -208,7 +208,7 @@ def fold(root: MessageId, steps: Iterable[Step]) -> Board:
     """
     folding = _Folding(root)
     followed: set[MessageId] = set()
-    done = ordered(one for one in steps if one.id == root or _continues(one.step, root))
+    done = in_app_order(one for one in steps if one.id == root or _continues(one.step, root))
     for one in done:
         followed.update(ref for ref in one.step.previous if isinstance(ref, MessageId))
         folding.apply(one)
@@ -251,9 +251,9 @@ class _Folding:
         self._cards: dict[MessageId, _Card] = {}
         self._members: dict[FeedId, None] = {}
         self._invited: dict[FeedId, list[MessageId]] = {}
-        self._history: list[Change] = []
+        self._history: list[BoardChange] = []
 
-    def apply(self, one: Step) -> None:
+    def apply(self, one: PlacedOperation) -> None:
         """Do what *one* says, and write it into the history, or why it could not be done."""
         try:
             text = self.HANDLERS.get(one.step.operation, _unknown)(self, one)
@@ -261,17 +261,19 @@ class _Folding:
         except _ImpossibleError as error:
             text, applied = str(error), False
         self._history.append(
-            Change(id=one.id, author=one.author, operation=one.step.operation, text=text, applied=applied)
+            BoardChange(
+                id=one.id, author=one.author, operation=one.step.operation, text=text, applied=applied
+            )
         )
 
-    def board(self, tips: tuple[MessageId, ...]) -> Board:
+    def board(self, tips: tuple[MessageId, ...]) -> KanbanBoard:
         """What has become of it."""
         items = {id_: _item(id_, card) for id_, card in self._cards.items()}
         columns = [
             Column(id=id_, name=one.name, items=tuple(items[card] for card in one.cards), removed=one.removed)
             for id_, one in self._lists.items()
         ]
-        return Board(
+        return KanbanBoard(
             id=self._root,
             name=self._name,
             flags=self._flags,
@@ -286,14 +288,14 @@ class _Folding:
 
     # --- what operations name
 
-    def _list(self, one: Step, index: int) -> tuple[MessageId, _List]:
+    def _list(self, one: PlacedOperation, index: int) -> tuple[MessageId, _List]:
         id_ = read_message_ref(_argument(one, index))
         found = self._lists.get(id_) if isinstance(id_, MessageId) else None
         if not isinstance(id_, MessageId) or found is None:
             raise _ImpossibleError("named a list that is not on this board")
         return id_, found
 
-    def _card(self, one: Step) -> tuple[MessageId, _Card]:
+    def _card(self, one: PlacedOperation) -> tuple[MessageId, _Card]:
         id_ = read_message_ref(_argument(one, 0))
         found = self._cards.get(id_) if isinstance(id_, MessageId) else None
         if not isinstance(id_, MessageId) or found is None:
@@ -302,38 +304,38 @@ class _Folding:
 
     # --- operations
 
-    def _create(self, one: Step) -> str:
+    def _create(self, one: PlacedOperation) -> str:
         self._name, self._flags = _argument(one, 0), one.step.args[1:]
         self._members[one.author] = None
         return f"created the board {_quoted(self._name)}"
 
-    def _rename(self, one: Step) -> str:
+    def _rename(self, one: PlacedOperation) -> str:
         old, self._name = self._name, _argument(one, 0)
         return f"renamed the board {_quoted(old)} to {_quoted(self._name)}"
 
-    def _create_list(self, one: Step) -> str:
+    def _create_list(self, one: PlacedOperation) -> str:
         self._lists[one.id] = _List(_argument(one, 0))
         return f"created the list {_quoted(_argument(one, 0))}"
 
-    def _remove_list(self, one: Step) -> str:
+    def _remove_list(self, one: PlacedOperation) -> str:
         _, column = self._list(one, 0)
         if column.removed:
             raise _ImpossibleError(f"removed the list {_quoted(column.name)}, which was removed before")
         column.removed = True
         return f"removed the list {_quoted(column.name)}"
 
-    def _rename_list(self, one: Step) -> str:
+    def _rename_list(self, one: PlacedOperation) -> str:
         _, column = self._list(one, 0)
         old, column.name = column.name, _argument(one, 1)
         return f"renamed the list {_quoted(old)} to {_quoted(column.name)}"
 
-    def _create_card(self, one: Step) -> str:
+    def _create_card(self, one: PlacedOperation) -> str:
         id_, column = self._list(one, 0)
         self._cards[one.id] = _Card(_argument(one, 1), id_)
         column.cards[one.id] = None
         return f"created the card {_quoted(_argument(one, 1))} in {_quoted(column.name)}"
 
-    def _remove_card(self, one: Step) -> str:
+    def _remove_card(self, one: PlacedOperation) -> str:
         id_, card = self._card(one)
         column = self._lists[card.column]
         if card.removed:
@@ -342,12 +344,12 @@ class _Folding:
         del column.cards[id_]
         return f"removed the card {_quoted(card.name)} from {_quoted(column.name)}"
 
-    def _rename_card(self, one: Step) -> str:
+    def _rename_card(self, one: PlacedOperation) -> str:
         _, card = self._card(one)
         old, card.name = card.name, _argument(one, 1)
         return f"renamed the card {_quoted(old)} to {_quoted(card.name)}"
 
-    def _move_card(self, one: Step) -> str:
+    def _move_card(self, one: PlacedOperation) -> str:
         id_, card = self._card(one)
         target_id, target = self._list(one, 1)
         source = self._lists[card.column]
@@ -358,17 +360,17 @@ class _Folding:
         card.column = target_id
         return f"moved {_quoted(card.name)} from {_quoted(source.name)} to {_quoted(target.name)}"
 
-    def _describe_card(self, one: Step) -> str:
+    def _describe_card(self, one: PlacedOperation) -> str:
         _, card = self._card(one)
         card.description = _argument(one, 1)
         return f"described {_quoted(card.name)}: {_quoted(card.description)}"
 
-    def _comment_card(self, one: Step) -> str:
+    def _comment_card(self, one: PlacedOperation) -> str:
         _, card = self._card(one)
         card.comments.append(Comment(one.id, one.author, _argument(one, 1)))
         return f"wrote on {_quoted(card.name)}: {_quoted(_argument(one, 1))}"
 
-    def _assign_card(self, one: Step) -> str:
+    def _assign_card(self, one: PlacedOperation) -> str:
         _, card = self._card(one)
         feed = _person(one, 1)
         if len(card.assignees) >= content_limits.BOARD_PEOPLE_MAX:
@@ -376,18 +378,18 @@ class _Folding:
         card.assignees[feed] = None
         return f"gave {_quoted(card.name)} to {feed.hex()}"
 
-    def _unassign_card(self, one: Step) -> str:
+    def _unassign_card(self, one: PlacedOperation) -> str:
         _, card = self._card(one)
         feed = _person(one, 1)
         card.assignees.pop(feed, None)
         return f"took {_quoted(card.name)} from {feed.hex()}"
 
-    def _color_card(self, one: Step) -> str:
+    def _color_card(self, one: PlacedOperation) -> str:
         _, card = self._card(one)
         card.color = _argument(one, 1)
         return f"made {_quoted(card.name)} {_quoted(card.color)}"
 
-    def _invite(self, one: Step) -> str:
+    def _invite(self, one: PlacedOperation) -> str:
         feed = _person(one, 0)
         if feed in self._members:
             raise _ImpossibleError(f"invited {feed.hex()}, who is a member")
@@ -396,27 +398,27 @@ class _Folding:
         self._invited.setdefault(feed, []).append(one.id)
         return f"invited {feed.hex()}"
 
-    def _accept(self, one: Step) -> str:
+    def _accept(self, one: PlacedOperation) -> str:
         self._answer(one)
         self._members[one.author] = None
         return "accepted the invitation"
 
-    def _decline(self, one: Step) -> str:
+    def _decline(self, one: PlacedOperation) -> str:
         self._answer(one)
         return "declined the invitation"
 
-    def _answer(self, one: Step) -> None:
+    def _answer(self, one: PlacedOperation) -> None:
         """Take the invitation away that *one* answers: it must follow it."""
         if set(one.step.previous).isdisjoint(self._invited.get(one.author, ())):
             raise _ImpossibleError("answered an invitation that there is not")
         del self._invited[one.author]
 
-    def _leave(self, one: Step) -> str:
+    def _leave(self, one: PlacedOperation) -> str:
         self._members.pop(one.author, None)
         self._invited.pop(one.author, None)
         return "left"
 
-    HANDLERS: ClassVar[dict[str, Callable[["_Folding", Step], str]]] = {
+    HANDLERS: ClassVar[dict[str, Callable[["_Folding", PlacedOperation], str]]] = {
         Operation.BOARD_CREATE: _create,
         Operation.BOARD_RENAME: _rename,
         Operation.COLUMN_CREATE: _create_list,
@@ -442,25 +444,25 @@ class _ImpossibleError(PeerError):
     """An operation that cannot be done; the message says why, as the end of a sentence about its author."""
 
 
-def _unknown(_folding: _Folding, one: Step) -> str:
+def _unknown(_folding: _Folding, one: PlacedOperation) -> str:
     raise _ImpossibleError(f"did something that is not known here: {_quoted(one.step.operation)}")
 
 
-def _argument(one: Step, index: int) -> str:
+def _argument(one: PlacedOperation, index: int) -> str:
     if index >= len(one.step.args):
         raise _ImpossibleError("left out what or how")
     return one.step.args[index]
 
 
-def _person(one: Step, index: int) -> FeedId:
+def _person(one: PlacedOperation, index: int) -> FeedId:
     feed = read_feed_ref(_argument(one, index))
     if not isinstance(feed, FeedId):
         raise _ImpossibleError(f"named somebody who has no feed: {_quoted(_argument(one, index))}")
     return feed
 
 
-def _item(id_: MessageId, card: _Card) -> Item:
-    return Item(
+def _item(id_: MessageId, card: _Card) -> Card:
+    return Card(
         id=id_,
         name=card.name,
         column=card.column,

@@ -23,13 +23,13 @@ from tinyssb_node.content.references import (
     read_feed_ref,
     read_message_ref,
 )
-from tinyssb_node.content.tangle import FIRST, Place
-from tinyssb_node.errors import UnsayableMessageError
+from tinyssb_node.content.tangle import FIRST, TangleData
+from tinyssb_node.errors import UnencodableMessageError
 from tinyssb_node.ids import FeedId, MessageId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class ChatPost:
     """``TAV``: text, recorded voice, or both. Public, or inside a private message."""
 
     tips: tuple[MessageRef, ...] = ()
@@ -118,7 +118,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
+class SealedMessage:
     """A private message, or bytes that could be one: `private.unseal` tells."""
 
     box: bytes
@@ -132,7 +132,17 @@ class Opaque:
 
 
 Message: TypeAlias = (
-    Post | Alias | BoardStep | GameMove | Acknowledged | Delivered | Trust | Deletion | Text | Sealed | Opaque
+    ChatPost
+    | Alias
+    | BoardStep
+    | GameMove
+    | Acknowledged
+    | Delivered
+    | Trust
+    | Deletion
+    | Text
+    | SealedMessage
+    | Opaque
 )
 
 _CREATE: Final = "board/create"
@@ -174,7 +184,7 @@ def read_message(value: bipf.Value) -> Message | None:
     if isinstance(value, str):
         return Text(text=value)
     if isinstance(value, bytes):
-        return Sealed(box=value)
+        return SealedMessage(box=value)
     if not isinstance(value, list) or not value or not isinstance(value[0], str):
         return None
     reader = _READERS.get(value[0])
@@ -192,7 +202,7 @@ def _read_post(items: Sequence[bipf.Value]) -> Message | None:
         return None
     if not isinstance(text, str | None) or not isinstance(voice, bytes | None):
         return None
-    return Post(tips=tips, text=text, voice=voice, said_s=said_s, recipients=recipients or None)
+    return ChatPost(tips=tips, text=text, voice=voice, said_s=said_s, recipients=recipients or None)
 
 
 def _read_alias(items: Sequence[bipf.Value]) -> Message | None:
@@ -291,16 +301,16 @@ def _texts(items: Sequence[bipf.Value]) -> tuple[str, ...] | None:
 def serialize(message: Message) -> bytes:
     """The content to publish, as the app writes it.
 
-    Raises UnsayableMessageError: half a surrogate pair in a text, a number of more than 8 bytes, too many names.
+    Raises UnencodableMessageError: half a surrogate pair in a text, a number of more than 8 bytes, too many names.
     """
     if isinstance(message, Opaque):
         return message.content
     try:
         content = bipf.encode(to_value(message))
     except bipf.BipfError as error:
-        raise UnsayableMessageError(error.reason) from error
+        raise UnencodableMessageError(error.reason) from error
     if parse(content) == Opaque(content=content):
-        raise UnsayableMessageError(
+        raise UnencodableMessageError(
             "it names more messages, people or arguments than the format has room for"
         )
     return content
@@ -309,7 +319,7 @@ def serialize(message: Message) -> bytes:
 def to_value(message: Message) -> bipf.Value:
     """The BIPF value of *message*; of what is `Opaque` its bytes."""
     match message:
-        case Post():
+        case ChatPost():
             items = ["TAV", _ref_values(message.tips), message.text, message.voice, message.said_s]
             return [*items, _feed_values(message.recipients)] if message.recipients else [*items]
         case Alias():
@@ -325,7 +335,7 @@ def to_value(message: Message) -> bipf.Value:
             return _contact_items(message)
         case Text():
             return message.text
-        case Sealed():
+        case SealedMessage():
             return message.box
         case Opaque():
             return message.content
@@ -369,16 +379,16 @@ def tips_form(ids: Iterable[MessageId], virtual: MessageId | None = None) -> tup
     return tuple(sorted(set(ids) - {PUBLIC_ROOT, virtual})[: content_limits.TIPS_WRITTEN_MAX])
 
 
-def links(message: Message, author: FeedId, reader: FeedId | None = None) -> Place | None:
+def links(message: Message, author: FeedId, reader: FeedId | None = None) -> TangleData | None:
     """In which tangle *message* of *author* stands, and what it follows; None: in none.
 
     *reader* is whose key opened it, for what was sealed and only then: that is part of a private conversation.
     """
     if isinstance(message, Text):
-        return Place(PUBLIC_ROOT, (PUBLIC_ROOT,)) if reader is None else None
-    if isinstance(message, Post):
+        return TangleData(PUBLIC_ROOT, (PUBLIC_ROOT,)) if reader is None else None
+    if isinstance(message, ChatPost):
         root = PUBLIC_ROOT if reader is None else conversation_root(members(message, author, reader))
-        return Place(root, message_ids(message.tips) or (root,))
+        return TangleData(root, message_ids(message.tips) or (root,))
     if reader is not None:
         return None
     if isinstance(message, BoardStep):
@@ -386,22 +396,22 @@ def links(message: Message, author: FeedId, reader: FeedId | None = None) -> Pla
     return _game_place(message) if isinstance(message, GameMove) else None
 
 
-def _board_place(message: BoardStep) -> Place | None:
+def _board_place(message: BoardStep) -> TangleData | None:
     if message.operation == _CREATE:
         return FIRST
     if not isinstance(message.board, MessageId):
         return None
-    return Place(message.board, message_ids(message.previous) or (message.board,))
+    return TangleData(message.board, message_ids(message.previous) or (message.board,))
 
 
-def _game_place(message: GameMove) -> Place | None:
+def _game_place(message: GameMove) -> TangleData | None:
     if message.action == _INVITE:
         return FIRST
     game = read_message_ref(message.args[0]) if message.args else None
-    return Place(game, (game,)) if isinstance(game, MessageId) else None
+    return TangleData(game, (game,)) if isinstance(game, MessageId) else None
 
 
-def members(message: Post, author: FeedId, reader: FeedId) -> tuple[FeedId, ...]:
+def members(message: ChatPost, author: FeedId, reader: FeedId) -> tuple[FeedId, ...]:
     """Who is in the private conversation of *message*, sorted: whom it names, its author, and who could read it."""
     return tuple(sorted({*feed_ids(message.recipients or ()), author, reader}))
 
@@ -419,6 +429,6 @@ PUBLIC_ROOT: Final = conversation_root(())
 
 def said_us(message: Message) -> int | None:
     """The author's clock as *message* says, microseconds since 1970; None if it says none, or an absurd one."""
-    if not isinstance(message, Post | Trust) or not 0 <= message.said_s <= content_limits.SAID_S_MAX:
+    if not isinstance(message, ChatPost | Trust) or not 0 <= message.said_s <= content_limits.SAID_S_MAX:
         return None
     return message.said_s * 1_000_000

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tinyssb_node.codec import bipf
-from tinyssb_node.content.chat import Alias, BoardStep, Message, Opaque, Post, Text, decode, to_value
+from tinyssb_node.content.chat import Alias, BoardStep, ChatPost, Message, Opaque, Text, decode, to_value
 
 
 def place_and_text(text: str) -> tuple[str | None, str]:
@@ -29,7 +29,7 @@ def describe(message: Message, most: int) -> tuple[str, bool]:
     Texts and aliases are as they are. Of the rest it is the BIPF value as JSON, ids and bytes in hexadecimal, or, where
     there is no value, plain text, or hexadecimal digits.
     """
-    if isinstance(message, Post | Text):
+    if isinstance(message, ChatPost | Text):
         text = message.text or ""
         return text[:most], len(text) > most
     if isinstance(message, Alias):

@@ -9,7 +9,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import Value
 from tinyssb_node.content import limits as content_limits
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.ids import MessageId
 
 _TANGLES: Final = "tangles"
@@ -21,7 +21,7 @@ _PREVIOUS: Final = "previous"
 class Note:
     """Content with its ties."""
 
-    places: Mapping[str, Place]
+    places: Mapping[str, TangleData]
     """By the name of the tangle. A compact list has none with a root: it is that of the predecessors."""
     body: Value
     """What it says apart from that: of a map the other keys, of a compact list its last item."""
@@ -54,7 +54,7 @@ def _read_map(value: Mapping[bipf.Scalar, Value]) -> Note | None:
     return Note(places, {key: item for key, item in value.items() if key != _TANGLES})
 
 
-def _read_data(data: Value) -> Place | None:
+def _read_data(data: Value) -> TangleData | None:
     """The SIP's tangle data; None where it is not as the SIP has it, or names more than anybody would."""
     if not isinstance(data, dict) or _ROOT not in data or _PREVIOUS not in data:
         return None
@@ -66,12 +66,12 @@ def _read_data(data: Value) -> Place | None:
     return _place(root, previous)
 
 
-def _place(root: object, previous: Sequence[object]) -> Place | None:
+def _place(root: object, previous: Sequence[object]) -> TangleData | None:
     """A place from ids that have been checked."""
     if len(previous) > limits.TANGLE_PREVIOUS_MAX:
         return None
     ids = dict.fromkeys(MessageId(id_) for id_ in previous if isinstance(id_, bytes))
-    return Place(MessageId(root) if isinstance(root, bytes) else None, tuple(ids))
+    return TangleData(MessageId(root) if isinstance(root, bytes) else None, tuple(ids))
 
 
 def _is_id(value: object) -> bool:
@@ -88,7 +88,7 @@ def is_name(value: object) -> TypeGuard[str]:
 def _read_compact(items: Sequence[Value]) -> Note | None:
     if len(items) % 2 == 0 or not 3 <= len(items) <= 2 * content_limits.TANGLES_MAX + 1:
         return None
-    places: dict[str, Place] = {}
+    places: dict[str, TangleData] = {}
     for packed, name in zip(items[:-1:2], items[1::2], strict=True):
         if not isinstance(packed, bytes) or len(packed) % limits.MESSAGE_ID_SIZE:
             return None

@@ -25,8 +25,8 @@ from nacl.exceptions import RuntimeError as SodiumError
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import limits as content_limits
-from tinyssb_node.content.chat import Message, Sealed, parse
-from tinyssb_node.errors import CircleSizeError, ReaderKeyError
+from tinyssb_node.content.chat import Message, SealedMessage, parse
+from tinyssb_node.errors import ReaderKeyError, RecipientCountError
 from tinyssb_node.ids import FeedId
 
 _SMALLEST: Final = (
@@ -59,11 +59,11 @@ class SealKey:
 def circle(author: FeedId, others: Sequence[FeedId]) -> tuple[FeedId, ...]:
     """Whom to seal for, as the app orders them: *others*, each once, and *author* last. Goes into `Post.recipients`.
 
-    Raises CircleSizeError (ours) for more than `limits.CIRCLE_MAX`, the author counted.
+    Raises RecipientCountError (ours) for more than `limits.CIRCLE_MAX`, the author counted.
     """
     readers = (*(feed for feed in dict.fromkeys(others) if feed != author), author)
     if len(readers) > content_limits.CIRCLE_MAX:
-        raise CircleSizeError(len(readers), content_limits.CIRCLE_MAX)
+        raise RecipientCountError(len(readers), content_limits.CIRCLE_MAX)
     return readers
 
 
@@ -71,10 +71,10 @@ def seal(clear: bytes, readers: Sequence[FeedId], entropy: bytes) -> bytes:
     """The content to publish so that *readers*, and nobody else, can read *clear*, a serialized message.
 
     *entropy* is `limits.SEAL_ENTROPY_SIZE` secret bytes that are used for nothing else, ever; ValueError for another
-    number. Raises CircleSizeError for none or too many readers, ReaderKeyError for a feed id that is no key.
+    number. Raises RecipientCountError for none or too many readers, ReaderKeyError for a feed id that is no key.
     """
     if not 1 <= len(readers) <= content_limits.CIRCLE_MAX:
-        raise CircleSizeError(len(readers), content_limits.CIRCLE_MAX)
+        raise RecipientCountError(len(readers), content_limits.CIRCLE_MAX)
     if len(entropy) != content_limits.SEAL_ENTROPY_SIZE:
         raise ValueError(f"sealing takes {content_limits.SEAL_ENTROPY_SIZE} random bytes, not {len(entropy)}")
     nonce, rest = entropy[: content_limits.SEAL_NONCE_SIZE], entropy[content_limits.SEAL_NONCE_SIZE :]
@@ -85,7 +85,7 @@ def seal(clear: bytes, readers: Sequence[FeedId], entropy: bytes) -> bytes:
     return bipf.encode(nonce + crypto_scalarmult_base(passing) + b"".join(slots) + box)
 
 
-def unseal(sealed: Sealed, key: SealKey) -> bytes | None:
+def unseal(sealed: SealedMessage, key: SealKey) -> bytes | None:
     """What *sealed* says, if it was sealed for *key*. None: it was not, or it is no private message at all.
 
     Costs one multiplication on the curve and at most `limits.CIRCLE_MAX` trials of 33 bytes, however long it is.
@@ -106,7 +106,7 @@ def unseal(sealed: Sealed, key: SealKey) -> bytes | None:
     return None
 
 
-def unsealed_message(sealed: Sealed, key: SealKey) -> Message | None:
+def unsealed_message(sealed: SealedMessage, key: SealKey) -> Message | None:
     """The message in *sealed*; None as above. One that is sealed again stays `Sealed`: nobody writes such."""
     clear = unseal(sealed, key)
     return None if clear is None else parse(clear)

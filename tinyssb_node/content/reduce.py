@@ -25,7 +25,7 @@ Key: TypeAlias = "tuple[str | bytes | int, ...]"
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class ChangePart:
     """One part of one message's change."""
 
     id: MessageId
@@ -40,7 +40,7 @@ class Conflict:
     """A register that people wrote differently without knowing of each other."""
 
     key: Key
-    writes: tuple[Write, ...]
+    writes: tuple[ChangePart, ...]
     """Those that are current, in canonical order; the value shows what the last of them wrote."""
 
 
@@ -57,7 +57,7 @@ class Reduced(Generic[T_co]):
     """Messages whose change is none that the strategy knows; the rest of the tangle is not touched by them."""
 
 
-Registers: TypeAlias = "Mapping[Key, Sequence[Write]]"
+Registers: TypeAlias = "Mapping[Key, Sequence[ChangePart]]"
 """All writes to each register, in canonical order."""
 
 
@@ -72,7 +72,7 @@ class Strategy(Protocol[T_co]):
         """The value."""
         ...
 
-    def differ(self, key: Key, current: Sequence[Write]) -> bool:
+    def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:
         """Whether these writes to one register, two or more, contradict each other."""
         ...
 
@@ -104,13 +104,13 @@ def reduce(
             parts[id_] = split
     numbers, left_out = _number_contested(order, parts)
     covered = _covered(order, previous, parts, numbers)
-    registers: dict[Key, list[Write]] = {}
+    registers: dict[Key, list[ChangePart]] = {}
     for id_ in order:
         for key, part in parts.get(id_, {}).items():
             number = numbers.get(key)
             if number is None or number >= 0:
                 current = number is None or not covered.get(id_, 0) >> number & 1
-                registers.setdefault(key, []).append(Write(id_, part, current))
+                registers.setdefault(key, []).append(ChangePart(id_, part, current))
     return Reduced(strategy.join(registers), _conflicts(strategy, registers), left_out, refused)
 
 

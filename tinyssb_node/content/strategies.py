@@ -6,13 +6,13 @@ from typing import Final, Generic, TypeAlias, TypeGuard, TypeVar
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import Value
-from tinyssb_node.content.reduce import Key, Registers, Strategy, Write
+from tinyssb_node.content.reduce import ChangePart, Key, Registers, Strategy
 
 T = TypeVar("T")
 Element: TypeAlias = "str | bytes | int"
 
 
-class Overwrite:
+class OverwriteStrategy:
     """One value; a change is the new one. Different ones at a time are a conflict, until somebody writes after both."""
 
     def __init__(self, valid: Callable[[Value], bool] = lambda _: True) -> None:
@@ -27,7 +27,7 @@ class Overwrite:
         current = [write.part for write in registers.get((), ()) if write.current]
         return current[-1] if current else None
 
-    def differ(self, key: Key, current: Sequence[Write]) -> bool:  # noqa: ARG002 - a port's signature
+    def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:  # noqa: ARG002 - a port's signature
         """Whether they are not all the same value."""
         return len({bipf.encode(write.part) for write in current}) > 1
 
@@ -36,7 +36,7 @@ _ADD: Final = "add"
 _REMOVE: Final = "remove"
 
 
-class Elements:
+class SetStrategy:
     """A set of texts, bytes and integers; a change is ``{"add": […], "remove": […]}``, either may be missing.
 
     Who removes an element removes what it knew of: added by others at the same time, it stays. So nothing conflicts.
@@ -69,7 +69,7 @@ class Elements:
             *sorted(element for element in held if isinstance(element, str)),
         )
 
-    def differ(self, key: Key, current: Sequence[Write]) -> bool:  # noqa: ARG002 - a port's signature
+    def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:  # noqa: ARG002 - a port's signature
         """Never: who adds wins."""
         return False
 
@@ -78,7 +78,7 @@ def _is_element(value: Value) -> TypeGuard[Element]:
     return isinstance(value, str | bytes | int) and not isinstance(value, bool)
 
 
-class Record:
+class RecordStrategy:
     """Named fields, each with a strategy of its own; a change is a dict of changes to some of them.
 
     Fields that are not known here are passed over: later versions of a program may have more.
@@ -100,12 +100,12 @@ class Record:
         grouped = _by_first(registers)
         return {name: strategy.join(grouped.get(name, {})) for name, strategy in self._fields.items()}
 
-    def differ(self, key: Key, current: Sequence[Write]) -> bool:
+    def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:
         """As the field's strategy has it."""
         return self._fields[str(key[0])].differ(key[1:], current)
 
 
-class MapOf(Generic[T]):
+class MapStrategy(Generic[T]):
     """Any texts as keys, all with one strategy; a change is a dict of changes to some of them.
 
     With `Overwrite` a key whose value was taken away (null) is gone.
@@ -129,7 +129,7 @@ class MapOf(Generic[T]):
         joined = {str(name): self._strategy.join(grouped[name]) for name in sorted(map(str, grouped))}
         return {name: value for name, value in joined.items() if value is not None}
 
-    def differ(self, key: Key, current: Sequence[Write]) -> bool:
+    def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:
         """As the strategy has it."""
         return self._strategy.differ(key[1:], current)
 
@@ -145,9 +145,9 @@ def _split_each(changes: Iterator[tuple[str, Value, Strategy[object]]]) -> dict[
     return parts
 
 
-def _by_first(registers: Registers) -> dict[str | bytes | int, dict[Key, Sequence[Write]]]:
+def _by_first(registers: Registers) -> dict[str | bytes | int, dict[Key, Sequence[ChangePart]]]:
     """Registers by the first step of their keys, below it by the rest."""
-    grouped: dict[str | bytes | int, dict[Key, Sequence[Write]]] = {}
+    grouped: dict[str | bytes | int, dict[Key, Sequence[ChangePart]]] = {}
     for key, writes in registers.items():
         grouped.setdefault(key[0], {})[key[1:]] = writes
     return grouped
@@ -156,7 +156,7 @@ def _by_first(registers: Registers) -> dict[str | bytes | int, dict[Key, Sequenc
 _INSERT: Final = "insert"
 
 
-class Listing:
+class ListStrategy:
     """An ordered list. A change is ``{"insert": [anchor, value]}`` or ``{"remove": [ids]}``, or both.
 
     The id of the message that inserted an element names it. The anchor is the id of the element it stands behind, null
@@ -199,7 +199,7 @@ class Listing:
             ahead += behind.pop(id_, [])
         return tuple(elements)
 
-    def differ(self, key: Key, current: Sequence[Write]) -> bool:  # noqa: ARG002 - a port's signature
+    def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:  # noqa: ARG002 - a port's signature
         """Never: what is inserted at one place at a time stands there in canonical order, the last one first."""
         return False
 

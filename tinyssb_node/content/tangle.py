@@ -19,7 +19,7 @@ M_contra = TypeVar("M_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TangleData:
     """What a message says of its place in one tangle: the SIP's "tangle data"."""
 
     root: MessageId | None
@@ -40,14 +40,14 @@ class Place:
         return not self.previous
 
 
-FIRST: Final = Place(None, ())
+FIRST: Final = TangleData(None, ())
 """The place of the first message of a tangle."""
 
 
-class Recipe(Protocol[M_contra]):
+class TangleRules(Protocol[M_contra]):
     """Which messages could be in a tangle, and how they are tied: what the SIP asks every tangle to say of itself."""
 
-    def place(self, message: M_contra) -> Place | None:
+    def place(self, message: M_contra) -> TangleData | None:
         """What *message* says of its place; None: it is no candidate."""
         ...
 
@@ -61,10 +61,10 @@ class Candidates(Generic[M]):
 
     __slots__ = ("_place",)
 
-    def __init__(self, place: Callable[[M], Place | None]) -> None:
+    def __init__(self, place: Callable[[M], TangleData | None]) -> None:
         self._place = place
 
-    def place(self, message: M) -> Place | None:
+    def place(self, message: M) -> TangleData | None:
         """What *message* says of its place."""
         return self._place(message)
 
@@ -74,7 +74,7 @@ class Candidates(Generic[M]):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedLink:
+class FeedTangleMessage:
     """An entry as a link of its feed's chain."""
 
     feed: FeedId
@@ -84,7 +84,7 @@ class FeedLink:
     """Id of the entry before it; None for the first."""
 
 
-class FeedRecipe:
+class FeedTangleRules:
     """A feed as the tangle of one author: one root, one tip, no branches (SIP, "Classic feed")."""
 
     __slots__ = ("_feed",)
@@ -92,18 +92,18 @@ class FeedRecipe:
     def __init__(self, feed: FeedId) -> None:
         self._feed = feed
 
-    def place(self, message: FeedLink) -> Place | None:
+    def place(self, message: FeedTangleMessage) -> TangleData | None:
         """Behind the entry before it."""
         if message.feed != self._feed or (message.seq == 1) != (message.previous is None):
             return None
-        return FIRST if message.previous is None else Place(None, (message.previous,))
+        return FIRST if message.previous is None else TangleData(None, (message.previous,))
 
-    def extends(self, message: FeedLink, previous: Sequence[FeedLink]) -> bool:
+    def extends(self, message: FeedTangleMessage, previous: Sequence[FeedTangleMessage]) -> bool:
         """If the sequence numbers follow each other."""
         return all(link.seq == message.seq - 1 for link in previous)
 
 
-class Outcome(StrEnum):
+class AddOutcome(StrEnum):
     """What became of a message that was added."""
 
     PLACED = "placed"
@@ -116,17 +116,17 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddResult:
     """What came of adding a message."""
 
-    outcome: Outcome
+    outcome: AddOutcome
     placed: tuple[MessageId, ...] = ()
     """Messages that have a place now and had none before, each behind all that it follows."""
 
 
-_HELD: Final = Added(Outcome.HELD)
-_WAITS: Final = Added(Outcome.WAITS)
-_REFUSED: Final = Added(Outcome.REFUSED)
+_HELD: Final = AddResult(AddOutcome.HELD)
+_WAITS: Final = AddResult(AddOutcome.WAITS)
+_REFUSED: Final = AddResult(AddOutcome.REFUSED)
 
 
 @dataclass(slots=True)
@@ -134,7 +134,7 @@ class _Waiting(Generic[M]):
     """A message that has no place yet."""
 
     message: M
-    place: Place
+    place: TangleData
     missing: int
     """Predecessors that have none."""
 
@@ -147,7 +147,7 @@ class Tangle(Generic[M]):
     """
 
     def __init__(
-        self, root: MessageId, recipe: Recipe[M], *, waiting_max: int = content_limits.TANGLE_WAITING_MAX
+        self, root: MessageId, recipe: TangleRules[M], *, waiting_max: int = content_limits.TANGLE_WAITING_MAX
     ) -> None:
         self.root = root
         self.forgotten = 0
@@ -200,7 +200,7 @@ class Tangle(Generic[M]):
         """What a message that has a place follows. Raises KeyError."""
         return self._placed[id_][1]
 
-    def add(self, id_: MessageId, message: M) -> Added:
+    def add(self, id_: MessageId, message: M) -> AddResult:
         """Take *message*, whose id is *id_*."""
         if id_ in self._placed or id_ in self._waiting:
             return _HELD
@@ -212,9 +212,9 @@ class Tangle(Generic[M]):
             self._wait(id_, _Waiting(message, place, len(lacking)), lacking)
             return _WAITS
         placed = self._settle(id_, message, place)
-        return Added(Outcome.PLACED, placed) if placed else _REFUSED
+        return AddResult(AddOutcome.PLACED, placed) if placed else _REFUSED
 
-    def _ours(self, id_: MessageId, place: Place) -> bool:
+    def _ours(self, id_: MessageId, place: TangleData) -> bool:
         return place.root in {None, self.root} and id_ not in place.previous
 
     def _wait(self, id_: MessageId, waiting: _Waiting[M], lacking: Iterable[MessageId]) -> None:
@@ -233,7 +233,7 @@ class Tangle(Generic[M]):
                 if not followers:
                     del self._awaited[previous]
 
-    def _settle(self, id_: MessageId, message: M, place: Place) -> tuple[MessageId, ...]:
+    def _settle(self, id_: MessageId, message: M, place: TangleData) -> tuple[MessageId, ...]:
         """Give a place to a message whose predecessors all have one, and to whatever waited for it and now may."""
         settled = []
         ready = deque([(id_, message, place)])

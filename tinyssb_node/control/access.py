@@ -15,7 +15,7 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.problems import Exit, NotAllowedError, ProblemError
+from tinyssb_node.problems import ExitCode, NotAuthorizedError, ProblemError
 
 GROUP: Final = "tinyssb"
 """The group whose members may use the socket, where there is one of this name and nobody says otherwise."""
@@ -30,7 +30,7 @@ _PEERGROUPS_SIZE: Final = 1_024
 class ControlGroupError(ProblemError):
     """The control socket cannot be given to the group that the settings name."""
 
-    exit_code = Exit.CONFIG
+    exit_code = ExitCode.CONFIG
 
     def __init__(self, group: str, reason: str) -> None:
         super().__init__(
@@ -40,7 +40,7 @@ class ControlGroupError(ProblemError):
         self.group = group
 
 
-class Rank(Enum):
+class CallerRank(Enum):
     """Who somebody at the socket is."""
 
     KEEPER = auto()
@@ -51,7 +51,7 @@ class Rank(Enum):
     """Nothing."""
 
 
-class Door:
+class ControlAccess:
     """Lets callers in, and counts those it does not."""
 
     def __init__(
@@ -85,25 +85,25 @@ class Door:
         self._gid = gid
         self._logger.info("members of a group may use the control socket", group=name, socket=str(path))
 
-    def admit(self, sock: socket.socket) -> Rank:
-        """Who is at the other end of *sock*, and may come in. Raises NotAllowedError."""
+    def admit(self, sock: socket.socket) -> CallerRank:
+        """Who is at the other end of *sock*, and may come in. Raises NotAuthorizedError."""
         if not _TOLD:
-            return Rank.KEEPER
+            return CallerRank.KEEPER
         _, uid, gid = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         if uid in {0, os.geteuid()}:
-            return Rank.KEEPER
+            return CallerRank.KEEPER
         if self._gid is not None and self._gid in {gid, *_groups(sock, uid, gid)}:
-            return Rank.MEMBER
+            return CallerRank.MEMBER
         self.turn_away(f"user {uid} is neither the node's user nor in its group")
-        raise NotAllowedError(
+        raise NotAuthorizedError(
             f"You (user {uid}) may not use this node.",
             "Ask whose node it is, or do it as the node's user; docs/reference/service.md says who may.",
         )
 
-    def check(self, rank: Rank, command: str) -> None:
-        """Raise NotAllowedError unless *rank* may use *command*."""
-        if rank is not Rank.KEEPER and command in self._keepers_only:
-            raise NotAllowedError(
+    def check(self, rank: CallerRank, command: str) -> None:
+        """Raise NotAuthorizedError unless *rank* may use *command*."""
+        if rank is not CallerRank.KEEPER and command in self._keepers_only:
+            raise NotAuthorizedError(
                 f"`{command}` is for the node's own user and for root. Nothing was done.",
                 "Type it as one of them, with `sudo` in front.",
             )

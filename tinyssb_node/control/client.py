@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 from tinyssb_node import limits
 from tinyssb_node.control.protocol import Reply, Request, parse_reply, serialize_request
 from tinyssb_node.errors import ContentTooLongError
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ SERVICE_SOCKET = Path("/run/tinyssb/control.sock")
 class DaemonUnreachableError(ProblemError):
     """Nobody answers at the control socket."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
 
 class DaemonError(ProblemError):
@@ -69,7 +69,7 @@ class DaemonError(ProblemError):
 Row = TypeVar("Row")
 
 
-class Listing(Generic[Row]):
+class RowStream(Generic[Row]):
     """The items of an answer, as they come. *result* is there once all were taken."""
 
     def __init__(self, replies: Iterator[Reply]) -> None:
@@ -84,7 +84,7 @@ class Listing(Generic[Row]):
                 yield cast("Row", reply.get("item"))
 
 
-class Client:
+class DaemonClient:
     """One connection. Requests are answered one after the other: take all of a listing before the next request."""
 
     def __init__(
@@ -110,7 +110,7 @@ class Client:
         """Connect to the daemon of the node in the folder *home* (None: TINYSSB_HOME, else ~/.tinyssb, else the one
         that runs as a service of this machine).
 
-        Raises HomeMissingError, HomeRefusedError, ConfigError, DaemonUnreachableError.
+        Raises HomeMissingError, HomeInaccessibleError, ConfigError, DaemonUnreachableError.
         """
         found = Home.find(home, os.environ)
         if home is None and "TINYSSB_HOME" not in os.environ and _is_only_service(found):
@@ -168,17 +168,17 @@ class Client:
         given = {"set_key": set_key.hex(), "left": list(left), **self._scope}
         return cast("RekeyedRow", self._ask("rekey", **given))
 
-    def feeds(self) -> Listing[FeedRow]:
+    def feeds(self) -> RowStream[FeedRow]:
         """The feeds of the node's set."""
-        return Listing(self._stream("feeds", **self._scope))
+        return RowStream(self._stream("feeds", **self._scope))
 
-    def forks(self) -> Listing[ForkRow]:
+    def forks(self) -> RowStream[ForkRow]:
         """The forks that the node has proofs of."""
-        return Listing(self._stream("forks", **self._scope))
+        return RowStream(self._stream("forks", **self._scope))
 
     def log(
         self, feed: str, *, first: int | None = None, last: int | None = None, follow: bool = False
-    ) -> Listing[EntryRow]:
+    ) -> RowStream[EntryRow]:
         """Entries of *feed*: from number *first* on, or the *last* newest; with *follow* for ever."""
         if follow:
             self._socket.settimeout(None)
@@ -187,7 +187,7 @@ class Client:
             arguments["first"] = first
         if last is not None:
             arguments["last"] = last
-        return Listing(self._stream("log", **arguments))
+        return RowStream(self._stream("log", **arguments))
 
     def show(self, feed: str, seq: int) -> ShownRow:
         """One entry, checked."""
@@ -205,22 +205,22 @@ class Client:
         """The set of feed ids."""
         return cast("GosetRow", self._ask("goset", **self._scope))
 
-    def faces(self) -> Listing[FaceRow]:
+    def faces(self) -> RowStream[FaceRow]:
         """The node's links."""
-        return Listing(self._stream("faces"))
+        return RowStream(self._stream("faces"))
 
-    def airtime(self) -> Listing[AirtimeRow]:
+    def airtime(self) -> RowStream[AirtimeRow]:
         """The accounts of airtime."""
-        return Listing(self._stream("airtime"))
+        return RowStream(self._stream("airtime"))
 
-    def receipts(self, *, first: int | None = None, last: int | None = None) -> Listing[ReceiptRow]:
+    def receipts(self, *, first: int | None = None, last: int | None = None) -> RowStream[ReceiptRow]:
         """Who has the node's own entries: from number *first* on, or the *last* newest; all without either."""
         arguments: dict[str, object] = dict(self._scope)
         if first is not None:
             arguments["first"] = first
         if last is not None:
             arguments["last"] = last
-        return Listing(self._stream("receipts", **arguments))
+        return RowStream(self._stream("receipts", **arguments))
 
     def group_create(self, name: str | None, people: Iterable[str] = ()) -> GroupWrittenRow:
         """Begin a private group called *name*, with *people* (64 digits each) in it."""
@@ -259,26 +259,26 @@ class Client:
         """Say *text* to a group."""
         return cast("GroupWrittenRow", self._ask("group_post", group=group, text=text, **self._scope))
 
-    def group_list(self) -> Listing[GroupRow]:
+    def group_list(self) -> RowStream[GroupRow]:
         """The private groups that the node knows of."""
-        return Listing(self._stream("group_list", **self._scope))
+        return RowStream(self._stream("group_list", **self._scope))
 
-    def group_show(self, group: str) -> Listing[GroupEpochRow]:
+    def group_show(self, group: str) -> RowStream[GroupEpochRow]:
         """Epochs of a group; the rest of what is known of it, a ``GroupShownRow``, is the listing's result."""
-        return Listing(self._stream("group_show", group=group, **self._scope))
+        return RowStream(self._stream("group_show", group=group, **self._scope))
 
-    def group_audit(self, group: str) -> Listing[GroupAuditRow]:
+    def group_audit(self, group: str) -> RowStream[GroupAuditRow]:
         """All messages of a group in order."""
-        return Listing(self._stream("group_audit", group=group, **self._scope))
+        return RowStream(self._stream("group_audit", group=group, **self._scope))
 
     def group_read(
         self, group: str, *, after: int | None = None, before: int | None = None, limit: int | None = None
-    ) -> Listing[GroupSaidRow]:
+    ) -> RowStream[GroupSaidRow]:
         """What was said in a group between two places: all of it, or at most *limit*, the first ones after *after*,
         else the last ones."""
         given = {"after": after, "before": before, "limit": limit}
         arguments = {name: value for name, value in given.items() if value is not None}
-        return Listing(self._stream("group_read", group=group, **arguments, **self._scope))
+        return RowStream(self._stream("group_read", group=group, **arguments, **self._scope))
 
     def _change(self, group: str, people: Iterable[str], text: str | None = None) -> dict[str, object]:
         arguments: dict[str, object] = {"group": group, "people": list(people), **self._scope}
@@ -296,7 +296,7 @@ class Client:
         return cast("BroughtRow", self._ask("bring", feed=feed, packets=brought, **self._scope))
 
     def _ask(self, command: str, **arguments: object) -> object:
-        listing: Listing[object] = Listing(self._stream(command, **arguments))
+        listing: RowStream[object] = RowStream(self._stream(command, **arguments))
         for _ in listing:
             raise DaemonError(
                 "failed", f"The daemon answered `{command}` by a listing.", "Report this as a bug."

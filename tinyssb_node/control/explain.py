@@ -13,7 +13,7 @@ from tinyssb_node.faces.errors import (
     SecretExposedError,
     SecretUnusableError,
 )
-from tinyssb_node.problems import EXITS, Exit, ProblemError
+from tinyssb_node.problems import EXITS, ExitCode, ProblemError
 from tinyssb_node.replication.certainty import TipUncertainError
 from tinyssb_node.store import errors as key_errors
 
@@ -26,45 +26,45 @@ _CODES: dict[type[errors.LocalError], str] = {
     errors.EventLogFullError: "read_only",
     TipUncertainError: "uncertain",
 }
-_EXITS: dict[type[errors.LocalError], Exit] = {
-    errors.StoreLockedError: Exit.BUSY,
-    errors.StoreTooNewError: Exit.DATA,
-    errors.StoreDamagedError: Exit.DATA,
-    errors.StoreFailedError: Exit.STORAGE,
-    errors.EventLogFailedError: Exit.STORAGE,
-    errors.IdentityMissingError: Exit.MISSING,
-    errors.IdentityExistsError: Exit.CREATE,
-    errors.IdentityExposedError: Exit.PERMISSION,
-    errors.IdentityOwnerError: Exit.PERMISSION,
-    errors.IdentityDamagedError: Exit.DATA,
-    errors.IdentityTooNewError: Exit.DATA,
-    key_errors.StoreReadOnlyError: Exit.STORAGE,
-    key_errors.StoreUnsettledError: Exit.STORAGE,
-    key_errors.IdentitySealedError: Exit.PERMISSION,
-    key_errors.PassphraseWrongError: Exit.PERMISSION,
-    key_errors.PassphraseUnusableError: Exit.DATA,
-    key_errors.PassphraseExposedError: Exit.PERMISSION,
-    key_errors.PassphraseUnreadableError: Exit.MISSING,
-    key_errors.SealMemoryError: Exit.BUSY,
-    key_errors.IdentityElsewhereError: Exit.MISSING,
-    key_errors.IdentityOtherError: Exit.DATA,
-    key_errors.IdentityUnsyncedError: Exit.STORAGE,
-    key_errors.WordUnknownError: Exit.DATA,
-    key_errors.WordsCountError: Exit.DATA,
-    key_errors.WordsChecksumError: Exit.DATA,
-    FaceSpecError: Exit.CONFIG,
-    FaceOpenError: Exit.UNAVAILABLE,
-    CertificateError: Exit.CONFIG,
-    SecretExposedError: Exit.PERMISSION,
-    SecretUnusableError: Exit.CONFIG,
-    EtherOpenError: Exit.UNAVAILABLE,
-    EtherUnreachableError: Exit.UNAVAILABLE,
-    EtherRefusedError: Exit.DATA,
-    errors.UnsayableMessageError: Exit.DATA,
-    errors.CircleSizeError: Exit.DATA,
-    errors.ReaderKeyError: Exit.DATA,
-    errors.OptionError: Exit.CONFIG,
-    errors.ScenarioFileError: Exit.CONFIG,
+_EXITS: dict[type[errors.LocalError], ExitCode] = {
+    errors.StoreLockedError: ExitCode.BUSY,
+    errors.StoreTooNewError: ExitCode.DATA,
+    errors.StoreDamagedError: ExitCode.DATA,
+    errors.StoreFailedError: ExitCode.STORAGE,
+    errors.EventLogFailedError: ExitCode.STORAGE,
+    errors.IdentityMissingError: ExitCode.MISSING,
+    errors.IdentityExistsError: ExitCode.CREATE,
+    errors.IdentityExposedError: ExitCode.PERMISSION,
+    errors.IdentityOwnerError: ExitCode.PERMISSION,
+    errors.IdentityDamagedError: ExitCode.DATA,
+    errors.IdentityTooNewError: ExitCode.DATA,
+    key_errors.StoreReadOnlyError: ExitCode.STORAGE,
+    key_errors.StoreRecoveryError: ExitCode.STORAGE,
+    key_errors.IdentitySealedError: ExitCode.PERMISSION,
+    key_errors.PassphraseWrongError: ExitCode.PERMISSION,
+    key_errors.PassphraseUnusableError: ExitCode.DATA,
+    key_errors.PassphraseExposedError: ExitCode.PERMISSION,
+    key_errors.PassphraseUnreadableError: ExitCode.MISSING,
+    key_errors.SealMemoryError: ExitCode.BUSY,
+    key_errors.IdentityNotProvidedError: ExitCode.MISSING,
+    key_errors.IdentityMismatchError: ExitCode.DATA,
+    key_errors.IdentityUnsyncedError: ExitCode.STORAGE,
+    key_errors.WordUnknownError: ExitCode.DATA,
+    key_errors.WordsCountError: ExitCode.DATA,
+    key_errors.WordsChecksumError: ExitCode.DATA,
+    FaceSpecError: ExitCode.CONFIG,
+    FaceOpenError: ExitCode.UNAVAILABLE,
+    CertificateError: ExitCode.CONFIG,
+    SecretExposedError: ExitCode.PERMISSION,
+    SecretUnusableError: ExitCode.CONFIG,
+    EtherOpenError: ExitCode.UNAVAILABLE,
+    EtherUnreachableError: ExitCode.UNAVAILABLE,
+    EtherRefusedError: ExitCode.DATA,
+    errors.UnencodableMessageError: ExitCode.DATA,
+    errors.RecipientCountError: ExitCode.DATA,
+    errors.ReaderKeyError: ExitCode.DATA,
+    errors.SimulationOptionError: ExitCode.CONFIG,
+    errors.ScenarioFileError: ExitCode.CONFIG,
 }
 _HINTS: dict[type[errors.LocalError], str] = {
     errors.FeedForkedError: (
@@ -84,13 +84,13 @@ class Explanation:
     """What happened, in sentences."""
     hint: str
     """What to do next, where the message does not say it."""
-    exit_code: Exit
+    exit_code: ExitCode
 
 
 def explain(error: errors.LocalError) -> Explanation:
     """What to tell about *error*."""
     if isinstance(error, ProblemError):
-        exit_code = error.exit_code or EXITS.get(error.code, Exit.SOFTWARE)
+        exit_code = error.exit_code or EXITS.get(error.code, ExitCode.SOFTWARE)
         return Explanation(error.code, error.message, error.hint, exit_code)
     code = _CODES.get(type(error), "failed")
     exit_code = _EXITS.get(type(error), EXITS[code])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
 from tinyssb_node import limits
-from tinyssb_node.problems import BadRequestError, VersionError
+from tinyssb_node.problems import BadRequestError, ProtocolVersionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def parse_request(line: bytes) -> Request:
     """Read a request line. Raises BadRequestError, VersionError."""
     value = _parse_object(line)
     if value.get("v") != limits.CONTROL_VERSION:
-        raise VersionError(
+        raise ProtocolVersionError(
             f"This daemon speaks version {limits.CONTROL_VERSION} of the control protocol, not {value.get('v')!r}.",
             "Use the `tinyssb` command that came with the daemon, or restart the daemon after an upgrade.",
         )
@@ -76,7 +76,7 @@ def parse_reply(line: bytes) -> Reply:
     """Read a reply line. Raises BadRequestError, VersionError."""
     value = _parse_object(line)
     if value.get("v") != limits.CONTROL_VERSION:
-        raise VersionError(
+        raise ProtocolVersionError(
             f"The daemon speaks control protocol {value.get('v')!r}, this program {limits.CONTROL_VERSION}.",
             "Restart the daemon after an upgrade, or use the program that came with it.",
         )

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Protocol
 
 from tinyssb_node import limits
-from tinyssb_node.control.access import Door, Rank
+from tinyssb_node.control.access import CallerRank, ControlAccess
 from tinyssb_node.control.explain import Explanation, explain
 from tinyssb_node.control.protocol import Reply, Request, bad_request, parse_request, serialize_reply
 from tinyssb_node.errors import LocalError
-from tinyssb_node.problems import BusyError, HomeRefusedError
+from tinyssb_node.problems import BusyError, HomeInaccessibleError
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class ControlConnection:
     """The other end of a control connection, as far as an answer needs it."""
 
     send: Callable[[object], Awaitable[None]]
@@ -27,10 +27,10 @@ class Client:
     """Set when it will ask nothing more."""
 
 
-class Answering(Protocol):
+class RequestHandler(Protocol):
     """What knows the answers."""
 
-    async def answer(self, request: Request, client: Client) -> object:
+    async def answer(self, request: Request, client: ControlConnection) -> object:
         """The result of *request*; items go to *client* before. Raises LocalError."""
         ...
 
@@ -38,7 +38,7 @@ class Answering(Protocol):
 class ControlServer:
     """Serves the desk's commands to whom the door lets in. A bug in an answer ends the process, loudly."""
 
-    def __init__(self, desk: Answering, path: Path, door: Door) -> None:
+    def __init__(self, desk: RequestHandler, path: Path, door: ControlAccess) -> None:
         self._desk = desk
         self._path = path
         self._door = door
@@ -47,7 +47,7 @@ class ControlServer:
     async def run(self, listening: asyncio.Event) -> None:
         """Serve until cancelled; *listening* is set once clients can connect.
 
-        Raises HomeRefusedError, ControlGroupError.
+        Raises HomeInaccessibleError, ControlGroupError.
         """
         sock = self._bind()
         try:
@@ -80,7 +80,7 @@ class ControlServer:
             sock.bind(str(self._path))
         except OSError as error:
             sock.close()
-            raise HomeRefusedError(
+            raise HomeInaccessibleError(
                 f"The control socket {self._path} cannot be made: {error.strerror}.",
                 "Check who owns its folder, or set `control.socket` in config.toml.",
             ) from error
@@ -104,11 +104,11 @@ class ControlServer:
             self._connections.discard(connection)
             writer.close()
 
-    def _make_room(self, rank: Rank) -> None:
+    def _make_room(self, rank: CallerRank) -> None:
         """See to it that there is a place for one more of *rank*. Raises BusyError."""
         rivals = self._connections
         most = limits.CONTROL_CLIENTS_MAX
-        if rank is not Rank.KEEPER:
+        if rank is not CallerRank.KEEPER:
             rivals = {one for one in rivals if one.rank is rank}
             most -= limits.CONTROL_KEPT
         if len(rivals) < most:
@@ -130,9 +130,9 @@ class _Connection:
 
     def __init__(
         self,
-        desk: Answering,
-        door: Door,
-        rank: Rank,
+        desk: RequestHandler,
+        door: ControlAccess,
+        rank: CallerRank,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
@@ -184,7 +184,7 @@ class _Connection:
 
         try:
             self._door.check(self.rank, request.command)
-            result = await self._desk.answer(request, Client(send, self._gone))
+            result = await self._desk.answer(request, ControlConnection(send, self._gone))
         except LocalError as error:
             await self._send(_error_reply(request.id, explain(error)))
         else:

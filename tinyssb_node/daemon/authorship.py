@@ -7,19 +7,19 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.control.explain import explain
 from tinyssb_node.control.rows import IdentityRow
 from tinyssb_node.daemon.clock import Clock
-from tinyssb_node.daemon.identities import IdentityTwiceError, names_of
+from tinyssb_node.daemon.identities import DuplicateIdentityError, names_of
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.places import NetworkStorage
 from tinyssb_node.daemon.setup import unlock_identity
-from tinyssb_node.daemon.tipkeeper import TipKeeper, waiting_row
+from tinyssb_node.daemon.tipkeeper import TipMonitor, waiting_row
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import LocalError, SetFullError
 from tinyssb_node.events import EntryAppended
 from tinyssb_node.ids import Dialect, FeedId, NetworkName
-from tinyssb_node.node.identities import Author
+from tinyssb_node.node.identities import FurtherIdentity
 from tinyssb_node.node.networks import Networks
 from tinyssb_node.node.node import Node
-from tinyssb_node.problems import HomeRefusedError, ProblemError, UnknownIdentityError
+from tinyssb_node.problems import HomeInaccessibleError, ProblemError, UnknownIdentityError
 from tinyssb_node.replication.certainty import TipUncertainError
 from tinyssb_node.store.home import MAIN_IDENTITY, Home
 from tinyssb_node.store.secrets import folder_reach
@@ -37,7 +37,7 @@ class IdentityUnusableError(ProblemError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writer:
+class IdentityWriter:
     """A further identity whose key is at hand."""
 
     name: str
@@ -63,10 +63,10 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedIdentities:
     """What was found in the home when the daemon started."""
 
-    writers: Sequence[Writer]
+    writers: Sequence[IdentityWriter]
     """Those whose keys are at hand."""
     problems: Mapping[str, str]
     """By name what is wrong with the others."""
@@ -74,12 +74,12 @@ class Opened:
 
 def open_identities(
     home: Home, main: FeedId, environ: Mapping[str, str], ask: Ask | None, logger: Logger
-) -> Opened:
+) -> OpenedIdentities:
     """Open the further identities of *home*, whose main one is *main*. What cannot be opened is told and left out."""
     names, writers, problems = {main: MAIN_IDENTITY}, [], {}
     try:
         found = names_of(home)
-    except HomeRefusedError as error:
+    except HomeInaccessibleError as error:
         found = []
         logger.warning("no further identity is used", problem=error.message)
     for name in found:
@@ -94,27 +94,33 @@ def open_identities(
             identity = unlock_identity(place, environ, ask, name)
             key = SigningKey(identity.seed)
             if (other := names.setdefault(key.feed_id, name)) != name:
-                raise IdentityTwiceError(other)
+                raise DuplicateIdentityError(other)
         except (LocalError, OSError) as error:
             problems[name] = explain(error).message if isinstance(error, LocalError) else f"{error.strerror}."
         else:
-            writers.append(Writer(name=name, key=key, dialect=identity.dialect))
+            writers.append(IdentityWriter(name=name, key=key, dialect=identity.dialect))
     for name, problem in problems.items():
         logger.error("a further identity is not used", identity=name, problem=problem)
-    return Opened(writers, problems)
+    return OpenedIdentities(writers, problems)
 
 
-class Authorship:
+class IdentityManager:
     """What a daemon knows of further identities."""
 
     def __init__(
-        self, home: Home, opened: Opened, places: Sequence[Place], *, clock: Clock, logger: Logger
+        self,
+        home: Home,
+        opened: OpenedIdentities,
+        places: Sequence[NetworkStorage],
+        *,
+        clock: Clock,
+        logger: Logger,
     ) -> None:
         """Read the marks of those *opened* in *home*, and compare them with the stores of *places*."""
         self._problems = opened.problems
         self._writers = {writer.name: writer for writer in opened.writers}
         self._keepers = {
-            name: TipKeeper(
+            name: TipMonitor(
                 home.of_identity(name).mark,
                 writer.feed,
                 places,
@@ -124,10 +130,12 @@ class Authorship:
             for name, writer in self._writers.items()
         }
 
-    def authors(self, network: NetworkName) -> list[Author]:
+    def authors(self, network: NetworkName) -> list[FurtherIdentity]:
         """What the node of *network* has to know."""
         return [
-            Author(key=writer.key, dialect=writer.dialect, certainty=self._keepers[name].certainty(network))
+            FurtherIdentity(
+                key=writer.key, dialect=writer.dialect, certainty=self._keepers[name].certainty(network)
+            )
             for name, writer in self._writers.items()
         ]
 
@@ -141,7 +149,7 @@ class Authorship:
         for keeper in self._keepers.values():
             keeper.close(networks, now_us)
 
-    def find(self, name: str) -> Writer:
+    def find(self, name: str) -> IdentityWriter:
         """The identity called *name*. Raises UnknownIdentityError, IdentityUnusableError."""
         if name in self._problems:
             raise IdentityUnusableError(name, self._problems[name])

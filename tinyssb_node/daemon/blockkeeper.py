@@ -19,13 +19,13 @@ from tinyssb_node.content.blocklist import (
 )
 from tinyssb_node.content.contacts import CONTACTS_FILE, Contact, read_contacts
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.places import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.ids import Dialect, FeedId, NetworkName
 from tinyssb_node.node.node import Node
-from tinyssb_node.store.entries import entry_layout, whole_content
+from tinyssb_node.store.entries import entry_layout, read_whole_content
 from tinyssb_node.store.port import Store, StoredEntry
 
 
@@ -61,7 +61,7 @@ class _List:
         layout = entry_layout(entry, dialect)
         if not may_be_block_step(layout.head):
             return
-        content = whole_content(store, entry, layout)
+        content = read_whole_content(store, entry, layout)
         if content is None:
             self._waiting[entry.seq] = entry
             return
@@ -70,10 +70,10 @@ class _List:
             self._steps[entry.seq] = step
 
 
-class BlockKeeper:
+class BlockPolicy:
     """Tells nodes whom to take nothing from."""
 
-    def __init__(self, home: Path, places: Iterable[Place], logger: Logger) -> None:
+    def __init__(self, home: Path, places: Iterable[NetworkStorage], logger: Logger) -> None:
         """*home* has the file of contacts. Nothing is read yet."""
         self._home = home
         self._logger = logger

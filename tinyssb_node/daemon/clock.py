@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from tinyssb_node import limits
 from tinyssb_node.events import ClockSet
-from tinyssb_node.scheduling.budget import Boot
+from tinyssb_node.scheduling.budget import BootReference
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 """Where Linux says which boot this is (random(4))."""
@@ -49,7 +49,9 @@ def boottime_ns() -> int:
     return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
-def find_boot(clock: Clock, *, boot_id: Path = BOOT_ID, boottime_ns: Callable[[], int] = boottime_ns) -> Boot:
+def find_boot(
+    clock: Clock, *, boot_id: Path = BOOT_ID, boottime_ns: Callable[[], int] = boottime_ns
+) -> BootReference:
     """Which boot of the system this is, and how far into it *clock* showed 0.
 
     Where the system does not say, this run of the program is taken for a boot of its own: time before it counts for
@@ -60,8 +62,8 @@ def find_boot(clock: Clock, *, boot_id: Path = BOOT_ID, boottime_ns: Callable[[]
     except (OSError, UnicodeDecodeError):
         found = []
     if len(found) != 1:
-        return Boot(str(uuid4()), 0)
-    return Boot(found[0], boottime_ns() // 1_000 - clock.now_us())
+        return BootReference(str(uuid4()), 0)
+    return BootReference(found[0], boottime_ns() // 1_000 - clock.now_us())
 
 
 class ClockWatch:

@@ -14,12 +14,12 @@ from tinyssb_node.control.rows import CompanionRow
 from tinyssb_node.daemon.ending import TOLD_FD
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.faces.backoff import Backoff
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 
 _CODE: Final = "import sys; sys.path[:] = {path!r}; from tinyssb_node.cli.main import main; sys.exit(main())"
 """The same program, wherever the packages of this one are: a Debian package keeps them in a place of its own."""
-_FINAL: Final = (Exit.CONFIG, Exit.USAGE, Exit.PERMISSION)
+_FINAL: Final = (ExitCode.CONFIG, ExitCode.USAGE, ExitCode.PERMISSION)
 """What starting again would not put right."""
 _MANAGER: Final = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")
 """What systemd says to the daemon alone."""
@@ -50,7 +50,7 @@ def _command(home: Home, *words: str) -> list[str]:
     return [sys.executable, "-c", code, "--home", str(home.root), *words, "--supervised"]
 
 
-class Companion:
+class CompanionProcess:
     """Keeps a process running. What it has to say goes where the daemon's log goes."""
 
     def __init__(
@@ -131,7 +131,7 @@ class Companion:
         except OSError as error:
             self._logger.warning("it cannot be started", what=self._name, error=error.strerror)
             self._told = f"It cannot be started: {error.strerror}."
-            return Exit.UNAVAILABLE
+            return ExitCode.UNAVAILABLE
         finally:
             self._begun_s = None
             os.close(why)

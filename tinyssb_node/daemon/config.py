@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.daemon.configreader import ConfigError, Reader, as_toml
-from tinyssb_node.gossip.admission import Admit
+from tinyssb_node.daemon.configreader import ConfigError, ConfigReader, as_toml
+from tinyssb_node.gossip.admission import AdmissionPolicy
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.problems import UnknownNetworkError
 from tinyssb_node.pzp.access import PzpAccess, read_pzp_access
@@ -106,11 +106,11 @@ class Config:
     """The gateway to other islands; None if nothing is said of it."""
     ship: "ShipConfig | None"
     """Where event logs are sent; None if nothing is said of it."""
-    set_admit: Admit
+    set_admit: AdmissionPolicy
     """Whose feed ids come into the sets when peers name them."""
     set_ids_per_hour: int
     """How many of them each face may bring an hour, once there are more than a few."""
-    set_admit_across: Admit
+    set_admit_across: AdmissionPolicy
     """Whose feed ids come into the sets when faces other than radios name them, while a radio is up."""
     set_shelf_bytes: int
     """Bytes of disk that feeds in no set may take, for each network; 0: none are kept."""
@@ -135,7 +135,7 @@ def read_config(home: Home) -> Config:
 
 def parse_config(home: Home, document: dict[str, object]) -> Config:
     """Check a parsed TOML *document*. Raises ConfigError."""
-    reader = Reader(home.config, document)
+    reader = ConfigReader(home.config, document)
     networks = _networks(reader)
     config = Config(
         name=_name(reader),
@@ -162,9 +162,9 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         pzp_budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
         gateway=_gateway(reader, home, networks),
         ship=_ship(reader),
-        set_admit=reader.choice("set.admit", Admit.OPEN),
+        set_admit=reader.choice("set.admit", AdmissionPolicy.OPEN),
         set_ids_per_hour=reader.number("set.ids_per_hour", set_limits.SET_IDS_PER_HOUR, 1, 100_000),
-        set_admit_across=reader.choice("set.admit_across", Admit.OPEN),
+        set_admit_across=reader.choice("set.admit_across", AdmissionPolicy.OPEN),
         set_shelf_bytes=reader.number("set.shelf_mib", 256, 0, 1_048_576) * _MIB,
     )
     reader.finish()
@@ -189,14 +189,14 @@ def check_name(name: str) -> str | None:
     return f"it takes 1 to {limits.NAME_MAX} printable characters, with no space around them"
 
 
-def _name(reader: Reader) -> str:
+def _name(reader: ConfigReader) -> str:
     name = reader.text("name", "node", "it takes text")
     if wrong := check_name(name):
         raise reader.refuse("name", name, wrong)
     return name
 
 
-def _networks(reader: Reader) -> dict[NetworkName, Network]:
+def _networks(reader: ConfigReader) -> dict[NetworkName, Network]:
     """The default network and those with a name; no two with one key, since nothing would tell their packets apart."""
     networks = {DEFAULT_NETWORK: Network(_network_key(reader, "network_key"))}
     for name in reader.tables("networks"):
@@ -225,7 +225,7 @@ _NETWORK_NAME = re.compile(rf"[a-z][a-z0-9-]{{0,{limits.NAME_MAX - 1}}}")
 """A network's name is a folder's, too."""
 
 
-def _network_key(reader: Reader, place: str) -> bytes:
+def _network_key(reader: ConfigReader, place: str) -> bytes:
     allowed = f"it takes hexadecimal digits, two a byte, for up to {limits.NETWORK_KEY_MAX} bytes"
     text = reader.text(place, "", allowed)
     try:
@@ -248,7 +248,7 @@ def find_network(networks: Mapping[NetworkName, Network], name: str) -> tuple[Ne
     return NetworkName(name), network
 
 
-def _faces(reader: Reader) -> tuple[str, ...]:
+def _faces(reader: ConfigReader) -> tuple[str, ...]:
     faces = reader.texts("faces", DEFAULT_FACES, 'it takes a list of specs, such as ["udp:239.5.5.8:1558"]')
     for face in faces:
         if faces.count(face) > 1:
@@ -256,7 +256,7 @@ def _faces(reader: Reader) -> tuple[str, ...]:
     return faces
 
 
-def _group(reader: Reader) -> str | None:
+def _group(reader: ConfigReader) -> str | None:
     allowed = "it takes the name of a group, or nothing for the node's user alone"
     name = reader.text("control.group", "", allowed)
     if name and not _GROUP.fullmatch(name):
@@ -264,7 +264,7 @@ def _group(reader: Reader) -> str | None:
     return name if reader.has("control.group") else None
 
 
-def _socket(reader: Reader, home: Home) -> Path:
+def _socket(reader: ConfigReader, home: Home) -> Path:
     allowed = f"it takes a path, which may have up to {limits.UNIX_PATH_MAX} bytes once it is absolute"
     path = home.root / Path(reader.text("control.socket", CONTROL_SOCKET, allowed)).expanduser()
     if len(str(path).encode()) > limits.UNIX_PATH_MAX or path == home.root:
@@ -272,13 +272,13 @@ def _socket(reader: Reader, home: Home) -> Path:
     return path
 
 
-def _web_listen(reader: Reader) -> tuple[str, int]:
+def _web_listen(reader: ConfigReader) -> tuple[str, int]:
     found = reader.address("web.listen", WEB_LISTEN, limits.WEB_PORT)
     assert found is not None, "there is a default"
     return found
 
 
-def _gateway(reader: Reader, home: Home, networks: Iterable[NetworkName]) -> "GatewayConfig | None":
+def _gateway(reader: ConfigReader, home: Home, networks: Iterable[NetworkName]) -> "GatewayConfig | None":
     reader.know(GATEWAY_KEYS)
     if not reader.tables("gateway"):
         return None
@@ -287,7 +287,7 @@ def _gateway(reader: Reader, home: Home, networks: Iterable[NetworkName]) -> "Ga
     return read_gateway(reader, home.root, networks)
 
 
-def _ship(reader: Reader) -> "ShipConfig | None":
+def _ship(reader: ConfigReader) -> "ShipConfig | None":
     reader.know(SHIP_KEYS)
     if not reader.tables("ship"):
         return None
@@ -296,7 +296,7 @@ def _ship(reader: Reader) -> "ShipConfig | None":
     return read_ship(reader)
 
 
-def _pzp_keep(reader: Reader) -> str:
+def _pzp_keep(reader: ConfigReader) -> str:
     allowed = 'it takes "all", "none", "set", "dict", or a number of messages, such as "newest-100"'
     keep = reader.text("pzp.keep", "all", allowed)
     if not _KEEP.fullmatch(keep):

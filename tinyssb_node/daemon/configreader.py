@@ -7,13 +7,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 
 
 class ConfigError(ProblemError):
     """config.toml says something we cannot do, at *key*, or as a whole where that is empty."""
 
-    exit_code = Exit.CONFIG
+    exit_code = ExitCode.CONFIG
 
     def __init__(self, file: Path, key: str, value: object, allowed: str) -> None:
         told = f": {key} = {as_toml(value)} is not possible" if key else " cannot be used"
@@ -30,7 +30,7 @@ class ConfigError(ProblemError):
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-class Reader:
+class ConfigReader:
     """Hands out a TOML document's values by dotted key and knows which of them nobody asked for.
 
     What hands out a value raises ConfigError for one that cannot be used, and says what is *allowed*.

@@ -29,17 +29,17 @@ from tinyssb_node.control.rows import (
     StatusRow,
     SureRow,
 )
-from tinyssb_node.control.server import Client
-from tinyssb_node.daemon.blockkeeper import BlockKeeper
+from tinyssb_node.control.server import ControlConnection
+from tinyssb_node.daemon.blockkeeper import BlockPolicy
 from tinyssb_node.daemon.clock import Clock
-from tinyssb_node.daemon.companion import Companion
+from tinyssb_node.daemon.companion import CompanionProcess
 from tinyssb_node.daemon.config import find_network
 from tinyssb_node.daemon.feedrows import feed_rows
 from tinyssb_node.daemon.forkdesk import send_forks
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.daemon.importing import import_packets
 from tinyssb_node.daemon.naming import find_feed
-from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.places import NetworkStorage
 from tinyssb_node.daemon.rekey import rekey
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.tipkeeper import waiting_row
@@ -61,12 +61,12 @@ from tinyssb_node.store.home import MAIN_IDENTITY
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.authorship import Authorship, Writer
-    from tinyssb_node.daemon.groupdesk import GroupDesk
+    from tinyssb_node.daemon.authorship import IdentityManager, IdentityWriter
+    from tinyssb_node.daemon.groupdesk import GroupHandler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class DaemonInfo:
     """What does not change while the daemon runs."""
 
     name: str
@@ -77,27 +77,27 @@ class About:
     boot: int
 
 
-Answer = Callable[[Arguments, Client], Awaitable[object]]
+Answer = Callable[[Arguments, ControlConnection], Awaitable[object]]
 KEEPERS_ONLY = ("sure", "rekey")
 """What members of the node's group may not do: only who keeps its backups knows whether its feed goes on elsewhere, and
 only its operator may leave the others."""
 
 
-class Desk:
+class ControlHandler:
     """Reads the node and the store, and lets the runtime change them."""
 
     def __init__(
         self,
         *,
-        about: About,
+        about: DaemonInfo,
         runtime: Runtime,
-        places: Sequence[Place],
+        places: Sequence[NetworkStorage],
         clock: Clock,
         endpoints: Callable[[], list[EndpointRow]],
         turned_away: Callable[[], int],
-        blocks: BlockKeeper,
-        authorship: "Authorship | None" = None,
-        companions: Sequence[Companion] = (),
+        blocks: BlockPolicy,
+        authorship: "IdentityManager | None" = None,
+        companions: Sequence[CompanionProcess] = (),
     ) -> None:
         """*places*: that of the default network first. *authorship* None: there are no further identities."""
         self._about = about
@@ -109,7 +109,7 @@ class Desk:
         self._authorship = authorship
         self._companions = companions
         self._blocks = blocks
-        self._groups: GroupDesk | None = None
+        self._groups: GroupHandler | None = None
         self.commands: Mapping[str, Answer] = {
             "status": self._status,
             "publish": self._publish,
@@ -131,7 +131,7 @@ class Desk:
         }
         """Every command of the protocol."""
 
-    async def answer(self, request: Request, client: Client) -> object:
+    async def answer(self, request: Request, client: ControlConnection) -> object:
         """The result of *request*; items go to *client* before. Raises LocalError."""
         command = self.commands.get(request.command)
         if command is None:
@@ -141,7 +141,7 @@ class Desk:
             )
         return await command(Arguments(request.command, request.arguments), client)
 
-    async def _status(self, arguments: Arguments, _client: Client) -> StatusRow:
+    async def _status(self, arguments: Arguments, _client: ControlConnection) -> StatusRow:
         arguments.end()
         about = self._about
         networks = [self._network_row(place) for place in self._places.values()]
@@ -170,7 +170,7 @@ class Desk:
             "networks": networks,
         }
 
-    def _network_row(self, place: Place) -> NetworkRow:
+    def _network_row(self, place: NetworkStorage) -> NetworkRow:
         node, now_us = self._node(place), self._clock.now_us()
         feeds, own = node.feeds(), node.own()
         return {
@@ -185,7 +185,7 @@ class Desk:
             "identities": [] if self._authorship is None else [*self._authorship.rows(node, now_us)],
         }
 
-    async def _sure(self, arguments: Arguments, _client: Client) -> SureRow:
+    async def _sure(self, arguments: Arguments, _client: ControlConnection) -> SureRow:
         place, writer = self._place(arguments), self._writer(arguments)
         arguments.end()
         feed = None if writer is None else writer.feed
@@ -193,7 +193,7 @@ class Desk:
         self._node(place).be_sure(feed)
         return {"changed": changed}
 
-    async def _rekey(self, arguments: Arguments, _client: Client) -> RekeyedRow:
+    async def _rekey(self, arguments: Arguments, _client: ControlConnection) -> RekeyedRow:
         place, set_key = self._place(arguments), arguments.octets("set_key")
         left = arguments.feed_ids("left", least=0, most=limits.SET_MAX)
         arguments.end()
@@ -207,7 +207,7 @@ class Desk:
         kept = sum(not record.retired for record in self._node(place).feeds())
         return {"kept": kept, "left": len(left)}
 
-    async def _publish(self, arguments: Arguments, _client: Client) -> PublishedRow:
+    async def _publish(self, arguments: Arguments, _client: ControlConnection) -> PublishedRow:
         place, writer = self._place(arguments), self._writer(arguments)
         content = arguments.octets("content")
         arguments.end()
@@ -225,7 +225,7 @@ class Desk:
             "chunks": event.chunks,
         }
 
-    async def _feeds(self, arguments: Arguments, client: Client) -> CountRow:
+    async def _feeds(self, arguments: Arguments, client: ControlConnection) -> CountRow:
         place = self._place(arguments)
         arguments.end()
         names = {self._about.feed: MAIN_IDENTITY}
@@ -236,12 +236,12 @@ class Desk:
             await client.send(row)
         return {"count": len(rows)}
 
-    async def _forks(self, arguments: Arguments, client: Client) -> CountRow:
+    async def _forks(self, arguments: Arguments, client: ControlConnection) -> CountRow:
         place = self._place(arguments)
         arguments.end()
         return {"count": await send_forks(place, self._node(place).feeds(), client.send)}
 
-    async def _log(self, arguments: Arguments, client: Client) -> CountRow:
+    async def _log(self, arguments: Arguments, client: ControlConnection) -> CountRow:
         place = self._place(arguments)
         feed = self._find(place, arguments.text("feed")).feed
         if arguments.has("last"):
@@ -264,7 +264,7 @@ class Desk:
                 return {"count": count}
             await _first_of(appended, client.gone)
 
-    async def _show(self, arguments: Arguments, _client: Client) -> ShownRow:
+    async def _show(self, arguments: Arguments, _client: ControlConnection) -> ShownRow:
         place = self._place(arguments)
         record, seq = self._find(place, arguments.text("feed")), arguments.number("seq")
         arguments.end()
@@ -283,7 +283,7 @@ class Desk:
             "forked": record.forked_at is not None,
         }
 
-    async def _follow(self, arguments: Arguments, _client: Client) -> FollowedRow:
+    async def _follow(self, arguments: Arguments, _client: ControlConnection) -> FollowedRow:
         place, feed = self._place(arguments), arguments.feed_id("feed")
         arguments.end()
         changed = not any(
@@ -293,20 +293,20 @@ class Desk:
         self._runtime.do(lambda node, now_us: (None, node.follow(feed, now_us)), place.name)
         return {"feed": feed.hex(), "changed": changed}
 
-    async def _unfollow(self, arguments: Arguments, _client: Client) -> FollowedRow:
+    async def _unfollow(self, arguments: Arguments, _client: ControlConnection) -> FollowedRow:
         place = self._place(arguments)
         record = self._find(place, arguments.text("feed"))
         arguments.end()
         self._runtime.do(lambda node, now_us: (None, node.unfollow(record.feed, now_us)), place.name)
         return {"feed": record.feed.hex(), "changed": record.wanted}
 
-    async def _goset(self, arguments: Arguments, _client: Client) -> GosetRow:
+    async def _goset(self, arguments: Arguments, _client: ControlConnection) -> GosetRow:
         node = self._node(self._place(arguments))
         arguments.end()
         feeds = [record.feed.hex() for record in node.feeds() if not record.retired]
         return {"state": node.set_state.hex(), "count": len(feeds), "feeds": feeds}
 
-    async def _faces(self, arguments: Arguments, client: Client) -> CountRow:
+    async def _faces(self, arguments: Arguments, client: ControlConnection) -> CountRow:
         arguments.end()
         statuses, now_us = self._runtime.networks.faces(), self._clock.now_us()
         for status in statuses:
@@ -327,7 +327,7 @@ class Desk:
             await client.send(row)
         return {"count": len(statuses)}
 
-    async def _airtime(self, arguments: Arguments, client: Client) -> CountRow:
+    async def _airtime(self, arguments: Arguments, client: ControlConnection) -> CountRow:
         arguments.end()
         networks = self._runtime.networks
         accounts = networks.air(self._clock.now_us())
@@ -351,7 +351,7 @@ class Desk:
             await client.send(row)
         return {"count": len(accounts)}
 
-    async def _receipts(self, arguments: Arguments, client: Client) -> CountRow:
+    async def _receipts(self, arguments: Arguments, client: ControlConnection) -> CountRow:
         place, own = self._place(arguments), self._about.feed
         if arguments.has("last"):
             last_seq = self._find(place, own.hex()).seq
@@ -369,7 +369,7 @@ class Desk:
                 await asyncio.sleep(0)  # the node gets its turn between pages
         return {"count": count}
 
-    async def _import(self, arguments: Arguments, _client: Client) -> ImportedRow:
+    async def _import(self, arguments: Arguments, _client: ControlConnection) -> ImportedRow:
         place = self._place(arguments)
         feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
         arguments.end()
@@ -379,7 +379,7 @@ class Desk:
             lambda node, now_us: import_packets(node, place, feed, packets, blocked, now_us), place.name
         )
 
-    async def _bring(self, arguments: Arguments, _client: Client) -> BroughtRow:
+    async def _bring(self, arguments: Arguments, _client: ControlConnection) -> BroughtRow:
         place = self._place(arguments)
         feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
         arguments.end()
@@ -394,7 +394,7 @@ class Desk:
             "dropped": [gone.hex() for gone in brought.dropped],
         }
 
-    async def _ask_groups(self, command: str, arguments: Arguments, client: Client) -> object:
+    async def _ask_groups(self, command: str, arguments: Arguments, client: ControlConnection) -> object:
         """What is asked about private groups: a node without any does without the program for them."""
         if self._groups is None:
             if command == "group_list" and all(
@@ -403,21 +403,21 @@ class Desk:
                 self._place(arguments)
                 arguments.end()
                 return {"count": 0}
-            from tinyssb_node.daemon.groupdesk import GroupDesk  # noqa: PLC0415 - most nodes do without
+            from tinyssb_node.daemon.groupdesk import GroupHandler  # noqa: PLC0415 - most nodes do without
 
-            self._groups = GroupDesk(
+            self._groups = GroupHandler(
                 own=self._about.feed, runtime=self._runtime, place=self._place, clock=self._clock
             )
         return await self._groups.commands[command](arguments, client)
 
-    def _place(self, arguments: Arguments) -> Place:
+    def _place(self, arguments: Arguments) -> NetworkStorage:
         """The network that *arguments* name, the default one without. Raises BadRequestError, UnknownNetworkError."""
         if not arguments.has("network"):
             return self._places[DEFAULT_NETWORK]
         networks = {name: place.network for name, place in self._places.items()}
         return self._places[find_network(networks, arguments.text("network"))[0]]
 
-    def _writer(self, arguments: Arguments) -> "Writer | None":
+    def _writer(self, arguments: Arguments) -> "IdentityWriter | None":
         """The further identity that *arguments* name, None: the main one. Raises BadRequestError, UnknownIdentityError,
         IdentityUnusableError."""
         name = arguments.text("as") if arguments.has("as") else MAIN_IDENTITY
@@ -427,10 +427,10 @@ class Desk:
             raise UnknownIdentityError(name)
         return self._authorship.find(name)
 
-    def _node(self, place: Place) -> Node:
+    def _node(self, place: NetworkStorage) -> Node:
         return self._runtime.networks.node(place.name)
 
-    def _find(self, place: Place, name: str) -> FeedRecord:
+    def _find(self, place: NetworkStorage, name: str) -> FeedRecord:
         """The feed of a network's set that *name* names. Raises UnknownFeedError, AmbiguousFeedError."""
         return find_feed(self._node(place).feeds(), name, self._about.feed)
 

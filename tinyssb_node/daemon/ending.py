@@ -16,7 +16,7 @@ _READ_SIZE: Final = 4_096
 """Bytes taken at a time of what nobody should write to us."""
 
 
-def watch_for_the_end(end: Callable[[], None], *, supervised: bool) -> None:
+def watch_for_shutdown(end: Callable[[], None], *, supervised: bool) -> None:
     """Call *end* in the running loop at SIGTERM and SIGINT, and if we are *supervised* when standard input ends, which
     the daemon holds open as long as it lives."""
     loop = asyncio.get_running_loop()
@@ -34,7 +34,7 @@ def watch_for_the_end(end: Callable[[], None], *, supervised: bool) -> None:
     loop.add_reader(source, read)
 
 
-def tell_why(message: str, hint: str) -> None:
+def report_exit_reason(message: str, hint: str) -> None:
     """Tell the daemon that started us why we end: *message* says what happened, *hint* what to do about it.
 
     Nothing happens if none did.

@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.eventlog_rederive import rederive
-from tinyssb_node.daemon.eventlog_segments import Retention, last_words, segment_path, segments
+from tinyssb_node.daemon.eventlog_segments import Retention, read_resume_point, segment_path, segments
 from tinyssb_node.daemon.eventlog_sends import SendMeter
 from tinyssb_node.errors import EventLogFailedError, EventLogFullError, StoreFullError
 from tinyssb_node.eventrecords import record_serializers, serialize_mark
@@ -132,7 +132,7 @@ class EventLog:
         with suppress(EventLogFullError), _faults(place):
             place.mkdir(parents=True, exist_ok=True)
         with _faults(place):
-            said = last_words(place, int(store.get_meta(_META_SINCE) or 0), partial(_next_held, store))
+            said = read_resume_point(place, int(store.get_meta(_META_SINCE) or 0), partial(_next_held, store))
             if not said.clean:
                 # What it says is counted on from now on, so it has to stay.
                 write_anew(segments(place)[-1].path)

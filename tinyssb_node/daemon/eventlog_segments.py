@@ -31,7 +31,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LastWords:
+class ResumePoint:
     """What a log says of the time before."""
 
     boot: int
@@ -73,7 +73,9 @@ def _counted(arrival: int) -> int | None:
     return arrival + 1
 
 
-def last_words(folder: Path, since_boot: int, next_held: Callable[[int], int | None] = _counted) -> LastWords:
+def read_resume_point(
+    folder: Path, since_boot: int, next_held: Callable[[int], int | None] = _counted
+) -> ResumePoint:
     """Read as much of the log in *folder* as it takes; arrival numbers count from *since_boot* on.
 
     *next_held* says which arrival number comes next in the store after one, None if none does; without it none is
@@ -82,14 +84,14 @@ def last_words(folder: Path, since_boot: int, next_held: Callable[[int], int | N
     next_held = cache(next_held)
     there = segments(folder)
     if not there:
-        return LastWords(boot=0, arrival=0, clean=True)
+        return ResumePoint(boot=0, arrival=0, clean=True)
     boot = there[-1].boot
     arrival, clean = _read(there[-1].path, next_held)
     for segment in reversed(there[:-1]):
         if arrival is not None or segment.boot < since_boot:
             break
         arrival, _ = _read(segment.path, next_held)
-    return LastWords(boot=boot, arrival=0 if arrival is None or boot < since_boot else arrival, clean=clean)
+    return ResumePoint(boot=boot, arrival=0 if arrival is None or boot < since_boot else arrival, clean=clean)
 
 
 def _read(path: Path, next_held: Callable[[int], int | None]) -> tuple[int | None, bool]:

@@ -38,7 +38,7 @@ class _Ours:
         return chunk < len(held) and held[chunk] != packet
 
 
-class Cover:
+class ExportCoverage:
     """Which entries of which feeds some files hold, with how much of their side chains.
 
     What a store holds otherwise does not count: a file may be made up, or hold the other branch of a fork.

@@ -9,7 +9,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.ids import Dialect, FeedId, Seq
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.store.port import FeedRecord, Store
 
 _MAGIC = b"tinySSB export\n"
@@ -21,7 +21,7 @@ _LETTERS = {dialect: letter for letter, dialect in _DIALECTS.items()}
 class ExportDamagedError(ProblemError):
     """The file is no export file, or was damaged on its way."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
     def __init__(self, offset: int, reason: str) -> None:
         super().__init__(
@@ -37,7 +37,7 @@ class ExportDamagedError(ProblemError):
 class ExportTooNewError(ProblemError):
     """The file was written by a later version of this program."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
     def __init__(self, version: int) -> None:
         super().__init__(

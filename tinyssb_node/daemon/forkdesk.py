@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypedDict
 
-from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.places import NetworkStorage
 from tinyssb_node.effects import Effect
 from tinyssb_node.events import ForkFound
 from tinyssb_node.feeds.fork import ForkProof, fork_ids, verify_proof
@@ -36,7 +36,7 @@ def date_forks(store: Store, effects: Iterable[Effect], wall_us: int) -> None:
 
 
 async def send_forks(
-    place: Place, records: Iterable[FeedRecord], send: Callable[[object], Awaitable[None]]
+    place: NetworkStorage, records: Iterable[FeedRecord], send: Callable[[object], Awaitable[None]]
 ) -> int:
     """Send an item for every fork that *place* has a proof of, sorted by feed and place. Returns their number."""
     known = {record.feed: record for record in records}
@@ -49,7 +49,7 @@ async def send_forks(
     return len(proofs)
 
 
-def _row(place: Place, record: FeedRecord, proof: ForkProof) -> ForkRow:
+def _row(place: NetworkStorage, record: FeedRecord, proof: ForkProof) -> ForkRow:
     held, other = fork_ids(place.network, proof)
     found = place.store.get_meta(_name(proof.feed, proof.seq))
     return {

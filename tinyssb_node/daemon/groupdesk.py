@@ -27,16 +27,16 @@ from tinyssb_node.daemon.groupviews import (
     said_row,
     step_row,
 )
-from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.places import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.effects import Effect
 from tinyssb_node.groups.content import post
 from tinyssb_node.groups.epochs import NOBODY
-from tinyssb_node.groups.messages import FeedRole, GroupMessageError, Said
-from tinyssb_node.groups.planning import GroupRefusalError, Refusal
-from tinyssb_node.groups.sealing import UnsealableError
-from tinyssb_node.groups.upkeep import Grouping, LeftGroupError, Written
-from tinyssb_node.groups.writer import Cost, Pen, PhoneFeedError
+from tinyssb_node.groups.messages import FeedRole, GroupMessageError, OpenedGroupMessage
+from tinyssb_node.groups.planning import GroupRefusalError, RefusalReason
+from tinyssb_node.groups.sealing import InvalidRecipientError
+from tinyssb_node.groups.upkeep import GroupLeftError, GroupManager, GroupWriteResult
+from tinyssb_node.groups.writer import GroupWriteCost, GroupWriterPort, PhoneDialectError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.node.node import Node
 from tinyssb_node.problems import (
@@ -52,25 +52,25 @@ _ID_TOLD: Final = 8
 _NAMED_MAX: Final = 5
 """Most people or groups named in a sentence."""
 _REFUSALS: Final = {
-    Refusal.SELF: (
+    RefusalReason.SELF: (
         "You cannot exclude yourself.",
         "`tinyssb group leave` leaves a group; others may exclude you then.",
     ),
-    Refusal.STRANGER: (
+    RefusalReason.STRANGER: (
         "Not in the epoch that you write in: {people}.",
         "`tinyssb group show` shows who is in it.",
     ),
-    Refusal.NOBODY: ("Nobody is named.", "Name somebody."),
-    Refusal.EXCLUDED: (
+    RefusalReason.NOBODY: ("Nobody is named.", "Name somebody."),
+    RefusalReason.EXCLUDED: (
         "You were excluded from this group; what you write there would count for nobody.",
         "A member can add you again.",
     ),
-    Refusal.OUTSIDE: ("You are in no epoch of this group.", "A member can add you."),
-    Refusal.OTHER_EPOCH: (
+    RefusalReason.OUTSIDE: ("You are in no epoch of this group.", "A member can add you."),
+    RefusalReason.OTHER_EPOCH: (
         "Another epoch of the group is preferred by now.",
         "See `tinyssb group show`, and try it again.",
     ),
-    Refusal.MEMBER: (
+    RefusalReason.MEMBER: (
         "In the group already: {people}.",
         "Name only those who are not; `tinyssb group show` shows who is.",
     ),
@@ -81,7 +81,7 @@ _REFUSALS: Final = {
 _COME_BACK: Final = "`tinyssb group return` takes part in it again, unless you were excluded since."
 
 
-class Client(Protocol):
+class ReplySender(Protocol):
     """The other end of a control connection."""
 
     @property
@@ -90,7 +90,7 @@ class Client(Protocol):
         ...
 
 
-class GroupDesk:
+class GroupHandler:
     """Reads a node's groups, and lets the runtime change them."""
 
     def __init__(
@@ -98,7 +98,7 @@ class GroupDesk:
         *,
         own: FeedId,
         runtime: Runtime,
-        place: Callable[[Arguments], Place],
+        place: Callable[[Arguments], NetworkStorage],
         clock: Clock,
     ) -> None:
         """*place*: the network that arguments name."""
@@ -107,7 +107,7 @@ class GroupDesk:
         self._place = place
         self._clock = clock
         self._timelines: dict[tuple[str, MessageId], Timeline] = {}
-        self.commands: Mapping[str, Callable[[Arguments, Client], Awaitable[object]]] = {
+        self.commands: Mapping[str, Callable[[Arguments, ReplySender], Awaitable[object]]] = {
             "group_create": self._create,
             "group_add": self._add,
             "group_exclude": self._exclude,
@@ -123,7 +123,7 @@ class GroupDesk:
 
     # --- Writing
 
-    async def _create(self, arguments: Arguments, _client: Client) -> GroupWrittenRow:
+    async def _create(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
         place = self._place(arguments)
         name = arguments.text("name") if arguments.has("name") else None
         people = arguments.feed_ids("people") if arguments.has("people") else ()
@@ -136,13 +136,13 @@ class GroupDesk:
 
         others = [person for person in people if person != self._own]
 
-        def create(groups: Grouping, pen: Pen, now_us: int) -> list[Written]:
+        def create(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
             created = groups.create(pen, name, now_us)
             return [created, *([groups.add(pen, created.root, others, None, now_us)] if others else [])]
 
         return self._write(place, create)
 
-    async def _add(self, arguments: Arguments, _client: Client) -> GroupWrittenRow | GroupCostRow:
+    async def _add(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow | GroupCostRow:
         place, root = await self._find(arguments)
         people = arguments.feed_ids("people")
         text = arguments.text("text") if arguments.has("text") else None
@@ -154,7 +154,7 @@ class GroupDesk:
                 return _cost_row(root, groups.cost_of_adding(root, people, text))
         return self._write(place, lambda groups, pen, now_us: [groups.add(pen, root, people, text, now_us)])
 
-    async def _exclude(self, arguments: Arguments, _client: Client) -> GroupWrittenRow | GroupCostRow:
+    async def _exclude(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow | GroupCostRow:
         place, root = await self._find(arguments)
         people, dry_run = arguments.feed_ids("people"), arguments.flag("dry_run")
         arguments.end()
@@ -164,23 +164,23 @@ class GroupDesk:
                 return _cost_row(root, groups.cost_of_excluding(root, people))
         return self._write(place, lambda groups, pen, now_us: [groups.exclude(pen, root, people, now_us)])
 
-    async def _leave(self, arguments: Arguments, _client: Client) -> GroupWrittenRow:
+    async def _leave(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
         place, root = await self._find(arguments)
         arguments.end()
         self._writable(place, root)
         return self._write(place, lambda groups, pen, now_us: [groups.leave(pen, root, now_us)])
 
-    async def _return(self, arguments: Arguments, _client: Client) -> GroupWrittenRow:
+    async def _return(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
         place, root = await self._find(arguments)
         arguments.end()
 
-        def come_back(groups: Grouping, _pen: Pen, now_us: int) -> list[Written]:
+        def come_back(groups: GroupManager, _pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
             groups.come_back(root, now_us)
-            return [Written(root, ())]
+            return [GroupWriteResult(root, ())]
 
         return self._write(place, come_back)
 
-    async def _post(self, arguments: Arguments, _client: Client) -> GroupWrittenRow:
+    async def _post(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
         place, root = await self._find(arguments)
         text = arguments.text("text")
         arguments.end()
@@ -189,8 +189,12 @@ class GroupDesk:
             kind, body = post(text)
         return self._write(place, lambda groups, pen, now_us: [groups.post(pen, root, kind, body, now_us)])
 
-    def _write(self, place: Place, write: Callable[[Grouping, Pen, int], list[Written]]) -> GroupWrittenRow:
-        def perform(node: Node, now_us: int) -> tuple[list[Written], list[Effect]]:
+    def _write(
+        self,
+        place: NetworkStorage,
+        write: Callable[[GroupManager, GroupWriterPort, int], list[GroupWriteResult]],
+    ) -> GroupWrittenRow:
+        def perform(node: Node, now_us: int) -> tuple[list[GroupWriteResult], list[Effect]]:
             return node.in_groups(lambda groups, pen: write(groups, pen, now_us), now_us)
 
         with refusals():
@@ -198,7 +202,7 @@ class GroupDesk:
 
     # --- Reading
 
-    async def _list(self, arguments: Arguments, client: Client) -> CountRow:
+    async def _list(self, arguments: Arguments, client: ReplySender) -> CountRow:
         place = self._place(arguments)
         arguments.end()
         groups = await self._read_groups(place)
@@ -210,7 +214,7 @@ class GroupDesk:
                 count += 1
         return {"count": count}
 
-    async def _show(self, arguments: Arguments, client: Client) -> GroupShownRow:
+    async def _show(self, arguments: Arguments, client: ReplySender) -> GroupShownRow:
         place, root = await self._find(arguments)
         arguments.end()
         groups = self._groups(self._node(place))
@@ -236,7 +240,7 @@ class GroupDesk:
             "problem": None if problem is None else explain(problem).message,
         }
 
-    def _tasks(self, groups: Grouping, root: MessageId) -> list[GroupTaskRow]:
+    def _tasks(self, groups: GroupManager, root: MessageId) -> list[GroupTaskRow]:
         """What the node is going to do by itself: nothing in a group that its user left."""
         now_us = self._clock.now_us()
         return [
@@ -249,7 +253,7 @@ class GroupDesk:
             for due in ([] if groups.left(root) else groups.due(root, now_us))
         ]
 
-    async def _audit(self, arguments: Arguments, client: Client) -> CountRow:
+    async def _audit(self, arguments: Arguments, client: ReplySender) -> CountRow:
         place, root = await self._find(arguments)
         arguments.end()
         groups = self._groups(self._node(place))
@@ -266,7 +270,7 @@ class GroupDesk:
             await client.send(broken_row(one, self._own, groups.book.role_of(one.feed), came))
         return {"count": len(lines) + len(broken)}
 
-    async def _read(self, arguments: Arguments, client: Client) -> CountRow:
+    async def _read(self, arguments: Arguments, client: ReplySender) -> CountRow:
         place, root = await self._find(arguments)
         after = arguments.number("after") if arguments.has("after") else 0
         before = arguments.number("before", limits.SEQ_MAX)
@@ -281,7 +285,7 @@ class GroupDesk:
                 await asyncio.sleep(0)  # the node gets its turn between pages
         return {"count": len(page)}
 
-    def _row(self, place: Place, groups: Grouping, root: MessageId) -> GroupRow:
+    def _row(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> GroupRow:
         timeline, held = self._timeline(place, groups, root), groups.book.groups[root]
         view = held.group.view
         preferred = view.preference(self._own).epoch
@@ -301,7 +305,7 @@ class GroupDesk:
 
     # --- What all of them need
 
-    def _timeline(self, place: Place, groups: Grouping, root: MessageId) -> Timeline:
+    def _timeline(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> Timeline:
         group = groups.book.groups[root].group
         timeline = self._timelines.get((place.name, root))
         if timeline is None or timeline.group is not group:
@@ -309,15 +313,17 @@ class GroupDesk:
         timeline.refresh()
         return timeline
 
-    def _came_us(self, place: Place, groups: Grouping) -> Callable[[Said], int | None]:
-        def came_us(said: Said) -> int | None:
+    def _came_us(
+        self, place: NetworkStorage, groups: GroupManager
+    ) -> Callable[[OpenedGroupMessage], int | None]:
+        def came_us(said: OpenedGroupMessage) -> int | None:
             feed = groups.book.feed_of(said.author, None if said.role is FeedRole.ADDITIONS else said.key)
             entry = None if feed is None else place.store.entry(feed, said.seq)
             return None if entry is None else entry.committed_us
 
         return came_us
 
-    def _state(self, groups: Grouping, root: MessageId) -> str:
+    def _state(self, groups: GroupManager, root: MessageId) -> str:
         if groups.left(root):
             return "left"
         preference = groups.book.groups[root].group.view.preference(self._own)
@@ -325,17 +331,17 @@ class GroupDesk:
             return "outside"
         return "excluded" if preference.excluded else "member"
 
-    def _node(self, place: Place) -> Node:
+    def _node(self, place: NetworkStorage) -> Node:
         return self._runtime.networks.node(place.name)
 
-    def _groups(self, node: Node) -> Grouping:
+    def _groups(self, node: Node) -> GroupManager:
         """Raises NoGroupsError."""
         groups = node.groups
         if groups is None:
             raise NoGroupsError("This node keeps no groups: it has no key to read them with.")
         return groups
 
-    async def _read_groups(self, place: Place) -> Grouping:
+    async def _read_groups(self, place: NetworkStorage) -> GroupManager:
         """The groups of a network, once all that is here of them was read, after a start. Raises NoGroupsError."""
         groups = self._groups(self._node(place))
         for _ in range(limits.CONTROL_GROUPS_LOOKS):
@@ -344,7 +350,7 @@ class GroupDesk:
             await asyncio.sleep(limits.CONTROL_GROUPS_LOOK_S)
         return groups
 
-    async def _find(self, arguments: Arguments) -> tuple[Place, MessageId]:
+    async def _find(self, arguments: Arguments) -> tuple[NetworkStorage, MessageId]:
         """The group that arguments name. Raises UnknownGroupError, AmbiguousGroupError."""
         place, text = self._place(arguments), arguments.text("group")
         held = (await self._read_groups(place)).book.groups
@@ -367,7 +373,7 @@ class GroupDesk:
             )
         return place, found[0]
 
-    def _writable(self, place: Place, root: MessageId) -> Grouping:
+    def _writable(self, place: NetworkStorage, root: MessageId) -> GroupManager:
         """Raises GroupRefusedError where nothing may be written."""
         groups = self._groups(self._node(place))
         if groups.left(root):
@@ -385,15 +391,15 @@ def refusals() -> Iterator[None]:
     """Tell in words what the rules of groups refuse. Raises GroupRefusedError."""
     try:
         yield
-    except LeftGroupError as error:
+    except GroupLeftError as error:
         raise _left() from error
-    except PhoneFeedError as error:
+    except PhoneDialectError as error:
         raise GroupRefusedError(
             "This node's feed is written for phones, and phones stop at the entries that groups need in it. "
             "Nothing was written.",
             "Make another node for groups, with `tinyssb init --dialect spec`.",
         ) from error
-    except UnsealableError as error:
+    except InvalidRecipientError as error:
         raise GroupRefusedError(
             f"Nobody can have the key of the feed {error.person.hex()}. Nothing was written.",
             "Check who is meant.",
@@ -414,7 +420,7 @@ def _left() -> GroupRefusedError:
     return GroupRefusedError("You left this group. Nothing was written.", _COME_BACK)
 
 
-def _written(written: list[Written]) -> GroupWrittenRow:
+def _written(written: list[GroupWriteResult]) -> GroupWrittenRow:
     entries = [event for one in written for event in one.entries]
     return {
         "group": written[0].root.hex(),
@@ -433,7 +439,7 @@ def _written(written: list[Written]) -> GroupWrittenRow:
     }
 
 
-def _cost_row(root: MessageId, cost: Cost) -> GroupCostRow:
+def _cost_row(root: MessageId, cost: GroupWriteCost) -> GroupCostRow:
     return {
         "group": root.hex(),
         "messages": cost.messages,

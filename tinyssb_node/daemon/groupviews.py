@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from tinyssb_node.content.tangle import Place
+from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.control.group_rows import (
     GroupAuditRow,
     GroupEpochRow,
@@ -16,26 +16,26 @@ from tinyssb_node.control.group_rows import (
 )
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.content import LEAVE, NAME, name_of, text_of
-from tinyssb_node.groups.epochs import NOBODY, Epoch, People, View
+from tinyssb_node.groups.epochs import NOBODY, Epoch, EpochGraph, People
 from tinyssb_node.groups.membership import AuditLine, Group
 from tinyssb_node.groups.messages import (
     ADD,
     EXCLUDE,
     INIT,
     AddMember,
-    Content,
     ExcludeMember,
     FeedRole,
-    Flaw,
+    GroupContent,
+    GroupInit,
     GroupMessage,
-    Init,
-    Said,
+    MessageFlaw,
+    OpenedGroupMessage,
 )
-from tinyssb_node.groups.news import Broken, FeedPlace
-from tinyssb_node.groups.planning import Add, Begin, Exclude, Step
+from tinyssb_node.groups.news import FeedAssignment, InvalidGroupEntry
+from tinyssb_node.groups.planning import AddStep, BeginEpochStep, ExcludeStep, Step
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
-CameUs = Callable[[Said], int | None]
+CameUs = Callable[[OpenedGroupMessage], int | None]
 """Wall clock when a message came; None: not known."""
 
 
@@ -51,8 +51,8 @@ class Timeline:
     """Messages with a place; the place of the first is 1."""
     posts: int = 0
     """Of those the ones that count, and that tell neither of members nor of the group's name."""
-    _view: View | None = None
-    _flaws: Mapping[MessageId, Flaw] = field(default_factory=dict)
+    _view: EpochGraph | None = None
+    _flaws: Mapping[MessageId, MessageFlaw] = field(default_factory=dict)
     _people: dict[EpochKey, People] = field(default_factory=dict)
     _epochs: dict[EpochKey, MessageId] = field(default_factory=dict)
     _added: set[FeedId] = field(default_factory=set)
@@ -77,7 +77,7 @@ class Timeline:
         for id_ in self.ids[known:]:
             self._follow(self.group.said(id_))
 
-    def _judge(self, view: View) -> None:
+    def _judge(self, view: EpochGraph) -> None:
         self._flaws = {line.said.id: line.flaw for line in self.group.audit() if line.flaw is not None}
         self._people, self._epochs = {}, {}
         self._added, self._out, self._joined, self._told = set(), set(), {}, {}
@@ -90,13 +90,13 @@ class Timeline:
             self._people[epoch.key] = people | epoch.members | {epoch.creator}
             self._epochs.setdefault(epoch.key, epoch.init)
 
-    def _follow(self, said: Said) -> None:
+    def _follow(self, said: OpenedGroupMessage) -> None:
         """Count, note who comes and goes by a message that counts, and whether it tells anything."""
         if self.counts(said):
             match said.message:
-                case Content(kind=kind):
+                case GroupContent(kind=kind):
                     self.posts += kind not in {NAME, LEAVE}
-                case AddMember(people=people, members_tangle=Place(root=MessageId() as epoch)):
+                case AddMember(people=people, members_tangle=TangleData(root=MessageId() as epoch)):
                     joined = [one for one in people if one not in self._added or (epoch, one) in self._out]
                     self._joined[said.id] = tuple(one for one in joined if one != said.author)
                     self._added.update(people)
@@ -105,42 +105,44 @@ class Timeline:
                     self._out |= {(at, one) for at in self._led_to.get(said.id, ()) for one in people}
         self._told[said.id] = (said.id,) if self._tells(said) else self.previous(said)
 
-    def previous(self, said: Said) -> tuple[MessageId, ...]:
+    def previous(self, said: OpenedGroupMessage) -> tuple[MessageId, ...]:
         """What a message with a place follows of those that tell something."""
         before = (one for id_ in said.message.group_tangle.previous for one in self._told[id_])
         return tuple(islice(dict.fromkeys(before), group_limits.TIPS_MAX))
 
-    def counts(self, said: Said) -> bool:
+    def counts(self, said: OpenedGroupMessage) -> bool:
         """Whether a message with a place counts (`Group.audit` says why not)."""
-        if isinstance(said.message, Content):
+        if isinstance(said.message, GroupContent):
             return said.key is not None and said.author in self._people.get(said.key, NOBODY)
         return said.id not in self._flaws
 
-    def joined(self, said: Said) -> Sequence[FeedId]:
+    def joined(self, said: OpenedGroupMessage) -> Sequence[FeedId]:
         """Whom an addition brings into the group who was not in it before, or not any more."""
         return self._joined.get(said.id, ())
 
-    def _tells(self, said: Said) -> bool:
+    def _tells(self, said: OpenedGroupMessage) -> bool:
         """Whether a message counts and is of interest to who reads along: additions to a new epoch of who was in the
         one before are not."""
         match said.message:
-            case Init():
+            case GroupInit():
                 return said.id == self.group.root
             case AddMember():
                 return bool(self.joined(said))
         return self.counts(said)
 
-    def epoch(self, said: Said) -> MessageId | None:
+    def epoch(self, said: OpenedGroupMessage) -> MessageId | None:
         """The epoch that a message is about, or was said in; None if we do not know it."""
         match said.message:
-            case Init():
+            case GroupInit():
                 return said.id
             case AddMember() | ExcludeMember():
                 return said.message.members_tangle.root
-            case Content():
+            case GroupContent():
                 return None if said.key is None else self._epochs.get(said.key)
 
-    def page(self, *, first: int, behind: int, limit: int | None, forward: bool) -> list[tuple[int, Said]]:
+    def page(
+        self, *, first: int, behind: int, limit: int | None, forward: bool
+    ) -> list[tuple[int, OpenedGroupMessage]]:
         """Messages that tell something, with their places: from place *first* on, before place *behind*; at most
         *limit* of them, the first ones if *forward*, else the last ones."""
         places = range(max(first, 1), min(behind, len(self.ids) + 1))
@@ -165,7 +167,9 @@ class Timeline:
         return adders
 
 
-def said_row(timeline: Timeline, place: int, said: Said, me: FeedId, came_us: CameUs) -> GroupSaidRow:
+def said_row(
+    timeline: Timeline, place: int, said: OpenedGroupMessage, me: FeedId, came_us: CameUs
+) -> GroupSaidRow:
     """A message that counts; of an addition those are told who were not in the group before."""
     row = _row(timeline, said, me, came_us)
     row["previous"] = _hex(timeline.previous(said))
@@ -185,7 +189,9 @@ def audit_row(timeline: Timeline, line: AuditLine, me: FeedId, came_us: CameUs) 
     }
 
 
-def broken_row(broken: Broken, me: FeedId, place: FeedPlace | None, came_us: int | None) -> GroupAuditRow:
+def broken_row(
+    broken: InvalidGroupEntry, me: FeedId, place: FeedAssignment | None, came_us: int | None
+) -> GroupAuditRow:
     """An entry that opened, and that is no message."""
     return {
         "id": broken.id.hex(),
@@ -205,7 +211,7 @@ def broken_row(broken: Broken, me: FeedId, place: FeedPlace | None, came_us: int
     }
 
 
-def _row(timeline: Timeline, said: Said, me: FeedId, came_us: CameUs) -> GroupMessageRow:
+def _row(timeline: Timeline, said: OpenedGroupMessage, me: FeedId, came_us: CameUs) -> GroupMessageRow:
     message = said.message
     epoch = timeline.epoch(said)
     kind, text, people = _meaning(message)
@@ -225,13 +231,13 @@ def _row(timeline: Timeline, said: Said, me: FeedId, came_us: CameUs) -> GroupMe
 
 def _meaning(message: GroupMessage) -> tuple[str, str | None, Iterable[FeedId]]:
     match message:
-        case Init():
+        case GroupInit():
             return INIT, None, ()
         case AddMember():
             return ADD, message.text, message.people
         case ExcludeMember():
             return EXCLUDE, None, (each.member for each in message.excludes)
-        case Content():
+        case GroupContent():
             return message.kind, text_of(message) or name_of(message), ()
 
 
@@ -257,7 +263,7 @@ def epoch_rows(timeline: Timeline, me: FeedId, came_us: CameUs) -> list[GroupEpo
     ]
 
 
-def _member_rows(timeline: Timeline, view: View, epoch: Epoch) -> list[GroupMemberRow]:
+def _member_rows(timeline: Timeline, view: EpochGraph, epoch: Epoch) -> list[GroupMemberRow]:
     """Members; *excluded_by* is empty for whom somebody took on again."""
     added = timeline.added(epoch.init)
     exclusions = [one for one in view.exclusions.values() if one.epoch == epoch.init]
@@ -273,7 +279,7 @@ def _member_rows(timeline: Timeline, view: View, epoch: Epoch) -> list[GroupMemb
     ]
 
 
-def fork_rows(view: View) -> list[GroupForkRow]:
+def fork_rows(view: EpochGraph) -> list[GroupForkRow]:
     """Pairs of epochs that nothing joins yet; none if they are so many that somebody makes them for mischief."""
     if len(view.tips_among(view.epochs)) > group_limits.TIPS_MAX:
         return []
@@ -291,11 +297,11 @@ def fork_rows(view: View) -> list[GroupForkRow]:
 def step_row(step: Step) -> GroupStepRow:
     """A message that is going to be written."""
     match step:
-        case Exclude():
+        case ExcludeStep():
             return {"step": "exclude", "epoch": step.epoch.hex(), "people": _hex(step.people)}
-        case Begin():
+        case BeginEpochStep():
             return {"step": "begin", "epoch": None, "people": []}
-        case Add():
+        case AddStep():
             epoch = None if step.epoch is None else step.epoch.hex()
             return {"step": "add", "epoch": epoch, "people": _hex(step.people)}
 

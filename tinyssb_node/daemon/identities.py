@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.daemon.mark import Mark, this_machine, write_mark
-from tinyssb_node.daemon.setup import read_own, refused, restored_mark
+from tinyssb_node.daemon.mark import TipMark, this_machine, write_mark
+from tinyssb_node.daemon.setup import home_access_error, read_node_identity, restored_mark
 from tinyssb_node.errors import IdentityExistsError, LocalError
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.limits import NAME_MAX
-from tinyssb_node.problems import Exit, ProblemError, UnknownIdentityError
+from tinyssb_node.problems import ExitCode, ProblemError, UnknownIdentityError
 from tinyssb_node.store import limits
 from tinyssb_node.store.durable import sync_folder
 from tinyssb_node.store.home import MAIN_IDENTITY, Home
@@ -39,7 +39,7 @@ class IdentityNameError(ProblemError):
 class IdentitiesFullError(ProblemError):
     """A home has as many identities as it may."""
 
-    exit_code = Exit.CREATE
+    exit_code = ExitCode.CREATE
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
@@ -48,10 +48,10 @@ class IdentitiesFullError(ProblemError):
         )
 
 
-class IdentityTwiceError(ProblemError):
+class DuplicateIdentityError(ProblemError):
     """A key is in the home already."""
 
-    exit_code = Exit.CREATE
+    exit_code = ExitCode.CREATE
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -62,7 +62,7 @@ class IdentityTwiceError(ProblemError):
 
 
 def names_of(home: Home) -> list[str]:
-    """The names of further identities in *home*, sorted; no more than there may be. Raises HomeRefusedError."""
+    """The names of further identities in *home*, sorted; no more than there may be. Raises HomeInaccessibleError."""
     try:
         found = [
             folder.name
@@ -72,7 +72,7 @@ def names_of(home: Home) -> list[str]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise refused(home, error) from error
+        raise home_access_error(home, error) from error
     return sorted(found)[: limits.IDENTITIES_MAX]
 
 
@@ -85,7 +85,7 @@ def _is_there(path: Path) -> bool:
 
 
 def find_identity(home: Home, name: str | None) -> Home:
-    """Where the files of the identity *name* are; None: the main one. Raises UnknownIdentityError, HomeRefusedError."""
+    """Where the files of the identity *name* are; None: the main one. Raises UnknownIdentityError, HomeInaccessibleError."""
     if name is None or name == MAIN_IDENTITY:
         return home
     names = names_of(home)
@@ -97,23 +97,23 @@ def find_identity(home: Home, name: str | None) -> Home:
 def new_identity(home: Home, name: str, dialect: Dialect) -> FeedId:
     """Make a further identity in *home* with a fresh key. Returns its feed id.
 
-    Raises IdentityNameError, IdentitiesFullError, IdentityExistsError, HomeMissingError, HomeRefusedError, and for the
+    Raises IdentityNameError, IdentitiesFullError, IdentityExistsError, HomeMissingError, HomeInaccessibleError, and for the
     node's own file the errors of ``read_identity``.
     """
     identity = generate_identity(dialect)
     # Nothing was ever written with this key, so it is certain of that from the beginning.
-    _place(home, name, identity, Mark(feed=identity.feed, machine=this_machine(), tips={}))
+    _place(home, name, identity, TipMark(feed=identity.feed, machine=this_machine(), tips={}))
     return identity.feed
 
 
 def restore_identity(home: Home, name: str, identity: Identity) -> None:
     """Make a further identity in *home* with a key that was there before.
 
-    Raises as ``new_identity`` does, and IdentityTwiceError.
+    Raises as ``new_identity`` does, and DuplicateIdentityError.
     """
     for other, feed in _feeds(home):
         if feed == identity.feed and other != name:
-            raise IdentityTwiceError(other)
+            raise DuplicateIdentityError(other)
     _place(home, name, identity, restored_mark(home.of_identity(name), identity.feed))
 
 
@@ -130,7 +130,7 @@ def require_room(home: Home, name: str) -> None:
     """Raise what ``new_identity`` would, before anything is done."""
     home.require()
     # Whose the home is: what root makes there the node's user cannot read.
-    read_own(home)
+    read_node_identity(home)
     if not _NAME.fullmatch(name) or name == MAIN_IDENTITY:
         raise IdentityNameError(name)
     place = home.of_identity(name)
@@ -140,7 +140,7 @@ def require_room(home: Home, name: str) -> None:
         raise IdentitiesFullError(home.identities)
 
 
-def _place(home: Home, name: str, identity: Identity, mark: Mark) -> None:
+def _place(home: Home, name: str, identity: Identity, mark: TipMark) -> None:
     require_room(home, name)
     place = home.of_identity(name)
     try:
@@ -150,4 +150,4 @@ def _place(home: Home, name: str, identity: Identity, mark: Mark) -> None:
         create_identity(place.identity, identity)
         write_mark(place.mark, mark, time.time_ns() // 1_000)
     except OSError as error:
-        raise refused(home, error) from error
+        raise home_access_error(home, error) from error

@@ -11,7 +11,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.content.blocklist import blocked_short
 from tinyssb_node.control.rows import ImportedRow
-from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.places import NetworkStorage
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import NodeReadOnlyError
 from tinyssb_node.events import ChunkAppended, EntryAppended
@@ -27,7 +27,12 @@ UNPROVEN: Final = "it is not the next entry that the feed signed, and the feed w
 
 
 def import_packets(
-    node: Node, place: Place, feed: FeedId, packets: Sequence[bytes], blocked: Collection[bytes], now_us: int
+    node: Node,
+    place: NetworkStorage,
+    feed: FeedId,
+    packets: Sequence[bytes],
+    blocked: Collection[bytes],
+    now_us: int,
 ) -> tuple[ImportedRow, list[Effect]]:
     """Offer packets of *feed* from a file to *node*, which then follows it, up to the first it does not take. Nothing
     is taken of feeds whose ids begin with one of *blocked* (``content.blocklist``).

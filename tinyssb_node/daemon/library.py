@@ -9,7 +9,7 @@ from tinyssb_node.limits import DMX_SIZE
 from tinyssb_node.store.port import Store, StoredChunk, StoredEntry
 
 
-class StoreLibrary:
+class FaceStoreReader:
     """Implements Library on the store of one network."""
 
     def __init__(

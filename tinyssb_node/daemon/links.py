@@ -12,7 +12,7 @@ from tinyssb_node.faces.spec import open_endpoint, parse_spec
 from tinyssb_node.faces.ws_spec import WsListenSpec
 
 
-class Links:
+class FaceManager:
     """One endpoint per spec string."""
 
     def __init__(self, specs: Sequence[str], sink: FaceSink, logger: Logger) -> None:

@@ -45,7 +45,7 @@ def start_logging(level: LogLevel, form: LogFormat) -> Logger:
     return logger
 
 
-class Repeated:
+class LogRateLimit:
     """Lets a kind of line through once a minute and counts the others.
 
     Its table has a row a face and kind of mistake, and is emptied when it has too many.
@@ -67,14 +67,14 @@ class Repeated:
         self._say(text, face=face, since_last=held_back, **fields)
 
 
-class EventLines:
+class EventLogger:
     """Says in the log what a node's user should know of what happened. The event log has all of it."""
 
     def __init__(self, logger: Logger, network: NetworkName = DEFAULT_NETWORK) -> None:
         """What befalls all networks alike is said for the default one only."""
         self._named = network != DEFAULT_NETWORK
         self._logger: Logger = logger.bind(network=network) if self._named else logger
-        self._warn_rarely = Repeated(self._logger.warning)
+        self._warn_rarely = LogRateLimit(self._logger.warning)
 
     def __call__(self, event: Event, now_us: int) -> None:
         """Log *event*, if it is worth a line."""

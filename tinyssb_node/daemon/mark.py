@@ -11,7 +11,7 @@ import msgspec
 
 from tinyssb_node import limits as sizes
 from tinyssb_node.ids import FeedId, MessageId, NetworkName
-from tinyssb_node.replication.certainty import Doubt
+from tinyssb_node.replication.certainty import TipUncertainty
 from tinyssb_node.store import limits
 from tinyssb_node.store.durable import in_the_place_of
 from tinyssb_node.store.port import Store
@@ -30,12 +30,12 @@ class MarkedTip:
     """Sequence number of the last entry, 0 for none."""
     id: MessageId = _NO_ID
     """Its message id; zeros for none."""
-    doubt: Doubt | None = None
+    doubt: TipUncertainty | None = None
     """Why the node was not certain of it; None: it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class TipMark:
     """What the mark says."""
 
     feed: FeedId
@@ -44,7 +44,7 @@ class Mark:
     """Which machine it was written on, as ``this_machine`` says."""
     tips: Mapping[NetworkName, MarkedTip]
     """By network."""
-    doubt: Doubt | None = None
+    doubt: TipUncertainty | None = None
     """The same for networks that are not named."""
     in_place: bool = True
     """False if the file is a copy of what was written, or changed since."""
@@ -70,7 +70,7 @@ class _File(msgspec.Struct):
     tips: dict[str, _Tip]
 
 
-def read_mark(path: Path) -> Mark | None:
+def read_mark(path: Path) -> TipMark | None:
     """What the file says; None if there is none, or none that can be understood. Raises OSError."""
     try:
         with path.open("rb") as file:
@@ -82,7 +82,7 @@ def read_mark(path: Path) -> Mark | None:
         if found.v > MARK_VERSION:
             return None
         apart_us = abs(status.st_ctime_ns // 1_000 - found.written_us)
-        return Mark(
+        return TipMark(
             feed=FeedId(bytes.fromhex(found.feed)),
             machine=found.machine,
             tips={
@@ -96,7 +96,7 @@ def read_mark(path: Path) -> Mark | None:
         return None
 
 
-def write_mark(path: Path, mark: Mark, wall_us: int) -> None:
+def write_mark(path: Path, mark: TipMark, wall_us: int) -> None:
     """Put *mark* in the place of what is at *path*, in one step; durable on return. Raises OSError."""
     with in_the_place_of(path) as file:
         record = _File(
@@ -111,23 +111,25 @@ def write_mark(path: Path, mark: Mark, wall_us: int) -> None:
         file.write(msgspec.json.encode(record) + b"\n")
 
 
-def judge(mark: Mark | None, feed: FeedId, machine: str, network: NetworkName, store: Store) -> Doubt | None:
+def judge_tip(
+    mark: TipMark | None, feed: FeedId, machine: str, network: NetworkName, store: Store
+) -> TipUncertainty | None:
     """Why the node of *feed*, on this *machine*, may not know its tip in *network*; None if it does."""
     if mark is None or mark.feed != feed:
-        return Doubt.UNMARKED
+        return TipUncertainty.UNMARKED
     tip = mark.tip(network)
     if tip.doubt is not None:
         return tip.doubt
     if mark.machine != machine:
-        return Doubt.MOVED
+        return TipUncertainty.MOVED
     if not mark.in_place:
-        return Doubt.COPIED
+        return TipUncertainty.COPIED
     if not tip.seq:
         return None
     entry = store.entry(feed, tip.seq)
     if entry is None:
-        return Doubt.BEHIND
-    return None if entry.id == tip.id else Doubt.DIFFERENT
+        return TipUncertainty.BEHIND
+    return None if entry.id == tip.id else TipUncertainty.DIFFERENT
 
 
 def this_machine(sources: tuple[Path, ...] = _MACHINE) -> str:
@@ -143,8 +145,8 @@ def _line(source: Path) -> bytes:
         return b""
 
 
-def _doubt(word: str | None) -> Doubt | None:
+def _doubt(word: str | None) -> TipUncertainty | None:
     try:
-        return None if word is None else Doubt(word)
+        return None if word is None else TipUncertainty(word)
     except ValueError:
-        return Doubt.UNMARKED
+        return TipUncertainty.UNMARKED

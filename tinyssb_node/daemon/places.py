@@ -7,7 +7,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.ids import NetworkName
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.store.port import Store
 
 _META_NETWORK = "network"
@@ -17,7 +17,7 @@ _META_NETWORK = "network"
 class WrongNetworkError(ProblemError):
     """The key of a network was changed, and its store has entries that are signed for the old one."""
 
-    exit_code = Exit.CONFIG
+    exit_code = ExitCode.CONFIG
 
     def __init__(self, config: Path, network: NetworkName, folder: Path) -> None:
         super().__init__(
@@ -29,7 +29,7 @@ class WrongNetworkError(ProblemError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class NetworkStorage:
     """A network of the node, and what is kept of it."""
 
     name: NetworkName
@@ -42,7 +42,7 @@ class Place:
     """What happens in it."""
 
 
-def claim_store(store: Store, network: Network, wall_us: int) -> bool:
+def bind_store(store: Store, network: Network, wall_us: int) -> bool:
     """Let *store* be of *network*, for good; on a full disk, from the next start on. False if it is of another one."""
     known, id_ = store.get_meta(_META_NETWORK), network.goset_dmx.hex()
     if known is None:

@@ -7,11 +7,11 @@ from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.faces.face import Face
 
 
-class Port:
+class FaceSender:
     """Gives a face its packets, in order, and tells when they have left."""
 
     def __init__(
-        self, face: Face, spec: str, left: Callable[["Port", int, int, int], None], logger: Logger
+        self, face: Face, spec: str, left: Callable[["FaceSender", int, int, int], None], logger: Logger
     ) -> None:
         """*left* is told the port, its generation when packets were handed over, how many have left since, and how many
         carrier sense kept here."""

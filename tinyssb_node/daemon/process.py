@@ -16,12 +16,12 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.contacts import read_contacts
-from tinyssb_node.control.access import Door
+from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
-from tinyssb_node.daemon.blockkeeper import BlockKeeper
+from tinyssb_node.daemon.blockkeeper import BlockPolicy
 from tinyssb_node.daemon.clock import SystemClock, find_boot
 from tinyssb_node.daemon.companion import (
-    Companion,
+    CompanionProcess,
     gateway_command,
     islands_command,
     page_command,
@@ -29,28 +29,28 @@ from tinyssb_node.daemon.companion import (
 )
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.daemon.desk import KEEPERS_ONLY, About, Desk
+from tinyssb_node.daemon.desk import KEEPERS_ONLY, ControlHandler, DaemonInfo
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
-from tinyssb_node.daemon.links import Links
+from tinyssb_node.daemon.links import FaceManager
 from tinyssb_node.daemon.logs import Logger, start_logging
 from tinyssb_node.daemon.notify import Notifier
-from tinyssb_node.daemon.places import Place, WrongNetworkError, claim_store
-from tinyssb_node.daemon.rekey import spoken
+from tinyssb_node.daemon.places import NetworkStorage, WrongNetworkError, bind_store
+from tinyssb_node.daemon.rekey import effective_network
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.daemon.setup import node_name, refused, unlock_identity
-from tinyssb_node.daemon.tipkeeper import TipKeeper
+from tinyssb_node.daemon.setup import home_access_error, node_name, unlock_identity
+from tinyssb_node.daemon.tipkeeper import TipMonitor
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.faces.ws_spec import WsListenSpec
-from tinyssb_node.gossip.admission import Admission, Admit
+from tinyssb_node.gossip.admission import Admission, AdmissionPolicy
 from tinyssb_node.groups.host import MakeGroups, groups_of
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
-from tinyssb_node.islands.shelves import ShelfFile
+from tinyssb_node.islands.shelves import LazyShelfFile
 from tinyssb_node.node.networks import Networks
 from tinyssb_node.node.node import Node
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.scheduling.budget import AirBudgets
 from tinyssb_node.store.durable import lacks_room
 from tinyssb_node.store.home import Home
@@ -59,7 +59,7 @@ from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.unlocking import Ask
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.authorship import Authorship, Opened
+    from tinyssb_node.daemon.authorship import IdentityManager, OpenedIdentities
 
 
 def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int:
@@ -79,7 +79,7 @@ def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int
         logger.warning(
             "others have rights to the folder of the secret key", mode=f"{mode:04o}", advice=advice
         )
-    calm_collector()
+    reduce_garbage_collection()
     opened = _open_further(home, key, ask, logger)
     try:
         groups = groups_of(identity.seed, token_bytes)
@@ -89,11 +89,11 @@ def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int
         if isinstance(first, LocalError):
             raise first from error
         logger.critical("stopping for a fault of this program; please report it", exc_info=first)
-        raise SystemExit(Exit.SOFTWARE) from error
-    return Exit.OK
+        raise SystemExit(ExitCode.SOFTWARE) from error
+    return ExitCode.OK
 
 
-def _open_further(home: Home, key: SigningKey, ask: Ask | None, logger: Logger) -> "Opened | None":
+def _open_further(home: Home, key: SigningKey, ask: Ask | None, logger: Logger) -> "OpenedIdentities | None":
     """The further identities of *home*, None if there never was any."""
     if not home.identities.exists():
         return None
@@ -102,7 +102,7 @@ def _open_further(home: Home, key: SigningKey, ask: Ask | None, logger: Logger) 
     return open_identities(home, key.feed_id, os.environ, ask, logger)
 
 
-def calm_collector() -> None:
+def reduce_garbage_collection() -> None:
     """Look for garbage cycles seldom. A packet makes dozens of short-lived values and no cycle among them; at Python's
     default the collector takes 5 % of the time of a node that receives a backlog."""
     gc.set_threshold(limits.COLLECTOR_THRESHOLD, 20, 20)
@@ -139,7 +139,7 @@ class Daemon:
         groups: MakeGroups,
         *,
         sure: bool,
-        opened: "Opened | None",
+        opened: "OpenedIdentities | None",
     ) -> None:
         self._home = home
         self._sure = sure
@@ -163,7 +163,7 @@ class Daemon:
             places = [
                 self._open_place(stack, name, network) for name, network in self._config.networks.items()
             ]
-            keeper = TipKeeper(
+            keeper = TipMonitor(
                 self._home.mark,
                 self._key.feed_id,
                 places,
@@ -182,7 +182,7 @@ class Daemon:
                     authorship.tick(runtime.networks, now_us)
                 blocks.tick(runtime)
 
-            blocks = BlockKeeper(self._home.root, places, self._logger)
+            blocks = BlockPolicy(self._home.root, places, self._logger)
             runtime = Runtime(
                 make_networks=self._networks_maker(stack, places, keeper, authorship, blocks),
                 places=places,
@@ -203,13 +203,13 @@ class Daemon:
     async def _work(
         self,
         runtime: Runtime,
-        places: Sequence[Place],
-        authorship: "Authorship | None",
-        blocks: BlockKeeper,
+        places: Sequence[NetworkStorage],
+        authorship: "IdentityManager | None",
+        blocks: BlockPolicy,
         stop: asyncio.Event,
     ) -> None:
-        links = Links(self._config.faces, runtime, self._logger)
-        about = About(
+        links = FaceManager(self._config.faces, runtime, self._logger)
+        about = DaemonInfo(
             name=self._config.name,
             feed=self._key.feed_id,
             dialect=self._dialect,
@@ -218,8 +218,8 @@ class Daemon:
             boot=places[0].events.boot,
         )
         companions = self._companions()
-        door = Door(self._logger, group=self._config.control_group, keepers_only=KEEPERS_ONLY)
-        desk = Desk(
+        door = ControlAccess(self._logger, group=self._config.control_group, keepers_only=KEEPERS_ONLY)
+        desk = ControlHandler(
             about=about,
             runtime=runtime,
             places=places,
@@ -253,7 +253,7 @@ class Daemon:
             runtime.stop()
             await working
 
-    def _companions(self) -> list[Companion]:
+    def _companions(self) -> list[CompanionProcess]:
         """What is to run beside this process."""
         islands = self._config.gateway
         wanted = (
@@ -263,7 +263,9 @@ class Daemon:
             (self._config.ship is not None and self._config.ship.enabled, "the shipper", ship_command),
         )
         return [
-            Companion(name, command(self._home), self._logger) for enabled, name, command in wanted if enabled
+            CompanionProcess(name, command(self._home), self._logger)
+            for enabled, name, command in wanted
+            if enabled
         ]
 
     def _told_to_stop(self, number: signal.Signals, stop: asyncio.Event) -> None:
@@ -273,10 +275,10 @@ class Daemon:
     def _networks_maker(
         self,
         stack: ExitStack,
-        places: Sequence[Place],
-        keeper: TipKeeper,
-        authorship: "Authorship | None",
-        blocks: BlockKeeper,
+        places: Sequence[NetworkStorage],
+        keeper: TipMonitor,
+        authorship: "IdentityManager | None",
+        blocks: BlockPolicy,
     ) -> Callable[[bool], Networks]:
         entropy, boot = random.SystemRandom(), find_boot(self._clock)
         shelves = {place.name: self._shelf(stack, place) for place in places}
@@ -292,7 +294,9 @@ class Daemon:
                 {
                     place.name: Node(
                         store=place.store,
-                        network=spoken(place.network, place.store, self._home.of(place.name).store),
+                        network=effective_network(
+                            place.network, place.store, self._home.of(place.name).store
+                        ),
                         entropy=entropy,
                         key=self._key,
                         dialect=self._dialect,
@@ -317,38 +321,38 @@ class Daemon:
 
         return make_networks
 
-    def _authorship(self, places: Sequence[Place]) -> "Authorship | None":
+    def _authorship(self, places: Sequence[NetworkStorage]) -> "IdentityManager | None":
         """What is known of further identities, None if there are none."""
         if self._opened is None:
             return None
-        from tinyssb_node.daemon.authorship import Authorship  # noqa: PLC0415 - most nodes do without
+        from tinyssb_node.daemon.authorship import IdentityManager  # noqa: PLC0415 - most nodes do without
 
-        return Authorship(self._home, self._opened, places, clock=self._clock, logger=self._logger)
+        return IdentityManager(self._home, self._opened, places, clock=self._clock, logger=self._logger)
 
     def _admission(self) -> Admission:
         """A door to a set, as config.toml wants it. Raises ContactsError."""
         admit, across = self._config.set_admit, self._config.set_admit_across
-        contacts = read_contacts(self._home.root) if Admit.KNOWN in {admit, across} else {}
+        contacts = read_contacts(self._home.root) if AdmissionPolicy.KNOWN in {admit, across} else {}
         known = [feed for feed, contact in contacts.items() if not contact.blocked]
         return Admission(admit, across=across, known=known, per_hour=self._config.set_ids_per_hour)
 
-    def _shelf(self, stack: ExitStack, place: Place) -> ShelfFile:
+    def _shelf(self, stack: ExitStack, place: NetworkStorage) -> LazyShelfFile:
         path, budget = self._home.of(place.name).shelf, self._config.set_shelf_bytes
-        shelf = ShelfFile(path, place.network, budget_bytes=budget, logger=self._logger)
+        shelf = LazyShelfFile(path, place.network, budget_bytes=budget, logger=self._logger)
         return stack.enter_context(closing(shelf))
 
-    def _open_place(self, stack: ExitStack, name: NetworkName, network: Network) -> Place:
+    def _open_place(self, stack: ExitStack, name: NetworkName, network: Network) -> NetworkStorage:
         """Open what is kept of a network, made if there is nothing. Raises LocalError."""
         home = self._home.of(name)
         try:
             home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise refused(self._home, error, f"It is the folder for the network {name}.") from error
+            raise home_access_error(self._home, error, f"It is the folder for the network {name}.") from error
         store = stack.enter_context(closing(SqliteStore.open(home.store)))
-        if not claim_store(store, network, self._clock.wall_us()):
+        if not bind_store(store, network, self._clock.wall_us()):
             raise WrongNetworkError(self._home.config, name, home.root)
         events = stack.enter_context(closing(self._open_events(home, store, network)))
-        return Place(name=name, network=network, store=store, events=events)
+        return NetworkStorage(name=name, network=network, store=store, events=events)
 
     def _open_events(self, home: Home, store: SqliteStore, network: Network) -> EventLog:
         config = self._config
@@ -368,7 +372,7 @@ class Daemon:
             network=network.goset_dmx.hex() if network.key else None,
         )
 
-    def _started(self, place: Place) -> DaemonStarted:
+    def _started(self, place: NetworkStorage) -> DaemonStarted:
         return DaemonStarted(
             name=self._config.name,
             feed=self._key.feed_id,

@@ -81,6 +81,6 @@ def set_key_of(store: Store, path: Path) -> bytes:
     return key
 
 
-def spoken(network: Network, store: Store, path: Path) -> Network:
+def effective_network(network: Network, store: Store, path: Path) -> Network:
     """*network* as its node speaks it: with the key of its set. Raises StoreDamagedError, with *path*."""
     return replace(network, set_key=set_key_of(store, path))

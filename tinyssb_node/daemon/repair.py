@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.daemon.verify import Damage, judge
+from tinyssb_node.daemon.verify import Damage, judge_packet
 from tinyssb_node.feeds.chain import Extended, Tip
-from tinyssb_node.feeds.sidechain import Advanced, SideChain, advance, begin
+from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.port import FeedRecord, Store
 from tinyssb_node.store.repair import ChainCut, FeedCut, ForkCut
@@ -65,7 +65,7 @@ def _whole(
     entry, before = store.entry(record.feed, seq), store.entry(record.feed, seq - 1)
     assert entry is not None
     tip = Tip(record.feed, record.dialect, seq - 1, None if before is None else before.id)
-    outcome = judge(network, tip, entry.packet)
+    outcome = judge_packet(network, tip, entry.packet)
     assert isinstance(outcome, Extended)
     chain = begin(record.feed, seq, outcome.layout)
     if chain is None:
@@ -74,6 +74,6 @@ def _whole(
         packet = store.chunk(record.feed, seq, number)
         assert packet is not None
         grown = advance(chain, packet)
-        assert isinstance(grown, Advanced)
+        assert isinstance(grown, ChunkAccepted)
         chain = grown.chain
     return held, chain

@@ -14,10 +14,10 @@ from typing import TypeVar
 from tinyssb_node import limits
 from tinyssb_node.daemon.clock import Clock, ClockWatch
 from tinyssb_node.daemon.forkdesk import date_forks
-from tinyssb_node.daemon.library import StoreLibrary
-from tinyssb_node.daemon.logs import EventLines, Logger
-from tinyssb_node.daemon.places import Place
-from tinyssb_node.daemon.ports import Port
+from tinyssb_node.daemon.library import FaceStoreReader
+from tinyssb_node.daemon.logs import EventLogger, Logger
+from tinyssb_node.daemon.places import NetworkStorage
+from tinyssb_node.daemon.ports import FaceSender
 from tinyssb_node.effects import Send
 from tinyssb_node.errors import (
     EventLogFullError,
@@ -52,7 +52,7 @@ class Runtime:
         self,
         *,
         make_networks: Callable[[bool], Networks],
-        places: Sequence[Place],
+        places: Sequence[NetworkStorage],
         clock: Clock,
         logger: Logger,
         has_room: Callable[[], bool],
@@ -64,12 +64,12 @@ class Runtime:
         self._places = {place.name: place for place in places}
         self._clock = clock
         self._logger = logger
-        self._lines = {place.name: EventLines(logger, place.name) for place in places}
+        self._lines = {place.name: EventLogger(logger, place.name) for place in places}
         self._has_room = has_room
         self._show_life = show_life
         self._watch = ClockWatch(clock)
         self._inbox: deque[tuple[bytes, FaceName, Reception] | _Report] = deque()
-        self._ports: dict[FaceName, Port] = {}
+        self._ports: dict[FaceName, FaceSender] = {}
         self._awake = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -94,7 +94,7 @@ class Runtime:
         """See FaceSink."""
 
         def report(networks: Networks, now_us: int) -> list[Owned]:
-            self._ports[face.name] = Port(face, spec, self._left, self._logger)
+            self._ports[face.name] = FaceSender(face, spec, self._left, self._logger)
             return networks.face_up(face.name, face.profile, spec, now_us)
 
         self._report(report)
@@ -128,10 +128,10 @@ class Runtime:
         """See FaceSink."""
         await self._room.wait()
 
-    def libraries(self) -> Sequence[StoreLibrary]:
+    def libraries(self) -> Sequence[FaceStoreReader]:
         """See FaceSink."""
         return [
-            StoreLibrary(place.network, place.store, partial(self._knows, name), partial(self._keep, name))
+            FaceStoreReader(place.network, place.store, partial(self._knows, name), partial(self._keep, name))
             for name, place in self._places.items()
         ]
 
@@ -325,7 +325,7 @@ class Runtime:
             event.set()
         return True
 
-    def _left(self, port: Port, generation: int, count: int, kept: int) -> None:
+    def _left(self, port: FaceSender, generation: int, count: int, kept: int) -> None:
         """Packets have left, or were kept for somebody else's being on the air. Those of a node or a face that is no
         more are not counted against its successor."""
 

@@ -12,18 +12,18 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.daemon.config import DEFAULT_FACES, check_name, initial_config
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.daemon.mark import Mark, read_mark, this_machine, write_mark
+from tinyssb_node.daemon.mark import TipMark, read_mark, this_machine, write_mark
 from tinyssb_node.errors import IdentityExistsError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.problems import HomeDiskError, HomeExistsError, HomeRefusedError
-from tinyssb_node.replication.certainty import Doubt
+from tinyssb_node.problems import HomeDiskError, HomeExistsError, HomeInaccessibleError
+from tinyssb_node.replication.certainty import TipUncertainty
 from tinyssb_node.store.durable import FULL
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.sealing import Passphrase
 from tinyssb_node.store.secrets import (
     Identity,
-    Kept,
+    IdentityFileContent,
     create_identity,
     generate_identity,
     read_identity,
@@ -43,12 +43,12 @@ def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...])
     service are in /etc.
 
     Raises IdentityExistsError or HomeExistsError if there is one, ConfigError for the name, FaceSpecError for a face,
-    HomeRefusedError if the system does not let us.
+    HomeInaccessibleError if the system does not let us.
     """
     identity = generate_identity(dialect)
     _fill_home(home, name, identity, faces, keep_settings=home.config.is_symlink())
     # Nothing was ever written with this key, so the node is certain of that from the beginning.
-    _mark(home, Mark(feed=identity.feed, machine=this_machine(), tips={}))
+    _mark(home, TipMark(feed=identity.feed, machine=this_machine(), tips={}))
     return identity.feed
 
 
@@ -61,15 +61,15 @@ def restore_home(home: Home, name: str, identity: Identity, faces: tuple[str, ..
     _mark(home, restored_mark(home, identity.feed))
 
 
-def restored_mark(home: Home, feed: FeedId) -> Mark:
+def restored_mark(home: Home, feed: FeedId) -> TipMark:
     """The mark of *feed* in *home* when its key came from a backup: what is known to be written is not forgotten."""
-    restored = Mark(feed=feed, machine=this_machine(), tips={}, doubt=Doubt.RESTORED)
+    restored = TipMark(feed=feed, machine=this_machine(), tips={}, doubt=TipUncertainty.RESTORED)
     try:
         known = read_mark(home.mark)
     except OSError:
         known = None
     if known is not None and known.feed == feed:
-        tips = {network: replace(tip, doubt=Doubt.RESTORED) for network, tip in known.tips.items()}
+        tips = {network: replace(tip, doubt=TipUncertainty.RESTORED) for network, tip in known.tips.items()}
         restored = replace(restored, tips=tips)
     return restored
 
@@ -92,51 +92,51 @@ def _fill_home(
         with closing(SqliteStore.open(home.store)):
             pass  # So that what reads stores finds one.
     except OSError as error:
-        raise refused(home, error) from error
+        raise home_access_error(home, error) from error
 
 
-def _mark(home: Home, mark: Mark) -> None:
+def _mark(home: Home, mark: TipMark) -> None:
     try:
         write_mark(home.mark, mark, time.time_ns() // 1_000)
     except OSError as error:
-        raise refused(home, error) from error
+        raise home_access_error(home, error) from error
 
 
-def read_own(home: Home) -> Kept:
-    """Who the node is. Raises the errors of ``read_identity``, HomeRefusedError."""
+def read_node_identity(home: Home) -> IdentityFileContent:
+    """Who the node is. Raises the errors of ``read_identity``, HomeInaccessibleError."""
     try:
         return read_identity(home.identity)
     except OSError as error:
-        raise refused(home, error) from error
+        raise home_access_error(home, error) from error
 
 
 def unlock_identity(
     home: Home, environ: Mapping[str, str], ask: Ask | None, name: str | None = None
 ) -> Identity:
     """The node's secret, or in its folder *home* that of the further identity *name*. Raises the errors of
-    ``open_identity``, HomeRefusedError."""
+    ``open_identity``, HomeInaccessibleError."""
     try:
         return open_identity(home.identity, environ, ask, name)
     except OSError as error:
-        raise refused(home, error) from error
+        raise home_access_error(home, error) from error
 
 
 def new_passphrase(home: Home, environ: Mapping[str, str], name: str | None = None) -> Passphrase | None:
     """What to seal the secret of *home* with where nobody can be asked. Raises the errors of ``handed_passphrase``, but
-    HomeRefusedError for what the system refuses."""
+    HomeInaccessibleError for what the system refuses."""
     try:
         return handed_passphrase(environ, name)
     except OSError as error:
-        raise refused(home, error, f"{home.identity} was left as it was.") from error
+        raise home_access_error(home, error, f"{home.identity} was left as it was.") from error
 
 
-def replace_own(home: Home, kept: Kept) -> None:
+def replace_secret(home: Home, kept: IdentityFileContent) -> None:
     """Keep the secret of *home* as *kept* says from now on. Raises the errors of ``replace_identity``, but
-    HomeRefusedError for what the system refuses."""
+    HomeInaccessibleError for what the system refuses."""
     try:
         replace_identity(home.identity, kept)
     except OSError as error:
-        raise refused(home, error, f"{home.identity} was left as it was.") from error
+        raise home_access_error(home, error, f"{home.identity} was left as it was.") from error
 
 
 def node_name(feed: FeedId) -> str:
@@ -156,7 +156,7 @@ def _create(path: Path, text: str) -> None:
         config.write(text)
 
 
-def refused(home: Home, error: OSError, kept: str = "") -> HomeRefusedError:
+def home_access_error(home: Home, error: OSError, kept: str = "") -> HomeInaccessibleError:
     """What to tell when the system does not let us use what is in *home*; *kept* says what did not change."""
     message = f"{error.filename or home.root} cannot be used: {error.strerror}. {kept}".rstrip()
     if error.errno in FULL:
@@ -165,4 +165,4 @@ def refused(home: Home, error: OSError, kept: str = "") -> HomeRefusedError:
         return HomeDiskError(
             message, "Look at the disk: nothing can be written to it. Or name another folder with --home."
         )
-    return HomeRefusedError(message, "Check who owns the folder, or name another with --home.")
+    return HomeInaccessibleError(message, "Check who owns the folder, or name another with --home.")

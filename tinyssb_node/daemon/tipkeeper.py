@@ -7,25 +7,25 @@ from pathlib import Path
 from tinyssb_node.control.rows import WaitingRow
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.daemon.mark import Mark, MarkedTip, judge, read_mark, this_machine, write_mark
-from tinyssb_node.daemon.places import Place
+from tinyssb_node.daemon.mark import MarkedTip, TipMark, judge_tip, read_mark, this_machine, write_mark
+from tinyssb_node.daemon.places import NetworkStorage
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.node.networks import Networks
-from tinyssb_node.replication.certainty import Certainty, Doubt, Waiting
+from tinyssb_node.replication.certainty import TipCertainty, TipUncertainty, TipWait
 from tinyssb_node.store import limits
 
-_LASTING = frozenset(Doubt) - {Doubt.CLAIMED}
+_LASTING = frozenset(TipUncertainty) - {TipUncertainty.CLAIMED}
 """Doubts that outlast a start: who said to have more will say it again."""
 
 
-class TipKeeper:
+class TipMonitor:
     """What a daemon knows of the tips of one feed of its own."""
 
     def __init__(
         self,
         path: Path,
         feed: FeedId,
-        places: Iterable[Place],
+        places: Iterable[NetworkStorage],
         *,
         clock: Clock,
         logger: Logger,
@@ -47,18 +47,18 @@ class TipKeeper:
             )
             mark = None
         if mark is None or mark.feed != feed:
-            mark, known = Mark(feed=feed, machine=machine, tips={}, doubt=Doubt.UNMARKED), None
+            mark, known = TipMark(feed=feed, machine=machine, tips={}, doubt=TipUncertainty.UNMARKED), None
         else:
             known = mark
-        self._certainties: dict[NetworkName, Certainty] = {}
+        self._certainties: dict[NetworkName, TipCertainty] = {}
         for place in places:
-            doubt = None if sure else judge(known, feed, machine, place.name, place.store)
-            self._certainties[place.name] = Certainty(doubt, mark.tip(place.name).seq)
+            doubt = None if sure else judge_tip(known, feed, machine, place.name, place.store)
+            self._certainties[place.name] = TipCertainty(doubt, mark.tip(place.name).seq)
         others = None if sure else mark.doubt
         self._mark = replace(mark, machine=machine, doubt=others, in_place=True)
-        self._told: dict[NetworkName, Doubt | None] = dict.fromkeys(self._certainties)
+        self._told: dict[NetworkName, TipUncertainty | None] = dict.fromkeys(self._certainties)
 
-    def certainty(self, network: NetworkName) -> Certainty:
+    def certainty(self, network: NetworkName) -> TipCertainty:
         """What the node of *network* has to ask before it writes."""
         return self._certainties[network]
 
@@ -78,7 +78,7 @@ class TipKeeper:
         if mark != self._mark:
             self._write(mark, now_us)
 
-    def _marked(self, networks: Networks, now_us: int) -> Mark:
+    def _marked(self, networks: Networks, now_us: int) -> TipMark:
         tips = dict(self._mark.tips)
         for name in self._certainties:
             node = networks.node(name)
@@ -105,7 +105,7 @@ class TipKeeper:
                 tips[name] = MarkedTip()
         return replace(self._mark, tips=tips)
 
-    def _write(self, mark: Mark, now_us: int) -> None:
+    def _write(self, mark: TipMark, now_us: int) -> None:
         self._written_us = now_us
         try:
             write_mark(self._path, mark, self._clock.wall_us())
@@ -116,7 +116,7 @@ class TipKeeper:
         self._mark = mark
 
 
-def waiting_row(waiting: Waiting | None) -> WaitingRow | None:
+def waiting_row(waiting: TipWait | None) -> WaitingRow | None:
     """What is told of *waiting* over the control socket."""
     if waiting is None:
         return None

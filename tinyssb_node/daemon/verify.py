@@ -36,7 +36,9 @@ class Damage:
     """True if it is about the proof of a fork."""
 
 
-def judge(network: Network, tip: Tip, packet: bytes) -> Extended | WrongDmx | WrongSignature | BehindEnd:
+def judge_packet(
+    network: Network, tip: Tip, packet: bytes
+) -> Extended | WrongDmx | WrongSignature | BehindEnd:
     """What *packet* is as the next entry of *tip*'s feed, whose dialect is known."""
     (place,) = expectations(network, tip)
     return accept(place, packet)
@@ -46,7 +48,7 @@ def check_entry(network: Network, store: Store, record: FeedRecord, entry: Store
     """Whether *entry* is signed for its place, taking the entry before as it is stored."""
     before = store.entry(entry.feed, entry.seq - 1) if entry.seq > 1 else None
     tip = Tip(entry.feed, record.dialect, entry.seq - 1, None if before is None else before.id)
-    outcome = judge(network, tip, entry.packet)
+    outcome = judge_packet(network, tip, entry.packet)
     return isinstance(outcome, Extended) and outcome.tip.id == entry.id
 
 
@@ -82,7 +84,7 @@ class Verifier:
                 if entry.seq != tip.seq + 1:
                     yield Damage(record.feed, tip.seq + 1, f"entries up to {entry.seq - 1} are missing")
                     return
-                outcome = judge(self._network, tip, entry.packet)
+                outcome = judge_packet(self._network, tip, entry.packet)
                 # What follows is checked against what is stored, so that one fault is told once.
                 ended = isinstance(outcome, Extended) and outcome.tip.ended
                 tip = Tip(record.feed, record.dialect, entry.seq, entry.id, ended)

@@ -30,7 +30,7 @@ def read_pin(text: str) -> bytes | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class ListenerPolicy:
     """Who may come in, and how much each may bring."""
 
     certificate: Path | None = None
@@ -102,7 +102,7 @@ class Credentials:
         return None
 
 
-EVERYBODY: Final = Guard()
+EVERYBODY: Final = ListenerPolicy()
 """A listener that asks for nothing."""
 PLAIN: Final = Credentials()
 """A caller that shows nothing."""
@@ -111,7 +111,7 @@ PLAIN: Final = Credentials()
 class Quotas:
     """What each address takes of a listener: connections at a time, packets a second."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: ListenerPolicy) -> None:
         self._each = guard.each
         self._rate = guard.rate
         self._open: dict[str, int] = {}

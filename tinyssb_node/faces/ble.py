@@ -17,11 +17,11 @@ from firmware_bridge.ble.link import Central, Link, Peripheral, Radio
 from firmware_bridge.ble.radio import BluezRadio, BumbleRadio
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
-from tinyssb_node.faces.ble_roster import Roster
+from tinyssb_node.faces.ble_roster import BleRoster
 from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec, BleSpec
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import Endpoint, FaceSink
-from tinyssb_node.faces.framing import Junk, parse_bare
+from tinyssb_node.faces.framing import FrameFault, parse_bare
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
@@ -60,7 +60,7 @@ class BleFace:
             while True:
                 value = await self._link.receive()
                 packet = parse_bare(value)
-                if isinstance(packet, Junk):
+                if isinstance(packet, FrameFault):
                     sink.junk(self.name, packet, len(value))
                 elif not sink.frame(self.name, packet, WIRED):
                     await sink.room()
@@ -182,7 +182,7 @@ class BleCentralEndpoint(_BleEndpoint):
         self._central_spec = spec
         self._scan_s = scan_s
         self._rest_s = rest_s
-        self._roster = Roster(spec.links, lambda: Backoff(entropy))
+        self._roster = BleRoster(spec.links, lambda: Backoff(entropy))
 
     async def _work(self, sink: FaceSink) -> None:
         clock = asyncio.get_running_loop().time

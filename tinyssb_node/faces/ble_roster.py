@@ -19,7 +19,7 @@ class _Acquaintance:
     """When to try next, at the earliest."""
 
 
-class Roster:
+class BleRoster:
     """Remembers a bounded number of addresses; whom it forgot is somebody new."""
 
     def __init__(self, links: int, backoff: Callable[[], Backoff]) -> None:

@@ -12,13 +12,13 @@ from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.ether_protocol import (
-    Busy,
-    Heard,
-    Hello,
-    Refused,
-    Send,
-    Sent,
-    Welcome,
+    EtherBusy,
+    EtherFrame,
+    EtherHello,
+    EtherRefused,
+    EtherSend,
+    EtherSent,
+    EtherWelcome,
     parse_from_ether,
     serialize_message,
 )
@@ -46,7 +46,7 @@ class _Unfit:
     reason: str
 
 
-def ether_profile(welcome: Welcome, plan: RadioPlan | None = None) -> LinkProfile:
+def ether_profile(welcome: EtherWelcome, plan: RadioPlan | None = None) -> LinkProfile:
     """The manners of a face on this ether, in microseconds of the clock. Raises ValueError for impossible settings."""
     settings = welcome.lora()
     airtimes_us = [
@@ -83,7 +83,7 @@ class EtherFace:
         over: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting[number] = over
         try:
-            self._writer.write(serialize_message(Send(id=number, packet=packet.hex())))
+            self._writer.write(serialize_message(EtherSend(id=number, packet=packet.hex())))
             return await over
         finally:
             del self._waiting[number]
@@ -106,7 +106,7 @@ class EtherFace:
 
     def _take(self, line: bytes, sink: FaceSink) -> None:
         match parse_from_ether(line):
-            case Heard() as heard:
+            case EtherFrame() as heard:
                 packet = bytes.fromhex(heard.packet)
                 sink.frame(
                     self.name,
@@ -117,10 +117,10 @@ class EtherFace:
                         airtime_us=self.profile.airtime_us[len(packet)],
                     ),
                 )
-            case Sent() | Busy() as told:
+            case EtherSent() | EtherBusy() as told:
                 over = self._waiting.get(told.id)
                 if over is not None and not over.done():
-                    over.set_result(isinstance(told, Sent))
+                    over.set_result(isinstance(told, EtherSent))
             case _:
                 sink.junk(self.name, "not understood", len(line))
 
@@ -149,8 +149,8 @@ class EtherEndpoint:
                 self.problem = None
                 self.problem = await EtherFace(self._ether.face_name, answer).serve(sink, self.spec)
                 self._backoff.held(clock() - begun_s)
-            elif isinstance(answer, Refused | _Unfit):
-                told = "the ether refuses it: " if isinstance(answer, Refused) else ""
+            elif isinstance(answer, EtherRefused | _Unfit):
+                told = "the ether refuses it: " if isinstance(answer, EtherRefused) else ""
                 self.problem = told + answer.reason
                 if not welcomed:
                     raise FaceOpenError(self.spec, self.problem, "Change the spec string.")
@@ -158,10 +158,10 @@ class EtherEndpoint:
                 self.problem = answer
             await asyncio.sleep(self._backoff.next_s())
 
-    async def _connect(self) -> _Connection | Refused | _Unfit | str:
+    async def _connect(self) -> _Connection | EtherRefused | _Unfit | str:
         """One attempt. A string says why there is nobody, or nobody who makes sense."""
         place = f"{self._ether.host} port {self._ether.port}"
-        answer: _Connection | Refused | _Unfit | None = None
+        answer: _Connection | EtherRefused | _Unfit | None = None
         try:
             async with asyncio.timeout(limits.ETHER_HELLO_S):
                 reader, writer = await asyncio.open_connection(
@@ -178,13 +178,13 @@ class EtherEndpoint:
 
     async def _greet(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> _Connection | Refused | _Unfit | None:
-        writer.write(serialize_message(Hello(version=limits.ETHER_VERSION, name=self._ether.name)))
+    ) -> _Connection | EtherRefused | _Unfit | None:
+        writer.write(serialize_message(EtherHello(version=limits.ETHER_VERSION, name=self._ether.name)))
         line = await read_line(reader)
         answer = None if line is None else parse_from_ether(line)
-        if isinstance(answer, Refused):
+        if isinstance(answer, EtherRefused):
             return answer
-        if not isinstance(answer, Welcome) or answer.version != limits.ETHER_VERSION:
+        if not isinstance(answer, EtherWelcome) or answer.version != limits.ETHER_VERSION:
             return None
         try:
             plan = self._plan(answer)
@@ -197,7 +197,7 @@ class EtherEndpoint:
         answers_pings = radio is not None and radio.pongs
         return _Connection(reader, writer, replace(profile, answers_pings=answers_pings))
 
-    def _plan(self, answer: Welcome) -> RadioPlan | _Unfit | None:
+    def _plan(self, answer: EtherWelcome) -> RadioPlan | _Unfit | None:
         """What the law lets us do on this ether; None where no region is given. Raises ValueError as ``lora`` does."""
         radio = self._ether.radio
         if radio is None:

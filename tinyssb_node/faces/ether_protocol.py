@@ -23,7 +23,7 @@ Number = Annotated[int, Meta(ge=0, le=2**53)]
 """A count, or microseconds."""
 
 
-class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello", kw_only=True):
+class EtherHello(msgspec.Struct, frozen=True, tag_field="t", tag="hello", kw_only=True):
     """First line of everybody who connects."""
 
     version: int
@@ -32,7 +32,7 @@ class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello", kw_only=Tru
     """The node's name; None for somebody who only gives commands."""
 
 
-class Send(msgspec.Struct, frozen=True, tag_field="t", tag="send", kw_only=True):
+class EtherSend(msgspec.Struct, frozen=True, tag_field="t", tag="send", kw_only=True):
     """A node has something to send."""
 
     id: Number
@@ -41,7 +41,7 @@ class Send(msgspec.Struct, frozen=True, tag_field="t", tag="send", kw_only=True)
     """What."""
 
 
-class Cut(msgspec.Struct, frozen=True, tag_field="t", tag="cut", kw_only=True):
+class EtherCut(msgspec.Struct, frozen=True, tag_field="t", tag="cut", kw_only=True):
     """Command: nobody of one side hears anybody of the other any more."""
 
     left: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=limits.ETHER_NODES_MAX)]
@@ -50,11 +50,11 @@ class Cut(msgspec.Struct, frozen=True, tag_field="t", tag="cut", kw_only=True):
     """The other."""
 
 
-class Heal(msgspec.Struct, frozen=True, tag_field="t", tag="heal", kw_only=True):
+class EtherHeal(msgspec.Struct, frozen=True, tag_field="t", tag="heal", kw_only=True):
     """Command: undo all cuts."""
 
 
-class SetLink(msgspec.Struct, frozen=True, tag_field="t", tag="link", kw_only=True):
+class EtherSetLink(msgspec.Struct, frozen=True, tag_field="t", tag="link", kw_only=True):
     """Command: say how two nodes hear each other."""
 
     left: Name
@@ -67,22 +67,22 @@ class SetLink(msgspec.Struct, frozen=True, tag_field="t", tag="link", kw_only=Tr
     """How much is lost."""
 
 
-class SetLoss(msgspec.Struct, frozen=True, tag_field="t", tag="loss", kw_only=True):
+class EtherSetLoss(msgspec.Struct, frozen=True, tag_field="t", tag="loss", kw_only=True):
     """Command: what is lost on every link that has no number of its own."""
 
     loss: Loss
     """How much."""
 
 
-class GetStatus(msgspec.Struct, frozen=True, tag_field="t", tag="status", kw_only=True):
+class EtherGetStatus(msgspec.Struct, frozen=True, tag_field="t", tag="status", kw_only=True):
     """Command: only tell."""
 
 
-Command = Cut | Heal | SetLink | SetLoss | GetStatus
+Command = EtherCut | EtherHeal | EtherSetLink | EtherSetLoss | EtherGetStatus
 """What may be asked of an ether. Each is answered by a Status, or by Refused."""
 
 
-class Welcome(msgspec.Struct, frozen=True, tag_field="t", tag="welcome", kw_only=True):
+class EtherWelcome(msgspec.Struct, frozen=True, tag_field="t", tag="welcome", kw_only=True):
     """First answer: the channel, as everybody on it must know it."""
 
     version: int
@@ -111,28 +111,28 @@ class Welcome(msgspec.Struct, frozen=True, tag_field="t", tag="welcome", kw_only
         )
 
 
-class Refused(msgspec.Struct, frozen=True, tag_field="t", tag="refused", kw_only=True):
+class EtherRefused(msgspec.Struct, frozen=True, tag_field="t", tag="refused", kw_only=True):
     """The ether does not do what was asked; after a hello it hangs up."""
 
     reason: Annotated[str, Meta(max_length=400)]
     """Why, in plain words."""
 
 
-class Sent(msgspec.Struct, frozen=True, tag_field="t", tag="sent", kw_only=True):
+class EtherSent(msgspec.Struct, frozen=True, tag_field="t", tag="sent", kw_only=True):
     """The airtime of a packet is over."""
 
     id: Number
     """The node's number for it."""
 
 
-class Busy(msgspec.Struct, frozen=True, tag_field="t", tag="busy", kw_only=True):
+class EtherBusy(msgspec.Struct, frozen=True, tag_field="t", tag="busy", kw_only=True):
     """A packet was not sent: carrier sense says that somebody else is sending."""
 
     id: Number
     """The node's number for it."""
 
 
-class Heard(msgspec.Struct, frozen=True, tag_field="t", tag="frame", kw_only=True):
+class EtherFrame(msgspec.Struct, frozen=True, tag_field="t", tag="frame", kw_only=True):
     """A packet reached this node."""
 
     packet: PacketHex
@@ -143,7 +143,7 @@ class Heard(msgspec.Struct, frozen=True, tag_field="t", tag="frame", kw_only=Tru
     """Above the noise by how much."""
 
 
-class NodeStatus(msgspec.Struct, frozen=True, kw_only=True):
+class EtherNodeStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What the ether knows of a node."""
 
     name: Name
@@ -162,10 +162,10 @@ class NodeStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Packets lost by the link: too weak, or by its probability of loss."""
 
 
-class Status(msgspec.Struct, frozen=True, tag_field="t", tag="state", kw_only=True):
+class EtherStatus(msgspec.Struct, frozen=True, tag_field="t", tag="state", kw_only=True):
     """Answer to every command: how things are now."""
 
-    nodes: tuple[NodeStatus, ...]
+    nodes: tuple[EtherNodeStatus, ...]
     """In the order of their names."""
     cuts: tuple[tuple[tuple[Name, ...], tuple[Name, ...]], ...]
     """Cuts in force, oldest first."""
@@ -173,9 +173,9 @@ class Status(msgspec.Struct, frozen=True, tag_field="t", tag="state", kw_only=Tr
     """Modelled microseconds since the ether began."""
 
 
-FromClient = Hello | Send | Command
+FromClient = EtherHello | EtherSend | Command
 """What an ether receives."""
-FromEther = Welcome | Refused | Sent | Busy | Heard | Status
+FromEther = EtherWelcome | EtherRefused | EtherSent | EtherBusy | EtherFrame | EtherStatus
 """What its users receive."""
 
 _Message = TypeVar("_Message")
@@ -207,9 +207,9 @@ def _parse(decoder: msgspec.json.Decoder[_Message], line: bytes) -> _Message | N
         return None
 
 
-def welcome(lora: LoraSettings, time_scale: float) -> Welcome:
+def welcome(lora: LoraSettings, time_scale: float) -> EtherWelcome:
     """The greeting of an ether with these settings."""
-    return Welcome(
+    return EtherWelcome(
         version=limits.ETHER_VERSION,
         frequency_hz=lora.frequency_hz,
         bandwidth_hz=lora.bandwidth_hz,

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from tinyssb_node.faces.library import Library
+from tinyssb_node.faces.library import FaceStorePort
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import LinkProfile, Reception
 
@@ -63,7 +63,7 @@ class FaceSink(Protocol):
         """*face* is gone; *reason* in plain words."""
         ...
 
-    def libraries(self) -> Sequence[Library]:
+    def libraries(self) -> Sequence[FaceStorePort]:
         """What is held of each network, for faces that must know what a packet is about. The default one first."""
         ...
 

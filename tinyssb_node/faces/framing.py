@@ -9,7 +9,7 @@ from enum import StrEnum
 from tinyssb_node import limits
 
 
-class Junk(StrEnum):
+class FrameFault(StrEnum):
     """Why something received was no packet."""
 
     TOO_SHORT = "too short"
@@ -23,22 +23,22 @@ def serialize_crc_frame(packet: bytes) -> bytes:
     return packet + zlib.crc32(packet).to_bytes(limits.CRC_SIZE, "big")
 
 
-def parse_crc_frame(frame: bytes) -> bytes | Junk:
+def parse_crc_frame(frame: bytes) -> bytes | FrameFault:
     """The packet in a frame that ends in a CRC-32."""
     packet = parse_bare(frame[: -limits.CRC_SIZE])
-    if isinstance(packet, Junk):
+    if isinstance(packet, FrameFault):
         return packet
     if zlib.crc32(packet) != int.from_bytes(frame[-limits.CRC_SIZE :], "big"):
-        return Junk.WRONG_CRC
+        return FrameFault.WRONG_CRC
     return packet
 
 
-def parse_bare(message: bytes | str) -> bytes | Junk:
+def parse_bare(message: bytes | str) -> bytes | FrameFault:
     """The packet that a WebSocket message is."""
     if isinstance(message, str):
-        return Junk.TEXT
+        return FrameFault.TEXT
     if len(message) < limits.PACKET_MIN_SIZE:
-        return Junk.TOO_SHORT
+        return FrameFault.TOO_SHORT
     if len(message) > limits.PACKET_SIZE:
-        return Junk.TOO_LONG
+        return FrameFault.TOO_LONG
     return message

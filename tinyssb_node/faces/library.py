@@ -8,7 +8,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.store.port import StoredChunk, StoredEntry
 
 
-class Library(Protocol):
+class FaceStorePort(Protocol):
     """What is held of one network. Called in the event loop's thread; raises StoreFailedError, StoreDamagedError."""
 
     @property

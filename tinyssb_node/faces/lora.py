@@ -19,7 +19,7 @@ from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
-from tinyssb_node.faces.framing import Junk, parse_crc_frame, serialize_crc_frame
+from tinyssb_node.faces.framing import FrameFault, parse_crc_frame, serialize_crc_frame
 from tinyssb_node.faces.lora_spec import LoraSpec
 from tinyssb_node.faces.radio import allowance_of
 from tinyssb_node.ids import FaceName
@@ -89,8 +89,10 @@ class LoraFace:
         """See RadioSink. Boards keep the first 127 bytes of a frame, whose CRC then fails; so do we."""
         length = len(frame.payload)
         packet = parse_crc_frame(frame.payload[: limits.LORA_FRAME_READ])
-        if frame.damaged or isinstance(packet, Junk):
-            self._sink.junk(self.name, packet if isinstance(packet, Junk) else Junk.WRONG_CRC, length)
+        if frame.damaged or isinstance(packet, FrameFault):
+            self._sink.junk(
+                self.name, packet if isinstance(packet, FrameFault) else FrameFault.WRONG_CRC, length
+            )
             return
         self._sink.frame(
             self.name,

@@ -18,15 +18,15 @@ from tinyssb_node.faces import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import BrokerError, FaceOpenError
 from tinyssb_node.faces.face import FaceSink
-from tinyssb_node.faces.framing import Junk, parse_bare
-from tinyssb_node.faces.library import Library
-from tinyssb_node.faces.mqtt_backlog import Backlog
+from tinyssb_node.faces.framing import FrameFault, parse_bare
+from tinyssb_node.faces.library import FaceStorePort
+from tinyssb_node.faces.mqtt_backlog import MqttBacklog
 from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
 from tinyssb_node.faces.mqtt_spec import MqttSpec
-from tinyssb_node.faces.mqtt_topics import Kind, Said, Topics, feed_prefix
+from tinyssb_node.faces.mqtt_topics import ParsedTopic, TopicKind, TopicNames, feed_prefix
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, broker_profile
-from tinyssb_node.scheduling.suppression import Recent
+from tinyssb_node.scheduling.suppression import RecentSet
 
 if TYPE_CHECKING:
     import aiomqtt
@@ -39,9 +39,9 @@ _MICROS = 1_000_000
 class _Network:
     """One network's part of a face."""
 
-    def __init__(self, library: Library, face: FaceName) -> None:
+    def __init__(self, library: FaceStorePort, face: FaceName) -> None:
         self.library = library
-        self.backlog = Backlog(library, face)
+        self.backlog = MqttBacklog(library, face)
         self.taken: dict[str, None] = {}
         """Prefixes of the feeds that are subscribed to."""
 
@@ -58,7 +58,13 @@ class MqttFace:
     """A broker, while it is there."""
 
     def __init__(
-        self, name: FaceName, broker: "Broker", topics: Topics, networks: Sequence[_Network], *, gossip: bool
+        self,
+        name: FaceName,
+        broker: "Broker",
+        topics: TopicNames,
+        networks: Sequence[_Network],
+        *,
+        gossip: bool,
     ) -> None:
         self.name = name
         self.profile: LinkProfile = broker_profile()
@@ -95,7 +101,7 @@ class _Visit:
         self,
         endpoint: "MqttEndpoint",
         broker: "Broker",
-        topics: Topics,
+        topics: TopicNames,
         networks: Sequence[_Network],
         sink: FaceSink,
     ) -> None:
@@ -106,7 +112,7 @@ class _Visit:
         self._sink = sink
         self._gossip = endpoint.broker_spec.gossip
         self.face = MqttFace(endpoint.broker_spec.face_name, broker, topics, networks, gossip=self._gossip)
-        self._heard: Recent[bytes] = Recent(limits.MQTT_HEARD_MAX)
+        self._heard: RecentSet[bytes] = RecentSet(limits.MQTT_HEARD_MAX)
         self._strange: dict[str, None] = {}
         """Topics that came though nobody asked, of a session from before."""
         self._clock = asyncio.get_running_loop().time
@@ -166,7 +172,7 @@ class _Visit:
             return True
         return self._sink.frame(self.face.name, packet, WIRED)
 
-    def _packet_of(self, message: "aiomqtt.Message", said: Said | None) -> bytes | str:
+    def _packet_of(self, message: "aiomqtt.Message", said: ParsedTopic | None) -> bytes | str:
         """The packet in a message in the topic that says *said*, or why it is none."""
         if message.retain:
             return "retained"
@@ -176,19 +182,19 @@ class _Visit:
                 del self._strange[next(iter(self._strange))]
             return "not subscribed to"
         packet = parse_bare(message.payload)
-        if said.kind is Kind.FEED and not isinstance(packet, Junk):
+        if said.kind is TopicKind.FEED and not isinstance(packet, FrameFault):
             if len(packet) < node_limits.PACKET_SIZE:
-                return Junk.TOO_SHORT
+                return FrameFault.TOO_SHORT
             if message.qos:
                 # Said for those who are away, too. What only those heard who are here is ours to say.
                 self._heard.add(packet, self._now_us())
         return packet
 
-    def _takes(self, said: Said) -> bool:
+    def _takes(self, said: ParsedTopic) -> bool:
         """True if a topic is one that we subscribe to."""
         for network in self._networks:
             if network.library.network == said.network:
-                if said.kind is Kind.FEED:
+                if said.kind is TopicKind.FEED:
                     return said.about in network.taken
                 if self._gossip and said.about == network.library.set:
                     return True
@@ -292,7 +298,7 @@ class MqttEndpoint:
             ) from error
         libraries = sink.libraries()
         self._networks = [_Network(library, self.broker_spec.face_name) for library in libraries]
-        topics = Topics(self.broker_spec.root, self._client(libraries[0]))
+        topics = TopicNames(self.broker_spec.root, self._client(libraries[0]))
         while True:
             try:
                 await self._visit(topics, sink)
@@ -301,7 +307,7 @@ class MqttEndpoint:
                 self._failure = error.what, error.remedy
             await asyncio.sleep(self._backoff.next_s())
 
-    def _client(self, library: Library) -> str:
+    def _client(self, library: FaceStorePort) -> str:
         """Who we are to the broker: always the same, so that it finds our session."""
         key = f"mqtt:{self.broker_spec.face_name}:client"
         client = library.recall(key)
@@ -310,9 +316,9 @@ class MqttEndpoint:
             library.keep(key, client)
         return client
 
-    async def _visit(self, topics: Topics, sink: FaceSink) -> None:
+    async def _visit(self, topics: TopicNames, sink: FaceSink) -> None:
         """Be there for as long as the broker is. Raises BrokerError when it is not, or no more."""
-        from tinyssb_node.faces.mqtt_broker import Caller, connected  # noqa: PLC0415 - see ``run``
+        from tinyssb_node.faces.mqtt_broker import BrokerCredentials, connected  # noqa: PLC0415 - see ``run``
 
         spec = self.broker_spec
         password, tls = read_password(spec, self._environ), make_tls(spec)
@@ -326,7 +332,7 @@ class MqttEndpoint:
             else:
                 sink.junk(visit.face.name, "too many at once", length)
 
-        caller = Caller(
+        caller = BrokerCredentials(
             client=topics.client,
             status=topics.status,
             message_max=limits.MQTT_MESSAGE_MAX,

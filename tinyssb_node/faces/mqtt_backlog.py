@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tinyssb_node.faces import limits
-from tinyssb_node.faces.library import Library
+from tinyssb_node.faces.library import FaceStorePort
 from tinyssb_node.ids import FaceName, FeedId, Origin
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class BacklogItem:
     """An entry or a chunk to be published."""
 
     feed: FeedId
@@ -21,10 +21,10 @@ class Waiting:
     """True if we wrote it: nobody else can say it."""
 
 
-class Backlog:
+class MqttBacklog:
     """The queue of one face in one network. *face* is where what came from is not published again."""
 
-    def __init__(self, library: Library, face: FaceName) -> None:
+    def __init__(self, library: FaceStorePort, face: FaceName) -> None:
         """Goes on where the one before ended; without one, with what the store holds."""
         self._library = library
         self._face = face
@@ -33,7 +33,7 @@ class Backlog:
         # A store that was mended has fewer appends than it had: what is said twice does no harm.
         known = kept.isdecimal() and int(kept) <= library.last_arrival()
         self._reached = self._kept = int(kept) if known else 0
-        self._next: list[Waiting] = []
+        self._next: list[BacklogItem] = []
         """The first of those that wait."""
         self._through = self._reached
         """The place behind them."""
@@ -43,7 +43,7 @@ class Backlog:
         """About how many wait: places in the store, of which some may need no publishing."""
         return min(self._library.last_arrival() - self._reached, limits.MQTT_BACKLOG_MAX)
 
-    def look(self) -> Sequence[Waiting]:
+    def look(self) -> Sequence[BacklogItem]:
         """The first that wait, up to a batch, in the order of their arrival; none if all is published. What is of feeds
         that are not in the set, or not wanted, is passed over."""
         oldest = self._library.last_arrival() - limits.MQTT_BACKLOG_MAX
@@ -57,7 +57,7 @@ class Backlog:
             self._through = through
             for each in appended:
                 if each.face != self._face and each.feed in follows:
-                    self._next.append(Waiting(each.feed, each.packet, each.origin is Origin.OWN))
+                    self._next.append(BacklogItem(each.feed, each.packet, each.origin is Origin.OWN))
             if not self._next:
                 self._reached = through
         return tuple(self._next)

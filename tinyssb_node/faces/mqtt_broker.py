@@ -37,7 +37,7 @@ _QUIET.setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class BrokerCredentials:
     """Who calls a broker."""
 
     client: str
@@ -132,7 +132,7 @@ class Broker:
 @asynccontextmanager
 async def connected(
     spec: MqttSpec,
-    caller: Caller,
+    caller: BrokerCredentials,
     password: str | None,
     tls: ssl.SSLContext | None,
     overflow: Callable[[int], None],
@@ -187,7 +187,7 @@ def _see_its_end(client: aiomqtt.Client) -> None:
 
 def _make_client(
     spec: MqttSpec,
-    caller: Caller,
+    caller: BrokerCredentials,
     password: str | None,
     tls: ssl.SSLContext | None,
     overflow: Callable[[int], None],

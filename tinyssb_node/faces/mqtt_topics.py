@@ -16,7 +16,7 @@ ROOT: Final = "tinyssb"
 """What topics begin with, unless said otherwise."""
 
 
-class Kind(StrEnum):
+class TopicKind(StrEnum):
     """What is said in a topic."""
 
     FEED = "feed"
@@ -38,12 +38,12 @@ _BELOW: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ParsedTopic:
     """What a topic says of a packet; all but the kind in hexadecimal digits."""
 
     network: str
     """The network's tag."""
-    kind: Kind
+    kind: TopicKind
     """Whether it is of a feed."""
     about: str
     """The feed's prefix, or the set's tag."""
@@ -57,7 +57,7 @@ def feed_prefix(feed: FeedId) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Topics:
+class TopicNames:
     """The topics that one client uses."""
 
     root: str
@@ -67,11 +67,11 @@ class Topics:
 
     def of_feed(self, network: str, feed: FeedId) -> str:
         """Where this client says an entry or chunk of *feed*."""
-        return f"{self._taken(network, Kind.FEED, feed_prefix(feed))}/{self.client}"
+        return f"{self._taken(network, TopicKind.FEED, feed_prefix(feed))}/{self.client}"
 
     def of_set(self, network: str, set_: str) -> str:
         """Where this client says what is about the set *set_*."""
-        return f"{self._taken(network, Kind.SET, set_)}/{self.client}"
+        return f"{self._taken(network, TopicKind.SET, set_)}/{self.client}"
 
     @property
     def status(self) -> str:
@@ -80,22 +80,22 @@ class Topics:
 
     def from_feed(self, network: str, prefix: str) -> str:
         """What to subscribe to for the entries and chunks of the feeds that begin with *prefix*."""
-        return f"{self._taken(network, Kind.FEED, prefix)}/+"
+        return f"{self._taken(network, TopicKind.FEED, prefix)}/+"
 
     def from_set(self, network: str, set_: str) -> str:
         """What to subscribe to for what is about the set *set_*."""
-        return f"{self._taken(network, Kind.SET, set_)}/+"
+        return f"{self._taken(network, TopicKind.SET, set_)}/+"
 
-    def _taken(self, network: str, kind: Kind, about: str) -> str:
+    def _taken(self, network: str, kind: TopicKind, about: str) -> str:
         return f"{self.root}/{limits.MQTT_VERSION}/{network}/{kind}/{about}"
 
-    def parse(self, topic: str) -> Said | None:
+    def parse(self, topic: str) -> ParsedTopic | None:
         """What *topic* says of the packet in it; None if it is none of this form and root."""
         if not topic.startswith(self.root + "/"):
             return None
         match = _BELOW.fullmatch(topic, len(self.root) + 1)
         if match is None:
             return None
-        kind = Kind.FEED if match["feed"] else Kind.SET
-        about = match["prefix"] if kind is Kind.FEED else match["set"]
-        return Said(network=match["network"], kind=kind, about=about, client=match["client"])
+        kind = TopicKind.FEED if match["feed"] else TopicKind.SET
+        about = match["prefix"] if kind is TopicKind.FEED else match["set"]
+        return ParsedTopic(network=match["network"], kind=kind, about=about, client=match["client"])

@@ -21,8 +21,8 @@ from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
-from tinyssb_node.faces.framing import Junk
-from tinyssb_node.faces.serial_kinds import Kind, kind_of, profile_of
+from tinyssb_node.faces.framing import FrameFault
+from tinyssb_node.faces.serial_kinds import SerialRadioKind, kind_of, profile_of
 from tinyssb_node.faces.serial_port import PortFinder, PortProblem, UsbPort, list_usb_ports, open_port
 from tinyssb_node.faces.serial_spec import SerialSpec
 from tinyssb_node.ids import FaceName
@@ -52,7 +52,7 @@ class SerialFace:
         self.name: FaceName = spec.face_name
         self._text = text
         self._spec = spec
-        self._kind: Kind = kind_of(spec, entropy)
+        self._kind: SerialRadioKind = kind_of(spec, entropy)
         self._conversation: Conversation = self._kind.converse()
         self._reader, self._writer = port
         self._sink = sink
@@ -176,7 +176,7 @@ class SerialFace:
         if self._profile is None:
             return
         packet = self._kind.parse(heard.packet)
-        if isinstance(packet, Junk):
+        if isinstance(packet, FrameFault):
             self._sink.junk(self.name, packet, len(heard.packet))
             return
         reception = Reception(

@@ -11,7 +11,7 @@ from firmware_bridge.serial.meshtastic_host import MeshtasticSession
 from firmware_bridge.serial.rnode_host import RnodeSession
 from firmware_bridge.serial.session import Conversation, Ready
 from tinyssb_node import limits
-from tinyssb_node.faces.framing import Junk, parse_bare, parse_crc_frame, serialize_crc_frame
+from tinyssb_node.faces.framing import FrameFault, parse_bare, parse_crc_frame, serialize_crc_frame
 from tinyssb_node.faces.radio import RadioChoice, allowance_of
 from tinyssb_node.faces.serial_spec import (
     KissSpec,
@@ -24,38 +24,38 @@ from tinyssb_node.scheduling.link import LinkProfile, air_profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class SerialRadioKind:
     """How one kind is used."""
 
     converse: Callable[[], Conversation]
     """Begins a new conversation."""
     frame: Callable[[bytes], bytes]
     """A packet as the radio is given it."""
-    parse: Callable[[bytes], bytes | Junk]
+    parse: Callable[[bytes], bytes | FrameFault]
     """The packet in what the radio heard."""
     gap_packets: int = 1
     """Silence after each packet, in full packets' time."""
 
 
-def kind_of(spec: SerialSpec, entropy: Callable[[], float]) -> Kind:
+def kind_of(spec: SerialSpec, entropy: Callable[[], float]) -> SerialRadioKind:
     """How the radio of *spec* is used. *entropy* returns numbers from 0 up to 1.
 
     Raises IllegalPlanError and IllegalPowerError.
     """
     match spec:
         case KissSpec():
-            return Kind(converse=_kiss(spec), frame=serialize_crc_frame, parse=parse_crc_frame)
+            return SerialRadioKind(converse=_kiss(spec), frame=serialize_crc_frame, parse=parse_crc_frame)
         case RnodeSpec():
-            return Kind(converse=_rnode(spec), frame=bytes, parse=parse_bare)
+            return SerialRadioKind(converse=_rnode(spec), frame=bytes, parse=parse_bare)
         case MeshtasticSpec():
-            return Kind(
+            return SerialRadioKind(
                 converse=lambda: MeshtasticSession(spec.channel, entropy),
                 frame=bytes,
                 parse=parse_bare,
                 gap_packets=limits.GUEST_GAP_PACKETS,
             )
         case MeshcoreSpec():
-            return Kind(
+            return SerialRadioKind(
                 converse=lambda: MeshcoreSession(spec.channel),
                 frame=bytes,
                 parse=parse_bare,
@@ -82,7 +82,7 @@ def _plan(radio: RadioChoice) -> RadioPlan:
 
 
 def profile_of(
-    kind: Kind, conversation: Conversation, radio: RadioChoice, ready: Ready, time_scale: float
+    kind: SerialRadioKind, conversation: Conversation, radio: RadioChoice, ready: Ready, time_scale: float
 ) -> LinkProfile | str:
     """How a face on this radio is scheduled; or, in plain words, why it may not send.
 

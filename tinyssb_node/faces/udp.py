@@ -17,10 +17,10 @@ from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
-from tinyssb_node.faces.framing import Junk, parse_crc_frame, serialize_crc_frame
+from tinyssb_node.faces.framing import FrameFault, parse_crc_frame, serialize_crc_frame
 from tinyssb_node.faces.spec import UdpSpec
 from tinyssb_node.faces.spec_reader import is_ipv4_shaped
-from tinyssb_node.faces.udp_tables import Echoes, Peers
+from tinyssb_node.faces.udp_tables import MulticastEchoes, UdpPeers
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, lan_profile
 
 _IP_MULTICAST_ALL: Final = 49
@@ -43,8 +43,8 @@ class UdpFace:
         self._group = (spec.group, spec.port)
         self._copies = spec.copies
         self._socket = sock
-        self._echoes = Echoes()
-        self._peers = Peers()
+        self._echoes = MulticastEchoes()
+        self._peers = UdpPeers()
 
     async def send(self, packets: list[bytes]) -> int:
         """Send each packet to the group, and a copy to each peer heard lately. Raises OSError if the group fails."""
@@ -79,7 +79,7 @@ class UdpFace:
 
     def _take(self, frame: bytes, address: str, sink: FaceSink) -> None:
         packet = parse_crc_frame(frame)
-        if isinstance(packet, Junk):
+        if isinstance(packet, FrameFault):
             sink.junk(self.name, packet, len(frame))
             return
         now_s = self._loop.time()

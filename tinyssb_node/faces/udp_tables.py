@@ -5,7 +5,7 @@ from collections import OrderedDict
 from tinyssb_node import limits
 
 
-class Echoes:
+class MulticastEchoes:
     """Datagrams sent, each to be ignored once when it comes back.
 
     Counted, not just remembered: another daemon of this host that sends the same bytes is heard as the second one.
@@ -32,7 +32,7 @@ class Echoes:
         return True
 
 
-class Peers:
+class UdpPeers:
     """Addresses heard lately, and what they sent a moment ago: the same datagram again is its unicast copy."""
 
     def __init__(self) -> None:

@@ -21,9 +21,9 @@ from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
-from tinyssb_node.faces.framing import Junk, parse_bare
+from tinyssb_node.faces.framing import FrameFault, parse_bare
 from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
-from tinyssb_node.faces.wsdoor import Door, StraightConnect, show, why_not
+from tinyssb_node.faces.wsdoor import NoRedirectConnect, WsListenerAccess, call_failure_reason, client_options
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
@@ -78,7 +78,7 @@ class WsFace:
                 while True:
                     message = await self._connection.recv()
                     packet = parse_bare(message)
-                    if isinstance(packet, Junk):
+                    if isinstance(packet, FrameFault):
                         sink.junk(self.name, packet, len(message))
                     else:
                         if idle_s is not None:
@@ -125,7 +125,7 @@ class WsServerEndpoint:
         self._listen = spec
         self._numbers = count(1)
         self._faces: set[WsFace] = set()
-        self._door = Door(spec.guard, spec.peers)
+        self._door = WsListenerAccess(spec.guard, spec.peers)
         self.problem: str | None = None
         self.port = spec.port
         """The port listened on; with a spec of port 0 the real one is here once ``listening`` is set."""
@@ -219,7 +219,7 @@ class WsClientEndpoint:
         """Connect, and connect again whenever the connection is lost, until cancelled. Raises CertificateError,
         SecretExposedError and SecretUnusableError if what is to be shown cannot be read."""
         clock = asyncio.get_running_loop().time
-        tls, headers = show(self._connect.credentials)
+        tls, headers = client_options(self._connect.credentials)
         while True:
             connection = await self._open(tls, headers)
             if connection is not None:
@@ -232,7 +232,7 @@ class WsClientEndpoint:
     async def _open(self, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> ClientConnection | None:
         """One attempt. None if there is nobody, or nobody who speaks WebSocket."""
         try:
-            return await StraightConnect(
+            return await NoRedirectConnect(
                 self._connect.url,
                 ssl=tls,
                 additional_headers=headers,
@@ -248,5 +248,5 @@ class WsClientEndpoint:
                 logger=_QUIET,
             )
         except (OSError, WebSocketException) as error:
-            self.problem = f"no connection to {self._connect.url}: {why_not(error)}"
+            self.problem = f"no connection to {self._connect.url}: {call_failure_reason(error)}"
             return None

@@ -7,7 +7,7 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.faces import limits as face_limits
-from tinyssb_node.faces.access import EVERYBODY, PIN_RULE, PLAIN, Credentials, Guard, read_pin
+from tinyssb_node.faces.access import EVERYBODY, PIN_RULE, PLAIN, Credentials, ListenerPolicy, read_pin
 from tinyssb_node.faces.spec_reader import SpecReader, bracketed, matching
 from tinyssb_node.ids import FaceName
 
@@ -30,7 +30,7 @@ class WsListenSpec:
     """0 to 65535; 0 takes any free one."""
     peers: int = limits.WS_PEERS_MAX
     """Most connections at a time."""
-    guard: Guard = EVERYBODY
+    guard: ListenerPolicy = EVERYBODY
     """Who may connect."""
     name: str | None = None
     """What the faces' names begin with; None: ``ws:PORT``."""
@@ -75,7 +75,7 @@ def parse_ws(reader: SpecReader) -> WsListenSpec | WsConnectSpec | None:
 def _parse_listen(reader: SpecReader) -> WsListenSpec:
     host, port = reader.place(port_min=0)
     peers = reader.number("peers", limits.WS_PEERS_MAX, 1, limits.WS_PEERS_MAX)
-    guard = Guard(
+    guard = ListenerPolicy(
         certificate=_file(reader, "cert"),
         key=_file(reader, "key"),
         clients=_file(reader, "clients"),

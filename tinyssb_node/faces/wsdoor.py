@@ -20,7 +20,7 @@ from websockets.http11 import Request, Response
 
 from tinyssb_node import limits
 from tinyssb_node.faces import limits as face_limits
-from tinyssb_node.faces.access import Credentials, Guard, Quotas
+from tinyssb_node.faces.access import Credentials, ListenerPolicy, Quotas
 from tinyssb_node.faces.errors import SecretUnusableError
 from tinyssb_node.faces.secretfiles import read_token
 
@@ -28,10 +28,10 @@ _Ends: TypeAlias = tuple[Any, Any]
 """Address and port of the other end and of ours, as the system tells them: no two open connections share both."""
 
 
-class Door:
+class WsListenerAccess:
     """One listener's."""
 
-    def __init__(self, guard: Guard, places: int) -> None:
+    def __init__(self, guard: ListenerPolicy, places: int) -> None:
         """There are some *places*, and a few more for those who are still shaking hands."""
         self._guard = guard
         self._places = places
@@ -48,7 +48,7 @@ class Door:
         Raises CertificateError, SecretExposedError, SecretUnusableError.
         """
         guard = self._guard
-        self._token = None if guard.token is None else must_read_token(guard.token)
+        self._token = None if guard.token is None else require_token(guard.token)
         if guard.certificate is None or guard.key is None:
             return None
         from tinyssb_node.faces.tls import server_context  # noqa: PLC0415 - most listeners do without
@@ -84,7 +84,7 @@ class Door:
 
     def refuse(self, connection: ServerConnection, request: Request) -> Response | None:
         """What to answer to *request* in place of a WebSocket; None: it is welcome."""
-        if self._token is not None and not shows(self._token, request.headers.get_all("Authorization")):
+        if self._token is not None and not has_token(self._token, request.headers.get_all("Authorization")):
             response = connection.respond(HTTPStatus.UNAUTHORIZED, "This node asks for a token.\n")
             response.headers["WWW-Authenticate"] = "Bearer"
             return response
@@ -155,7 +155,7 @@ class _Listening(socket.socket):
         raise BlockingIOError
 
 
-def must_read_token(file: Path) -> str:
+def require_token(file: Path) -> str:
     """The token of *file*. Raises SecretExposedError, SecretUnusableError, of one that is not there, too."""
     token = read_token(file)
     if token is None:
@@ -163,14 +163,14 @@ def must_read_token(file: Path) -> str:
     return token
 
 
-def shows(token: str, authorizations: list[str]) -> bool:
+def has_token(token: str, authorizations: list[str]) -> bool:
     """Whether a request with these headers shows *token*, in a time that does not tell how much of it is right."""
     if len(authorizations) != 1:
         return False
     return hmac.compare_digest(authorizations[0].encode("utf-8", "replace"), f"Bearer {token}".encode())
 
 
-class StraightConnect(connect):
+class NoRedirectConnect(connect):
     """A caller that follows no redirects: it connects where it is told to by its user, and nowhere else. What is shown
     to one server is not for another, and nobody outside sends us into our own network."""
 
@@ -179,12 +179,12 @@ class StraightConnect(connect):
         return exc
 
 
-def show(credentials: Credentials) -> tuple[ssl.SSLContext | None, dict[str, str]]:
+def client_options(credentials: Credentials) -> tuple[ssl.SSLContext | None, dict[str, str]]:
     """How a caller speaks TLS, None for not at all, and what it says besides.
 
     Raises CertificateError, SecretExposedError, SecretUnusableError.
     """
-    token = None if credentials.token is None else must_read_token(credentials.token)
+    token = None if credentials.token is None else require_token(credentials.token)
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     if not credentials.tls:
         return None, headers
@@ -199,7 +199,7 @@ def show(credentials: Credentials) -> tuple[ssl.SSLContext | None, dict[str, str
     return context, headers
 
 
-def why_not(error: Exception) -> str:
+def call_failure_reason(error: Exception) -> str:
     """Why a call failed, in words that say what to look at."""
     if isinstance(error, InvalidStatus) and error.response.status_code == HTTPStatus.UNAUTHORIZED:
         return "it asks for a token (401), and was not shown the right one"

@@ -12,7 +12,7 @@ from tinyssb_node.feeds.sidechain import split
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedEntry:
     """An entry of ours, ready to be kept and sent."""
 
     packet: bytes
@@ -23,7 +23,7 @@ class Composed:
     """The feed with it."""
 
 
-def compose(network: Network, key: SigningKey, tip: Tip, content: bytes) -> Composed:
+def compose(network: Network, key: SigningKey, tip: Tip, content: bytes) -> ComposedEntry:
     """Make the next entry with *content*: type 0 if it has exactly 48 bytes, else type 1, with a side chain if needed.
 
     Raises ContentTooLongError, FeedFullError and FeedEndedError; ValueError if *tip* is not *key*'s or has no dialect.
@@ -38,7 +38,7 @@ def compose(network: Network, key: SigningKey, tip: Tip, content: bytes) -> Comp
 
 def compose_fixed(
     network: Network, key: SigningKey, tip: Tip, content: bytes, *, type_: int = FIXED_TYPE
-) -> Composed:
+) -> ComposedEntry:
     """Make the next entry with at most 48 bytes as they are, zeros behind them, under the type byte *type_*.
 
     Raises as ``compose`` does, with 48 bytes as the limit.
@@ -66,8 +66,8 @@ def _next_place(network: Network, key: SigningKey, tip: Tip) -> Expectation:
 
 def sign_entry(
     key: SigningKey, place: Expectation, type_: int, field: bytes, chunks: tuple[bytes, ...]
-) -> Composed:
+) -> ComposedEntry:
     """Sign an entry laid out already (``sidechain.split``): its type byte, its 48 bytes, its side chain."""
     unsigned = place.dmx + bytes((type_,)) + field
     packet = unsigned + key.sign(place.name + unsigned)
-    return Composed(packet, chunks, extended_by(place, packet))
+    return ComposedEntry(packet, chunks, extended_by(place, packet))

@@ -14,7 +14,7 @@ from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev, mess
 from tinyssb_node.codec.packets import Entry, parse_entry
 from tinyssb_node.errors import PacketSizeError, SeqRangeError
 from tinyssb_node.feeds.children import ends_feed
-from tinyssb_node.feeds.fork import ForkProof, places, signed_at
+from tinyssb_node.feeds.fork import ForkProof, possible_predecessors, signed_at
 from tinyssb_node.feeds.layout import Layout, layout_of
 from tinyssb_node.ids import Dialect, Dmx, FeedId, MessageId
 from tinyssb_node.values import quick_dataclass
@@ -144,7 +144,7 @@ class BehindEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldEntry:
     """An entry we hold, with what is needed to compare another one."""
 
     prev: MessageId
@@ -200,7 +200,7 @@ def extended_by(expectation: Expectation, packet: bytes) -> Extended:
 
 
 def extend(
-    network: Network, tip: Tip, seq: int, packet: bytes, held: Held | None = None
+    network: Network, tip: Tip, seq: int, packet: bytes, held: HeldEntry | None = None
 ) -> Extended | Duplicate | Gap | Forked | WrongDmx | WrongSignature | BehindEnd:
     """Judge a packet that is said to be entry *seq* of *tip*'s feed; *held* is our entry of that number, if any.
 
@@ -229,14 +229,14 @@ def _accept_any(
 
 
 def _compare(
-    network: Network, tip: Tip, seq: int, packet: bytes, held: Held
+    network: Network, tip: Tip, seq: int, packet: bytes, held: HeldEntry
 ) -> Duplicate | Forked | WrongDmx | WrongSignature:
     """Judge a packet for a place that is taken."""
     if packet == held.packet:
         return Duplicate(tip.feed, seq)
     assert tip.dialect is not None, "the first entry fixed it"
     dmx = packet[: limits.DMX_SIZE]
-    for prev in places(tip.feed, seq, held.prev):
+    for prev in possible_predecessors(tip.feed, seq, held.prev):
         if dmx == dmx_of(entry_name(network, tip.feed, seq, prev)):
             if not signed_at(network, tip.feed, seq, prev, packet):
                 return WrongSignature(tip.feed, seq)

@@ -48,14 +48,16 @@ def signed_at(network: Network, feed: FeedId, seq: int, prev: bytes, packet: byt
     return verify_signed(feed, packet[_BODY_AT:] + name + packet[:_BODY_AT])
 
 
-def places(feed: FeedId, seq: int, prev: MessageId) -> tuple[MessageId, ...]:
+def possible_predecessors(feed: FeedId, seq: int, prev: MessageId) -> tuple[MessageId, ...]:
     """What may stand before another entry *seq*: *prev*, and before entry 1 what either dialect puts there."""
     return (prev,) if seq > 1 else tuple(first_prev(feed, dialect) for dialect in _DIALECTS)
 
 
 def verify_proof(network: Network, proof: ForkProof) -> bool:
     """Whether *proof* holds: two different entries, both signed for the same place."""
-    if proof.held == proof.other or proof.prev not in places(proof.feed, proof.seq, proof.prev):
+    if proof.held == proof.other or proof.prev not in possible_predecessors(
+        proof.feed, proof.seq, proof.prev
+    ):
         return False
     held = signed_at(network, proof.feed, proof.seq, proof.prev, proof.held)
     return held and other_prev(network, proof) is not None
@@ -63,7 +65,7 @@ def verify_proof(network: Network, proof: ForkProof) -> bool:
 
 def other_prev(network: Network, proof: ForkProof) -> MessageId | None:
     """What stands before the other entry; None if it is not signed for this place at all."""
-    for prev in places(proof.feed, proof.seq, proof.prev):
+    for prev in possible_predecessors(proof.feed, proof.seq, proof.prev):
         if signed_at(network, proof.feed, proof.seq, prev, proof.other):
             return prev
     return None

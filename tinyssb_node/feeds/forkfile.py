@@ -10,7 +10,7 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import ForkProofFormatError
-from tinyssb_node.feeds.fork import ForkProof, places
+from tinyssb_node.feeds.fork import ForkProof, possible_predecessors
 from tinyssb_node.feeds.limits import FORK_FILE_MAX
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 
@@ -80,7 +80,7 @@ def parse_fork_file(data: bytes) -> ForkFile:
     values = dict(zip(_FIELDS, (line.partition(" ")[2] for line in lines), strict=True))
     octets = {name: _octets(name, values[name], size) for name, size in _SIZES.items()}
     feed, prev, seq = FeedId(octets["feed"]), MessageId(octets["prev"]), _seq(values["entry"])
-    if prev not in places(feed, seq, prev):
+    if prev not in possible_predecessors(feed, seq, prev):
         raise ForkProofFormatError("what stands before entry 1 is of neither dialect")
     network = values["network"]
     proof = ForkProof(feed, seq, _dialect(values["dialect"]), prev, octets["held"], octets["other"])

@@ -21,7 +21,7 @@ NO_CHUNK: Final = bytes(limits.MESSAGE_ID_SIZE)
 """The pointer where nothing follows."""
 
 
-class Form(StrEnum):
+class LayoutKind(StrEnum):
     """How an entry carries its content."""
 
     FIXED = "fixed"
@@ -38,7 +38,7 @@ class Form(StrEnum):
 class Layout:
     """What an entry says of its content."""
 
-    form: Form
+    form: LayoutKind
     """How it is carried."""
     size: int
     """Bytes of content declared, those in the side chain included; 48 where it is opaque."""
@@ -53,7 +53,7 @@ class Layout:
 def layout_of(type_: int, content: bytes, dialect: Dialect) -> Layout:
     """Read the 48 bytes *content* of an entry of type *type_* in a feed of *dialect*. Any bytes have a layout."""
     if type_ == FIXED_TYPE:
-        return Layout(Form.FIXED, limits.CONTENT_SIZE, content, 0, None)
+        return Layout(LayoutKind.FIXED, limits.CONTENT_SIZE, content, 0, None)
     if type_ != VARIABLE_TYPE:
         return _opaque(content)
     first = content[0]
@@ -65,7 +65,7 @@ def layout_of(type_: int, content: bytes, dialect: Dialect) -> Layout:
             return _opaque(content)
         size, start = read
     if start + size <= limits.INLINE_SIZE[dialect]:
-        return Layout(Form.INLINE, size, content[start : start + size], 0, None)
+        return Layout(LayoutKind.INLINE, size, content[start : start + size], 0, None)
     return _chained(size, start, content)
 
 
@@ -76,11 +76,11 @@ def _chained(size: int, start: int, content: bytes) -> Layout:
     if size > limits.CONTENT_FETCH_MAX or first_hash == NO_CHUNK:
         return _opaque(content)
     head = content[start : limits.HEAD_SIZE]
-    return Layout(Form.CHAINED, size, head, chunks_for(size - len(head)), first_hash)
+    return Layout(LayoutKind.CHAINED, size, head, chunks_for(size - len(head)), first_hash)
 
 
 def _opaque(content: bytes) -> Layout:
-    return Layout(Form.OPAQUE, limits.CONTENT_SIZE, content, 0, None)
+    return Layout(LayoutKind.OPAQUE, limits.CONTENT_SIZE, content, 0, None)
 
 
 def chunks_for(size: int) -> int:

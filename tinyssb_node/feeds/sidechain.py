@@ -44,7 +44,7 @@ class SideChain:
 
 
 @dataclass(frozen=True, slots=True)
-class Advanced:
+class ChunkAccepted:
     """The packet is the next one."""
 
     chain: SideChain
@@ -76,7 +76,7 @@ def begin(feed: FeedId, seq: int, layout: Layout) -> SideChain | None:
     return SideChain(feed, seq, layout.chunks, 0, layout.first_hash, layout.size - len(layout.head))
 
 
-def advance(chain: SideChain, packet: bytes) -> Advanced | WrongHash:
+def advance(chain: SideChain, packet: bytes) -> ChunkAccepted | WrongHash:
     """Add *packet*, 120 bytes, if it is the next one."""
     if len(packet) != limits.PACKET_SIZE or chunk_hash(packet) != chain.next_hash:
         return WrongHash(chain.feed, chain.seq, chain.held)
@@ -85,7 +85,7 @@ def advance(chain: SideChain, packet: bytes) -> Advanced | WrongHash:
     next_hash = NO_CHUNK if complete else packet[limits.CHUNK_CONTENT_SIZE :]
     size = min(limits.CHUNK_CONTENT_SIZE, chain.content_size - chain.held * limits.CHUNK_CONTENT_SIZE)
     grown = SideChain(chain.feed, chain.seq, chain.chunks, held, next_hash, chain.content_size)
-    return Advanced(grown, chain.held, size, complete)
+    return ChunkAccepted(grown, chain.held, size, complete)
 
 
 def reassemble(layout: Layout, chunks: Sequence[bytes]) -> bytes:

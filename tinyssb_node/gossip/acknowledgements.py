@@ -12,11 +12,11 @@ from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE, Ack, ack_of, serialize_acks
 from tinyssb_node.events import EntryAppended, Event
-from tinyssb_node.gossip.receipts import Receipts
+from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.ids import Dialect, FaceName, FeedId
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.scheduling.line import Line
-from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import Store
 
 
@@ -29,16 +29,16 @@ class _Owed:
     """True if more of the feed is here, with a side chain under way."""
 
 
-class Acknowledging:
+class Acknowledger:
     """What we owe others an acknowledgement for, and when it is due."""
 
     def __init__(
         self,
         replica: Replica,
         store: Store,
-        receipts: Receipts,
+        receipts: ReceiptTracker,
         lines: Mapping[FaceName, Line],
-        entropy: Entropy,
+        entropy: RandomSource,
         *,
         own: FeedId | None,
         permille: int,

@@ -19,7 +19,7 @@ from tinyssb_node.store.port import Store, StoredEntry
 _HOUR_US = 3_600_000_000
 
 
-class Admit(StrEnum):
+class AdmissionPolicy(StrEnum):
     """Whose ids are let in when peers name them."""
 
     OPEN = "open"
@@ -60,14 +60,14 @@ class Admission:
 
     def __init__(
         self,
-        policy: Admit = Admit.OPEN,
+        policy: AdmissionPolicy = AdmissionPolicy.OPEN,
         *,
-        across: Admit = Admit.OPEN,
+        across: AdmissionPolicy = AdmissionPolicy.OPEN,
         known: Collection[FeedId] = (),
         per_hour: int = set_limits.SET_IDS_PER_HOUR,
     ) -> None:
         """*across* is for ids that are named on a face that is no radio, while one is up; *policy* holds for those
-        too. *known* are let in by ``Admit.KNOWN``. *per_hour* ids come in by each face, once there are many."""
+        too. ``AdmissionPolicy.KNOWN`` lets *known* in. *per_hour* ids come in by each face, once there are many."""
         self._policy = policy
         self._across = across
         self._known = frozenset(known)
@@ -81,7 +81,7 @@ class Admission:
     def begin(self, store: Store) -> None:
         """Read in *store* who is named as a child, where that matters. Every entry is looked at, once."""
         self._store = store
-        if Admit.KNOWN not in {self._policy, self._across}:
+        if AdmissionPolicy.KNOWN not in {self._policy, self._across}:
             return
         after = 0
         while page := store.after(after, limits.CONTROL_PAGE):
@@ -92,7 +92,7 @@ class Admission:
 
     def appended(self, events: Sequence[Event]) -> None:
         """Entries were appended, and may name children."""
-        if Admit.KNOWN not in {self._policy, self._across}:
+        if AdmissionPolicy.KNOWN not in {self._policy, self._across}:
             return
         assert self._store is not None
         for event in events:
@@ -145,9 +145,9 @@ class Admission:
     def _bucket(self, most: int, now_us: int, times: int = 1) -> _Bucket:
         return _Bucket(most, self._per_hour * times, now_us)
 
-    def _lets_in(self, feed: FeedId, policy: Admit) -> bool:
-        known = policy is Admit.KNOWN and (feed in self._known or feed in self._children)
-        return policy is Admit.OPEN or known
+    def _lets_in(self, feed: FeedId, policy: AdmissionPolicy) -> bool:
+        known = policy is AdmissionPolicy.KNOWN and (feed in self._known or feed in self._children)
+        return policy is AdmissionPolicy.OPEN or known
 
     def _read(self, packet: bytes) -> None:
         entry = parse_entry(packet)

@@ -11,40 +11,45 @@ from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
 from tinyssb_node.codec.packets import Chnk, Want, serialize_chnk, serialize_want
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import ChnkSeen, ChunkAppended, EntryAppended, Event, WantSeen
-from tinyssb_node.gossip.forks import Forking
-from tinyssb_node.gossip.receipts import Receipts
-from tinyssb_node.gossip.turns import Floor
+from tinyssb_node.gossip.forks import ForkGossip
+from tinyssb_node.gossip.receipts import ReceiptTracker
+from tinyssb_node.gossip.turns import TurnTaking
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
-from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.finding import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import build_want, read_want
 from tinyssb_node.scheduling.line import Line
-from tinyssb_node.scheduling.link import Medium, Reception
+from tinyssb_node.scheduling.link import LinkMedium, Reception
 from tinyssb_node.scheduling.requester import share_out, take_turns
-from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import Store
 
 
-class Gossip:
+class EntryGossip:
     """The conversation of one node on all its faces."""
 
     def __init__(
-        self, replica: Replica, store: Store, network: Network, entropy: Entropy, receipts: Receipts
+        self,
+        replica: Replica,
+        store: Store,
+        network: Network,
+        entropy: RandomSource,
+        receipts: ReceiptTracker,
     ) -> None:
         self._replica = replica
         self._receipts = receipts
         self._store = store
         self._network = network
         self._entropy = entropy
-        self._floors: dict[FaceName, Floor] = {}
-        self._forking = Forking(replica)
+        self._floors: dict[FaceName, TurnTaking] = {}
+        self._forking = ForkGossip(replica)
         self.set_changed()
 
     def face_up(self, line: Line) -> None:
         """A face can be used."""
         if line.on_air:
-            self._floors[line.name] = Floor(self._replica, line, self._entropy)
+            self._floors[line.name] = TurnTaking(self._replica, line, self._entropy)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
@@ -123,7 +128,7 @@ class Gossip:
         self, line: Line, wanted: Sequence[tuple[FeedId, int]], asked: dict[FeedId, int], now_us: int
     ) -> None:
         """Answer on a wire: all at once."""
-        if line.profile.medium is Medium.STREAM:
+        if line.profile.medium is LinkMedium.STREAM:
             for feed, seq in wanted:
                 line.peer_next[feed] = line.given_entries.first_to_give(feed, seq, now_us)
         if asked:
@@ -203,7 +208,7 @@ class Gossip:
 
     def _serves_our_chunks(self, line: Line, asked: dict[tuple[FeedId, int], int]) -> bool:
         """True if answers to *asked* bring, on the air, what our own CHNK would ask for."""
-        if line.profile.medium is not Medium.AIR:
+        if line.profile.medium is not LinkMedium.AIR:
             return False
         ours = build_chnk(self._replica.goset, self._replica.expectations.side_chains, line.chnk_start)
         if ours is None:
@@ -213,7 +218,7 @@ class Gossip:
 
     # --- what is heard
 
-    def heard_content(self, line: Line, packet: bytes, finding: Finding, now_us: int) -> None:
+    def heard_content(self, line: Line, packet: bytes, finding: PacketOutcome, now_us: int) -> None:
         """An entry or chunk was heard, new or not: who lacks it in reach of both heard it too."""
         feed, seq = finding.feed, finding.seq
         if finding.verdict not in {Verdict.NEW, Verdict.DUPLICATE}:
@@ -246,11 +251,11 @@ class Gossip:
         made known by the next advert otherwise."""
         if isinstance(appended, EntryAppended):
             line.want_timer.disagree(now_us)
-            if line.profile.medium is Medium.STREAM and line.peer_next[appended.feed] == appended.seq:
+            if line.profile.medium is LinkMedium.STREAM and line.peer_next[appended.feed] == appended.seq:
                 self._push_entry(line, appended, now_us)
             return
         chain = (appended.feed, appended.seq)
-        if line.profile.medium is Medium.STREAM and line.peer_next_chunk[chain] == appended.chunk:
+        if line.profile.medium is LinkMedium.STREAM and line.peer_next_chunk[chain] == appended.chunk:
             self._push_chunk(line, appended, now_us)
 
     def push(self, line: Line, published: Sequence[EntryAppended | ChunkAppended], now_us: int) -> None:

@@ -26,18 +26,18 @@ from tinyssb_node.replication import claim as claims
 from tinyssb_node.replication import limits as replication_limits
 from tinyssb_node.replication.goset import subset_of, xor_of
 from tinyssb_node.replication.reconcile import (
-    Agreement,
-    Difference,
-    Exchange,
+    SetDifference,
+    SetReconciliation,
+    SetsEqual,
     answer_classic,
     read_sketch,
 )
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.salted import SaltedSets
 from tinyssb_node.scheduling.line import Line
-from tinyssb_node.scheduling.link import Medium
+from tinyssb_node.scheduling.link import LinkMedium
 from tinyssb_node.scheduling.share import AirShare
-from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.scheduling.trickle import RandomSource
 
 _NOBODY = FeedId(bytes(limits.FEED_ID_SIZE))
 """Where a node without a feed of its own begins to give."""
@@ -46,14 +46,14 @@ _NOBODY = FeedId(bytes(limits.FEED_ID_SIZE))
 class SetGossip:
     """The conversation of one node about its set, on all its faces."""
 
-    def __init__(self, replica: Replica, network: Network, entropy: Entropy, own: FeedId | None) -> None:
+    def __init__(self, replica: Replica, network: Network, entropy: RandomSource, own: FeedId | None) -> None:
         """*own* is the node's own feed: helpers begin at different places of the set."""
         self._replica = replica
         self._dmx = network.goset_dmx
         self._entropy = entropy
         self._own = own or _NOBODY
         self._sets = SaltedSets(replica.goset)
-        self._exchanges: dict[FaceName, Exchange] = {}
+        self._exchanges: dict[FaceName, SetReconciliation] = {}
         self._asked: dict[FaceName, int] = {}
         self._claimed: dict[FaceName, AirShare] = {}
         """What claims take of the airtime of faces where that has a limit."""
@@ -64,8 +64,8 @@ class SetGossip:
 
     def face_up(self, line: Line) -> None:
         """A face can be used."""
-        if line.profile.medium is Medium.AIR:
-            self._exchanges[line.name] = Exchange(self._sets, self._own)
+        if line.profile.medium is LinkMedium.AIR:
+            self._exchanges[line.name] = SetReconciliation(self._sets, self._own)
             self._asked[line.name] = 0
             if line.profile.allowance is not None:
                 self._claimed[line.name] = AirShare(line.profile.allowance)
@@ -122,7 +122,7 @@ class SetGossip:
             if line.name not in self._exchanges:
                 return ()
             reading = read_sketch(self._sets.under(said.salt), said)
-            lacked = reading.ours if isinstance(reading, Difference) else ()
+            lacked = reading.ours if isinstance(reading, SetDifference) else ()
             return [feed for feed in lacked if feed in among]
         goset = self._replica.goset
         # A claim does not tell whether it is of the whole set, and then what lies beyond its bounds is lacking too.
@@ -200,10 +200,10 @@ class SetGossip:
         names = self._unnamed(line, claim, now_us)
         repairs: list[Claim] = [claims.claim_of([feed]) for feed in names]
         if not agrees:
-            said = claims.repairs(goset, claim, can_learn=self._can_learn, helping=not names)
+            said = claims.reconciling_claims(goset, claim, can_learn=self._can_learn, helping=not names)
             repairs += [claims.claim_of([each.feed]) if isinstance(each, Novelty) else each for each in said]
             if self._can_learn and self._unanswered(line, claim):
-                repairs += claims.insisting(goset, claim)
+                repairs += claims.near_full_claims(goset, claim)
         if repairs:
             line.claim_timer.disagree(now_us)
         return effects + self._claim_once(line, repairs, now_us)
@@ -222,7 +222,7 @@ class SetGossip:
         exchange = self._exchanges.get(line.name)
         if exchange is not None:
             reading = exchange.heard_sketch(sketch, can_learn=self._can_learn, left=self._replica.retired)
-            if isinstance(reading, Agreement):
+            if isinstance(reading, SetsEqual):
                 line.agreed(PacketKind.CLAIM)
             else:
                 self._asked[line.name] = 0
@@ -265,7 +265,7 @@ class SetGossip:
     def _unanswered(self, line: Line, claim: Claim) -> bool:
         """True if a stream's peer says the same of its larger set as before, and we learned nothing meanwhile."""
         goset = self._replica.goset
-        if line.profile.medium is not Medium.STREAM or claim.count <= len(goset):
+        if line.profile.medium is not LinkMedium.STREAM or claim.count <= len(goset):
             return False
         before, line.larger_set = line.larger_set, (claim, goset.state)
         return before == line.larger_set

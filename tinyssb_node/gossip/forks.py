@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tinyssb_node.codec.packets import Want
 from tinyssb_node.ids import FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.replication import limits
-from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.finding import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import NOT_WANTED, WantReading
 from tinyssb_node.scheduling.line import Line
@@ -63,7 +63,7 @@ class _Pause:
     """Length of the next pause."""
 
 
-class Forking:
+class ForkGossip:
     """What one node does about forks, on all its faces."""
 
     def __init__(self, replica: Replica) -> None:
@@ -167,7 +167,7 @@ class Forking:
             self._ask_earlier(search, now_us)
         line.want_timer.disagree(now_us)
 
-    def heard_entry(self, line: Line, finding: Finding, now_us: int) -> None:
+    def heard_entry(self, line: Line, finding: PacketOutcome, now_us: int) -> None:
         """An entry was heard. If we hold it, the branches part behind it."""
         search = self._search
         if search is None or finding.feed != search.feed or line.name != search.face:

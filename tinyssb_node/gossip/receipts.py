@@ -20,7 +20,7 @@ from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.feeds.layout import VARIABLE_TYPE, layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import FaceName, FeedId, MessageId
-from tinyssb_node.replication.certainty import Certainty
+from tinyssb_node.replication.certainty import TipCertainty
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.port import Receipt, Store
 
@@ -33,11 +33,11 @@ _Who: TypeAlias = "FeedId | tuple[FaceName, bytes]"
 """Who signed, or where somebody of which name was heard."""
 
 
-class Receipts:
+class ReceiptTracker:
     """What is known of who holds what, kept up to date as packets come in."""
 
     def __init__(
-        self, replica: Replica, store: Store, own: FeedId | None, certainties: Mapping[FeedId, Certainty]
+        self, replica: Replica, store: Store, own: FeedId | None, certainties: Mapping[FeedId, TipCertainty]
     ) -> None:
         """Load what *store* holds; *own* is our own feed, None if we have none, *certainties* what is known of it
         and of those of further identities of ours."""

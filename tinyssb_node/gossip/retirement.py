@@ -14,13 +14,13 @@ from tinyssb_node.replication import limits
 from tinyssb_node.replication.chnk import read_chnk
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import NOT_WANTED
-from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.scheduling.trickle import RandomSource
 
 
-class Leaving:
+class FeedRetirement:
     """The closed feeds of a set, and what neighbours say of them."""
 
-    def __init__(self, replica: Replica, entropy: Entropy) -> None:
+    def __init__(self, replica: Replica, entropy: RandomSource) -> None:
         self._replica = replica
         self._entropy = entropy
         self._since_us: dict[FeedId, int] = {}

@@ -14,13 +14,13 @@ from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import WantReading
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Reception
-from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.scheduling.trickle import RandomSource
 
 
-class Floor:
+class TurnTaking:
     """What one face on the air knows of its neighbours, and its turn."""
 
-    def __init__(self, replica: Replica, line: Line, entropy: Entropy) -> None:
+    def __init__(self, replica: Replica, line: Line, entropy: RandomSource) -> None:
         self._replica = replica
         self._line = line
         self._entropy = entropy

@@ -11,7 +11,7 @@ from nacl.exceptions import CryptoError
 
 from tinyssb_node.content.limits import SEAL_NONCE_SIZE, SEAL_TAG_SIZE
 from tinyssb_node.groups.derive import derive, labels
-from tinyssb_node.groups.encoding import Context, context_of
+from tinyssb_node.groups.encoding import EnvelopeContext, context_of
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.limits import CONTENT_SIZE, FEED_ID_SIZE
 
@@ -28,7 +28,7 @@ def seal_announcement(feed: FeedId, epoch_key: EpochKey, main: FeedId, previous:
     return crypto_secretbox(feed, _NONCE, derive(epoch_key, context_of(main, previous), _ANNOUNCE))
 
 
-def open_announcement(content: bytes, epoch_key: EpochKey, context: Context) -> FeedId | None:
+def open_announcement(content: bytes, epoch_key: EpochKey, context: EnvelopeContext) -> FeedId | None:
     """The feed that an entry at *context* announces to the epoch with that key; None if it does no such thing."""
     if len(content) != CONTENT_SIZE:
         return None

@@ -15,20 +15,28 @@ from tinyssb_node.feeds.children import EntryType, parse_child_made, parse_child
 from tinyssb_node.feeds.layout import FIXED_TYPE, VARIABLE_TYPE
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.announcing import ADDITIONS_NOTE, open_announcement
-from tinyssb_node.groups.claims import Claim, claim_of, fault_of
-from tinyssb_node.groups.encoding import Context, context_of
-from tinyssb_node.groups.envelope import Opened, Scheme, SlotKey, opens_first, unbox
-from tinyssb_node.groups.feeds import Feeds
-from tinyssb_node.groups.held import Held
+from tinyssb_node.groups.claims import FeedClaim, claim_of, fault_of
+from tinyssb_node.groups.encoding import EnvelopeContext, context_of
+from tinyssb_node.groups.envelope import OpenedEnvelope, SlotKey, SlotScheme, opens_first, unbox
+from tinyssb_node.groups.feeds import GroupFeeds
+from tinyssb_node.groups.held import ReadableGroup
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.keyring import Keyring
 from tinyssb_node.groups.keys import check_people, epoch_slot, group_id
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, FeedRole, GroupMessage, Init, Said
-from tinyssb_node.groups.news import Broken, Fault, FeedKnown, FeedPlace, Joined, News, Spoke
-from tinyssb_node.groups.reading import SealedEntry, Source
-from tinyssb_node.groups.tiny import Lacks, Reading, decode, split_owner
-from tinyssb_node.groups.unread import Unread
+from tinyssb_node.groups.messages import AddMember, FeedRole, GroupInit, GroupMessage, OpenedGroupMessage
+from tinyssb_node.groups.news import (
+    FeedAssignment,
+    FeedClaimed,
+    GroupEntryFault,
+    GroupJoined,
+    GroupMessageRead,
+    InvalidGroupEntry,
+    News,
+)
+from tinyssb_node.groups.reading import SealedEntry, SealedEntrySource
+from tinyssb_node.groups.tiny import PendingMessage, ReadingContext, decode, split_owner
+from tinyssb_node.groups.unread import UnopenedAdditions
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 _Ref = tuple[FeedId, int]
@@ -38,31 +46,31 @@ _Ref = tuple[FeedId, int]
 class _Hidden:
     """An entry of a main feed that may announce an epoch feed to people whose key we have not yet."""
 
-    context: Context
+    context: EnvelopeContext
     content: bytes
 
 
-class Book:
+class GroupReader:
     """The groups of one identity."""
 
-    def __init__(self, identity: GroupKeys, source: Source) -> None:
+    def __init__(self, identity: GroupKeys, source: SealedEntrySource) -> None:
         self._keys: Final = identity
         self._source = source
-        self.counts: Counter[Fault] = Counter()
+        self.counts: Counter[GroupEntryFault] = Counter()
         """What was no good. An entry that is taken twice may be counted twice."""
-        self._won: dict[FeedId, Claim] = {}
+        self._won: dict[FeedId, FeedClaim] = {}
         """The best claim on each feed, of all times."""
         self._news: list[News] = []
         self._clear()
 
     def _clear(self) -> None:
-        self.groups: dict[MessageId, Held] = {}
+        self.groups: dict[MessageId, ReadableGroup] = {}
         """Groups that can be read, by their first message."""
         self._ring = Keyring(self.counts)
-        self._feeds = Feeds(self.counts)
+        self._feeds = GroupFeeds(self.counts)
         self._hidden: dict[FeedId, dict[int, _Hidden]] = {}
         """By main feed of somebody who is named in a group, and number."""
-        self._unread = Unread()
+        self._unread = UnopenedAdditions()
         self._waiting: dict[bytes, dict[_Ref, None]] = {}
         """By what they lack: a group's first message, or how a main feed begins."""
         self._waits = 0
@@ -78,7 +86,7 @@ class Book:
         contradict: its entries may not be here. Of several in one epoch the last."""
         return self._feeds.feed_of(member, key)
 
-    def role_of(self, feed: FeedId) -> FeedPlace | None:
+    def role_of(self, feed: FeedId) -> FeedAssignment | None:
         """Whose a feed is, if both say so."""
         return self._feeds.role_of(feed)
 
@@ -132,7 +140,7 @@ class Book:
         self._clear()
         self._source.restart()
 
-    def _read(self, entry: SealedEntry, place: FeedPlace) -> None:
+    def _read(self, entry: SealedEntry, place: FeedAssignment) -> None:
         if place.key is None:
             self._read_addition(entry, place)
         else:
@@ -161,7 +169,7 @@ class Book:
         except PeerError:
             return
         if made.note == ADDITIONS_NOTE:
-            self._claim(made.feed, claim_of(entry.seq, FeedPlace(entry.feed, FeedRole.ADDITIONS)))
+            self._claim(made.feed, claim_of(entry.seq, FeedAssignment(entry.feed, FeedRole.ADDITIONS)))
 
     def _look_for_announcement(self, entry: SealedEntry) -> None:
         """Only people who are named in one of our groups announce feeds to us; others' entries cost nothing."""
@@ -175,22 +183,22 @@ class Book:
         theirs[entry.seq] = hidden
         if len(theirs) > group_limits.HIDDEN_MAX:
             del theirs[min(theirs)]
-            self.counts[Fault.FULL] += 1
+            self.counts[GroupEntryFault.FULL] += 1
 
     def _announces(self, main: FeedId, seq: int, hidden: _Hidden, keys: Iterable[EpochKey]) -> bool:
         for key in keys:
             feed = open_announcement(hidden.content, key, hidden.context)
             if feed is not None:
-                self._claim(feed, claim_of(seq, FeedPlace(main, FeedRole.EPOCH, key)))
+                self._claim(feed, claim_of(seq, FeedAssignment(main, FeedRole.EPOCH, key)))
                 return True
         return False
 
-    def _claim(self, feed: FeedId, claim: Claim) -> None:
+    def _claim(self, feed: FeedId, claim: FeedClaim) -> None:
         new = self._feeds.claim(feed, claim)
         if new:
             key = claim.place.key
             roots = self._ring.groups_of(claim.place.member) if key is None else self._ring.roots_of(key)
-            self._news += [FeedKnown(feed, claim.place, root) for root in (*roots,) or (None,)]
+            self._news += [FeedClaimed(feed, claim.place, root) for root in (*roots,) or (None,)]
         if new or self._feeds.role_of(feed) is None:
             first = self._source.entry(feed, 1)
             if first is not None:
@@ -223,14 +231,16 @@ class Book:
         except PeerError:
             return
         if (
-            not isinstance(message, Init)
+            not isinstance(message, GroupInit)
             or message.group is not None
             or not self._keys.main.startswith(owner)
         ):
             return
         if self._keys.epoch(message.secret).feed_id == entry.feed:
             self._learn(message.secret, entry.id, self._keys.main)
-            self._claim(entry.feed, claim_of(0, FeedPlace(self._keys.main, FeedRole.EPOCH, message.secret)))
+            self._claim(
+                entry.feed, claim_of(0, FeedAssignment(self._keys.main, FeedRole.EPOCH, message.secret))
+            )
 
     def _decide(self, first: SealedEntry) -> None:
         """Whose a feed is, now that its first entry is here."""
@@ -303,7 +313,7 @@ class Book:
             refs = self._waiting.setdefault(id_, {})
             if ref not in refs:
                 if self._waits >= group_limits.WAITING_MAX:
-                    self.counts[Fault.FULL] += 1
+                    self.counts[GroupEntryFault.FULL] += 1
                     return
                 self._waits += 1
                 refs[ref] = None
@@ -321,9 +331,9 @@ class Book:
 
     # --- reading
 
-    def _reading(self, author: FeedId, key: EpochKey | None, root: MessageId | None) -> Reading:
+    def _reading(self, author: FeedId, key: EpochKey | None, root: MessageId | None) -> ReadingContext:
         """What is known of a message by *author* that *key*, said to be of the group with that root, opened."""
-        return Reading(
+        return ReadingContext(
             author=author,
             key=key,
             root_of=lambda one: root if one == key else None,
@@ -340,7 +350,7 @@ class Book:
         held = self.groups.get(root)
         return None if held is None else held.creator
 
-    def _read_epoch(self, entry: SealedEntry, place: FeedPlace, key: EpochKey) -> None:
+    def _read_epoch(self, entry: SealedEntry, place: FeedAssignment, key: EpochKey) -> None:
         """Read an entry of an epoch feed, for each group that its key is said to be of."""
         if entry.seq == 1 and place.member == self._keys.main and entry.id not in self._ring.roots_of(key):
             self._find_own_group(entry)  # somebody may have said first that its key is of another group
@@ -350,11 +360,11 @@ class Book:
         try:
             opened = unbox(entry.content, context_of(entry.feed, entry.prev), [epoch_slot(key)])
             if opened is None:
-                self.counts[Fault.SEAL] += 1
+                self.counts[GroupEntryFault.SEAL] += 1
                 return
             plain = split_owner(opened.plain)[1] if entry.seq == 1 else opened.plain
         except PeerError as error:
-            self._spoil(entry, roots, Fault.BODY, error)
+            self._spoil(entry, roots, GroupEntryFault.BODY, error)
             return
         for root in roots:
             if root in self.groups:
@@ -367,17 +377,17 @@ class Book:
         held = self.groups.get(root)
         return root == id_ if held is None else id_ not in held.group
 
-    def _begin(self, entry: SealedEntry, place: FeedPlace, read_key: bytes, plain: bytes) -> None:
+    def _begin(self, entry: SealedEntry, place: FeedAssignment, read_key: bytes, plain: bytes) -> None:
         """Read what should be a group's first message."""
         try:
             message = decode(plain, self._reading(place.member, place.key, None))
         except PeerError:
             message = None
-        if not isinstance(message, Init) or message.group is not None or message.secret != place.key:
-            self.counts[Fault.FORM] += 1
+        if not isinstance(message, GroupInit) or message.group is not None or message.secret != place.key:
+            self.counts[GroupEntryFault.FORM] += 1
             return
-        self.groups[entry.id] = Held(Group(group_id(read_key, entry.id), entry.id), place.member)
-        self._news.append(Joined(entry.id))
+        self.groups[entry.id] = ReadableGroup(Group(group_id(read_key, entry.id), entry.id), place.member)
+        self._news.append(GroupJoined(entry.id))
         self._name([place.member], entry.id)
         self._add(entry.id, entry, place, message)
         for key in self._ring.keys_of(entry.id):
@@ -385,24 +395,24 @@ class Book:
                 self._source.again(feed)
         self._wake(entry.id)
 
-    def _hear(self, entry: SealedEntry, place: FeedPlace, root: MessageId, plain: bytes) -> None:
+    def _hear(self, entry: SealedEntry, place: FeedAssignment, root: MessageId, plain: bytes) -> None:
         """Take a message on an epoch feed."""
         try:
             message = decode(plain, self._reading(place.member, place.key, root))
         except PeerError as error:
-            self._spoil(entry, [root], Fault.FORM, error)
+            self._spoil(entry, [root], GroupEntryFault.FORM, error)
             return
-        if isinstance(message, Lacks):
+        if isinstance(message, PendingMessage):
             self._wait((entry.feed, entry.seq), message.ids)
         else:
             self._add(root, entry, place, message)
 
-    def _read_addition(self, entry: SealedEntry, place: FeedPlace) -> None:
+    def _read_addition(self, entry: SealedEntry, place: FeedAssignment) -> None:
         """Read an entry of an additions feed, which may be sealed for any of our groups, or for us."""
         if any(_added(held.group, entry.id) for held in self.groups.values()):
             return
         if len(entry.content) < group_limits.ENVELOPE_MIN_SIZE:
-            self.counts[Fault.SEAL] += 1
+            self.counts[GroupEntryFault.SEAL] += 1
             return
         context = context_of(entry.feed, entry.prev)
         me = self._keys.main
@@ -414,18 +424,23 @@ class Book:
             head = entry.content[: group_limits.ENVELOPE_HEAD_SIZE]
             opening = [EpochKey(one.key) for one in self._ring.slots if opens_first(head, context, one)]
             roots = dict.fromkeys(root for key in opening for root in self._ring.roots_of(key))
-            self._spoil(entry, roots, Fault.BODY, error)
+            self._spoil(entry, roots, GroupEntryFault.BODY, error)
             return
         if opened is None or slot is None:
             if not self._unread.put(entry.feed, entry.seq, context, entry.content):
-                self.counts[Fault.FULL] += 1
+                self.counts[GroupEntryFault.FULL] += 1
             return
-        key = EpochKey(slot.key) if slot.scheme is Scheme.GROUP else None
+        key = EpochKey(slot.key) if slot.scheme is SlotScheme.GROUP else None
         for root in (None,) if key is None else self._ring.roots_of(key):
             self._hear_addition(entry, place, key, root, opened.plain)
 
     def _hear_addition(
-        self, entry: SealedEntry, place: FeedPlace, key: EpochKey | None, root: MessageId | None, plain: bytes
+        self,
+        entry: SealedEntry,
+        place: FeedAssignment,
+        key: EpochKey | None,
+        root: MessageId | None,
+        plain: bytes,
     ) -> None:
         """Take a message on an additions feed. An addition hands on its keys even if the rest cannot be read yet."""
         try:
@@ -433,9 +448,9 @@ class Book:
             if isinstance(message, AddMember):
                 check_people(message)
         except PeerError as error:
-            self._spoil(entry, () if root is None else (root,), Fault.FORM, error)
+            self._spoil(entry, () if root is None else (root,), GroupEntryFault.FORM, error)
             return
-        if isinstance(message, Lacks):
+        if isinstance(message, PendingMessage):
             for secret in message.secrets:
                 self._learn(secret.key, secret.root, place.member)
             self._wait((entry.feed, entry.seq), message.ids)
@@ -447,28 +462,30 @@ class Book:
         elif root is not None:
             self._add(root, entry, place, message)
 
-    def _add(self, root: MessageId, entry: SealedEntry, place: FeedPlace, message: GroupMessage) -> None:
+    def _add(self, root: MessageId, entry: SealedEntry, place: FeedAssignment, message: GroupMessage) -> None:
         held = self.groups.get(root)
         if held is None:
             # Somebody begins a group on an additions feed, with a key of which the first message is not here yet.
             self._wait((entry.feed, entry.seq), [root])
         elif entry.id not in held.group:
-            said = Said(entry.id, place.member, place.role, place.key, message, entry.seq)
+            said = OpenedGroupMessage(entry.id, place.member, place.role, place.key, message, entry.seq)
             held.add(said)
-            self._news.append(Spoke(root, said))
+            self._news.append(GroupMessageRead(root, said))
 
-    def _spoil(self, entry: SealedEntry, roots: Iterable[MessageId], fault: Fault, what: PeerError) -> None:
+    def _spoil(
+        self, entry: SealedEntry, roots: Iterable[MessageId], fault: GroupEntryFault, what: PeerError
+    ) -> None:
         """An entry opened, and is no good."""
         self.counts[fault] += 1
         place = self._feeds.role_of(entry.feed)
         assert place is not None, "only feeds of groups are read"
-        broken = Broken(entry.id, entry.feed, entry.seq, place.member, fault, str(what))
+        broken = InvalidGroupEntry(entry.id, entry.feed, entry.seq, place.member, fault, str(what))
         for root in roots:
             held = self.groups.get(root)
             if held is None:
                 self._wait((entry.feed, entry.seq), [root])
             elif not held.spoil(broken):
-                self.counts[Fault.FULL] += 1
+                self.counts[GroupEntryFault.FULL] += 1
 
 
 def _added(group: Group, id_: MessageId) -> bool:
@@ -477,8 +494,8 @@ def _added(group: Group, id_: MessageId) -> bool:
 
 
 def _unbox(
-    envelope: bytes, context: Context, slots: Sequence[SlotKey]
-) -> tuple[Opened, SlotKey] | tuple[None, None]:
+    envelope: bytes, context: EnvelopeContext, slots: Sequence[SlotKey]
+) -> tuple[OpenedEnvelope, SlotKey] | tuple[None, None]:
     """What an envelope holds, and which of any number of keys opened it. Raises PeerError."""
     for at in range(0, len(slots), group_limits.ENVELOPE_KEYS_MAX):
         some = slots[at : at + group_limits.ENVELOPE_KEYS_MAX]

@@ -14,48 +14,48 @@ from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import unbox
 from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.messages import GroupMessageError
-from tinyssb_node.groups.news import Fault, FeedPlace
-from tinyssb_node.groups.reading import SealedEntry, Source
+from tinyssb_node.groups.news import FeedAssignment, GroupEntryFault
+from tinyssb_node.groups.reading import SealedEntry, SealedEntrySource
 from tinyssb_node.groups.tiny import split_owner
 from tinyssb_node.ids import FeedId
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Claim:
+class FeedClaim:
     """Somebody says in his main feed that a feed is his. Of several that hold, the smallest counts."""
 
     seq: int
     """The number of his entry that says so."""
-    place: FeedPlace = field(compare=False)
+    place: FeedAssignment = field(compare=False)
     tie: tuple[bytes, bytes]
     """His main feed, and the key: nobody gets two claims on one feed to hold but by breaking ciphers."""
 
 
-def claim_of(seq: int, place: FeedPlace) -> Claim:
+def claim_of(seq: int, place: FeedAssignment) -> FeedClaim:
     """That *place* is claimed by an entry *seq*."""
-    return Claim(seq, place, (bytes(place.member), bytes(place.key or b"")))
+    return FeedClaim(seq, place, (bytes(place.member), bytes(place.key or b"")))
 
 
-def fault_of(claim: Claim, first: SealedEntry, source: Source) -> Fault | None:
+def fault_of(claim: FeedClaim, first: SealedEntry, source: SealedEntrySource) -> GroupEntryFault | None:
     """What is wrong with a claim on the feed that begins with *first*; None: it holds."""
     place = claim.place
     if place.key is None:
-        return None if _is_child(first, place.member, source) else Fault.CHILD
+        return None if _is_child(first, place.member, source) else GroupEntryFault.CHILD
     if first.type != VARIABLE_TYPE:
-        return Fault.SEAL
+        return GroupEntryFault.SEAL
     try:
         opened = unbox(first.content, context_of(first.feed, first.prev), [epoch_slot(place.key)])
         if opened is None:
-            return Fault.SEAL
+            return GroupEntryFault.SEAL
         owner, _ = split_owner(opened.plain)
     except GroupMessageError:
-        return Fault.OWNER
+        return GroupEntryFault.OWNER
     except PeerError:
-        return Fault.BODY
-    return None if place.member.startswith(owner) else Fault.OWNER
+        return GroupEntryFault.BODY
+    return None if place.member.startswith(owner) else GroupEntryFault.OWNER
 
 
-def _is_child(first: SealedEntry, parent: FeedId, source: Source) -> bool:
+def _is_child(first: SealedEntry, parent: FeedId, source: SealedEntrySource) -> bool:
     """Whether parent and child point at each other."""
     if first.type != EntryType.CHILD_OF:
         return False

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.codec.bipf import Value
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.content import BYTES_FIELD, body_of, bytes_in, fields_of
 from tinyssb_node.groups.messages import (
@@ -21,13 +21,13 @@ from tinyssb_node.groups.messages import (
     INIT,
     VERSION,
     AddMember,
-    Content,
-    Excluded,
+    ExcludedMember,
     ExcludeMember,
     ExcludesForm,
+    GroupContent,
+    GroupInit,
     GroupMessage,
     GroupMessageError,
-    Init,
 )
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
@@ -43,7 +43,7 @@ _GROUP: Final = re.compile(rf"ssb:identity/group/{_32_BYTES}")
 
 
 @dataclass(frozen=True, slots=True)
-class Ids:
+class ClassicIdTable:
     """What is called what on the other side of a bridge. Raises ValueError if two of one kind are called the same."""
 
     messages: Mapping[MessageId, str]
@@ -64,7 +64,7 @@ class Ids:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownClassicId:
     """A message names something that the table of ids lacks. It can be translated once that is in it."""
 
     id: str | MessageId | FeedId | GroupId
@@ -77,8 +77,8 @@ class _UnknownIdError(Exception):
 
 
 def to_classic(
-    message: GroupMessage, ids: Ids, *, excludes: ExcludesForm = ExcludesForm.V1
-) -> dict[str, Json] | Unknown:
+    message: GroupMessage, ids: ClassicIdTable, *, excludes: ExcludesForm = ExcludesForm.V1
+) -> dict[str, Json] | UnknownClassicId:
     """The JSON object of *message*. Raises GroupMessageError for a body that has none.
 
     With *excludes* v0.0 an exclusion names people only, as private-group-spec knows it; v1.0 says all that it says.
@@ -86,11 +86,11 @@ def to_classic(
     try:
         return _written(message, ids, excludes)
     except _UnknownIdError as unknown:
-        return Unknown(unknown.id)
+        return UnknownClassicId(unknown.id)
 
 
-def _written(message: GroupMessage, ids: Ids, excludes: ExcludesForm) -> dict[str, Json]:
-    if isinstance(message, Init):
+def _written(message: GroupMessage, ids: ClassicIdTable, excludes: ExcludesForm) -> dict[str, Json]:
+    if isinstance(message, GroupInit):
         return _init_written(message, ids)
     if isinstance(message, AddMember):
         return _add_written(message, ids)
@@ -117,7 +117,7 @@ def _written(message: GroupMessage, ids: Ids, excludes: ExcludesForm) -> dict[st
     }
 
 
-def _init_written(message: Init, ids: Ids) -> dict[str, Json]:
+def _init_written(message: GroupInit, ids: ClassicIdTable) -> dict[str, Json]:
     written: dict[str, Json] = {
         "type": INIT,
         "version": VERSION,
@@ -133,7 +133,7 @@ def _init_written(message: Init, ids: Ids) -> dict[str, Json]:
     return written
 
 
-def _add_written(message: AddMember, ids: Ids) -> dict[str, Json]:
+def _add_written(message: AddMember, ids: ClassicIdTable) -> dict[str, Json]:
     written: dict[str, Json] = {
         "type": ADD,
         "version": VERSION,
@@ -156,14 +156,14 @@ def _add_written(message: AddMember, ids: Ids) -> dict[str, Json]:
     return written
 
 
-def _excluded_written(each: Excluded, ids: Ids, form: ExcludesForm) -> Json:
+def _excluded_written(each: ExcludedMember, ids: ClassicIdTable, form: ExcludesForm) -> Json:
     member = _name(ids.people, each.member)
     if form is ExcludesForm.V0 or each.feed is None:
         return member
     return {"id": member, "groupFeedId": _name(ids.feeds, each.feed), "sequence": each.seq}
 
 
-def _place_written(place: Place, ids: Ids) -> Json:
+def _place_written(place: TangleData, ids: ClassicIdTable) -> Json:
     if place.root is None:
         return {"root": None, "previous": None}
     return {
@@ -193,7 +193,7 @@ def _json(value: Value) -> Json:
     return value
 
 
-def from_classic(written: object, ids: Ids) -> GroupMessage | Unknown:
+def from_classic(written: object, ids: ClassicIdTable) -> GroupMessage | UnknownClassicId:
     """The message that the JSON value *written* is. Raises GroupMessageError, and nothing else."""
     if not isinstance(written, dict):
         raise GroupMessageError(_WHAT, "form", "is no object")
@@ -201,10 +201,10 @@ def from_classic(written: object, ids: Ids) -> GroupMessage | Unknown:
     try:
         return _READERS.get(kind, _read_content)(written, ids)
     except _UnknownIdError as unknown:
-        return Unknown(unknown.id)
+        return UnknownClassicId(unknown.id)
 
 
-def _read_init(written: dict[str, object], ids: Ids) -> Init:
+def _read_init(written: dict[str, object], ids: ClassicIdTable) -> GroupInit:
     first = "recps" not in written
     _check_fields(INIT, written, {"version", "secret", "tangles"} | (set() if first else {"recps"}))
     _check_version(INIT, written)
@@ -214,14 +214,14 @@ def _read_init(written: dict[str, object], ids: Ids) -> Init:
         _place(INIT, name, tangles[name], ids) for name in ("group", "epoch", "members")
     )
     if first:
-        return Init(secret, group_place, epoch_place, members_place)
+        return GroupInit(secret, group_place, epoch_place, members_place)
     recps = _list(INIT, "recps", written["recps"], 2, 2)
     group = _id(INIT, "recps", recps[0], _GROUP, ids, GroupId)
     author = _id(INIT, "recps", recps[1], _PERSON, ids, FeedId)
-    return Init(secret, group_place, epoch_place, members_place, group, author)
+    return GroupInit(secret, group_place, epoch_place, members_place, group, author)
 
 
-def _read_add(written: dict[str, object], ids: Ids) -> AddMember:
+def _read_add(written: dict[str, object], ids: ClassicIdTable) -> AddMember:
     needed = {"version", "secret", "root", "creator", "recps", "tangles"}
     _check_fields(ADD, written, needed, {"text", "oldSecrets"})
     _check_version(ADD, written)
@@ -241,7 +241,7 @@ def _read_add(written: dict[str, object], ids: Ids) -> AddMember:
     )
 
 
-def _read_exclude(written: dict[str, object], ids: Ids) -> ExcludeMember:
+def _read_exclude(written: dict[str, object], ids: ClassicIdTable) -> ExcludeMember:
     _check_fields(EXCLUDE, written, {"excludes", "recps", "tangles"})
     tangles = _tangles(EXCLUDE, written, {"group", "members"})
     people = _list(EXCLUDE, "excludes", written["excludes"], 1, limits.GROUP_NAMED_MAX)
@@ -253,19 +253,19 @@ def _read_exclude(written: dict[str, object], ids: Ids) -> ExcludeMember:
     )
 
 
-def _read_excluded(written: object, ids: Ids) -> Excluded:
+def _read_excluded(written: object, ids: ClassicIdTable) -> ExcludedMember:
     if not isinstance(written, dict):
-        return Excluded(_id(EXCLUDE, "excludes", written, _PERSON, ids, FeedId))
+        return ExcludedMember(_id(EXCLUDE, "excludes", written, _PERSON, ids, FeedId))
     if written.keys() != {"id", "groupFeedId", "sequence"}:
         raise GroupMessageError(EXCLUDE, "excludes", "has an object with other fields than three")
     seq = written["sequence"]
     if not isinstance(seq, int) or isinstance(seq, bool):
         raise GroupMessageError(EXCLUDE, "excludes", "has something else for an entry's number")
     member = _id(EXCLUDE, "excludes", written["id"], _PERSON, ids, FeedId)
-    return Excluded(member, _id(EXCLUDE, "excludes", written["groupFeedId"], _FEED, ids, FeedId), seq)
+    return ExcludedMember(member, _id(EXCLUDE, "excludes", written["groupFeedId"], _FEED, ids, FeedId), seq)
 
 
-def _read_content(written: dict[str, object], ids: Ids) -> Content:
+def _read_content(written: dict[str, object], ids: ClassicIdTable) -> GroupContent:
     kind = _text(_WHAT, "type", written["type"])
     tangles = written.get("tangles")
     if not isinstance(tangles, dict) or "group" not in tangles:
@@ -279,10 +279,10 @@ def _read_content(written: dict[str, object], ids: Ids) -> Content:
     if others:
         said["tangles"] = _value(others, 0)
     place = _place(_WHAT, "group", tangles["group"], ids)
-    return Content(kind, body_of(said), _group(_WHAT, written, ids), place)
+    return GroupContent(kind, body_of(said), _group(_WHAT, written, ids), place)
 
 
-def _group(kind: str, written: dict[str, object], ids: Ids) -> GroupId:
+def _group(kind: str, written: dict[str, object], ids: ClassicIdTable) -> GroupId:
     """The group that is the only one a message is for."""
     return _id(kind, "recps", _list(kind, "recps", written.get("recps"), 1, 1)[0], _GROUP, ids, GroupId)
 
@@ -294,7 +294,7 @@ def _tangles(kind: str, written: dict[str, object], names: set[str]) -> dict[str
     return tangles
 
 
-def _place(kind: str, name: str, written: object, ids: Ids) -> Place:
+def _place(kind: str, name: str, written: object, ids: ClassicIdTable) -> TangleData:
     where = f"tangles.{name}"
     if not isinstance(written, dict) or written.keys() != {"root", "previous"}:
         raise GroupMessageError(kind, where, "is no object with root and previous")
@@ -305,7 +305,7 @@ def _place(kind: str, name: str, written: object, ids: Ids) -> Place:
     previous = tuple(_id(kind, where, each, _MESSAGE, ids, MessageId) for each in behind)
     if len(set(previous)) != len(previous):
         raise GroupMessageError(kind, where, "follows a message twice")
-    return Place(root, previous)
+    return TangleData(root, previous)
 
 
 def _key(kind: str, where: str, written: object) -> EpochKey:
@@ -315,7 +315,9 @@ def _key(kind: str, where: str, written: object) -> EpochKey:
     return EpochKey(key)
 
 
-def _id(kind: str, where: str, written: object, form: re.Pattern[str], ids: Ids, type_: type[T]) -> T:
+def _id(
+    kind: str, where: str, written: object, form: re.Pattern[str], ids: ClassicIdTable, type_: type[T]
+) -> T:
     """What the name *written* names here, after a look at its form."""
     if not isinstance(written, str) or form.fullmatch(written) is None:
         raise GroupMessageError(kind, where, "names something that is no id of that kind")
@@ -369,5 +371,5 @@ def _value(written: object, depth: int) -> Value:
     raise GroupMessageError(_WHAT, "body", "has something that is not of JSON")
 
 
-_Reader: TypeAlias = Callable[[dict[str, object], Ids], GroupMessage]
+_Reader: TypeAlias = Callable[[dict[str, object], ClassicIdTable], GroupMessage]
 _READERS: Final[dict[str, _Reader]] = {INIT: _read_init, ADD: _read_add, EXCLUDE: _read_exclude}

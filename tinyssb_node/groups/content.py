@@ -13,7 +13,7 @@ from typing import Final
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import BipfError, Scalar, Value
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.messages import Content, GroupMessageError
+from tinyssb_node.groups.messages import GroupContent, GroupMessageError
 
 POST: Final = "post"
 NAME: Final = "group/name"
@@ -115,17 +115,17 @@ def leave() -> tuple[str, bytes]:
     return LEAVE, body_of({})
 
 
-def text_of(content: Content) -> str | None:
+def text_of(content: GroupContent) -> str | None:
     """What a post says; None if *content* is none, or says nothing in words."""
     return _said(content, POST, _TEXT)
 
 
-def name_of(content: Content) -> str | None:
+def name_of(content: GroupContent) -> str | None:
     """The name that *content* gives the group; None if it gives none."""
     return _said(content, NAME, _NAME)
 
 
-def _said(content: Content, kind: str, field: str) -> str | None:
+def _said(content: GroupContent, kind: str, field: str) -> str | None:
     if content.kind != kind:
         return None
     try:

@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import Final
 
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.encoding import Context, slp
+from tinyssb_node.groups.encoding import EnvelopeContext, slp
 
 _INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
@@ -49,6 +49,6 @@ def labels(*names: bytes) -> bytes:
     return slp(names)
 
 
-def derive(key: bytes, context: Context, label: bytes, size: int = group_limits.SECRET_SIZE) -> bytes:
+def derive(key: bytes, context: EnvelopeContext, label: bytes, size: int = group_limits.SECRET_SIZE) -> bytes:
     """*size* bytes for what *label* names (see `labels`), at the place *context*, out of *key*."""
     return expand(key, context.info + label, size)

@@ -3,24 +3,31 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from tinyssb_node.content.tangle import FIRST, Place, Tangle
+from tinyssb_node.content.tangle import FIRST, Tangle, TangleData
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, Content, Excluded, ExcludeMember, Init, Said
+from tinyssb_node.groups.messages import (
+    AddMember,
+    ExcludedMember,
+    ExcludeMember,
+    GroupContent,
+    GroupInit,
+    OpenedGroupMessage,
+)
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 _NO_FEEDS: Final[Mapping[FeedId, tuple[FeedId, int]]] = {}
 
 
-def draft_first(secret: EpochKey) -> Init:
+def draft_first(secret: EpochKey) -> GroupInit:
     """The message that begins a group (R32 to R34)."""
-    return Init(secret, FIRST, FIRST, FIRST)
+    return GroupInit(secret, FIRST, FIRST, FIRST)
 
 
-def draft_init(group: Group, me: FeedId, secret: EpochKey, previous: Iterable[MessageId]) -> Init:
+def draft_init(group: Group, me: FeedId, secret: EpochKey, previous: Iterable[MessageId]) -> GroupInit:
     """The message that begins an epoch which succeeds *previous* (R6, R38)."""
-    epoch = Place(group.root, tuple(sorted(previous)))
-    return Init(secret, _behind(group.tangle, group_limits.TIPS_MAX), epoch, FIRST, group.group, me)
+    epoch = TangleData(group.root, tuple(sorted(previous)))
+    return GroupInit(secret, _behind(group.tangle, group_limits.TIPS_MAX), epoch, FIRST, group.group, me)
 
 
 def draft_add(
@@ -62,18 +69,20 @@ def draft_exclude(
     full = all(person in feeds for person in named)
     return ExcludeMember(
         group=group.group,
-        excludes=tuple(Excluded(person, *feeds[person]) if full else Excluded(person) for person in named),
+        excludes=tuple(
+            ExcludedMember(person, *feeds[person]) if full else ExcludedMember(person) for person in named
+        ),
         group_tangle=_behind(group.tangle, group_limits.TIPS_MAX),
         members_tangle=_behind_known(group, epoch),
     )
 
 
-def draft_content(group: Group, kind: str, body: bytes) -> Content:
+def draft_content(group: Group, kind: str, body: bytes) -> GroupContent:
     """Something to say to the group."""
-    return Content(kind, body, group.group, _behind(group.tangle, group_limits.TIPS_POST_MAX))
+    return GroupContent(kind, body, group.group, _behind(group.tangle, group_limits.TIPS_POST_MAX))
 
 
-def _behind_known(group: Group, epoch: MessageId) -> Place:
+def _behind_known(group: Group, epoch: MessageId) -> TangleData:
     """Behind what changed an epoch's members last, as far as all is here that its authors knew.
 
     Whoever names more is taken to know what they knew, such as an exclusion that he has not heard of.
@@ -82,14 +91,14 @@ def _behind_known(group: Group, epoch: MessageId) -> Place:
     known = [id_ for id_ in tangle if id_ in group.tangle]
     passed = {previous for id_ in known for previous in tangle.previous(id_)}
     tips = [id_ for id_ in known if id_ not in passed] or [epoch]
-    return Place(epoch, tuple(sorted(tips)[: group_limits.TIPS_MAX]))
+    return TangleData(epoch, tuple(sorted(tips)[: group_limits.TIPS_MAX]))
 
 
-def _behind(tangle: Tangle[Said], most: int) -> Place:
+def _behind(tangle: Tangle[OpenedGroupMessage], most: int) -> TangleData:
     """Behind the tips (R37), or *most* of them: those that change the group first, so that it stays known who knew."""
     tips = tangle.tips
     if len(tips) > most:
         tips = tuple(
-            sorted(tips, key=lambda id_: (isinstance(tangle.message(id_).message, Content), id_))[:most]
+            sorted(tips, key=lambda id_: (isinstance(tangle.message(id_).message, GroupContent), id_))[:most]
         )
-    return Place(tangle.root, tuple(sorted(tips)))
+    return TangleData(tangle.root, tuple(sorted(tips)))

@@ -52,7 +52,7 @@ def bfe_text(text: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class EnvelopeContext:
     """The place of an entry, to which its envelope is bound. Raises ValueError for what is no id in BFE."""
 
     feed: bytes
@@ -75,6 +75,6 @@ class Context:
         object.__setattr__(self, "info", slp((b"envelope", self.feed, self.previous)))
 
 
-def context_of(feed: FeedId, previous: MessageId) -> Context:
+def context_of(feed: FeedId, previous: MessageId) -> EnvelopeContext:
     """That of the entry of *feed* behind *previous*: an id, or what its dialect has there before entry 1."""
-    return Context(bfe_feed(feed), bfe_message(previous))
+    return EnvelopeContext(bfe_feed(feed), bfe_message(previous))

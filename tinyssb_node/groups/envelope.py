@@ -23,7 +23,7 @@ from tinyssb_node.errors import (
 )
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.derive import derive, expand, labels
-from tinyssb_node.groups.encoding import Context
+from tinyssb_node.groups.encoding import EnvelopeContext
 
 _NONCE: Final = bytes(SEAL_NONCE_SIZE)
 """A box's key is used once, so its nonce is always the same."""
@@ -33,7 +33,7 @@ _BODY: Final = labels(b"body_key")
 _FLAGS_AT: Final = group_limits.OFFSET_SIZE
 
 
-class Scheme(StrEnum):
+class SlotScheme(StrEnum):
     """What kind of recipient a key is shared with."""
 
     GROUP = "envelope-large-symmetric-group"
@@ -45,10 +45,10 @@ class Scheme(StrEnum):
     @property
     def depth(self) -> int:
         """On how many slots a key of this kind is tried: the group's is the first slot."""
-        return 1 if self is Scheme.GROUP else group_limits.SLOTS_MAX
+        return 1 if self is SlotScheme.GROUP else group_limits.SLOTS_MAX
 
 
-_SLOT: Final = {scheme: labels(b"slot_key", scheme.encode()) for scheme in Scheme}
+_SLOT: Final = {scheme: labels(b"slot_key", scheme.encode()) for scheme in SlotScheme}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class SlotKey:
 
     key: bytes = field(repr=False)
     """The secret, 32 bytes."""
-    scheme: Scheme
+    scheme: SlotScheme
     """With whom it is shared."""
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ class SlotKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedEnvelope:
     """An envelope that one of our keys opened, and that nobody changed."""
 
     plain: bytes = field(repr=False)
@@ -78,18 +78,18 @@ class Opened:
     """Which slot it opened, from 0."""
 
 
-def slot_of(message_key: bytes, context: Context, recipient: SlotKey) -> bytes:
+def slot_of(message_key: bytes, context: EnvelopeContext, recipient: SlotKey) -> bytes:
     """The slot that holds *message_key* for *recipient*. Of a slot it is the message key again."""
     mask = derive(recipient.key, context, _SLOT[recipient.scheme])
     return _xor(message_key, int.from_bytes(mask, "big"))
 
 
-def read_key_of(message_key: bytes, context: Context) -> bytes:
+def read_key_of(message_key: bytes, context: EnvelopeContext) -> bytes:
     """The key that opens the envelope sealed with *message_key* at this place, 32 bytes."""
     return derive(message_key, context, _READ)
 
 
-def box(plain: bytes, context: Context, recipients: Sequence[SlotKey], message_key: bytes) -> bytes:
+def box(plain: bytes, context: EnvelopeContext, recipients: Sequence[SlotKey], message_key: bytes) -> bytes:
     """Seal *plain* for *recipients*: the content of the entry at *context*.
 
     *message_key* is 32 secret random bytes that are used for nothing else, ever; ValueError for what cannot be that.
@@ -103,7 +103,7 @@ def box(plain: bytes, context: Context, recipients: Sequence[SlotKey], message_k
         raise EmptyEnvelopeError
     if not 1 <= len(recipients) <= group_limits.SLOTS_MAX:
         raise SlotCountError(len(recipients), group_limits.SLOTS_MAX)
-    places = [place for place, recipient in enumerate(recipients) if recipient.scheme is Scheme.GROUP]
+    places = [place for place, recipient in enumerate(recipients) if recipient.scheme is SlotScheme.GROUP]
     if places not in ([], [0]):
         raise GroupSlotError(places)
     read_key = read_key_of(message_key, context)
@@ -117,8 +117,8 @@ def box(plain: bytes, context: Context, recipients: Sequence[SlotKey], message_k
 
 
 def unbox(
-    envelope: bytes, context: Context, keys: Sequence[SlotKey], depth: int | None = None
-) -> Opened | None:
+    envelope: bytes, context: EnvelopeContext, keys: Sequence[SlotKey], depth: int | None = None
+) -> OpenedEnvelope | None:
     """What *envelope*, the content of the entry at *context*, says to whoever has *keys*. None: it is not for them.
 
     Each key is tried on as many slots as its scheme says, or on *depth*, which costs as much for an envelope of any
@@ -145,18 +145,18 @@ def unbox(
             header = _open(header_box, expand(read_key, header_info))
             if header is not None:
                 plain = _body(envelope, context, header, read_key, place)
-                return Opened(plain, read_key, number, place)
+                return OpenedEnvelope(plain, read_key, number, place)
     return None
 
 
-def opens_first(head: bytes, context: Context, key: SlotKey) -> bool:
+def opens_first(head: bytes, context: EnvelopeContext, key: SlotKey) -> bool:
     """Whether *key* opens the first slot of an envelope, of which *head* has `limits.ENVELOPE_HEAD_SIZE` bytes."""
     mask = int.from_bytes(derive(key.key, context, _SLOT[key.scheme]), "big")
     read_key = read_key_of(_xor(head[group_limits.HEADER_BOX_SIZE :], mask), context)
     return _open(head[: group_limits.HEADER_BOX_SIZE], derive(read_key, context, _HEADER)) is not None
 
 
-def _body(envelope: bytes, context: Context, header: bytes, read_key: bytes, place: int) -> bytes:
+def _body(envelope: bytes, context: EnvelopeContext, header: bytes, read_key: bytes, place: int) -> bytes:
     """The body of an envelope whose header we opened by the slot *place*. Raises as `unbox`."""
     offset = int.from_bytes(header[: group_limits.OFFSET_SIZE], "little")
     low = group_limits.HEADER_BOX_SIZE + (place + 1) * group_limits.SLOT_SIZE

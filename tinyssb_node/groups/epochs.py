@@ -67,7 +67,7 @@ class Exclusion:
         return frozenset(self.until)
 
 
-class Relation(StrEnum):
+class EpochRelation(StrEnum):
     """How the members of two forked epochs overlap."""
 
     SAME = "same"
@@ -76,7 +76,7 @@ class Relation(StrEnum):
     DISJOINT = "disjoint"
 
 
-class Rule(StrEnum):
+class PreferenceRule(StrEnum):
     """Which section of the document led to a preference."""
 
     EPOCH_ZERO = "epoch-zero"
@@ -87,12 +87,12 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fork:
+class EpochFork:
     """Two epochs of which neither precedes the other, and that nothing succeeds."""
 
     epochs: tuple[MessageId, MessageId]
     """In the order of their ids."""
-    relation: Relation
+    relation: EpochRelation
     nearest: frozenset[MessageId]
     """Nearest common predecessors: one, or several where an epoch joins forks."""
     witnesses: People
@@ -102,7 +102,7 @@ class Fork:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolution:
+class ForkResolution:
     """The epoch that would join forks which overlap (4.6)."""
 
     base: MessageId
@@ -118,16 +118,16 @@ class Resolution:
 
 
 @dataclass(frozen=True, slots=True)
-class Preference:
+class EpochPreference:
     """Which epoch a member prefers, and why."""
 
     epoch: MessageId | None
     """None: he is in no epoch that we know."""
     tips: tuple[MessageId, ...] = ()
     """Epochs that he is in, and that no other one which he is in succeeds, sorted."""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PreferenceRule, ...] = ()
     """What was applied, in the document's order."""
-    resolution: Resolution | None = None
+    resolution: ForkResolution | None = None
     """What a witness has to do if nobody else does it first (4.6)."""
     interim: bool = False
     """True while forks that overlap wait to be joined: the preference may change."""
@@ -135,7 +135,7 @@ class Preference:
     """True if somebody excluded him from the epoch that he prefers. He can say nothing new."""
 
 
-class View:
+class EpochGraph:
     """All epochs of a group that somebody knows. A value: it never changes."""
 
     def __init__(self, epochs: Iterable[Epoch], exclusions: Iterable[Exclusion] = ()) -> None:
@@ -143,7 +143,7 @@ class View:
         self.epochs: dict[MessageId, Epoch] = {}
         self.exclusions = {exclusion.id: exclusion for exclusion in exclusions}
         self._before: dict[MessageId, frozenset[MessageId]] = {}
-        self._preferences: dict[FeedId, Preference] = {}
+        self._preferences: dict[FeedId, EpochPreference] = {}
         """Those that were asked for: every message makes somebody ask."""
         for epoch in epochs:
             if not all(previous in self.epochs for previous in epoch.previous):
@@ -153,7 +153,10 @@ class View:
             self._before[epoch.init] = before
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, View) and (self.epochs, self.exclusions) == (other.epochs, other.exclusions)
+        return isinstance(other, EpochGraph) and (self.epochs, self.exclusions) == (
+            other.epochs,
+            other.exclusions,
+        )
 
     __hash__ = None  # type: ignore[assignment] # how Python says: not hashable
 
@@ -188,23 +191,23 @@ class View:
         common = self.epochs[one].members & self.epochs[other].members
         return common.intersection(*(self.epochs[near].members for near in self.nearest(one, other)))
 
-    def relation(self, one: MessageId, other: MessageId) -> Relation:
+    def relation(self, one: MessageId, other: MessageId) -> EpochRelation:
         """How their members overlap (4.4 to 4.7)."""
         left, right = self.epochs[one].members, self.epochs[other].members
         if left == right:
-            return Relation.SAME
+            return EpochRelation.SAME
         if left < right or right < left:
-            return Relation.SUBSET
-        return Relation.OVERLAP if left & right else Relation.DISJOINT
+            return EpochRelation.SUBSET
+        return EpochRelation.OVERLAP if left & right else EpochRelation.DISJOINT
 
     def winner(self, inits: Collection[MessageId]) -> MessageId:
         """The tie-break's winner: the smallest key as unsigned bytes (4.3). Raises ValueError if there are none."""
         return min(inits, key=lambda init: self.epochs[init].rank)
 
-    def forks(self) -> list[Fork]:
+    def forks(self) -> list[EpochFork]:
         """All pairs of forked epochs (3)."""
         return [
-            Fork(
+            EpochFork(
                 (one, other),
                 self.relation(one, other),
                 self.nearest(one, other),
@@ -229,7 +232,7 @@ class View:
         tips = self.tips(person)
         return tuple(tip for tip in tips if person not in self.epochs[tip].excluded) or tips
 
-    def preference(self, person: FeedId) -> Preference:
+    def preference(self, person: FeedId) -> EpochPreference:
         """What *person* prefers if he knows what we know (4.8).
 
         Forks of the same and of smaller membership are settled first, since that needs no new epoch; the outcome is
@@ -240,28 +243,30 @@ class View:
             found = self._preferences[person] = self._preference(person)
         return found
 
-    def _preference(self, person: FeedId) -> Preference:
+    def _preference(self, person: FeedId) -> EpochPreference:
         tips = self.tips(person)
         if not tips:
-            return Preference(None)
+            return EpochPreference(None)
         rules = set()
         left = list(self.open_tips(person))
         if len(left) == 1:
-            rules.add(Rule.SUCCESSOR if self.epochs[left[0]].previous else Rule.EPOCH_ZERO)
+            rules.add(
+                PreferenceRule.SUCCESSOR if self.epochs[left[0]].previous else PreferenceRule.EPOCH_ZERO
+            )
         for one, other in combinations(left, 2):
-            if self.relation(one, other) is Relation.SAME:
-                rules.add(Rule.SAME)
-            elif self.relation(one, other) is Relation.SUBSET and person in self.witnesses(one, other):
-                rules.add(Rule.SUBSET)
+            if self.relation(one, other) is EpochRelation.SAME:
+                rules.add(PreferenceRule.SAME)
+            elif self.relation(one, other) is EpochRelation.SUBSET and person in self.witnesses(one, other):
+                rules.add(PreferenceRule.SUBSET)
         left = self._smallest(left)
         chosen = self.winner(left)
         witnessed = [other for other in left if other != chosen and person in self.witnesses(chosen, other)]
         if witnessed:
-            rules.add(Rule.OVERLAP)
-        return Preference(
+            rules.add(PreferenceRule.OVERLAP)
+        return EpochPreference(
             epoch=chosen,
             tips=tips,
-            rules=tuple(sorted(rules, key=list(Rule).index)),
+            rules=tuple(sorted(rules, key=list(PreferenceRule).index)),
             resolution=self._resolution(chosen, witnessed, self.open_tips(person)) if witnessed else None,
             interim=len(left) > 1,
             excluded=person in self.epochs[chosen].excluded,
@@ -277,14 +282,14 @@ class View:
 
     def _resolution(
         self, base: MessageId, others: Collection[MessageId], tips: tuple[MessageId, ...]
-    ) -> Resolution:
+    ) -> ForkResolution:
         """What the text of 4.6 asks for. Its formula would drop who was added to one of the forks only.
 
         Forks that 4.4 and 4.5 settled are joined too (R38), so those who were excluded in them are left out as well.
         """
         barred = NOBODY.union(*(self._excluded_in(other, base) for other in tips if other != base))
         members = self.epochs[base].members
-        return Resolution(base, frozenset(others), members & barred, members - barred, tips)
+        return ForkResolution(base, frozenset(others), members & barred, members - barred, tips)
 
     def _excluded_in(self, init: MessageId, base: MessageId) -> People:
         """Who was excluded on the way to *init*, and whom nobody on the way to *base* took on knowing of it."""

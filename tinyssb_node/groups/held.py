@@ -7,19 +7,19 @@ from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.content import NAME, name_of
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import Content, Said
-from tinyssb_node.groups.news import Broken
+from tinyssb_node.groups.messages import GroupContent, OpenedGroupMessage
+from tinyssb_node.groups.news import InvalidGroupEntry
 from tinyssb_node.ids import FeedId, GroupId, MessageId
 
 
 @dataclass(slots=True)
-class Held:
+class ReadableGroup:
     """A group."""
 
     group: Group
     creator: FeedId
     """Who made it."""
-    broken: dict[MessageId, Broken] = field(default_factory=dict)
+    broken: dict[MessageId, InvalidGroupEntry] = field(default_factory=dict)
     """Entries that opened and say nothing, up to `limits.BROKEN_MAX`."""
     _names: dict[MessageId, str] = field(default_factory=dict)
     """By message: names that people gave the group."""
@@ -43,7 +43,7 @@ class Held:
             return names[placed[-1] if placed else min(names)]
         return next(iter(names.values()), None)
 
-    def _counts(self, said: Said) -> bool:
+    def _counts(self, said: OpenedGroupMessage) -> bool:
         inside = NOBODY.union(
             *(
                 epoch.members | {epoch.creator}
@@ -53,15 +53,15 @@ class Held:
         )
         return said.author in inside
 
-    def add(self, said: Said) -> None:
+    def add(self, said: OpenedGroupMessage) -> None:
         """Take a message."""
         self.group.add(said)
-        if isinstance(said.message, Content) and said.message.kind == NAME:
+        if isinstance(said.message, GroupContent) and said.message.kind == NAME:
             name = name_of(said.message)
             if name:
                 self._names[said.id] = name
 
-    def spoil(self, broken: Broken) -> bool:
+    def spoil(self, broken: InvalidGroupEntry) -> bool:
         """Take note of an entry that says nothing. False: there are too many."""
         if len(self.broken) >= group_limits.BROKEN_MAX and broken.id not in self.broken:
             return False
@@ -69,4 +69,4 @@ class Held:
         return True
 
 
-Groups = Mapping[MessageId, Held]
+Groups = Mapping[MessageId, ReadableGroup]

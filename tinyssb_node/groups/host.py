@@ -14,21 +14,21 @@ from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.port import Store
 
 if TYPE_CHECKING:
-    from tinyssb_node.groups.upkeep import Grouping
-    from tinyssb_node.groups.writer import Pen
+    from tinyssb_node.groups.upkeep import GroupManager
+    from tinyssb_node.groups.writer import GroupWriterPort
 
-MakeGroups = Callable[[Replica, Store], "Grouping"]
+MakeGroups = Callable[[Replica, Store], "GroupManager"]
 """Makes what takes part in private groups, for one identity."""
 
 
 def groups_of(seed: bytes, draw: Callable[[int], bytes]) -> MakeGroups:
     """For the identity with *seed*; *draw* makes that many random bytes that nobody can guess."""
 
-    def make(replica: Replica, store: Store) -> "Grouping":
+    def make(replica: Replica, store: Store) -> "GroupManager":
         from tinyssb_node.groups.identity import GroupKeys  # noqa: PLC0415 - most nodes do without
-        from tinyssb_node.groups.upkeep import Grouping  # noqa: PLC0415 - most nodes do without
+        from tinyssb_node.groups.upkeep import GroupManager  # noqa: PLC0415 - most nodes do without
 
-        return Grouping(GroupKeys(seed, draw), replica, store)
+        return GroupManager(GroupKeys(seed, draw), replica, store)
 
     return make
 
@@ -41,11 +41,11 @@ class GroupHost:
         self._make = make
         self._replica = replica
         self._store = store
-        self._grouping: Grouping | None = None
+        self._grouping: GroupManager | None = None
         if store.get_meta(META) is not None:
             self.open()
 
-    def open(self) -> "Grouping | None":
+    def open(self) -> "GroupManager | None":
         """The groups, made if need be; None if this node takes part in none."""
         if self._grouping is None and self._make is not None:
             self._grouping = self._make(self._replica, self._store)
@@ -67,7 +67,7 @@ class GroupHost:
         """When ``wake`` is due; None: nothing is to be done."""
         return None if self._grouping is None else self._grouping.next_us
 
-    def wake(self, pen: "Callable[[], Pen]", now_us: int) -> None:
+    def wake(self, pen: "Callable[[], GroupWriterPort]", now_us: int) -> None:
         """Let them do what is due."""
         groups = self._grouping
         if groups is not None and groups.next_us is not None and now_us >= groups.next_us:

@@ -10,7 +10,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.groups.envelope import SlotKey
-from tinyssb_node.groups.keys import grown, member_slot, own_slot
+from tinyssb_node.groups.keys import derive_secret, member_slot, own_slot
 from tinyssb_node.ids import EpochKey, FeedId
 
 
@@ -27,7 +27,7 @@ class GroupKeys:
         self.own: Final[SlotKey] = own_slot(seed)
         """The slot of what we seal for ourselves."""
         self.draw: Final = draw
-        self.waits_seed: Final = grown(seed, b"waits")
+        self.waits_seed: Final = derive_secret(seed, b"waits")
         """Makes the waits of `planning.plan` random for others."""
         self._additions: SigningKey | None = None
         self._members: dict[FeedId, SlotKey | None] = {}
@@ -35,12 +35,12 @@ class GroupKeys:
     def additions(self) -> SigningKey:
         """Of our feed of additions."""
         if self._additions is None:
-            self._additions = SigningKey(grown(self._seed, b"additions"))
+            self._additions = SigningKey(derive_secret(self._seed, b"additions"))
         return self._additions
 
     def epoch(self, key: EpochKey, generation: int = 0) -> SigningKey:
         """Of our feed in the epoch with *key*; of the next *generation*, up to 255, if the one before has ended."""
-        return SigningKey(grown(self._seed, b"epoch", key, bytes([generation])))
+        return SigningKey(derive_secret(self._seed, b"epoch", key, bytes([generation])))
 
     def member(self, person: FeedId) -> SlotKey | None:
         """The slot between us and somebody else, by his main feed. None: nobody can have that key.

@@ -8,17 +8,24 @@ from heapq import heappop, heappush
 
 from tinyssb_node.content.tangle import Tangle
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.epochs import NOBODY, Epoch, Exclusion, People, View
-from tinyssb_node.groups.messages import AddMember, ExcludeMember, Flaw, GroupMessage, Init, Said
+from tinyssb_node.groups.epochs import NOBODY, Epoch, EpochGraph, Exclusion, People
+from tinyssb_node.groups.messages import (
+    AddMember,
+    ExcludeMember,
+    GroupInit,
+    GroupMessage,
+    MessageFlaw,
+    OpenedGroupMessage,
+)
 from tinyssb_node.ids import FeedId, MessageId
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ResolvedChanges:
     """What all messages together come to."""
 
-    view: View
-    flaws: Mapping[MessageId, Flaw]
+    view: EpochGraph
+    flaws: Mapping[MessageId, MessageFlaw]
     pending: tuple[Exclusion, ...]
     standing: Mapping[MessageId, People]
     """By exclusion: whom of those it names nobody took on again."""
@@ -29,7 +36,7 @@ class Judged:
     """Whom somebody added to any epoch."""
 
 
-class Histories:
+class CausalHistories:
     """What each message follows of those that change the group, as far as they are here: one bit for each of these.
 
     That somebody names an id shows that he knew the message, in whichever tangle he names it and whatever it is worth.
@@ -51,7 +58,7 @@ class Histories:
             self._followers.setdefault(one, []).append(id_)
             mask |= self._masks.get(one, 0) | self._bits.get(one, 0)
         self._masks[id_] = mask
-        changes = isinstance(message, Init | AddMember | ExcludeMember)
+        changes = isinstance(message, GroupInit | AddMember | ExcludeMember)
         if changes:
             self._bits[id_] = 1 << len(self._bits)
         return self._tell(id_) or changes
@@ -104,7 +111,7 @@ class Histories:
 def _named(message: GroupMessage) -> set[MessageId]:
     """All that *message* says it follows."""
     named = set(message.group_tangle.previous)
-    if isinstance(message, Init):
+    if isinstance(message, GroupInit):
         named.update(message.epoch_tangle.previous)
     elif isinstance(message, AddMember | ExcludeMember):
         named.update(message.members_tangle.previous)
@@ -123,7 +130,7 @@ class _Addition:
     """Bits of what its author knew."""
 
 
-class Undoing:
+class ExclusionReversal:
     """Which exclusions which additions undo, once all of both are known: one bit for each exclusion.
 
     An addition undoes an exclusion for a person in both if its author knew of it, and so did who made the epoch that it
@@ -173,7 +180,7 @@ class Undoing:
         return frozenset(person for person, mask in stand.items() if mask)
 
 
-class Judge:
+class ChangeResolver:
     """Weighs all messages that change the group: what their authors knew decides what counts for what.
 
     Strangers add us to groups of theirs, and write in them what they like. So nothing here compares each message with
@@ -182,16 +189,16 @@ class Judge:
 
     def __init__(
         self,
-        said: Mapping[MessageId, Said],
-        histories: Histories,
-        epoch_tangle: Tangle[Said],
-        members_tangle: Callable[[MessageId], Tangle[Said]],
+        said: Mapping[MessageId, OpenedGroupMessage],
+        histories: CausalHistories,
+        epoch_tangle: Tangle[OpenedGroupMessage],
+        members_tangle: Callable[[MessageId], Tangle[OpenedGroupMessage]],
     ) -> None:
         self._said = said
         self._histories = histories
         self._epoch_tangle = epoch_tangle
         self._members_tangle = members_tangle
-        self._flaws: dict[MessageId, Flaw] = {}
+        self._flaws: dict[MessageId, MessageFlaw] = {}
         self._additions: dict[MessageId, _Addition] = {}
         self._at: dict[int, _Addition] = {}
         """Additions by the place of their bit."""
@@ -205,7 +212,7 @@ class Judge:
         """Valid ones, so far without what depends on all of them."""
         self._chains: dict[MessageId, frozenset[MessageId]] = {}
 
-    def judged(self) -> Judged:
+    def judged(self) -> ResolvedChanges:
         """The outcome."""
         by_whom: dict[FeedId, int] = defaultdict(int)
         for init in self._epoch_tangle.order():
@@ -226,8 +233,8 @@ class Judge:
         }
         led_to = frozenset[MessageId]().union(*(epoch.exclusions for epoch in epochs))
         pending = [id_ for id_, people in sorted(standing.items()) if people and id_ not in led_to]
-        return Judged(
-            View(epochs, self._exclusions.values()),
+        return ResolvedChanges(
+            EpochGraph(epochs, self._exclusions.values()),
             self._flaws,
             tuple(self._exclusions[id_] for id_ in pending),
             standing,
@@ -238,37 +245,39 @@ class Judge:
 
     # --- epochs
 
-    def _flaw_of_epoch(self, said: Said, count: int) -> Flaw | None:
+    def _flaw_of_epoch(self, said: OpenedGroupMessage, count: int) -> MessageFlaw | None:
         """Why an init begins no epoch that counts."""
         message = said.message
-        assert isinstance(message, Init)
+        assert isinstance(message, GroupInit)
         previous = self._epoch_tangle.previous(said.id)
         if count > group_limits.EPOCHS_BY_ONE_MAX:
-            return Flaw("R33", f"is more than the {group_limits.EPOCHS_BY_ONE_MAX}th epoch of one member")
+            return MessageFlaw(
+                "R33", f"is more than the {group_limits.EPOCHS_BY_ONE_MAX}th epoch of one member"
+            )
         for one in previous:
             epoch = self._epochs.get(one)
             if epoch is None:
-                return Flaw("R33", "follows an epoch that does not count")
+                return MessageFlaw("R33", "follows an epoch that does not count")
             if said.author not in epoch.members and said.author != epoch.creator:
-                return Flaw("R2", "begins an epoch by somebody who is not in the one before")
+                return MessageFlaw("R2", "begins an epoch by somebody who is not in the one before")
             if self._was_excluded(said.author, said.id, one):
-                return Flaw("R2", "begins an epoch by somebody who was excluded from the one before")
+                return MessageFlaw("R2", "begins an epoch by somebody who was excluded from the one before")
         chain = frozenset[MessageId]().union(*(self._chains[one] for one in previous))
         if any(self._epochs[one].key == message.secret for one in chain):
-            return Flaw("R4", "begins an epoch with a key that was used before")
+            return MessageFlaw("R4", "begins an epoch with a key that was used before")
         return None
 
-    def _open(self, said: Said) -> None:
+    def _open(self, said: OpenedGroupMessage) -> None:
         """Find out who was added to a valid epoch, and who was excluded from it."""
         message = said.message
-        assert isinstance(message, Init)
+        assert isinstance(message, GroupInit)
         previous = self._epoch_tangle.previous(said.id)
         self._chains[said.id] = frozenset([said.id]).union(*(self._chains[one] for one in previous))
         self._taking[said.id], self._naming[said.id] = {}, {}
         members = self._weigh(said)
         self._epochs[said.id] = Epoch(said.id, message.secret, said.author, previous, members)
 
-    def _weigh(self, init: Said) -> People:
+    def _weigh(self, init: OpenedGroupMessage) -> People:
         """Let what is in an epoch's members tangle count, or not. Returns who was added.
 
         All of it by people who are inside, in the order of rank; who comes in has what stood before that looked at in
@@ -287,7 +296,9 @@ class Judge:
             place = heappop(round_)
             said = self._said[order[place]]
             if self._was_excluded(said.author, said.id, init.id):
-                self._flaws[said.id] = Flaw("R1", "is by somebody who was excluded from the epoch before")
+                self._flaws[said.id] = MessageFlaw(
+                    "R1", "is by somebody who was excluded from the epoch before"
+                )
             elif isinstance(said.message, AddMember):
                 added = self._take(said, said.message, init.id)
                 members |= added
@@ -300,7 +311,7 @@ class Judge:
             if not round_:
                 round_, next_round = next_round, []
         for place in (place for places in outside.values() for place in places):
-            self._flaws[order[place]] = Flaw("R32", "is by somebody who is not in the epoch")
+            self._flaws[order[place]] = MessageFlaw("R32", "is by somebody who is not in the epoch")
         self._pass_over_strangers(exclusions, init.id, inside)
         return frozenset(members)
 
@@ -312,10 +323,10 @@ class Judge:
             or message.creator == self._said[self._epoch_tangle.root].author
         ):
             return True
-        self._flaws[id_] = Flaw("R32", "names another creator of the group")
+        self._flaws[id_] = MessageFlaw("R32", "names another creator of the group")
         return False
 
-    def _take(self, said: Said, message: AddMember, epoch: MessageId) -> People:
+    def _take(self, said: OpenedGroupMessage, message: AddMember, epoch: MessageId) -> People:
         bit, known = self._histories.bit(said.id), self._histories.known(said.id)
         addition = _Addition(said.author, epoch, frozenset(message.people), bit, known)
         self._additions[said.id] = self._at[bit.bit_length()] = addition
@@ -325,11 +336,11 @@ class Judge:
             taking[person] = taking.get(person, 0) | bit
         return addition.people
 
-    def _exclude(self, said: Said, epoch: MessageId) -> tuple[Exclusion, ...]:
+    def _exclude(self, said: OpenedGroupMessage, epoch: MessageId) -> tuple[Exclusion, ...]:
         message = said.message
         assert isinstance(message, ExcludeMember)
         if said.author in message.people:
-            self._flaws[said.id] = Flaw("R1", "excludes its own author")
+            self._flaws[said.id] = MessageFlaw("R1", "excludes its own author")
             return ()
         until = {each.member: each.seq for each in message.excludes}
         naming = self._naming[epoch]
@@ -346,13 +357,13 @@ class Judge:
             if until:
                 self._exclusions[one.id] = replace(one, until=until)
             else:
-                self._flaws[one.id] = Flaw("R7", "excludes nobody who is in the epoch")
+                self._flaws[one.id] = MessageFlaw("R7", "excludes nobody who is in the epoch")
         naming = self._naming[epoch]
         self._naming[epoch] = {person: mask for person, mask in naming.items() if person in people}
 
     # --- what depends on all epochs (4.9)
 
-    def _undoing(self) -> Undoing:
+    def _undoing(self) -> ExclusionReversal:
         """Which exclusions are undone. An addition may undo those from its epoch, and of those from epochs before it
         the ones that its epoch's creator knew."""
         naming: dict[FeedId, int] = {}
@@ -368,9 +379,9 @@ class Judge:
             for one in chain:
                 before |= excluding[one]
             reaching[epoch] = excluding[epoch] | before & self._histories.known(epoch)
-        return Undoing(self._additions.values(), naming, reaching)
+        return ExclusionReversal(self._additions.values(), naming, reaching)
 
-    def _finished(self, undoing: Undoing) -> tuple[list[Epoch], dict[MessageId, People]]:
+    def _finished(self, undoing: ExclusionReversal) -> tuple[list[Epoch], dict[MessageId, People]]:
         """All epochs with who should be in them. And by epoch whom nobody vouches for."""
         added = NOBODY.union(*self._added_by.values())
         finished, doubtful = [], {}

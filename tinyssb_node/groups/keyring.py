@@ -11,7 +11,7 @@ from typing import Final
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.envelope import SlotKey
 from tinyssb_node.groups.keys import epoch_slot
-from tinyssb_node.groups.news import Fault
+from tinyssb_node.groups.news import GroupEntryFault
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 _NOBODY: Final[AbstractSet[FeedId]] = frozenset()
@@ -20,7 +20,7 @@ _NOBODY: Final[AbstractSet[FeedId]] = frozenset()
 class Keyring:
     """Grows only, so that what it holds does not depend on the order in which things came, but for its bounds."""
 
-    def __init__(self, counts: Counter[Fault]) -> None:
+    def __init__(self, counts: Counter[GroupEntryFault]) -> None:
         self._counts = counts
         self._roots: dict[EpochKey, list[MessageId]] = {}
         self._keys: dict[MessageId, list[EpochKey]] = {}
@@ -45,7 +45,7 @@ class Keyring:
         if len(roots) >= group_limits.ROOTS_OF_KEY_MAX or (
             not roots and by is not None and self._by.get(by, 0) >= group_limits.KEYS_BY_ONE_MAX
         ):
-            self._counts[Fault.FULL] += 1
+            self._counts[GroupEntryFault.FULL] += 1
             return False
         if not roots:
             self._roots[key] = roots

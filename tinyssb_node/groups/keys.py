@@ -14,7 +14,7 @@ from tinyssb_node import limits
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.groups.derive import expand, hkdf
 from tinyssb_node.groups.encoding import bfe_feed, bfe_message, slp
-from tinyssb_node.groups.envelope import Scheme, SlotKey
+from tinyssb_node.groups.envelope import SlotKey, SlotScheme
 from tinyssb_node.groups.messages import ADD, AddMember, GroupMessageError
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
@@ -30,7 +30,7 @@ _URI: Final = "ssb:identity/group/"
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SharedKeyParty:
     """One of the two feeds that share a key."""
 
     public: bytes
@@ -43,7 +43,7 @@ class Side:
         return _DM_KEY + self.public + self.feed
 
 
-def dm_keys(shared: bytes, mine: Side, yours: Side) -> tuple[bytes, ...]:
+def dm_keys(shared: bytes, mine: SharedKeyParty, yours: SharedKeyParty) -> tuple[bytes, ...]:
     """Keys between two feeds, *shared* being what their curve25519 keys have in common.
 
     The first is that of the specification, and the only one to seal with. The second, if there is one, is that of
@@ -72,8 +72,8 @@ def member_slot(mine: SealKey, yours: FeedId) -> SlotKey | None:
         return None
     mine_public = _curve25519(mine.feed_id)
     assert mine_public is not None, "the feed id was made from a seed"
-    sides = Side(mine_public, bfe_feed(mine.feed_id)), Side(public, bfe_feed(yours))
-    return SlotKey(dm_keys(shared, *sides)[0], Scheme.MEMBER)
+    sides = SharedKeyParty(mine_public, bfe_feed(mine.feed_id)), SharedKeyParty(public, bfe_feed(yours))
+    return SlotKey(dm_keys(shared, *sides)[0], SlotScheme.MEMBER)
 
 
 def check_people(message: AddMember) -> None:
@@ -100,17 +100,17 @@ def _curve25519(feed: FeedId) -> bytes | None:
 
 def own_slot(seed: bytes) -> SlotKey:
     """The slot of what the identity with this *seed* seals for itself (decision 0032)."""
-    return SlotKey(grown(seed, _OWN), Scheme.OWN)
+    return SlotKey(derive_secret(seed, _OWN), SlotScheme.OWN)
 
 
-def grown(seed: bytes, *names: bytes) -> bytes:
+def derive_secret(seed: bytes, *names: bytes) -> bytes:
     """32 secret bytes for what *names* say, out of the *seed* of an identity, and always the same."""
     return hkdf(seed, _SALT, slp((_OURS, *names)))
 
 
 def epoch_slot(epoch_key: EpochKey) -> SlotKey:
     """The slot of all members of an epoch."""
-    return SlotKey(epoch_key, Scheme.GROUP)
+    return SlotKey(epoch_key, SlotScheme.GROUP)
 
 
 def keys_to_try(

@@ -9,10 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tinyssb_node.content.tangle import Candidates, Outcome, Place, Tangle
-from tinyssb_node.groups.epochs import NOBODY, Exclusion, People, View
-from tinyssb_node.groups.judging import Histories, Judge, Judged
-from tinyssb_node.groups.messages import AddMember, Content, ExcludeMember, FeedRole, Flaw, Init, Said
+from tinyssb_node.content.tangle import AddOutcome, Candidates, Tangle, TangleData
+from tinyssb_node.groups.epochs import NOBODY, EpochGraph, Exclusion, People
+from tinyssb_node.groups.judging import CausalHistories, ChangeResolver, ResolvedChanges
+from tinyssb_node.groups.messages import (
+    AddMember,
+    ExcludeMember,
+    FeedRole,
+    GroupContent,
+    GroupInit,
+    MessageFlaw,
+    OpenedGroupMessage,
+)
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 
@@ -20,15 +28,15 @@ from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 class AuditLine:
     """One message in the history of a group."""
 
-    said: Said
-    flaw: Flaw | None
+    said: OpenedGroupMessage
+    flaw: MessageFlaw | None
     """None: it counts."""
     waits: bool = False
     """True if it follows something that is not here, or that we cannot read."""
 
 
-_SECOND_ROOT: Final = Flaw("R34", "begins the group a second time")
-_OTHER_GROUP: Final = Flaw("R34", "is of another group, or of another tangle")
+_SECOND_ROOT: Final = MessageFlaw("R34", "begins the group a second time")
+_OTHER_GROUP: Final = MessageFlaw("R34", "is of another group, or of another tangle")
 
 
 class _MembersRecipe:
@@ -38,12 +46,12 @@ class _MembersRecipe:
         self._root = root
         self._group = group
 
-    def place(self, message: Said) -> Place | None:
+    def place(self, message: OpenedGroupMessage) -> TangleData | None:
         """Where it says it stands."""
         said = message.message
-        return said.members_tangle if isinstance(said, Init | AddMember | ExcludeMember) else None
+        return said.members_tangle if isinstance(said, GroupInit | AddMember | ExcludeMember) else None
 
-    def extends(self, message: Said, previous: Sequence[Said]) -> bool:  # noqa: ARG002 - a port's signature
+    def extends(self, message: OpenedGroupMessage, previous: Sequence[OpenedGroupMessage]) -> bool:  # noqa: ARG002 - a port's signature
         """Whether it is on the feed, and has the key, that it needs to change this epoch's members."""
         init = self._group.init(self._root)
         flaw = None if init is None or message.id == self._root else self._flaw(message, init)
@@ -51,17 +59,21 @@ class _MembersRecipe:
             self._group.note(message.id, flaw)
         return flaw is None
 
-    def _flaw(self, message: Said, init: Init) -> Flaw | None:
+    def _flaw(self, message: OpenedGroupMessage, init: GroupInit) -> MessageFlaw | None:
         said = message.message
         if isinstance(said, ExcludeMember):
             if message.role is not FeedRole.EPOCH or message.key != init.secret:
-                return Flaw("R32", "excludes people, but not on a feed of the epoch")
+                return MessageFlaw("R32", "excludes people, but not on a feed of the epoch")
             return None
         if not isinstance(said, AddMember) or message.role is not FeedRole.ADDITIONS:
-            return Flaw("R32", "adds people, but not on an additions feed")
+            return MessageFlaw("R32", "adds people, but not on an additions feed")
         if said.root != self._group.root:
-            return Flaw("R32", "names another beginning of the group")
-        return None if said.secret == init.secret else Flaw("R32", "hands on a key that is not this epoch's")
+            return MessageFlaw("R32", "names another beginning of the group")
+        return (
+            None
+            if said.secret == init.secret
+            else MessageFlaw("R32", "hands on a key that is not this epoch's")
+        )
 
 
 class Group:
@@ -71,17 +83,17 @@ class Group:
         self.group = group
         self.root = root
         """The group's first message."""
-        self.tangle = Tangle[Said](root, Candidates(lambda said: said.message.group_tangle))
+        self.tangle = Tangle[OpenedGroupMessage](root, Candidates(lambda said: said.message.group_tangle))
         """The group tangle (R34): all messages."""
-        self.epoch_tangle = Tangle[Said](root, Candidates(_epoch_place))
+        self.epoch_tangle = Tangle[OpenedGroupMessage](root, Candidates(_epoch_place))
         """The epoch tangle (R33): inits."""
-        self._said: dict[MessageId, Said] = {}
-        self._members: dict[MessageId, Tangle[Said]] = {}
+        self._said: dict[MessageId, OpenedGroupMessage] = {}
+        self._members: dict[MessageId, Tangle[OpenedGroupMessage]] = {}
         """Members tangles by their root (R32)."""
-        self._flaws: dict[MessageId, Flaw] = {}
+        self._flaws: dict[MessageId, MessageFlaw] = {}
         """Of what its form alone rules out."""
-        self._histories = Histories()
-        self._judged: Judged | None = None
+        self._histories = CausalHistories()
+        self._judged: ResolvedChanges | None = None
 
     def __contains__(self, id_: object) -> bool:
         """True for a message that was added."""
@@ -90,54 +102,54 @@ class Group:
     def __len__(self) -> int:
         return len(self._said)
 
-    def said(self, id_: MessageId) -> Said:
+    def said(self, id_: MessageId) -> OpenedGroupMessage:
         """A message that was added. Raises KeyError."""
         return self._said[id_]
 
-    def init(self, id_: MessageId) -> Init | None:
+    def init(self, id_: MessageId) -> GroupInit | None:
         """The init *id_*, if it is here and is one."""
         said = self._said.get(id_)
-        return said.message if said is not None and isinstance(said.message, Init) else None
+        return said.message if said is not None and isinstance(said.message, GroupInit) else None
 
-    def members_tangle(self, init: MessageId) -> Tangle[Said]:
+    def members_tangle(self, init: MessageId) -> Tangle[OpenedGroupMessage]:
         """The members tangle of the epoch that *init* begins (R32); empty if it is not here."""
         found = self._members.get(init)
         if found is None:
-            found = self._members[init] = Tangle[Said](init, _MembersRecipe(init, self))
+            found = self._members[init] = Tangle[OpenedGroupMessage](init, _MembersRecipe(init, self))
         return found
 
-    def note(self, id_: MessageId, flaw: Flaw) -> None:
+    def note(self, id_: MessageId, flaw: MessageFlaw) -> None:
         """Keep what is wrong with a message; the first thing found stays."""
         self._flaws.setdefault(id_, flaw)
 
     # --- taking messages
 
-    def add(self, said: Said) -> Outcome:
+    def add(self, said: OpenedGroupMessage) -> AddOutcome:
         """Take a message. Its outcome is that in the group tangle."""
         if said.id in self._said:
-            return Outcome.HELD
+            return AddOutcome.HELD
         self._said[said.id] = said
         if self._histories.add(said.id, said.message):
             self._judged = None
         flaw = self._flaw_of_form(said)
         if flaw is not None:
             self.note(said.id, flaw)
-            return Outcome.REFUSED
+            return AddOutcome.REFUSED
         message = said.message
-        if isinstance(message, Init):
+        if isinstance(message, GroupInit):
             self.epoch_tangle.add(said.id, said)
             self.members_tangle(said.id).add(said.id, said)
         elif isinstance(message, AddMember | ExcludeMember) and message.members_tangle.root is not None:
             self.members_tangle(message.members_tangle.root).add(said.id, said)
         return self._in_group(said)
 
-    def _in_group(self, said: Said) -> Outcome:
+    def _in_group(self, said: OpenedGroupMessage) -> AddOutcome:
         outcome = self.tangle.add(said.id, said).outcome
-        if outcome is Outcome.REFUSED:
+        if outcome is AddOutcome.REFUSED:
             self.note(said.id, _OTHER_GROUP)
         return outcome
 
-    def _flaw_of_form(self, said: Said) -> Flaw | None:
+    def _flaw_of_form(self, said: OpenedGroupMessage) -> MessageFlaw | None:
         """What is wrong with a message whatever others wrote."""
         message = said.message
         if message.group is None:
@@ -146,22 +158,22 @@ class Group:
         elif message.group != self.group:
             return _OTHER_GROUP
         elif said.id == self.root:
-            return Flaw("R34", "is where the group should begin, and follows something")
+            return MessageFlaw("R34", "is where the group should begin, and follows something")
         elif message.group_tangle.root != self.root:
             return _OTHER_GROUP
-        if isinstance(message, Init):
+        if isinstance(message, GroupInit):
             if said.role is not FeedRole.EPOCH or said.key != message.secret:
-                return Flaw("R33", "begins an epoch, but not on a feed of that epoch")
+                return MessageFlaw("R33", "begins an epoch, but not on a feed of that epoch")
             if message.author not in {None, said.author}:
-                return Flaw("R33", "begins an epoch in somebody else's name")
+                return MessageFlaw("R33", "begins an epoch in somebody else's name")
         elif not isinstance(message, AddMember) and said.role is FeedRole.ADDITIONS:
-            return Flaw("R32", "stands on an additions feed, where only additions do")
+            return MessageFlaw("R32", "stands on an additions feed, where only additions do")
         return None
 
     # --- what it comes to
 
     @property
-    def view(self) -> View:
+    def view(self) -> EpochGraph:
         """Epochs, who is in them, and who was excluded."""
         return self._judge().view
 
@@ -202,24 +214,26 @@ class Group:
         lines = [AuditLine(self._said[id_], flaws.get(id_)) for id_ in ordered]
         return lines + [AuditLine(self._said[id_], flaws.get(id_), id_ not in flaws) for id_ in rest]
 
-    def _strangers(self) -> dict[MessageId, Flaw]:
+    def _strangers(self) -> dict[MessageId, MessageFlaw]:
         """What somebody said with the key of an epoch that he is not in."""
         people: dict[EpochKey, People] = {}
         for epoch in self.view.epochs.values():
             people[epoch.key] = people.get(epoch.key, NOBODY) | epoch.members | {epoch.creator}
-        flaw = Flaw("R23", "is by somebody who is not in the epoch")
+        flaw = MessageFlaw("R23", "is by somebody who is not in the epoch")
         return {
             id_: flaw
             for id_, said in self._said.items()
-            if isinstance(said.message, Content)
+            if isinstance(said.message, GroupContent)
             and (said.key is None or said.author not in people.get(said.key, NOBODY))
         }
 
-    def _judge(self) -> Judged:
+    def _judge(self) -> ResolvedChanges:
         if self._judged is None:
-            self._judged = Judge(self._said, self._histories, self.epoch_tangle, self.members_tangle).judged()
+            self._judged = ChangeResolver(
+                self._said, self._histories, self.epoch_tangle, self.members_tangle
+            ).judged()
         return self._judged
 
 
-def _epoch_place(said: Said) -> Place | None:
-    return said.message.epoch_tangle if isinstance(said.message, Init) else None
+def _epoch_place(said: OpenedGroupMessage) -> TangleData | None:
+    return said.message.epoch_tangle if isinstance(said.message, GroupInit) else None

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from tinyssb_node import limits
-from tinyssb_node.content.tangle import Place
+from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
@@ -44,7 +44,7 @@ _NOBODY: Final = bytes(limits.FEED_ID_SIZE)
 
 
 @dataclass(frozen=True, slots=True)
-class Excluded:
+class ExcludedMember:
     """Somebody who is excluded."""
 
     member: FeedId
@@ -63,14 +63,14 @@ class Excluded:
 
 
 @dataclass(frozen=True, slots=True)
-class Init:
+class GroupInit:
     """The first message of an epoch, on its author's feed of that epoch (4.1.3)."""
 
     secret: EpochKey = field(repr=False)
     """The epoch's key. All-zero keys seal nothing."""
-    group_tangle: Place
-    epoch_tangle: Place
-    members_tangle: Place
+    group_tangle: TangleData
+    epoch_tangle: TangleData
+    members_tangle: TangleData
     """Always first: an epoch's members are told from here on."""
     group: GroupId | None = None
     """None in the group's first message, whose id is not known while it is written."""
@@ -108,8 +108,8 @@ class AddMember:
     """Who made the group."""
     people: tuple[FeedId, ...]
     """1 to 15, each once."""
-    group_tangle: Place
-    members_tangle: Place
+    group_tangle: TangleData
+    members_tangle: TangleData
     """Its root is the init of the epoch."""
     text: str | None = None
     """A greeting."""
@@ -138,10 +138,10 @@ class ExcludeMember:
     """Somebody says that the next epoch will be without some people, on his feed of this epoch (4.1.4)."""
 
     group: GroupId
-    excludes: tuple[Excluded, ...]
+    excludes: tuple[ExcludedMember, ...]
     """At least one, each person once, all in one form."""
-    group_tangle: Place
-    members_tangle: Place
+    group_tangle: TangleData
+    members_tangle: TangleData
 
     def __post_init__(self) -> None:
         """Raises GroupMessageError."""
@@ -163,7 +163,7 @@ class ExcludeMember:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class GroupContent:
     """Anything else that is said to a group."""
 
     kind: str
@@ -171,7 +171,7 @@ class Content:
     body: bytes
     """The rest of it, as it came out of the envelope."""
     group: GroupId
-    group_tangle: Place
+    group_tangle: TangleData
 
     def __post_init__(self) -> None:
         """Raises GroupMessageError."""
@@ -184,7 +184,7 @@ class Content:
         _check_follows("message to a group", "tangles.group", self.group_tangle)
 
 
-GroupMessage: TypeAlias = Init | AddMember | ExcludeMember | Content
+GroupMessage: TypeAlias = GroupInit | AddMember | ExcludeMember | GroupContent
 
 
 class FeedRole(StrEnum):
@@ -197,7 +197,7 @@ class FeedRole(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class OpenedGroupMessage:
     """A message of a group, out of its envelope."""
 
     id: MessageId
@@ -213,7 +213,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class MessageFlaw:
     """Why a message does not count."""
 
     rule: str
@@ -241,7 +241,7 @@ def _check_people(kind: str, where: str, people: Sequence[FeedId], most: int) ->
         _check_person(kind, where, person)
 
 
-def _check_follows(kind: str, where: str, place: Place) -> None:
+def _check_follows(kind: str, where: str, place: TangleData) -> None:
     """R32 to R34: whatever is no root says the root, and what it follows."""
     if place.root is None:
         raise GroupMessageError(kind, where, "names no root")

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from tinyssb_node.groups.messages import Content, FeedRole, Said
+from tinyssb_node.groups.messages import FeedRole, GroupContent, OpenedGroupMessage
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 
 @dataclass(frozen=True, slots=True)
-class FeedPlace:
+class FeedAssignment:
     """Whose a feed is, and what for."""
 
     member: FeedId
@@ -20,11 +20,11 @@ class FeedPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class FeedKnown:
+class FeedClaimed:
     """Somebody says that a feed is his. Whether the feed says so too is known once its first entry is here."""
 
     feed: FeedId
-    place: FeedPlace
+    place: FeedAssignment
     root: MessageId | None
     """Of the group; None: of no group that we know, or of all."""
     changes = True
@@ -32,7 +32,7 @@ class FeedKnown:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class GroupJoined:
     """A group can be read from now on."""
 
     root: MessageId
@@ -40,22 +40,22 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoke:
+class GroupMessageRead:
     """A message of a group."""
 
     root: MessageId
-    said: Said
+    said: OpenedGroupMessage
 
     @property
     def changes(self) -> bool:
         """Whether the feeds or the members of the group may be others now."""
-        return not isinstance(self.said.message, Content)
+        return not isinstance(self.said.message, GroupContent)
 
 
-News: TypeAlias = FeedKnown | Joined | Spoke
+News: TypeAlias = FeedClaimed | GroupJoined | GroupMessageRead
 
 
-class Fault(StrEnum):
+class GroupEntryFault(StrEnum):
     """What is wrong with an entry that should have been one of a group's."""
 
     CHILD = "child"
@@ -73,13 +73,13 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class InvalidGroupEntry:
     """An entry that opened for us, and says nothing that anybody could mean."""
 
     id: MessageId
     feed: FeedId
     seq: int
     author: FeedId
-    fault: Fault
+    fault: GroupEntryFault
     what: str
     """In words, for the audit."""

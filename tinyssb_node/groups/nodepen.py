@@ -10,7 +10,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.replica import Replica
 
 
-class Writer(Protocol):
+class GroupWriterNode(Protocol):
     """The node, as far as a pen needs it."""
 
     def publish_as(
@@ -28,11 +28,16 @@ class Writer(Protocol):
         ...
 
 
-class NodePen:
+class NodeGroupWriter:
     """A ``groupwriter.Pen``."""
 
     def __init__(
-        self, node: Writer, replica: Replica, key: SigningKey | None, now_us: int, effects: list[Effect]
+        self,
+        node: GroupWriterNode,
+        replica: Replica,
+        key: SigningKey | None,
+        now_us: int,
+        effects: list[Effect],
     ) -> None:
         assert key is not None, "groups are made for those who have a feed"
         self.main = key

@@ -20,7 +20,7 @@ from tinyssb_node.groups.membership import Group
 from tinyssb_node.ids import FeedId, MessageId
 
 
-class Refusal(StrEnum):
+class RefusalReason(StrEnum):
     """Why an operation is none."""
 
     SELF = "you cannot exclude yourself (4.1)"
@@ -35,14 +35,14 @@ class Refusal(StrEnum):
 class GroupRefusalError(LocalError):
     """What was asked for is against the rules of groups. Nothing was written."""
 
-    def __init__(self, refusal: Refusal, people: Iterable[FeedId] = ()) -> None:
+    def __init__(self, refusal: RefusalReason, people: Iterable[FeedId] = ()) -> None:
         super().__init__(f"nothing was written: {refusal.value}")
         self.refusal = refusal
         self.people = tuple(people)
 
 
 @dataclass(frozen=True, slots=True)
-class Exclude:
+class ExcludeStep:
     """Write a `group/exclude-member`, on one's feed of *epoch* and sealed with its key (R7)."""
 
     epoch: MessageId
@@ -50,7 +50,7 @@ class Exclude:
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class BeginEpochStep:
     """Draw a new key and write a `group/init`, on a new feed of one's own (R4 to R6)."""
 
     previous: tuple[MessageId, ...]
@@ -58,7 +58,7 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Add:
+class AddStep:
     """Write a `group/add-member`, on one's additions feed and sealed with the epoch's key and theirs (R8)."""
 
     epoch: MessageId | None
@@ -69,10 +69,10 @@ class Add:
     """Earlier epochs whose keys go along (`oldSecrets`): those that one cannot add people to, being excluded there."""
 
 
-Step: TypeAlias = Exclude | Begin | Add
+Step: TypeAlias = ExcludeStep | BeginEpochStep | AddStep
 
 
-class Purpose(StrEnum):
+class TaskPurpose(StrEnum):
     """Why there is something to do."""
 
     FINISH = "finish"
@@ -88,19 +88,19 @@ class Purpose(StrEnum):
 
 
 _WAITS_US: Final = {
-    Purpose.FINISH: (0, 0),
-    Purpose.REPAIR: group_limits.REPAIR_WAIT_US,
-    Purpose.COMPLETE: group_limits.COMPLETE_WAIT_US,
-    Purpose.RESOLVE: group_limits.RESOLVE_WAIT_US,
-    Purpose.GUESS: group_limits.GUESS_WAIT_US,
+    TaskPurpose.FINISH: (0, 0),
+    TaskPurpose.REPAIR: group_limits.REPAIR_WAIT_US,
+    TaskPurpose.COMPLETE: group_limits.COMPLETE_WAIT_US,
+    TaskPurpose.RESOLVE: group_limits.RESOLVE_WAIT_US,
+    TaskPurpose.GUESS: group_limits.GUESS_WAIT_US,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class GroupTask:
     """Something that a member should do, or that another may do first."""
 
-    purpose: Purpose
+    purpose: TaskPurpose
     epoch: MessageId
     """Which epoch lacks people, or is succeeded."""
     steps: tuple[Step, ...]
@@ -113,7 +113,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class GroupPlan:
     """What to do now, and when to look again."""
 
     steps: tuple[Step, ...]
@@ -122,13 +122,13 @@ class Plan:
     """By task: when it was first seen. To be kept, and handed to the next plan."""
     wake_us: int | None
     """When the next wait is over; None: nothing waits."""
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[GroupTask, ...] = ()
     """All there is to do, waiting or not."""
     due_us: Mapping[str, int] = field(default_factory=dict)
     """By task: when it is done, unless somebody else was faster."""
 
 
-def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, seed: bytes) -> Plan:
+def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, seed: bytes) -> GroupPlan:
     """What *me* should do. *seed* is random, secret and kept: it makes waits random, and the same after a restart.
 
     *since_us* comes from the plan before; *now_us* is on any clock that does not jump back.
@@ -138,17 +138,17 @@ def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, 
     due = {task.key: since[task.key] + _wait_us(seed, me, task) for task in found}
     ready = [task for task in found if due[task.key] <= now_us]
     later = [due[task.key] for task in found if due[task.key] > now_us]
-    return Plan(ready[0].steps if ready else (), since, min(later, default=None), found, due)
+    return GroupPlan(ready[0].steps if ready else (), since, min(later, default=None), found, due)
 
 
-def _wait_us(seed: bytes, me: FeedId, task: Task) -> int:
+def _wait_us(seed: bytes, me: FeedId, task: GroupTask) -> int:
     """A random wait (R16): uniform for who does not know the seed."""
     least, most = _WAITS_US[task.purpose]
     drawn = int.from_bytes(sha256(seed + me + task.key.encode()).digest()[:8], "big")
     return least + drawn % (most - least + 1)
 
 
-def tasks(group: Group, me: FeedId) -> tuple[Task, ...]:
+def tasks(group: Group, me: FeedId) -> tuple[GroupTask, ...]:
     """All that *me* could do for the group, the most pressing first.
 
     People are added before anything is excluded (R30). Who was excluded from anywhere, and taken on by nobody since, is
@@ -157,25 +157,30 @@ def tasks(group: Group, me: FeedId) -> tuple[Task, ...]:
     view = group.view
     preference = view.preference(me)
     unfinished = _unfinished(group, me)
-    found = [Task(Purpose.FINISH, init, _additions(group, me, init, people)) for init, people in unfinished]
+    found = [
+        GroupTask(TaskPurpose.FINISH, init, _additions(group, me, init, people))
+        for init, people in unfinished
+    ]
     if preference.epoch is None or preference.excluded or _left_to_others(group, me, preference.epoch):
         return tuple(found)
     begun = dict(unfinished)
     for init, people in _repairs(group, me):
         if rest := people - begun.get(init, NOBODY):
-            found.append(Task(Purpose.REPAIR, init, _additions(group, me, init, rest)))
+            found.append(GroupTask(TaskPurpose.REPAIR, init, _additions(group, me, init, rest)))
     first = tuple(step for task in found for step in task.steps)
     base = preference.epoch
     for mine, people in _begun(group, me, base).items():
-        purpose = Purpose.FINISH if mine else Purpose.COMPLETE
-        found.append(Task(purpose, base, first or _exclusion(group, me, base, people)))
+        purpose = TaskPurpose.FINISH if mine else TaskPurpose.COMPLETE
+        found.append(GroupTask(purpose, base, first or _exclusion(group, me, base, people)))
     resolution = preference.resolution
     if resolution is not None and me not in resolution.exclude and (first or resolution.exclude):
         steps = first or _exclusion(group, me, base, resolution.exclude)
-        found.append(Task(Purpose.RESOLVE, base, steps))
+        found.append(GroupTask(TaskPurpose.RESOLVE, base, steps))
     guessed = [(init, _lacking(group, init, me)) for init in view.of(me) if not _told(group, init)]
     found += [
-        Task(Purpose.GUESS, init, _additions(group, me, init, people)) for init, people in guessed if people
+        GroupTask(TaskPurpose.GUESS, init, _additions(group, me, init, people))
+        for init, people in guessed
+        if people
     ]
     return tuple(found)
 
@@ -284,12 +289,12 @@ def exclude(
     named = frozenset(people)
     base = _writable(group, me, epoch)
     if not named:
-        raise GroupRefusalError(Refusal.NOBODY)
+        raise GroupRefusalError(RefusalReason.NOBODY)
     if me in named:
-        raise GroupRefusalError(Refusal.SELF, [me])
+        raise GroupRefusalError(RefusalReason.SELF, [me])
     strangers = named - group.view[base].members
     if strangers:
-        raise GroupRefusalError(Refusal.STRANGER, sorted(strangers))
+        raise GroupRefusalError(RefusalReason.STRANGER, sorted(strangers))
     first = tuple(
         step for init, lacking in _repairs(group, me) for step in _additions(group, me, init, lacking - named)
     )
@@ -304,11 +309,11 @@ def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:
     named = frozenset(people)
     base = _writable(group, me, None)
     if not named:
-        raise GroupRefusalError(Refusal.NOBODY)
+        raise GroupRefusalError(RefusalReason.NOBODY)
     view = group.view
     there = named & view[base].members - view[base].excluded
     if there:
-        raise GroupRefusalError(Refusal.MEMBER, sorted(there))
+        raise GroupRefusalError(RefusalReason.MEMBER, sorted(there))
     steps: list[Step] = []
     for init in view.of(me):
         people = named if init == base else named - view[init].members
@@ -321,13 +326,13 @@ def _writable(group: Group, me: FeedId, epoch: MessageId | None) -> MessageId:
     """The epoch that *me* changes: the one that he prefers (R2). Raises GroupRefusalError."""
     preference = group.view.preference(me)
     if preference.epoch is None:
-        raise GroupRefusalError(Refusal.OUTSIDE)
+        raise GroupRefusalError(RefusalReason.OUTSIDE)
     if preference.excluded or (
         epoch is not None and epoch in group.view.epochs and me in group.view[epoch].excluded
     ):
-        raise GroupRefusalError(Refusal.EXCLUDED)
+        raise GroupRefusalError(RefusalReason.EXCLUDED)
     if epoch not in {None, preference.epoch}:
-        raise GroupRefusalError(Refusal.OTHER_EPOCH)
+        raise GroupRefusalError(RefusalReason.OTHER_EPOCH)
     return preference.epoch
 
 
@@ -344,8 +349,8 @@ def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tup
     )
     named = people - _connected_exclusions(group, base)
     remaining = (view[base].members | _known_lacking(group, base, me) | {me}) - people - view[base].excluded
-    steps: list[Step] = [Exclude(base, tuple(sorted(named)))] if named else []
-    steps.append(Begin(view.open_tips(me)))
+    steps: list[Step] = [ExcludeStep(base, tuple(sorted(named)))] if named else []
+    steps.append(BeginEpochStep(view.open_tips(me)))
     return (*steps, *_adds(None, remaining))
 
 
@@ -357,7 +362,7 @@ def _connected_exclusions(group: Group, base: MessageId) -> People:
     )
 
 
-def _additions(group: Group, me: FeedId, epoch: MessageId, people: People) -> tuple[Add, ...]:
+def _additions(group: Group, me: FeedId, epoch: MessageId, people: People) -> tuple[AddStep, ...]:
     """Additions to an epoch, with keys of those before it that *me*, excluded there, cannot add the people to."""
     view = group.view
     before = view.predecessors(epoch)
@@ -367,8 +372,10 @@ def _additions(group: Group, me: FeedId, epoch: MessageId, people: People) -> tu
 
 def _adds(
     epoch: MessageId | None, people: Iterable[FeedId], old_keys: tuple[MessageId, ...] = ()
-) -> tuple[Add, ...]:
+) -> tuple[AddStep, ...]:
     """As many additions as it takes, 15 people in each (R8a)."""
     ordered: Sequence[FeedId] = sorted(people)
     size = limits.GROUP_ADD_MAX
-    return tuple(Add(epoch, tuple(ordered[at : at + size]), old_keys) for at in range(0, len(ordered), size))
+    return tuple(
+        AddStep(epoch, tuple(ordered[at : at + size]), old_keys) for at in range(0, len(ordered), size)
+    )

@@ -9,7 +9,7 @@ from tinyssb_node.codec.dmx import first_prev
 from tinyssb_node.feeds.layout import Layout
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect, FeedId, MessageId
-from tinyssb_node.store.entries import entry_layout, type_of, whole_content
+from tinyssb_node.store.entries import entry_layout, read_whole_content, type_of
 from tinyssb_node.store.port import Store, StoredChunk, StoredEntry
 
 
@@ -28,7 +28,7 @@ class SealedEntry:
     """All of it."""
 
 
-class Source(Protocol):
+class SealedEntrySource(Protocol):
     """Where a book reads."""
 
     def entry(self, feed: FeedId, seq: int) -> SealedEntry | None:
@@ -72,7 +72,7 @@ class _Chained:
         return (chunk.feed, chunk.seq, chunk.chunk) == (entry.feed, entry.seq, len(self.packets))
 
 
-class StoreSource:
+class StoreEntrySource:
     """Hands out what a store got, each entry once it is whole; in order of arrival, but for what is asked for again."""
 
     def __init__(self, store: Store) -> None:
@@ -170,7 +170,7 @@ class StoreSource:
         return entry_layout(entry, self._dialect(entry.feed))
 
     def _whole(self, entry: StoredEntry) -> SealedEntry | None:
-        content = whole_content(self._store, entry, self._layout(entry))
+        content = read_whole_content(self._store, entry, self._layout(entry))
         return None if content is None else _sealed(entry, self._prev(entry), content)
 
     def _prev(self, entry: StoredEntry) -> MessageId:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tinyssb_node.groups.epochs import People, View
+from tinyssb_node.groups.epochs import EpochGraph, People
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.ids import FeedId, MessageId
 
@@ -17,7 +17,7 @@ class EpochFeed:
 
 
 @dataclass(frozen=True, slots=True)
-class Replication:
+class GroupReplication:
     """What to do with the feeds of a group."""
 
     fetch: frozenset[EpochFeed]
@@ -32,13 +32,13 @@ class Replication:
     """Messages that others follow and that are not here. They may be fetched wherever they are (R28)."""
 
 
-def publishing_epoch(view: View, me: FeedId) -> MessageId | None:
+def writing_epoch(view: EpochGraph, me: FeedId) -> MessageId | None:
     """The one epoch that *me* writes in (R24); None if he is in none, or was excluded from it."""
     preference = view.preference(me)
     return None if preference.excluded else preference.epoch
 
 
-def replication(group: Group, me: FeedId) -> Replication:
+def replication(group: Group, me: FeedId) -> GroupReplication:
     """What *me* fetches and serves (4.8.2): of epochs that he does not prefer, no news of those excluded from them.
 
     Unless something is missing that others knew when they changed the group. It may be on such a feed (R28); and what
@@ -59,12 +59,12 @@ def replication(group: Group, me: FeedId) -> Replication:
             else:
                 cease[feed] = _until(view, init, member)
         additions |= epoch.members - epoch.excluded | {epoch.creator}
-    return Replication(
+    return GroupReplication(
         frozenset(fetch), cease, frozenset(serve), frozenset(additions), frozenset(group.tangle.missing)
     )
 
 
-def _until(view: View, epoch: MessageId, member: FeedId) -> int | None:
+def _until(view: EpochGraph, epoch: MessageId, member: FeedId) -> int | None:
     """The last entry of an excluded member's feed that any excluder had, if they say so (v1.0)."""
     said = [
         one.until[member] for one in view.exclusions.values() if one.epoch == epoch and member in one.until

@@ -9,7 +9,7 @@ from tinyssb_node.groups.envelope import SlotKey, box
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.limits import BODY_BOX_MIN_SIZE, HEADER_BOX_SIZE, SECRET_SIZE, SLOT_SIZE
-from tinyssb_node.groups.messages import AddMember, GroupMessage, Init
+from tinyssb_node.groups.messages import AddMember, GroupInit, GroupMessage
 from tinyssb_node.groups.tiny import encode, with_owner
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
@@ -17,7 +17,7 @@ _NOBODY: Final[Collection[FeedId]] = ()
 _TAG: Final = BODY_BOX_MIN_SIZE - 1
 
 
-class UnsealableError(LocalError):
+class InvalidRecipientError(LocalError):
     """Nothing can be sealed for somebody: his feed id is no key that anybody can have. Nothing was written."""
 
     def __init__(self, person: FeedId) -> None:
@@ -44,18 +44,20 @@ class Sealer:
         """The content of the entry of *feed* behind *previous*, for the epoch with that key and whom the message names.
 
         *first*: it begins an epoch feed, and says whose that is. *known* may be named short: all who will read the
-        message know them. Raises UnsealableError.
+        message know them. Raises InvalidRecipientError.
         """
         slots = self._slots(message, epoch)
         return box(self._plain(message, first, known), context_of(feed, previous), slots, self._message_key())
 
     def size(self, message: GroupMessage, *, first: bool, known: Collection[FeedId] = _NOBODY) -> int:
         """Bytes of content that `seal` would make."""
-        people = len(message.people) if isinstance(message, AddMember) else int(isinstance(message, Init))
+        people = (
+            len(message.people) if isinstance(message, AddMember) else int(isinstance(message, GroupInit))
+        )
         return HEADER_BOX_SIZE + SLOT_SIZE * (1 + people) + _TAG + len(self._plain(message, first, known))
 
     def check(self, people: Collection[FeedId]) -> None:
-        """Raises UnsealableError if one of *people* is nobody who can read anything."""
+        """Raises InvalidRecipientError if one of *people* is nobody who can read anything."""
         for person in people:
             self._slot(person)
 
@@ -67,7 +69,7 @@ class Sealer:
         slots = [epoch_slot(epoch)]
         if isinstance(message, AddMember):
             slots += [self._slot(person) for person in message.people]
-        elif isinstance(message, Init):
+        elif isinstance(message, GroupInit):
             # Whoever lost all but the words of his identity can read from it which epochs he began.
             slots.append(self._keys.own)
         return slots
@@ -75,7 +77,7 @@ class Sealer:
     def _slot(self, person: FeedId) -> SlotKey:
         slot = self._keys.own if person == self._keys.main else self._keys.member(person)
         if slot is None:
-            raise UnsealableError(person)
+            raise InvalidRecipientError(person)
         return slot
 
     def _message_key(self) -> bytes:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import BipfError, Value
-from tinyssb_node.content.tangle import FIRST, Place
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.content import POST, body_of, checked_fields, fields_of, post
 from tinyssb_node.groups.messages import (
@@ -23,12 +23,12 @@ from tinyssb_node.groups.messages import (
     EXCLUDE,
     INIT,
     AddMember,
-    Content,
-    Excluded,
+    ExcludedMember,
     ExcludeMember,
+    GroupContent,
+    GroupInit,
     GroupMessage,
     GroupMessageError,
-    Init,
 )
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
@@ -43,7 +43,7 @@ _PAIR_SIZE: Final = 2 * limits.FEED_ID_SIZE
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingContext:
     """What a reader knows of a message beside its bytes."""
 
     author: FeedId
@@ -61,7 +61,7 @@ class Reading:
     """All people known whose main feed begins with these 8 bytes."""
 
 
-class Lack(StrEnum):
+class MissingContext(StrEnum):
     """What would have to be known to read a message."""
 
     GROUP = "group"
@@ -72,7 +72,7 @@ class Lack(StrEnum):
     """Who is meant by 8 bytes."""
 
 
-class Secret(NamedTuple):
+class SharedEpochKey(NamedTuple):
     """A key that somebody hands on."""
 
     key: EpochKey
@@ -81,13 +81,13 @@ class Secret(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Lacks:
+class PendingMessage:
     """A message that cannot be read yet."""
 
-    what: Lack
+    what: MissingContext
     ids: tuple[bytes, ...]
     """The key, the id of the first message, or the beginnings of feed ids. News of any of them is worth another try."""
-    secrets: tuple[Secret, ...] = ()
+    secrets: tuple[SharedEpochKey, ...] = ()
     """Keys that it hands on. They can be used at once."""
 
 
@@ -110,7 +110,7 @@ def encode(message: GroupMessage, *, known: Collection[FeedId] = ()) -> bytes:
     by 8 bytes.
     """
     value: list[Value]
-    if isinstance(message, Init):
+    if isinstance(message, GroupInit):
         value = _init(message)
     elif isinstance(message, AddMember):
         value = _addition(message, known)
@@ -124,7 +124,7 @@ def encode(message: GroupMessage, *, known: Collection[FeedId] = ()) -> bytes:
     return plain
 
 
-def _init(message: Init) -> list[Value]:
+def _init(message: GroupInit) -> list[Value]:
     if message.group is None:
         return [_INIT, bytes(message.secret)]
     _check_root(INIT, "tangles.epoch", message.epoch_tangle, message.group_tangle.root)
@@ -136,7 +136,7 @@ def _init(message: Init) -> list[Value]:
     ]
 
 
-def _check_root(kind: str, where: str, place: Place, root: MessageId | None) -> None:
+def _check_root(kind: str, where: str, place: TangleData, root: MessageId | None) -> None:
     """What is said once cannot be two things."""
     if place.root != root:
         raise GroupMessageError(kind, where, "is of another group than the message")
@@ -182,7 +182,7 @@ def _exclusion(message: ExcludeMember) -> list[Value]:
     return value
 
 
-def _content(message: Content) -> list[Value]:
+def _content(message: GroupContent) -> list[Value]:
     previous = _joined(message.group_tangle.previous)
     fields = fields_of(message.body)
     text = fields.get("text")
@@ -195,13 +195,13 @@ def _joined(ids: tuple[MessageId, ...]) -> bytes:
     return b"".join(ids)
 
 
-def _rooted(place: Place) -> bytes:
+def _rooted(place: TangleData) -> bytes:
     """A tangle's first message, and the predecessors unless that is the only one."""
     root = place.root or b""
     return root if place.previous == (root,) else root + _joined(place.previous)
 
 
-def decode(plain: bytes, reading: Reading) -> GroupMessage | Lacks:
+def decode(plain: bytes, reading: ReadingContext) -> GroupMessage | PendingMessage:
     """What *plain*, out of its envelope and without an owner, says. Raises GroupMessageError, and nothing else."""
     if len(plain) > group_limits.PLAIN_MAX:
         raise GroupMessageError(_WHAT, "length", f"is more than {group_limits.PLAIN_MAX} bytes")
@@ -216,7 +216,7 @@ def decode(plain: bytes, reading: Reading) -> GroupMessage | Lacks:
     if parse is None:
         raise GroupMessageError(_WHAT, "letter", "is none that has a meaning")
     message = parse(items, reading)
-    if not isinstance(message, Lacks) and plain != _again(message, items):
+    if not isinstance(message, PendingMessage) and plain != _again(message, items):
         raise GroupMessageError(_WHAT, "form", "is not the one spelling that it has")
     return message
 
@@ -228,17 +228,17 @@ def _again(message: GroupMessage, items: list[Value]) -> bytes:
     return encode(message)
 
 
-def _parse_init(items: list[Value], reading: Reading) -> Init | Lacks:
+def _parse_init(items: list[Value], reading: ReadingContext) -> GroupInit | PendingMessage:
     _check_count(INIT, items, 1, 3)
     secret = EpochKey(_bytes(INIT, "secret", items[0], limits.EPOCH_KEY_SIZE))
     if len(items) == 1:
-        return Init(secret, FIRST, FIRST, FIRST)
+        return GroupInit(secret, FIRST, FIRST, FIRST)
     group = _bytes(INIT, "tangles.group", items[1])
     epoch = _bytes(INIT, "tangles.epoch", items[2])
     known = _group(secret, reading)
-    if isinstance(known, Lacks):
+    if isinstance(known, PendingMessage):
         return known
-    return Init(
+    return GroupInit(
         secret,
         _behind(INIT, "tangles.group", known.root, group),
         _behind(INIT, "tangles.epoch", known.root, epoch),
@@ -248,20 +248,20 @@ def _parse_init(items: list[Value], reading: Reading) -> Init | Lacks:
     )
 
 
-def _parse_add(items: list[Value], reading: Reading) -> AddMember | Lacks:
+def _parse_add(items: list[Value], reading: ReadingContext) -> AddMember | PendingMessage:
     _check_count(ADD, items, 5, 6, 7)
     secret = EpochKey(_bytes(ADD, "secret", items[0], limits.EPOCH_KEY_SIZE))
     root = MessageId(_bytes(ADD, "root", items[1], limits.MESSAGE_ID_SIZE))
     members = _members(ADD, items[4])
     group = _bytes(ADD, "tangles.group", items[3])
     old, text = _rest(items[5:])
-    secrets = tuple(Secret(key, root) for key in (secret, *old))
+    secrets = tuple(SharedEpochKey(key, root) for key in (secret, *old))
     people = _people(_bytes(ADD, "recps", items[2]), reading)
     group_id, creator = reading.group_of(root), reading.creator_of(root)
     if group_id is None or creator is None:
-        return Lacks(Lack.ROOT, (root,), secrets)
-    if isinstance(people, Lacks):
-        return Lacks(people.what, people.ids, secrets)
+        return PendingMessage(MissingContext.ROOT, (root,), secrets)
+    if isinstance(people, PendingMessage):
+        return PendingMessage(people.what, people.ids, secrets)
     return AddMember(
         secret,
         group_id,
@@ -289,7 +289,7 @@ def _rest(items: list[Value]) -> tuple[tuple[EpochKey, ...], str | None]:
     return old, items[0]
 
 
-def _people(data: bytes, reading: Reading) -> tuple[FeedId, ...] | Lacks:
+def _people(data: bytes, reading: ReadingContext) -> tuple[FeedId, ...] | PendingMessage:
     """Who is named. Names are tried with all who could be meant, until the check is right."""
     if len(data) % limits.FEED_ID_SIZE == 0:
         return tuple(map(FeedId, _parts(ADD, "recps", data, limits.FEED_ID_SIZE)))
@@ -300,30 +300,30 @@ def _people(data: bytes, reading: Reading) -> tuple[FeedId, ...] | Lacks:
     meant = [sorted(reading.people(name)) for name in names]
     nobody = tuple(name for name, some in zip(names, meant, strict=True) if not some)
     if nobody:
-        return Lacks(Lack.PERSON, nobody)
+        return PendingMessage(MissingContext.PERSON, nobody)
     for people in islice(product(*meant), group_limits.SHORT_TRIES_MAX):
         if _check_of(people) == check:
             return people
-    return Lacks(Lack.PERSON, names)
+    return PendingMessage(MissingContext.PERSON, names)
 
 
-def _parse_exclude(items: list[Value], reading: Reading) -> ExcludeMember | Lacks:
+def _parse_exclude(items: list[Value], reading: ReadingContext) -> ExcludeMember | PendingMessage:
     if len(items) <= 2:
         raise GroupMessageError(EXCLUDE, "form", "lacks fields")
     group = _bytes(EXCLUDE, "tangles.group", items[0])
     members = _members(EXCLUDE, items[1])
     excludes = _excludes(items[2:])
     known = _group_of_opening(EXCLUDE, reading)
-    if isinstance(known, Lacks):
+    if isinstance(known, PendingMessage):
         return known
     return ExcludeMember(known.id, excludes, _behind(EXCLUDE, "tangles.group", known.root, group), members)
 
 
-def _excludes(items: list[Value]) -> tuple[Excluded, ...]:
+def _excludes(items: list[Value]) -> tuple[ExcludedMember, ...]:
     first = _bytes(EXCLUDE, "excludes", items[0])
     if len(first) != _PAIR_SIZE:
         return tuple(
-            Excluded(FeedId(_bytes(EXCLUDE, "excludes", each, limits.FEED_ID_SIZE))) for each in items
+            ExcludedMember(FeedId(_bytes(EXCLUDE, "excludes", each, limits.FEED_ID_SIZE))) for each in items
         )
     if len(items) % 2:
         raise GroupMessageError(EXCLUDE, "excludes", "ends in the middle")
@@ -333,30 +333,30 @@ def _excludes(items: list[Value]) -> tuple[Excluded, ...]:
         if not isinstance(seq, int) or isinstance(seq, bool):
             raise GroupMessageError(EXCLUDE, "excludes", "has something else for an entry's number")
         member, feed = both[: limits.FEED_ID_SIZE], both[limits.FEED_ID_SIZE :]
-        found.append(Excluded(FeedId(member), FeedId(feed), seq))
+        found.append(ExcludedMember(FeedId(member), FeedId(feed), seq))
     return tuple(found)
 
 
-def _parse_post(items: list[Value], reading: Reading) -> Content | Lacks:
+def _parse_post(items: list[Value], reading: ReadingContext) -> GroupContent | PendingMessage:
     _check_count(_WHAT, items, 2)
     if not isinstance(items[1], str):
         raise GroupMessageError(_WHAT, "text", "is no text")
     return _said(items[0], *post(items[1]), reading)
 
 
-def _parse_content(items: list[Value], reading: Reading) -> Content | Lacks:
+def _parse_content(items: list[Value], reading: ReadingContext) -> GroupContent | PendingMessage:
     _check_count(_WHAT, items, 3)
     if not isinstance(items[1], str):
         raise GroupMessageError(_WHAT, "type", "is no text")
     return _said(items[0], items[1], body_of(checked_fields(items[2])), reading)
 
 
-def _said(previous: Value, kind: str, body: bytes, reading: Reading) -> Content | Lacks:
+def _said(previous: Value, kind: str, body: bytes, reading: ReadingContext) -> GroupContent | PendingMessage:
     ids = _bytes(_WHAT, "tangles.group", previous)
     known = _group_of_opening(_WHAT, reading)
-    if isinstance(known, Lacks):
+    if isinstance(known, PendingMessage):
         return known
-    return Content(kind, body, known.id, _behind(_WHAT, "tangles.group", known.root, ids))
+    return GroupContent(kind, body, known.id, _behind(_WHAT, "tangles.group", known.root, ids))
 
 
 class _Group(NamedTuple):
@@ -364,23 +364,23 @@ class _Group(NamedTuple):
     id: GroupId
 
 
-def _group_of_opening(kind: str, reading: Reading) -> _Group | Lacks:
+def _group_of_opening(kind: str, reading: ReadingContext) -> _Group | PendingMessage:
     if reading.key is None:
         raise GroupMessageError(kind, "envelope", "is not sealed for the group")
     return _group(reading.key, reading)
 
 
-def _group(key: EpochKey, reading: Reading) -> _Group | Lacks:
+def _group(key: EpochKey, reading: ReadingContext) -> _Group | PendingMessage:
     root = reading.root_of(key)
     if root is None:
-        return Lacks(Lack.GROUP, (key,))
+        return PendingMessage(MissingContext.GROUP, (key,))
     group = reading.group_of(root)
     if group is None:
-        return Lacks(Lack.ROOT, (root,))
+        return PendingMessage(MissingContext.ROOT, (root,))
     return _Group(root, group)
 
 
-def _members(kind: str, value: Value) -> Place:
+def _members(kind: str, value: Value) -> TangleData:
     """The place in a tangle whose first message is said."""
     ids = _bytes(kind, "tangles.members", value)
     root, rest = ids[: limits.MESSAGE_ID_SIZE], ids[limits.MESSAGE_ID_SIZE :]
@@ -389,13 +389,13 @@ def _members(kind: str, value: Value) -> Place:
     return _behind(kind, "tangles.members", MessageId(root), rest or root)
 
 
-def _behind(kind: str, where: str, root: MessageId, ids: bytes) -> Place:
+def _behind(kind: str, where: str, root: MessageId, ids: bytes) -> TangleData:
     previous = tuple(map(MessageId, _parts(kind, where, ids, limits.MESSAGE_ID_SIZE)))
     if len(previous) != len(set(previous)):
         raise GroupMessageError(kind, where, "follows a message twice")
     if not previous:
         raise GroupMessageError(kind, where, "follows nothing")
-    return Place(root, previous)
+    return TangleData(root, previous)
 
 
 def _parts(kind: str, where: str, data: bytes, size: int) -> tuple[bytes, ...]:
@@ -415,7 +415,7 @@ def _check_count(kind: str, items: list[Value], *allowed: int) -> None:
         raise GroupMessageError(kind, "form", f"has {len(items)} fields")
 
 
-_Parser: TypeAlias = Callable[[list[Value], Reading], GroupMessage | Lacks]
+_Parser: TypeAlias = Callable[[list[Value], ReadingContext], GroupMessage | PendingMessage]
 _PARSERS: Final[dict[str, _Parser]] = {
     _INIT: _parse_init,
     _ADD: _parse_add,

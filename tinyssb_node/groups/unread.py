@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.encoding import Context
+from tinyssb_node.groups.encoding import EnvelopeContext
 from tinyssb_node.groups.envelope import SlotKey, opens_first
 from tinyssb_node.ids import FeedId
 
 
 @dataclass(frozen=True, slots=True)
 class _Addition:
-    context: Context
+    context: EnvelopeContext
     head: bytes
 
 
-class Unread:
+class UnopenedAdditions:
     """What is kept of them, by feed: who writes many that are not for us pushes out nobody else's."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Unread:
     def __len__(self) -> int:
         return self._count
 
-    def put(self, feed: FeedId, seq: int, context: Context, content: bytes) -> bool:
+    def put(self, feed: FeedId, seq: int, context: EnvelopeContext, content: bytes) -> bool:
         """Keep one. False: there were too many, and the feed with the most lost its first one."""
         held = self._feeds.setdefault(feed, {})
         self._count += seq not in held

@@ -16,34 +16,40 @@ from tinyssb_node.errors import FeedForkedError, FeedFullError, LocalError, SetF
 from tinyssb_node.events import EntryAppended
 from tinyssb_node.groups import content
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.book import Book
+from tinyssb_node.groups.book import GroupReader
 from tinyssb_node.groups.drafting import draft_content, draft_first
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.news import News
 from tinyssb_node.groups.planning import (
-    Add,
+    AddStep,
+    GroupPlan,
     GroupRefusalError,
-    Plan,
-    Refusal,
-    Task,
+    GroupTask,
+    RefusalReason,
     add,
     exclude,
     plan,
 )
-from tinyssb_node.groups.reading import StoreSource
-from tinyssb_node.groups.replicating import publishing_epoch, replication
-from tinyssb_node.groups.sealing import UnsealableError
-from tinyssb_node.groups.waits import Waits
-from tinyssb_node.groups.writer import Cost, GroupWriter, Pen, PhoneFeedError
+from tinyssb_node.groups.reading import StoreEntrySource
+from tinyssb_node.groups.replicating import replication, writing_epoch
+from tinyssb_node.groups.sealing import InvalidRecipientError
+from tinyssb_node.groups.waits import GroupWaits
+from tinyssb_node.groups.writer import GroupWriteCost, GroupWriter, GroupWriterPort, PhoneDialectError
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.port import Store
 
-_CANNOT_WRITE: Final = (FeedForkedError, FeedFullError, PhoneFeedError, SetFullError, UnsealableError)
+_CANNOT_WRITE: Final = (
+    FeedForkedError,
+    FeedFullError,
+    PhoneDialectError,
+    SetFullError,
+    InvalidRecipientError,
+)
 
 
-class UnknownGroupError(LocalError):
+class NotGroupMemberError(LocalError):
     """We are in no such group."""
 
     def __init__(self, root: MessageId) -> None:
@@ -51,7 +57,7 @@ class UnknownGroupError(LocalError):
         self.root = root
 
 
-class LeftGroupError(LocalError):
+class GroupLeftError(LocalError):
     """We left that group."""
 
     def __init__(self, root: MessageId) -> None:
@@ -60,7 +66,7 @@ class LeftGroupError(LocalError):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class GroupWriteResult:
     """What an operation wrote."""
 
     root: MessageId
@@ -70,25 +76,25 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueGroupTask:
     """Something the node is going to do for a group, unless somebody else does it first."""
 
-    task: Task
+    task: GroupTask
     due_us: int
     """When."""
 
 
-class Grouping:
+class GroupManager:
     """The groups of one identity."""
 
     def __init__(self, keys: GroupKeys, replica: Replica, store: Store) -> None:
         self._keys = keys
         self._replica = replica
-        self._source = StoreSource(store)
-        self.book = Book(keys, self._source)
+        self._source = StoreEntrySource(store)
+        self.book = GroupReader(keys, self._source)
         """What was read."""
         self._writer = GroupWriter(keys, self.book, replica, self._read_all)
-        self._waits = Waits(store)
+        self._waits = GroupWaits(store)
         self._changed: set[MessageId] = set()
         """Groups of which something came since they were looked at."""
         self._due_us: dict[MessageId, int] = {}
@@ -107,7 +113,7 @@ class Grouping:
         """True if everything that is here was read, with all keys."""
         return self._source.read_all and not self.book.unfinished
 
-    def wake(self, pen: Pen, now_us: int) -> None:
+    def wake(self, pen: GroupWriterPort, now_us: int) -> None:
         """Read on; when all is read, do what is due."""
         self._read_on()
         if not self.read_all:
@@ -153,7 +159,7 @@ class Grouping:
         self._changed.clear()
         return found
 
-    def _look(self, pen: Pen, root: MessageId, now_us: int) -> None:
+    def _look(self, pen: GroupWriterPort, root: MessageId, now_us: int) -> None:
         """Keep to the rules in one group."""
         self._fetch(pen, root)
         if self._replica.read_only:
@@ -180,12 +186,12 @@ class Grouping:
             # Now and then it is kept how long all of it has been waiting.
             self._due_us[root] = min(*wakes, now_us + group_limits.WAITS_SAVE_US)
 
-    def _plan(self, root: MessageId, now_us: int) -> Plan:
+    def _plan(self, root: MessageId, now_us: int) -> GroupPlan:
         since_us = self._waits.since_us(root, now_us)
         group = self.book.groups[root].group
         return plan(group, self._keys.main, since_us=since_us, now_us=now_us, seed=self._keys.waits_seed)
 
-    def _fetch(self, pen: Pen, root: MessageId) -> None:
+    def _fetch(self, pen: GroupWriterPort, root: MessageId) -> None:
         """Want the feeds that we should (4.8.2), and no others of the group."""
         group = self.book.groups[root].group
         wish = replication(group, self._keys.main)
@@ -200,7 +206,7 @@ class Grouping:
         if not left:
             self._fetch_unread(pen, root)
 
-    def _fetch_unread(self, pen: Pen, root: MessageId) -> None:
+    def _fetch_unread(self, pen: GroupWriterPort, root: MessageId) -> None:
         """Want the feeds of epochs that we have the key of, and are not known to be in: their first messages, or what
         our addition follows, are lacking. If they ended before we came, they have left the set, and nobody brings them
         unless asked."""
@@ -220,7 +226,7 @@ class Grouping:
         """Feeds of ours in epochs that the one we write in succeeds, or in all if we left, and that have not ended."""
         view = self.book.groups[root].group.view
         me = self._keys.main
-        epoch = publishing_epoch(view, me)
+        epoch = writing_epoch(view, me)
         if root in self._waits.left:
             passed: Collection[MessageId] = view.of(me)
         else:
@@ -230,7 +236,7 @@ class Grouping:
 
     # --- what our user wants
 
-    def create(self, pen: Pen, name: str | None, now_us: int) -> Written:
+    def create(self, pen: GroupWriterPort, name: str | None, now_us: int) -> GroupWriteResult:
         """Begin a group with ourselves in it. Raises what publishing does."""
         self._read_all()
         self._waits.begin()
@@ -239,34 +245,38 @@ class Grouping:
         root = entries[-1].id
         self.book.learn(secret, root)
         self._read_all()
-        entries += self._writer.do(pen, root, [Add(root, (self._keys.main,))])
+        entries += self._writer.do(pen, root, [AddStep(root, (self._keys.main,))])
         if name is not None:
             entries += self._post(pen, root, *content.name(name))
         return self._written(root, entries, now_us)
 
     def add(
-        self, pen: Pen, root: MessageId, people: Iterable[FeedId], text: str | None, now_us: int
-    ) -> Written:
+        self, pen: GroupWriterPort, root: MessageId, people: Iterable[FeedId], text: str | None, now_us: int
+    ) -> GroupWriteResult:
         """Take *people* into a group, with a greeting. Raises GroupRefusalError and what publishing does."""
         steps = add(self._group(root), self._keys.main, people)
         return self._written(root, self._writer.do(pen, root, steps, text), now_us)
 
-    def exclude(self, pen: Pen, root: MessageId, people: Iterable[FeedId], now_us: int) -> Written:
+    def exclude(
+        self, pen: GroupWriterPort, root: MessageId, people: Iterable[FeedId], now_us: int
+    ) -> GroupWriteResult:
         """Begin an epoch without *people*. Raises GroupRefusalError and what publishing does."""
         steps = exclude(self._group(root), self._keys.main, people)
         return self._written(root, self._writer.do(pen, root, steps), now_us)
 
-    def post(self, pen: Pen, root: MessageId, kind: str, body: bytes, now_us: int) -> Written:
+    def post(
+        self, pen: GroupWriterPort, root: MessageId, kind: str, body: bytes, now_us: int
+    ) -> GroupWriteResult:
         """Say something to a group. Raises GroupRefusalError and what publishing does."""
         self._group(root)
         return self._written(root, self._post(pen, root, kind, body), now_us)
 
-    def leave(self, pen: Pen, root: MessageId, now_us: int) -> Written:
+    def leave(self, pen: GroupWriterPort, root: MessageId, now_us: int) -> GroupWriteResult:
         """Say goodbye to a group if we still can, and take no part in it from then on: others may exclude us, and
         until then we could come back. Raises what publishing does."""
         view = self._group(root).view
         entries = []
-        if publishing_epoch(view, self._keys.main) is not None:
+        if writing_epoch(view, self._keys.main) is not None:
             entries = self._post(pen, root, *content.leave())
         self._waits.leave(root, now_us)
         return self._written(root, entries, now_us)
@@ -275,16 +285,16 @@ class Grouping:
         """Take part in a group again that we left. Raises UnknownGroupError."""
         self._read_all()
         if root not in self.book.groups:
-            raise UnknownGroupError(root)
+            raise NotGroupMemberError(root)
         self._waits.come_back(root, now_us)
         self._changed.add(root)
         self.next_us = now_us
 
-    def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], text: str | None) -> Cost:
+    def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], text: str | None) -> GroupWriteCost:
         """What it would take. Raises GroupRefusalError."""
         return self._writer.cost(root, add(self._group(root), self._keys.main, people), text)
 
-    def cost_of_excluding(self, root: MessageId, people: Iterable[FeedId]) -> Cost:
+    def cost_of_excluding(self, root: MessageId, people: Iterable[FeedId]) -> GroupWriteCost:
         """What it would take. Raises GroupRefusalError."""
         return self._writer.cost(root, exclude(self._group(root), self._keys.main, people))
 
@@ -292,33 +302,33 @@ class Grouping:
         """True if we left a group."""
         return root in self._waits.left
 
-    def due(self, root: MessageId, now_us: int) -> list[Due]:
+    def due(self, root: MessageId, now_us: int) -> list[DueGroupTask]:
         """What the node is going to do for a group by itself, the most pressing first. Raises UnknownGroupError."""
         self._group(root)
         found = self._plan(root, now_us)
-        return [Due(task, found.due_us[task.key]) for task in found.tasks]
+        return [DueGroupTask(task, found.due_us[task.key]) for task in found.tasks]
 
     def _group(self, root: MessageId) -> Group:
-        """A group that we take part in. Raises UnknownGroupError, LeftGroupError."""
+        """A group that we take part in. Raises UnknownGroupError, GroupLeftError."""
         self._read_all()
         if root not in self.book.groups:
-            raise UnknownGroupError(root)
+            raise NotGroupMemberError(root)
         if root in self._waits.left:
-            raise LeftGroupError(root)
+            raise GroupLeftError(root)
         return self.book.groups[root].group
 
-    def _post(self, pen: Pen, root: MessageId, kind: str, body: bytes) -> list[EntryAppended]:
+    def _post(self, pen: GroupWriterPort, root: MessageId, kind: str, body: bytes) -> list[EntryAppended]:
         group = self.book.groups[root].group
         preference = group.view.preference(self._keys.main)
         if preference.epoch is None or preference.excluded:
-            raise GroupRefusalError(Refusal.EXCLUDED if preference.excluded else Refusal.OUTSIDE)
+            raise GroupRefusalError(RefusalReason.EXCLUDED if preference.excluded else RefusalReason.OUTSIDE)
         message = draft_content(group, kind, body)
         return self._writer.write(pen, message, group.view[preference.epoch].key)
 
-    def _written(self, root: MessageId, entries: Iterable[EntryAppended], now_us: int) -> Written:
+    def _written(self, root: MessageId, entries: Iterable[EntryAppended], now_us: int) -> GroupWriteResult:
         self._changed.add(root)
         self.next_us = now_us
-        return Written(root, tuple(entries))
+        return GroupWriteResult(root, tuple(entries))
 
 
 def _end_key(feed: FeedId) -> str:

@@ -25,7 +25,7 @@ class _Kept(msgspec.Struct, omit_defaults=True):
     """By root and task."""
 
 
-class Waits:
+class GroupWaits:
     """The waits of one identity's groups."""
 
     def __init__(self, store: Store) -> None:

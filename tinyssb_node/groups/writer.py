@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.content.tangle import Place
+from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import EntryAppended
 from tinyssb_node.feeds.children import (
@@ -24,12 +24,12 @@ from tinyssb_node.feeds.children import (
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
-from tinyssb_node.groups.book import Book
+from tinyssb_node.groups.book import GroupReader
 from tinyssb_node.groups.drafting import draft_add, draft_exclude, draft_init
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import AddMember, GroupMessage
-from tinyssb_node.groups.planning import Add, Begin, Exclude, Step
+from tinyssb_node.groups.planning import AddStep, BeginEpochStep, ExcludeStep, Step
 from tinyssb_node.groups.sealing import Sealer
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
@@ -39,7 +39,7 @@ _UNDRAWN: Final = EpochKey(b"\x01" * EpochKey.SIZE)
 _NO_ID: Final = MessageId(bytes(MessageId.SIZE))
 
 
-class PhoneFeedError(LocalError):
+class PhoneDialectError(LocalError):
     """Our main feed is written for phones, which stop at the entries that announce feeds. Nothing was written."""
 
     def __init__(self, feed: FeedId) -> None:
@@ -49,7 +49,7 @@ class PhoneFeedError(LocalError):
         self.feed = feed
 
 
-class Pen(Protocol):
+class GroupWriterPort(Protocol):
     """What the node lends to whoever writes feeds of ours."""
 
     @property
@@ -67,7 +67,7 @@ class Pen(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class GroupWriteCost:
     """What it takes to write something."""
 
     messages: int
@@ -82,7 +82,9 @@ class Cost:
 class GroupWriter:
     """Writes messages of one identity."""
 
-    def __init__(self, keys: GroupKeys, book: Book, replica: Replica, read_all: Callable[[], None]) -> None:
+    def __init__(
+        self, keys: GroupKeys, book: GroupReader, replica: Replica, read_all: Callable[[], None]
+    ) -> None:
         """*read_all* lets *book* read what was written."""
         self._keys = keys
         self._book = book
@@ -93,15 +95,15 @@ class GroupWriter:
     # --- messages
 
     def write(
-        self, pen: Pen, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId] = ()
+        self, pen: GroupWriterPort, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId] = ()
     ) -> list[EntryAppended]:
         """Write *message*, sealed for the epoch of that key, and what announces its feed if that is new.
 
-        Returns the entries; the message's is the last. Raises what publishing does, UnsealableError and PhoneFeedError;
+        Returns the entries; the message's is the last. Raises what publishing does, InvalidRecipientError and PhoneDialectError;
         the caller takes back what was written before then.
         """
         if self._replica.record(pen.main.feed_id).dialect is not CHILD_DIALECT:
-            raise PhoneFeedError(pen.main.feed_id)
+            raise PhoneDialectError(pen.main.feed_id)
         if isinstance(message, AddMember):
             self._sealer.check(message.people)
             key, entries = self._additions(pen)
@@ -114,7 +116,7 @@ class GroupWriter:
         self._read_all()
         return entries
 
-    def _additions(self, pen: Pen) -> tuple[SigningKey, list[EntryAppended]]:
+    def _additions(self, pen: GroupWriterPort) -> tuple[SigningKey, list[EntryAppended]]:
         """Our feed of additions, announced to everybody."""
         key = self._keys.additions()
         if self._begun(key.feed_id):
@@ -125,7 +127,7 @@ class GroupWriter:
         child = serialize_child_of(ChildOf(pen.main.feed_id, made.seq, made.id))
         return key, [made, pen.write(key, child, EntryType.CHILD_OF)]
 
-    def _epoch_feed(self, pen: Pen, epoch: EpochKey) -> tuple[SigningKey, list[EntryAppended]]:
+    def _epoch_feed(self, pen: GroupWriterPort, epoch: EpochKey) -> tuple[SigningKey, list[EntryAppended]]:
         """Our feed in an epoch, announced to its members."""
         key = self.open_key(epoch)
         if self._begun(key.feed_id):
@@ -149,7 +151,7 @@ class GroupWriter:
     # --- steps
 
     def do(
-        self, pen: Pen, root: MessageId, steps: Sequence[Step], text: str | None = None
+        self, pen: GroupWriterPort, root: MessageId, steps: Sequence[Step], text: str | None = None
     ) -> list[EntryAppended]:
         """Carry out *steps* in the group that begins with *root*; *text* greets those who are added."""
         entries: list[EntryAppended] = []
@@ -158,10 +160,10 @@ class GroupWriter:
         for step in steps:
             group = self._book.groups[root].group
             match step:
-                case Exclude(epoch, people):
+                case ExcludeStep(epoch, people):
                     message = draft_exclude(group, epoch, people, feeds=self._feeds(group, epoch, people))
                     entries += self.write(pen, message, group.view[epoch].key)
-                case Begin(previous):
+                case BeginEpochStep(previous):
                     secret = EpochKey(self._keys.draw(EpochKey.SIZE))
                     # Who is in the new epoch was in one of those before it, and so was who reads of it.
                     known = frozenset[FeedId]().union(*(group.view[one].members for one in previous))
@@ -169,7 +171,7 @@ class GroupWriter:
                     self._book.learn(secret, root)
                     entries += self.write(pen, init, secret)
                     begun = entries[-1].id
-                case Add(epoch, people, old_keys):
+                case AddStep(epoch, people, old_keys):
                     at = epoch or begun
                     assert at is not None, "an epoch is begun before people are added to it"
                     addition = draft_add(group, at, people, text=text, old_keys=old_keys)
@@ -188,28 +190,28 @@ class GroupWriter:
             if feed is not None
         }
 
-    def end(self, pen: Pen, feed: SigningKey) -> EntryAppended:
+    def end(self, pen: GroupWriterPort, feed: SigningKey) -> EntryAppended:
         """Say that nothing more will come in a feed of ours."""
         return pen.write(feed, serialize_continued(END), EntryType.CONTINUED)
 
     # --- costs
 
-    def cost(self, root: MessageId, steps: Sequence[Step], text: str | None = None) -> Cost:
+    def cost(self, root: MessageId, steps: Sequence[Step], text: str | None = None) -> GroupWriteCost:
         """What it takes to carry out *steps*, worked out without writing anything."""
         group = self._book.groups[root].group
         bill = _Bill(self)
         known: Collection[FeedId] = ()
         for step in steps:
             match step:
-                case Exclude(epoch, people):
+                case ExcludeStep(epoch, people):
                     message = draft_exclude(group, epoch, people, feeds=self._feeds(group, epoch, people))
                     bill.add("exclude", message, group.view[epoch].key)
-                case Begin(previous):
+                case BeginEpochStep(previous):
                     known = frozenset[FeedId]().union(*(group.view[one].members for one in previous))
                     bill.add("begin", draft_init(group, self._keys.main, _UNDRAWN, previous), _UNDRAWN)
-                case Add(None, people, _):
+                case AddStep(None, people, _):
                     bill.add(f"add {len(people)}", _unbegun(group, people, text), _UNDRAWN, known)
-                case Add(epoch, people, old_keys):
+                case AddStep(epoch, people, old_keys):
                     assert epoch is not None, "the case before"
                     addition = draft_add(group, epoch, people, text=text, old_keys=old_keys)
                     bill.add(f"add {len(people)}", addition, addition.secret)
@@ -243,9 +245,9 @@ class _Bill:
         self._lines += [("announce", limits.CONTENT_SIZE)] * announcing
         self._lines.append((name, size))
 
-    def total(self) -> Cost:
+    def total(self) -> GroupWriteCost:
         """All of them."""
-        return Cost(
+        return GroupWriteCost(
             len(self._lines),
             sum(packet_count(size, CHILD_DIALECT) for _, size in self._lines),
             sum(size for _, size in self._lines),
@@ -261,7 +263,7 @@ def _unbegun(group: Group, people: Collection[FeedId], text: str | None) -> AddM
         root=group.root,
         creator=group.said(group.root).author,
         people=tuple(people),
-        group_tangle=Place(group.root, (_NO_ID,)),
-        members_tangle=Place(_NO_ID, (_NO_ID,)),
+        group_tangle=TangleData(group.root, (_NO_ID,)),
+        members_tangle=TangleData(_NO_ID, (_NO_ID,)),
         text=text,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Self, cast
 
-from tinyssb_node.control.client import Client, DaemonUnreachableError, Listing
+from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError, RowStream
 from tinyssb_node.islands.gateway.config import GATEWAY_SOCKET
 from tinyssb_node.store.home import Home
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tinyssb_node.islands.gateway.rows import GatewayRow, LocationRow
 
 
-class GatewayClient(Client):
+class GatewayClient(DaemonClient):
     """One connection."""
 
     @classmethod
@@ -38,10 +38,10 @@ class GatewayClient(Client):
         """How the gateway is."""
         return cast("GatewayRow", self._ask("status"))
 
-    def locate(self, feed: str, seconds: int) -> Listing[LocationRow]:
+    def locate(self, feed: str, seconds: int) -> RowStream[LocationRow]:
         """Where *feed* is, as it turns out within *seconds*. A ``LocatedRow``, the sum of it, is the result."""
         self._socket.settimeout(seconds + self._timeout_s)
-        return Listing(self._stream("locate", feed=feed, seconds=seconds, **self._scope))
+        return RowStream(self._stream("locate", feed=feed, seconds=seconds, **self._scope))
 
     def _unreachable(self, error: OSError) -> DaemonUnreachableError:
         if isinstance(error, FileNotFoundError | ConnectionRefusedError):

@@ -81,7 +81,7 @@ def locate(arguments: argparse.Namespace) -> int:
     """Show places as they come in."""
     from tinyssb_node.islands.client import GatewayClient
     from tinyssb_node.islands.lines import LOCATE_HEADER, located_text, location_line
-    from tinyssb_node.problems import Exit
+    from tinyssb_node.problems import ExitCode
 
     with GatewayClient.at_home(arguments.home, arguments.network) as gateway:
         places = gateway.locate(arguments.feed, arguments.seconds)
@@ -95,7 +95,7 @@ def locate(arguments: argparse.Namespace) -> int:
         located = cast("LocatedRow", places.result)
     if not arguments.json:
         print(located_text(located))
-    return Exit.OK if located["count"] else Exit.MISSING
+    return ExitCode.OK if located["count"] else ExitCode.MISSING
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -105,13 +105,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.logs import start_logging
-    from tinyssb_node.daemon.setup import read_own
-    from tinyssb_node.islands.gateway.process import Gateway
+    from tinyssb_node.daemon.setup import read_node_identity
+    from tinyssb_node.islands.gateway.process import IslandGateway
     from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()
     config = read_config(home)
     logger = start_logging(config.log_level, config.log_format)
-    asyncio.run(Gateway(home, config, read_own(home).feed, logger).run(supervised=arguments.supervised))
+    asyncio.run(
+        IslandGateway(home, config, read_node_identity(home).feed, logger).run(
+            supervised=arguments.supervised
+        )
+    )
     return 0

@@ -17,14 +17,14 @@ from tinyssb_node.feeds.chain import (
     Duplicate,
     Extended,
     Forked,
-    Held,
+    HeldEntry,
     Tip,
     accept,
     expectations,
     extend,
 )
 from tinyssb_node.feeds.children import ends_feed
-from tinyssb_node.feeds.sidechain import Advanced, SideChain, advance, begin
+from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
 from tinyssb_node.ids import FeedId, Origin
 from tinyssb_node.replication import limits as shelf_limits
 from tinyssb_node.store.port import FeedRecord, Store
@@ -52,7 +52,7 @@ class ShelfStore(Store, Protocol):
 
 
 @dataclass(slots=True)
-class Brought:
+class BringResult:
     """What became of packets that were brought."""
 
     shelved: bool
@@ -135,12 +135,12 @@ class Shelf:
 
     # --- what comes
 
-    def bring(self, feed: FeedId, packets: Sequence[bytes]) -> Brought:
+    def bring(self, feed: FeedId, packets: Sequence[bytes]) -> BringResult:
         """Check and keep packets of *feed*, 120 bytes each, entries in order, each before its chunks.
 
         All of it is durable at the end. Raises LocalErrors of the store, and then nothing of it was kept.
         """
-        brought = Brought(shelved=True)
+        brought = BringResult(shelved=True)
         try:
             self._bring(feed, packets, brought)
             self._store.commit(0)
@@ -158,7 +158,7 @@ class Shelf:
                 self._store.delete_feed(feed)
         self._store.commit(0)
 
-    def _bring(self, feed: FeedId, packets: Sequence[bytes], brought: Brought) -> None:
+    def _bring(self, feed: FeedId, packets: Sequence[bytes], brought: BringResult) -> None:
         here = self._feeds.get(feed)
         if here is None:
             record = FeedRecord(
@@ -186,7 +186,7 @@ class Shelf:
             dropped.append(oldest)
         return dropped
 
-    def _take(self, here: _Feed, packet: bytes, brought: Brought) -> str | None:
+    def _take(self, here: _Feed, packet: bytes, brought: BringResult) -> str | None:
         """Keep *packet* if it is of the feed and new. Returns why it is refused."""
         feed = here.tip.feed
         if here.record.forked_at is None:
@@ -201,7 +201,7 @@ class Shelf:
         waiting = [chain for chain in here.chains.values() if chain.next_hash == hash_]
         for chain in waiting:
             grown = advance(chain, packet)
-            assert isinstance(grown, Advanced)
+            assert isinstance(grown, ChunkAccepted)
             self._append_chunk(here, grown, packet)
             brought.chunks += 1
         if waiting:
@@ -227,7 +227,7 @@ class Shelf:
             here.chains[seq] = chain
             self._store.put_side_chain(chain)
 
-    def _append_chunk(self, here: _Feed, grown: Advanced, packet: bytes) -> None:
+    def _append_chunk(self, here: _Feed, grown: ChunkAccepted, packet: bytes) -> None:
         chain = grown.chain
         self._store.append_chunk(chain.feed, chain.seq, grown.chunk, packet, Origin.IMPORT, None)
         self._store.put_side_chain(chain)
@@ -241,7 +241,7 @@ class Shelf:
         here.packets += 1
         self._packets += 1
 
-    def _look_back(self, here: _Feed, packet: bytes, brought: Brought) -> str | None:
+    def _look_back(self, here: _Feed, packet: bytes, brought: BringResult) -> str | None:
         """A packet that nothing expects: one that is held, or a fork of one."""
         feed = here.tip.feed
         seqs = [seq for owner, seq in self._store.find_entries(packet[: limits.DMX_SIZE]) if owner == feed]
@@ -262,16 +262,16 @@ class Shelf:
             return FORKED
         return UNKNOWN if here.packets else GONE
 
-    def _held(self, here: _Feed, seq: int) -> Held:
+    def _held(self, here: _Feed, seq: int) -> HeldEntry:
         feed = here.tip.feed
         entry = self._store.entry(feed, seq)
         assert entry is not None
         if seq == 1:
             assert here.tip.dialect is not None
-            return Held(first_prev(feed, here.tip.dialect), entry.packet)
+            return HeldEntry(first_prev(feed, here.tip.dialect), entry.packet)
         before = self._store.entry(feed, seq - 1)
         assert before is not None
-        return Held(before.id, entry.packet)
+        return HeldEntry(before.id, entry.packet)
 
     # --- what goes
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tinyssb_node.islands.sqlite_shelf import SqliteShelf
 
 
-class ShelfFile:
+class LazyShelfFile:
     """The file of one shelf, which stays open once it was opened."""
 
     def __init__(self, path: Path, network: Network, *, budget_bytes: int, logger: Logger) -> None:

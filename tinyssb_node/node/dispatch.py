@@ -15,29 +15,29 @@ from tinyssb_node.codec.packets import (
 )
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import PacketKindError
-from tinyssb_node.gossip.entries import Gossip
+from tinyssb_node.gossip.entries import EntryGossip
 from tinyssb_node.gossip.feedset import SetGossip
-from tinyssb_node.gossip.retirement import Leaving
+from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.ids import PacketKind, Verdict
-from tinyssb_node.node.propagation import News
+from tinyssb_node.node.propagation import Propagation
 from tinyssb_node.replication.claim import named_feeds
-from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.finding import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Reception
 
 
-class Vectors:
+class GossipDispatch:
     """Reads what others say of what they have and lack."""
 
     def __init__(
         self,
         network: Network,
         replica: Replica,
-        gossip: Gossip,
+        gossip: EntryGossip,
         sets: SetGossip,
-        leaving: Leaving,
-        news: News,
+        leaving: FeedRetirement,
+        news: Propagation,
     ) -> None:
         self._network = network
         self._replica = replica
@@ -63,7 +63,7 @@ class Vectors:
         line: Line,
         kind: PacketKind,
         packet: bytes,
-        finding: Finding,
+        finding: PacketOutcome,
         reception: Reception,
         now_us: int,
         effects: list[Effect],

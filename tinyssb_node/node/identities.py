@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.errors import SetFullError
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.replication.certainty import Certainty
+from tinyssb_node.replication.certainty import TipCertainty
 from tinyssb_node.replication.replica import Replica
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Author:
+class FurtherIdentity:
     """A further identity in one network."""
 
     key: SigningKey = field(repr=False)
     """What signs its feed."""
     dialect: Dialect
     """What its feed is written in, for good."""
-    certainty: Certainty
+    certainty: TipCertainty
     """What is known of the end of its feed."""
 
     @property

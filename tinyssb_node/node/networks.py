@@ -18,8 +18,8 @@ from tinyssb_node.ids import FaceName, NetworkName
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.budget import AirStatus
 from tinyssb_node.scheduling.line import Counters, FaceStatus, Line
-from tinyssb_node.scheduling.link import LinkProfile, Medium, Reception
-from tinyssb_node.scheduling.pongs import Pongs
+from tinyssb_node.scheduling.link import LinkMedium, LinkProfile, Reception
+from tinyssb_node.scheduling.pongs import PongHistory
 
 Result = TypeVar("Result")
 Action = Callable[[Node, int], tuple[Result, list[Effect]]]
@@ -41,7 +41,7 @@ class Networks:
         self._handed: dict[FaceName, deque[NetworkName]] = {}
         """Whose the packets are that a face holds, in order."""
         self._on_air: set[FaceName] = set()
-        self._pongs = Pongs(board_name)
+        self._pongs = PongHistory(board_name)
 
     def node(self, network: NetworkName) -> Node:
         """One network's node. Raises KeyError."""
@@ -52,7 +52,7 @@ class Networks:
     def face_up(self, face: FaceName, profile: LinkProfile, spec: str, now_us: int) -> list[Owned]:
         """A face can be used, by all networks."""
         self._handed[face] = deque()
-        if profile.medium is Medium.AIR:
+        if profile.medium is LinkMedium.AIR:
             self._on_air.add(face)
         else:
             profile = replace(profile, window=max(1, profile.window // len(self._nodes)))

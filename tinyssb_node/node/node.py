@@ -18,34 +18,34 @@ from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, PeerError
 from tinyssb_node.events import EntryAppended, FaceDown, PacketSent
-from tinyssb_node.gossip.acknowledgements import Acknowledging
+from tinyssb_node.gossip.acknowledgements import Acknowledger
 from tinyssb_node.gossip.admission import Admission
-from tinyssb_node.gossip.entries import Gossip
+from tinyssb_node.gossip.entries import EntryGossip
 from tinyssb_node.gossip.feedset import SetGossip
-from tinyssb_node.gossip.receipts import Receipts
-from tinyssb_node.gossip.retirement import Leaving
+from tinyssb_node.gossip.receipts import ReceiptTracker
+from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.groups.host import GroupHost, MakeGroups
-from tinyssb_node.groups.nodepen import NodePen
+from tinyssb_node.groups.nodepen import NodeGroupWriter
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
-from tinyssb_node.node.dispatch import Vectors
-from tinyssb_node.node.propagation import News
-from tinyssb_node.node.reception import Taken
+from tinyssb_node.node.dispatch import GossipDispatch
+from tinyssb_node.node.propagation import Propagation
+from tinyssb_node.node.reception import ReceptionLog
 from tinyssb_node.node.shelfhost import OpenShelf, ShelfHost
-from tinyssb_node.replication.certainty import Certainty, TipUncertainError, Waiting
-from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.certainty import TipCertainty, TipUncertainError, TipWait
+from tinyssb_node.replication.finding import PacketOutcome
 from tinyssb_node.replication.replica import Replica
-from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, Boot
+from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, BootReference
 from tinyssb_node.scheduling.line import FaceStatus, Line
-from tinyssb_node.scheduling.link import LinkProfile, Reception, came_up
-from tinyssb_node.scheduling.refusals import Refusals
-from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.scheduling.link import LinkProfile, Reception, face_up_event
+from tinyssb_node.scheduling.refusals import RefusalLog
+from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import FeedRecord, Store
 
 if TYPE_CHECKING:
-    from tinyssb_node.groups.upkeep import Grouping
-    from tinyssb_node.groups.writer import Pen
-    from tinyssb_node.islands.shelf import Brought
-    from tinyssb_node.node.identities import Author
+    from tinyssb_node.groups.upkeep import GroupManager
+    from tinyssb_node.groups.writer import GroupWriterPort
+    from tinyssb_node.islands.shelf import BringResult
+    from tinyssb_node.node.identities import FurtherIdentity
 
 Result = TypeVar("Result")
 
@@ -58,15 +58,15 @@ class Node:
         *,
         store: Store,
         network: Network,
-        entropy: Entropy,
+        entropy: RandomSource,
         key: SigningKey | None,
         dialect: Dialect = Dialect.SPEC,
         read_only: bool = False,
-        boot: Boot = UNKNOWN_BOOT,
+        boot: BootReference = UNKNOWN_BOOT,
         budgets: AirBudgets | None = None,
         verify: Verify = verify_signed,
         acknowledge_permille: int = 0,
-        certainty: Certainty | None = None,
+        certainty: TipCertainty | None = None,
         groups: MakeGroups | None = None,
         admission: Admission | None = None,
         shelf: OpenShelf | None = None,
@@ -91,24 +91,24 @@ class Node:
         if key is not None and not read_only:
             self._replica.own_feed(key.feed_id, dialect)
         own = None if key is None else key.feed_id
-        self._certainty = certainty or Certainty(watch=False)
+        self._certainty = certainty or TipCertainty(watch=False)
         self._certainties = {} if own is None else {own: self._certainty}
-        self._receipts = Receipts(self._replica, store, own, self._certainties)
-        self._gossip = Gossip(self._replica, store, network, entropy, self._receipts)
+        self._receipts = ReceiptTracker(self._replica, store, own, self._certainties)
+        self._gossip = EntryGossip(self._replica, store, network, entropy, self._receipts)
         self._sets = SetGossip(self._replica, network, entropy, own)
         self._lines: dict[FaceName, Line] = {}
-        self._refusals = Refusals()
-        self._taken = Taken(self._refusals)
-        self._acknowledging = Acknowledging(
+        self._refusals = RefusalLog()
+        self._taken = ReceptionLog(self._refusals)
+        self._acknowledging = Acknowledger(
             self._replica, store, self._receipts, self._lines, entropy, own=own, permille=acknowledge_permille
         )
         self._groups = GroupHost(groups, self._replica, store)
-        self._leaving = Leaving(self._replica, entropy)
+        self._leaving = FeedRetirement(self._replica, entropy)
         self._admission = admission
         if admission is not None:
             admission.begin(store)
         self._shelf = ShelfHost(shelf, self._replica)
-        self._news = News(
+        self._news = Propagation(
             self._replica,
             self._gossip,
             self._sets,
@@ -121,10 +121,12 @@ class Node:
             admission,
             self._shelf,
         )
-        self._vectors = Vectors(network, self._replica, self._gossip, self._sets, self._leaving, self._news)
+        self._vectors = GossipDispatch(
+            network, self._replica, self._gossip, self._sets, self._leaving, self._news
+        )
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
-    def adopt(self, author: "Author") -> None:
+    def adopt(self, author: "FurtherIdentity") -> None:
         """Write for a further identity of ours, too. Before any face is up; as above, commit before anything else."""
         self._certainties[author.feed] = author.certainty
         if not self.read_only:
@@ -149,7 +151,7 @@ class Node:
         for certainty in self._certainties.values():
             certainty.face_up(face, profile, now_us)
         self._leaving.begin(now_us)
-        return [came_up(face, spec, profile)]
+        return [face_up_event(face, spec, profile)]
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
         """A face is gone, and with it what waited for it."""
@@ -197,7 +199,7 @@ class Node:
         if line is None:
             return []
         line.counters.received += 1
-        finding = Finding(PacketKind.UNKNOWN, Verdict.INVALID, reason)
+        finding = PacketOutcome(PacketKind.UNKNOWN, Verdict.INVALID, reason)
         received = self._taken.record(line, length, b"", finding, Reception(), now_us)
         return [received] if received is not None else []
 
@@ -242,7 +244,9 @@ class Node:
         self._news.leave(self._leaving.take(now_us), now_us, effects)
         self._news.unshelve(now_us, effects)
         if may_write:
-            self._groups.wake(lambda: NodePen(self, self._replica, self._key, now_us, effects), now_us)
+            self._groups.wake(
+                lambda: NodeGroupWriter(self, self._replica, self._key, now_us, effects), now_us
+            )
         self._pump_all(now_us, effects)
         return effects
 
@@ -300,9 +304,9 @@ class Node:
         reception: Reception,
         now_us: int,
         effects: list[Effect],
-    ) -> Finding:
+    ) -> PacketOutcome:
         if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PACKET_SIZE:
-            return Finding(PacketKind.UNKNOWN, Verdict.INVALID, "PacketSizeError")
+            return PacketOutcome(PacketKind.UNKNOWN, Verdict.INVALID, "PacketSizeError")
         dmx = packet[: limits.DMX_SIZE]
         hash_ = digest[: limits.MESSAGE_ID_SIZE]
         kind = self._vectors.kind(dmx, packet)
@@ -310,12 +314,12 @@ class Node:
             if kind is None or self._replica.expectations.chunks(hash_):
                 return self._replica.offer(packet, hash_, Origin.PEER, line.name)
         elif kind is None:
-            return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS)
-        finding = Finding(kind, Verdict.DUPLICATE if line.heard_vector(hash_, now_us) else Verdict.NEW)
+            return PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS)
+        finding = PacketOutcome(kind, Verdict.DUPLICATE if line.heard_vector(hash_, now_us) else Verdict.NEW)
         try:
             self._vectors.take(line, kind, packet, finding, reception, now_us, effects)
         except PeerError as error:
-            return Finding(kind, Verdict.INVALID, type(error).__name__)
+            return PacketOutcome(kind, Verdict.INVALID, type(error).__name__)
         return finding
 
     # --- sending
@@ -417,24 +421,26 @@ class Node:
         self._pump_all(now_us, effects)
 
     def in_groups(
-        self, deed: Callable[["Grouping", "Pen"], Result], now_us: int
+        self, deed: Callable[["GroupManager", "GroupWriterPort"], Result], now_us: int
     ) -> tuple[Result, list[Effect]]:
         """Do something with private groups. Raises what *deed* does, and NodeReadOnlyError if we have no feed."""
         groups = self.groups
         if groups is None:
             raise NodeReadOnlyError
         effects: list[Effect] = []
-        result = deed(groups, NodePen(self, self._replica, self._key, now_us, effects))
+        result = deed(groups, NodeGroupWriter(self, self._replica, self._key, now_us, effects))
         return result, effects
 
-    def import_packet(self, packet: bytes, now_us: int) -> tuple[Finding, list[Effect]]:
+    def import_packet(self, packet: bytes, now_us: int) -> tuple[PacketOutcome, list[Effect]]:
         """Take an entry or chunk, 120 bytes, from a file. Entries in order, each followed by its chunks."""
         effects: list[Effect] = []
         finding = self._news.take(packet, now_us, effects)
         self._pump_all(now_us, effects)
         return finding, effects
 
-    def bring(self, feed: FeedId, packets: Sequence[bytes], now_us: int) -> tuple["Brought", list[Effect]]:
+    def bring(
+        self, feed: FeedId, packets: Sequence[bytes], now_us: int
+    ) -> tuple["BringResult", list[Effect]]:
         """Take entries and chunks of *feed*, 120 bytes each, from another island: into the set's feed, or onto the
         shelf. Entries in order, each before its chunks. Raises NodeReadOnlyError, and LocalErrors of the shelf."""
         effects: list[Effect] = []
@@ -445,11 +451,11 @@ class Node:
     # --- looking
 
     @property
-    def groups(self) -> "Grouping | None":
+    def groups(self) -> "GroupManager | None":
         """Our private groups; None if we take part in none."""
         return self._groups.open()
 
-    def waiting(self, now_us: int, feed: FeedId | None = None) -> Waiting | None:
+    def waiting(self, now_us: int, feed: FeedId | None = None) -> TipWait | None:
         """What is waited for before *feed*, one of ours, is written, None: the main one; None: nothing, or it is frozen
         anyway. Feeds of groups wait with the main one."""
         identity = feed if feed in self._certainties else None

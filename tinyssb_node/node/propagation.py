@@ -9,38 +9,38 @@ from tinyssb_node.codec.packets import Claim, Sketch
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import FeedEndedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
-from tinyssb_node.gossip.acknowledgements import Acknowledging
+from tinyssb_node.gossip.acknowledgements import Acknowledger
 from tinyssb_node.gossip.admission import Admission
-from tinyssb_node.gossip.entries import Gossip
+from tinyssb_node.gossip.entries import EntryGossip
 from tinyssb_node.gossip.feedset import SetGossip
-from tinyssb_node.gossip.receipts import Receipts
-from tinyssb_node.gossip.retirement import Leaving
+from tinyssb_node.gossip.receipts import ReceiptTracker
+from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.groups.host import GroupHost
 from tinyssb_node.ids import FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.node.shelfhost import ShelfHost
 from tinyssb_node.replication import limits as set_limits
-from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.finding import PacketOutcome
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.line import Line
-from tinyssb_node.scheduling.refusals import Refusals
+from tinyssb_node.scheduling.refusals import RefusalLog
 
 if TYPE_CHECKING:
-    from tinyssb_node.islands.shelf import Brought
+    from tinyssb_node.islands.shelf import BringResult
 
 
-class News:
+class Propagation:
     """Tells the machines of one node, and its lines, what another of them brought about."""
 
     def __init__(
         self,
         replica: Replica,
-        gossip: Gossip,
+        gossip: EntryGossip,
         sets: SetGossip,
-        receipts: Receipts,
-        acknowledging: Acknowledging,
-        leaving: Leaving,
+        receipts: ReceiptTracker,
+        acknowledging: Acknowledger,
+        leaving: FeedRetirement,
         groups: GroupHost,
-        refusals: Refusals,
+        refusals: RefusalLog,
         lines: Mapping[FaceName, Line],
         admission: Admission | None,
         shelf: ShelfHost,
@@ -158,7 +158,7 @@ class News:
 
     # --- from elsewhere
 
-    def take(self, packet: bytes, now_us: int, effects: list[Effect]) -> Finding:
+    def take(self, packet: bytes, now_us: int, effects: list[Effect]) -> PacketOutcome:
         """Take an entry or chunk that no face brought."""
         finding = self._replica.offer(packet, chunk_hash(packet), Origin.IMPORT, None)
         effects += finding.events
@@ -166,21 +166,23 @@ class News:
         self.spread(None, finding.events, now_us)
         return finding
 
-    def bring(self, feed: FeedId, packets: Sequence[bytes], now_us: int, effects: list[Effect]) -> "Brought":
+    def bring(
+        self, feed: FeedId, packets: Sequence[bytes], now_us: int, effects: list[Effect]
+    ) -> "BringResult":
         """Take packets of *feed* into the set's feed, or onto the shelf if it is none of the set."""
-        from tinyssb_node.islands.shelf import Brought  # noqa: PLC0415 - most nodes do without
+        from tinyssb_node.islands.shelf import BringResult  # noqa: PLC0415 - most nodes do without
 
         replica = self._replica
         if replica.read_only:
             raise NodeReadOnlyError
         if replica.is_blocked(feed) or (feed in replica.goset and not replica.record(feed).wanted):
-            return Brought(shelved=False, refused=(0, "not wanted"))
+            return BringResult(shelved=False, refused=(0, "not wanted"))
         if feed not in replica.goset and feed not in replica.retired:
-            return self._shelf.bring(feed, packets) or Brought(shelved=False, refused=(0, "no shelf"))
+            return self._shelf.bring(feed, packets) or BringResult(shelved=False, refused=(0, "no shelf"))
         while self._shelf.moves(feed):
             for packet in self._shelf.take(set_limits.SHELF_PIECE, feed):
                 self.take(packet, now_us, effects)
-        brought = Brought(shelved=False)
+        brought = BringResult(shelved=False)
         for number, packet in enumerate(packets):
             finding = self.take(packet, now_us, effects)
             if finding.verdict is Verdict.DUPLICATE:

@@ -3,10 +3,10 @@
 from tinyssb_node import limits
 from tinyssb_node.events import PacketReceived
 from tinyssb_node.ids import FaceName, Verdict
-from tinyssb_node.replication.finding import ORPHANS_FULL, Finding
+from tinyssb_node.replication.finding import ORPHANS_FULL, PacketOutcome
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Reception
-from tinyssb_node.scheduling.refusals import JunkMeter, Refusals
+from tinyssb_node.scheduling.refusals import JunkRateLimit, RefusalLog
 
 _NEW = Verdict.NEW
 _INVALID = Verdict.INVALID
@@ -14,23 +14,29 @@ _NOT_OURS = Verdict.NOT_OURS
 """A name of a module is found ten times as quickly as one of an enumeration: every packet comes by here."""
 
 
-class Taken:
+class ReceptionLog:
     """Counts and records received packets."""
 
-    def __init__(self, refusals: Refusals) -> None:
+    def __init__(self, refusals: RefusalLog) -> None:
         self._refusals = refusals
-        self._junk_meters: dict[FaceName, JunkMeter] = {}
+        self._junk_meters: dict[FaceName, JunkRateLimit] = {}
 
     def face_up(self, face: FaceName, now_us: int) -> None:
         """A face can be used."""
-        self._junk_meters[face] = JunkMeter(now_us)
+        self._junk_meters[face] = JunkRateLimit(now_us)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         del self._junk_meters[face]
 
     def record(
-        self, line: Line, length: int, digest: bytes, finding: Finding, reception: Reception, now_us: int
+        self,
+        line: Line,
+        length: int,
+        digest: bytes,
+        finding: PacketOutcome,
+        reception: Reception,
+        now_us: int,
     ) -> PacketReceived | None:
         """The record of a received packet; None where junk has had its share of records."""
         verdict = finding.verdict

@@ -11,7 +11,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.replica import Replica
 
 if TYPE_CHECKING:
-    from tinyssb_node.islands.shelf import Brought, Shelf
+    from tinyssb_node.islands.shelf import BringResult, Shelf
 
 OpenShelf = Callable[[bool], "Shelf | None"]
 """Opens the shelf, made if need be (its argument); None: there is none."""
@@ -43,7 +43,7 @@ class ShelfHost:
         self._moving.clear()
         self._moved.clear()
 
-    def bring(self, feed: FeedId, packets: Sequence[bytes]) -> "Brought | None":
+    def bring(self, feed: FeedId, packets: Sequence[bytes]) -> "BringResult | None":
         """Put packets of *feed*, of which the set has none, onto the shelf; None: there is none. Raises
         StoreFullError."""
         try:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from tinyssb_node.daemon.configreader import Reader
-from tinyssb_node.faces.access import PIN_RULE, Credentials, Guard, read_pin
+from tinyssb_node.daemon.configreader import ConfigReader
+from tinyssb_node.faces.access import PIN_RULE, Credentials, ListenerPolicy, read_pin
 from tinyssb_node.pzp.database import limits as pzp_limits
 
 _PEER = re.compile(r"wss?://[!-~]{1,2000}")
@@ -31,13 +31,13 @@ class PzpAccess:
 
     listen: tuple[str, int] | None
     """Address and port where other gateways may call; None: nowhere."""
-    guard: Guard
+    guard: ListenerPolicy
     """Who may."""
     peers: tuple[PzpPeer, ...]
     """Gateways that are called."""
 
 
-def read_pzp_access(reader: Reader, home: Path) -> PzpAccess:
+def read_pzp_access(reader: ConfigReader, home: Path) -> PzpAccess:
     """Read it; paths are relative to *home*. Raises ConfigError."""
 
     def file(key: str) -> Path | None:
@@ -46,7 +46,7 @@ def read_pzp_access(reader: Reader, home: Path) -> PzpAccess:
 
     certificate, key = file("pzp.cert_file"), file("pzp.key_file")
     token, authorities = file("pzp.token_file"), file("pzp.ca_file")
-    guard = Guard(
+    guard = ListenerPolicy(
         certificate=certificate,
         key=key,
         clients=file("pzp.clients_file"),
@@ -78,7 +78,7 @@ def read_pzp_access(reader: Reader, home: Path) -> PzpAccess:
     return PzpAccess(listen, guard, tuple(peers))
 
 
-def _peers(reader: Reader) -> tuple[str, ...]:
+def _peers(reader: ConfigReader) -> tuple[str, ...]:
     allowed = f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{pzp_limits.GATEWAY_PORT}"]'
     peers = reader.texts("pzp.peers", (), allowed)
     if any(not _PEER.fullmatch(peer) or peers.count(peer) > 1 for peer in peers):

@@ -11,29 +11,29 @@ from typing import Final
 from websockets.asyncio.server import Server
 
 from tinyssb_node.daemon.config import Config
-from tinyssb_node.daemon.ending import watch_for_the_end
+from tinyssb_node.daemon.ending import watch_for_shutdown
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.errors import StoreFullError
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.pzp.database import limits
-from tinyssb_node.pzp.database.carried import Carried
-from tinyssb_node.pzp.database.database import Database
+from tinyssb_node.pzp.database.carried import EntryImporter
+from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpBusyError
-from tinyssb_node.pzp.database.port import Record
-from tinyssb_node.pzp.database.replica import Replica
+from tinyssb_node.pzp.database.port import PzpRecord
+from tinyssb_node.pzp.database.replica import DatabaseReplica
 from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqliteRows
-from tinyssb_node.pzp.link import PzpCaller, PzpListener
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+from tinyssb_node.pzp.link import PzpSyncConnector, PzpSyncListener
 from tinyssb_node.pzp.messages.goals import NONE, Goal, parse_goal
 from tinyssb_node.pzp.messages.message import metadata_of
-from tinyssb_node.pzp.sync.sync import Event, Synced
+from tinyssb_node.pzp.sync.sync import Event, SyncCompleted
 from tinyssb_node.store.home import Home
 
 
-class GatewayAddressError(ProblemError):
+class PzpGatewayListenError(ProblemError):
     """The gateway cannot listen where it is told to."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, host: str, port: int, error: OSError) -> None:
         super().__init__(
@@ -42,10 +42,10 @@ class GatewayAddressError(ProblemError):
         )
 
 
-class Wanting(Replica):
+class GatewayReplica(DatabaseReplica):
     """What the gateway wants: what goals ask for, and of other tangles *keep*, as long as there is room."""
 
-    def __init__(self, database: Database, *, keep: Goal, budget_bytes: int) -> None:
+    def __init__(self, database: PzpDatabase, *, keep: Goal, budget_bytes: int) -> None:
         super().__init__(database, _wall_us, default=keep)
         self._held: Final = database
         self._full_bytes: Final = budget_bytes * limits.GATEWAY_FULL_PERMILLE // 1_000
@@ -57,7 +57,7 @@ class Wanting(Replica):
         return super().goal(root) if len(self._held.tangle(root)) else NONE
 
 
-class Gateway:
+class PzpGateway:
     """One run of it."""
 
     def __init__(self, home: Home, config: Config, logger: Logger) -> None:
@@ -73,12 +73,12 @@ class Gateway:
 
         Raises StoreFailedError and its kin, GatewayAddressError.
         """
-        watch_for_the_end(self._stop.set, supervised=supervised)
+        watch_for_shutdown(self._stop.set, supervised=supervised)
         with ExitStack() as stack:
-            rows = SqliteRows.open(self._home.root / PZP_FILE)
-            self._database = stack.enter_context(closing(Database(rows)))
+            rows = SqlitePzpRows.open(self._home.root / PZP_FILE)
+            self._database = stack.enter_context(closing(PzpDatabase(rows)))
             self._carried = [
-                stack.enter_context(closing(Carried.open(self._home.of(name).root)))
+                stack.enter_context(closing(EntryImporter.open(self._home.of(name).root)))
                 for name in self._config.networks
             ]
             self._number = max((one.last_number for one in self._database.tangles()), default=0)
@@ -87,13 +87,15 @@ class Gateway:
 
     async def _serve(self) -> None:
         config = self._config
-        msgs = Wanting(self._database, keep=parse_goal(config.pzp_keep), budget_bytes=config.pzp_budget_bytes)
+        msgs = GatewayReplica(
+            self._database, keep=parse_goal(config.pzp_keep), budget_bytes=config.pzp_budget_bytes
+        )
         access = config.pzp_access
-        listener = PzpListener(
+        listener = PzpSyncListener(
             msgs, self._roots, self._told, peers=limits.GATEWAY_PEERS_MAX, guard=access.guard
         )
         callers = {
-            peer.url: PzpCaller(peer.url, msgs, self._roots, self._told, peer.credentials)
+            peer.url: PzpSyncConnector(peer.url, msgs, self._roots, self._told, peer.credentials)
             for peer in access.peers
         }
         servers = [] if access.listen is None else await self._listen(listener, *access.listen)
@@ -110,7 +112,7 @@ class Gateway:
                 server.close()
                 await server.wait_closed()
 
-    async def _listen(self, listener: PzpListener, host: str, port: int) -> list[Server]:
+    async def _listen(self, listener: PzpSyncListener, host: str, port: int) -> list[Server]:
         if self._config.pzp_access.guard.warning(host) is not None:
             self._logger.warning(
                 "everybody who reaches this machine may read all PZP messages here",
@@ -119,9 +121,9 @@ class Gateway:
         try:
             return await listener.open(host, port)
         except OSError as error:
-            raise GatewayAddressError(host, port, error) from error
+            raise PzpGatewayListenError(host, port, error) from error
 
-    async def _go_on(self, listener: PzpListener, callers: Mapping[str, PzpCaller]) -> None:
+    async def _go_on(self, listener: PzpSyncListener, callers: Mapping[str, PzpSyncConnector]) -> None:
         """Look for what is new, and pass it on, until told to stop."""
         collected_s = 0.0
         while not self._stop.is_set():
@@ -180,14 +182,14 @@ class Gateway:
 
     def _told(self, event: Event) -> None:
         """Log what became of a sync."""
-        if not isinstance(event, Synced):
+        if not isinstance(event, SyncCompleted):
             self._logger.warning("a sync has failed", why=event.why)
         elif event.got or event.given or event.refused:
             self._logger.info(
                 "synced", root=event.root, got=event.got, given=event.given, refused=event.refused
             )
 
-    def _tell_problems(self, listener: PzpListener, callers: Mapping[str, PzpCaller]) -> None:
+    def _tell_problems(self, listener: PzpSyncListener, callers: Mapping[str, PzpSyncConnector]) -> None:
         for name, problem in [
             ("callers", listener.problem),
             *((url, caller.problem) for url, caller in callers.items()),
@@ -202,7 +204,7 @@ class Gateway:
             self._logger.warning("there is a problem", where=name, problem=problem)
 
 
-def _roots_of(record: Record) -> list[str]:
+def _roots_of(record: PzpRecord) -> list[str]:
     """The tangles that a message is in."""
     tangles = metadata_of(record.message())["tangles"]
     named = sorted(tangles)[: limits.PLACES_MAX] if isinstance(tangles, dict) else []

@@ -1,4 +1,4 @@
-"""PZP sync over WebSocket between daemons (docs/formats/pzp-sync.md): the shell around ``Sync``."""
+"""PZP sync over WebSocket between daemons (docs/formats/pzp-sync.md): the shell around ``PzpSync``."""
 
 import asyncio
 import logging
@@ -17,13 +17,13 @@ from websockets.typing import Subprotocol
 
 from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
-from tinyssb_node.faces.access import EVERYBODY, PLAIN, Credentials, Guard
+from tinyssb_node.faces.access import EVERYBODY, PLAIN, Credentials, ListenerPolicy
 from tinyssb_node.faces.backoff import Backoff
-from tinyssb_node.faces.wsdoor import Door, StraightConnect, show, why_not
+from tinyssb_node.faces.wsdoor import NoRedirectConnect, WsListenerAccess, call_failure_reason, client_options
 from tinyssb_node.pzp.database import limits as pzp_limits
 from tinyssb_node.pzp.sync import limits as sync_limits
-from tinyssb_node.pzp.sync.port import Msgs
-from tinyssb_node.pzp.sync.sync import Broken, Event, Sync
+from tinyssb_node.pzp.sync.port import PzpReplica
+from tinyssb_node.pzp.sync.sync import Event, PzpSync, PzpSyncViolation
 
 Roots: TypeAlias = Callable[[], Iterable[str]]
 """Which tangles are to be synced, at the moment."""
@@ -37,12 +37,12 @@ _QUIET.propagate = False
 _QUIET.setLevel(logging.CRITICAL)
 
 
-class PzpLink:
+class PzpSyncConnection:
     """One connection that is open, with the sync over it."""
 
-    def __init__(self, connection: Connection, msgs: Msgs, told: Callable[[Event], None]) -> None:
+    def __init__(self, connection: Connection, msgs: PzpReplica, told: Callable[[Event], None]) -> None:
         self._connection = connection
-        self._sync = Sync(msgs, secrets.token_bytes)
+        self._sync = PzpSync(msgs, secrets.token_bytes)
         self._told = told
         self._work = asyncio.Event()
 
@@ -111,7 +111,7 @@ class PzpLink:
         why = None
         for event in self._sync.events():
             self._told(event)
-            if isinstance(event, Broken):
+            if isinstance(event, PzpSyncViolation):
                 why = event.why
         return why
 
@@ -120,24 +120,24 @@ def _now_us() -> int:
     return int(asyncio.get_running_loop().time() * 1e6)
 
 
-class PzpListener:
+class PzpSyncListener:
     """Listens, and syncs with whoever connects."""
 
     def __init__(
         self,
-        msgs: Msgs,
+        msgs: PzpReplica,
         roots: Roots,
         told: Callable[[Event], None],
         *,
         peers: int,
-        guard: Guard = EVERYBODY,
+        guard: ListenerPolicy = EVERYBODY,
     ) -> None:
         """Sync *msgs*, and of them *roots* unasked, with at most some *peers* at a time whom *guard* lets in."""
         self._msgs = msgs
         self._roots = roots
         self._told = told
-        self._door = Door(guard, peers)
-        self.links: set[PzpLink] = set()
+        self._door = WsListenerAccess(guard, peers)
+        self.links: set[PzpSyncConnection] = set()
         """Connections that are open."""
         self.problem: str | None = None
         """Why the last one ended that did."""
@@ -165,7 +165,7 @@ class PzpListener:
 
     async def _serve(self, connection: ServerConnection) -> None:
         self._door.welcome(connection)
-        link = PzpLink(connection, self._msgs, self._told)
+        link = PzpSyncConnection(connection, self._msgs, self._told)
         self.links.add(link)
         try:
             self.problem = await link.run(self._roots, pzp_limits.GATEWAY_LISTENER_WAIT_S)
@@ -173,25 +173,25 @@ class PzpListener:
             self.links.discard(link)
 
 
-class PzpCaller:
+class PzpSyncConnector:
     """Keeps one connection to a listener up."""
 
     def __init__(
         self,
         url: str,
-        msgs: Msgs,
+        msgs: PzpReplica,
         roots: Roots,
         told: Callable[[Event], None],
         credentials: Credentials = PLAIN,
     ) -> None:
         """Call *url* with *credentials*. Raises CertificateError, SecretExposedError, SecretUnusableError."""
         self._url = url
-        self._tls, self._headers = show(credentials)
+        self._tls, self._headers = client_options(credentials)
         self._msgs = msgs
         self._roots = roots
         self._told = told
         self._backoff = Backoff(random.random)
-        self.link: PzpLink | None = None
+        self.link: PzpSyncConnection | None = None
         """The connection, while it is open."""
         self.problem: str | None = None
         """Why there is none, or the last one ended."""
@@ -207,7 +207,7 @@ class PzpCaller:
 
     async def _once(self) -> str:
         try:
-            connection = await StraightConnect(
+            connection = await NoRedirectConnect(
                 self._url,
                 ssl=self._tls,
                 additional_headers=self._headers,
@@ -218,8 +218,8 @@ class PzpCaller:
                 write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
             )  # fmt: skip
         except (OSError, WebSocketException) as error:
-            return f"no connection to {self._url}: {why_not(error)}"
-        self.link = PzpLink(connection, self._msgs, self._told)
+            return f"no connection to {self._url}: {call_failure_reason(error)}"
+        self.link = PzpSyncConnection(connection, self._msgs, self._told)
         try:
             if connection.subprotocol != SUBPROTOCOL:
                 connection.transport.abort()

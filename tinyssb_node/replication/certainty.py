@@ -16,7 +16,7 @@ from tinyssb_node.scheduling.link import LinkProfile
 from tinyssb_node.store import limits
 
 
-class Doubt(StrEnum):
+class TipUncertainty(StrEnum):
     """Why we may not know the end of our own feed."""
 
     RESTORED = "restored"
@@ -38,10 +38,10 @@ class Doubt(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class TipWait:
     """What is waited for before our feed is written."""
 
-    doubt: Doubt
+    doubt: TipUncertainty
     """Why we wait."""
     held: int
     """Entries of our feed that are here."""
@@ -74,21 +74,21 @@ class Waiting:
 
 
 _REASONS: Final = {
-    Doubt.RESTORED: "the key was restored from a backup",
-    Doubt.UNMARKED: "nothing here says how far the feed was written",
-    Doubt.BEHIND: "the store lacks entries that this node wrote",
-    Doubt.DIFFERENT: "the store has another entry than this node wrote",
-    Doubt.COPIED: "the node's files were copied, or put back from a backup",
-    Doubt.MOVED: "the node's files were on another machine",
-    Doubt.TWIN: "entries of this feed came that were written elsewhere",
-    Doubt.CLAIMED: "somebody says to have more of this feed than is here",
+    TipUncertainty.RESTORED: "the key was restored from a backup",
+    TipUncertainty.UNMARKED: "nothing here says how far the feed was written",
+    TipUncertainty.BEHIND: "the store lacks entries that this node wrote",
+    TipUncertainty.DIFFERENT: "the store has another entry than this node wrote",
+    TipUncertainty.COPIED: "the node's files were copied, or put back from a backup",
+    TipUncertainty.MOVED: "the node's files were on another machine",
+    TipUncertainty.TWIN: "entries of this feed came that were written elsewhere",
+    TipUncertainty.CLAIMED: "somebody says to have more of this feed than is here",
 }
 
 
 class TipUncertainError(LocalError):
     """Our feed is not written, since it may go on elsewhere."""
 
-    def __init__(self, waiting: Waiting, identity: str | None = None) -> None:
+    def __init__(self, waiting: TipWait, identity: str | None = None) -> None:
         """*identity* is what a further one of ours is called."""
         self.waiting = waiting
         command = "tinyssb identity sure" if identity is None else f"tinyssb identity sure {identity}"
@@ -99,10 +99,10 @@ class TipUncertainError(LocalError):
         )
 
 
-class Certainty:
+class TipCertainty:
     """What was heard of our own feed, and what follows from it."""
 
-    def __init__(self, doubt: Doubt | None = None, known: int = 0, *, watch: bool = True) -> None:
+    def __init__(self, doubt: TipUncertainty | None = None, known: int = 0, *, watch: bool = True) -> None:
         """*doubt*: why we are not certain at the start, None if we are; *known*: entries that were written for sure.
         *watch*: whether what comes later may raise doubts; where one key is used twice on purpose it must not."""
         self._doubt = doubt
@@ -140,7 +140,7 @@ class Certainty:
         if self._deaf or not self._watch:
             return
         if self._doubt is None:
-            self._doubt = Doubt.CLAIMED
+            self._doubt = TipUncertainty.CLAIMED
         if self._claimed_us is None:
             self._claimed_us = now_us
         self._claimed = max(self._claimed, claimed)
@@ -149,8 +149,8 @@ class Certainty:
         """An entry of our feed came from somebody else: the best of all proofs that it goes on."""
         if not self._watch:
             return
-        if self._doubt in {None, Doubt.CLAIMED}:
-            self._doubt = Doubt.TWIN
+        if self._doubt in {None, TipUncertainty.CLAIMED}:
+            self._doubt = TipUncertainty.TWIN
         self._heard, self._deaf = True, False
         self._since_us = now_us
         if self._claimed_us is not None:
@@ -171,18 +171,18 @@ class Certainty:
             if now_us - self._claimed_us < limits.CLAIM_PATIENCE * self._listen_us():
                 return False
             self._deaf = True
-        if self._doubt is not Doubt.CLAIMED and not self._is_quiet(held, now_us):
+        if self._doubt is not TipUncertainty.CLAIMED and not self._is_quiet(held, now_us):
             return False
         self._settle()
         return True
 
-    def waiting(self, held: int, now_us: int) -> Waiting | None:
+    def waiting(self, held: int, now_us: int) -> TipWait | None:
         """What is waited for; None: we are certain."""
         if self.is_certain(held, now_us):
             return None
         assert self._doubt is not None
         claims = self._claimed if self._claimed_us is not None and not self._deaf else 0
-        return Waiting(
+        return TipWait(
             doubt=self._doubt,
             held=held,
             expected=max(held, self._known, claims),
@@ -192,7 +192,7 @@ class Certainty:
         )
 
     @property
-    def doubt(self) -> Doubt | None:
+    def doubt(self) -> TipUncertainty | None:
         """Why we are not certain, as of the last look; None: we are."""
         return self._doubt
 

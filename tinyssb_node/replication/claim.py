@@ -52,7 +52,9 @@ def covers(goset: Goset, claim: Claim) -> bool:
     return len(goset) > 0 and claim.low <= goset[0] and claim.high >= goset[len(goset) - 1]
 
 
-def repairs(goset: Goset, claim: Claim, *, can_learn: bool, helping: bool = True) -> list[Claim | Novelty]:
+def reconciling_claims(
+    goset: Goset, claim: Claim, *, can_learn: bool, helping: bool = True
+) -> list[Claim | Novelty]:
     """What to say to somebody whose *claim* does not agree with our set, its named ids being in ours if there was room.
 
     Who holds no more than the claimant asks, by claiming the same region; who holds no less helps, by claiming what
@@ -78,7 +80,7 @@ def repairs(goset: Goset, claim: Claim, *, can_learn: bool, helping: bool = True
     return said
 
 
-def insisting(goset: Goset, claim: Claim) -> list[Claim]:
+def near_full_claims(goset: Goset, claim: Claim) -> list[Claim]:
     """Claims of almost all that we hold of *claim*'s region, largest first: the same question in several words.
 
     A deployed pub answers three questions every 15 s, whoever asked, to one of its connections after the other: who

@@ -7,7 +7,7 @@ from tinyssb_node.ids import FeedId, PacketKind, Verdict
 
 
 @dataclass(slots=True)
-class Finding:
+class PacketOutcome:
     """What a packet was, and what came of it."""
 
     kind: PacketKind
@@ -27,5 +27,5 @@ ORPHANS_FULL = "orphans"
 """Reason of a finding for which an older orphan had to go."""
 FORKED = "Forked"
 """Reason of a finding that is a second entry for one place."""
-STRAYS = {full: Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS, full) for full in (None, ORPHANS_FULL)}
+STRAYS = {full: PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS, full) for full in (None, ORPHANS_FULL)}
 """The findings for most of a flood, made once, by reason."""

@@ -19,12 +19,12 @@ from tinyssb_node.replication.sketch import combine, decode, find_subset
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class SetsEqual:
     """Somebody has our very set."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SetDifference:
     """In what somebody's set differs from ours, exactly."""
 
     ours: tuple[FeedId, ...]
@@ -34,28 +34,28 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class TooFar:
+class DifferenceTooLarge:
     """Their set is another one than ours, and more cannot be told from their SKETCH; perhaps from one of ours."""
 
     smaller: bool
     """True if ours is the smaller set (exactly one of two that differ is)."""
 
 
-Reading = Agreement | Difference | TooFar
+Reading = SetsEqual | SetDifference | DifferenceTooLarge
 """What a SKETCH means to us."""
 
 
 def read_sketch(ours: SaltedSet, sketch: Sketch) -> Reading:
     """Compare somebody's SKETCH with our set under its salt."""
     if ours.ambiguous:
-        return TooFar(smaller=len(ours.feeds) < sketch.count)
+        return DifferenceTooLarge(smaller=len(ours.feeds) < sketch.count)
     if sketch.count == len(ours.feeds) and sketch.checksum == ours.checksum:
-        return Agreement()
+        return SetsEqual()
     theirs = _their_shorts(ours, sketch)
     if theirs is None:
-        return TooFar(smaller=(len(ours.feeds), ours.checksum) < (sketch.count, sketch.checksum))
+        return DifferenceTooLarge(smaller=(len(ours.feeds), ours.checksum) < (sketch.count, sketch.checksum))
     held = ours.feeds.keys()
-    return Difference(
+    return SetDifference(
         ours=tuple(sorted(ours.feeds[short] for short in held - theirs)),
         theirs=tuple(sorted(theirs - held)),
     )
@@ -85,7 +85,7 @@ def _fits(sketch: Sketch, shorts: frozenset[int] | None) -> bool:
     )
 
 
-class Exchange:
+class SetReconciliation:
     """What a node still has to say on one face to bring its neighbours' sets and its own together.
 
     It says nothing by itself and knows no time: its user asks for the next packet when a packet may be sent. Everything
@@ -109,9 +109,9 @@ class Exchange:
         """Somebody's SKETCH: note what they lack, and what we lack if we *can_learn*, but for what has *left* our set:
         whoever wants that back gives it by name."""
         reading = read_sketch(self._sets.under(sketch.salt), sketch)
-        if isinstance(reading, Agreement):
+        if isinstance(reading, SetsEqual):
             self._said(sketch)
-        elif isinstance(reading, Difference):
+        elif isinstance(reading, SetDifference):
             # To a set that will be full, no more than it can take.
             self._giving.update(reading.ours[: limits.SET_MAX - sketch.count])
             # What was asked for may be on its way: the same again is no reason to ask again.
@@ -241,7 +241,7 @@ def answer_classic(goset: Goset, said: Claim | Novelty, *, can_learn: bool) -> l
     answer = [] if claims.covers(goset, claim) or not len(goset) else [claims.claim_of(goset.feeds)]
     if isinstance(said, Novelty) or claims.agrees(goset, claim):
         return answer
-    for repair in claims.repairs(goset, claim, can_learn=can_learn):
+    for repair in claims.reconciling_claims(goset, claim, can_learn=can_learn):
         repair_claim = claims.claim_of([repair.feed]) if isinstance(repair, Novelty) else repair
         if repair_claim not in answer:
             answer.append(repair_claim)

@@ -18,7 +18,7 @@ from tinyssb_node.feeds.chain import (
     Duplicate,
     Extended,
     Forked,
-    Held,
+    HeldEntry,
     Tip,
     accept,
     expectations,
@@ -26,10 +26,10 @@ from tinyssb_node.feeds.chain import (
 )
 from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.fork import ForkProof, fork_ids
-from tinyssb_node.feeds.sidechain import Advanced, SideChain, advance, begin
+from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.expectations import Expectations, Orphans
-from tinyssb_node.replication.finding import FORKED, ORPHANS_FULL, READ_ONLY, STRAYS, Finding
+from tinyssb_node.replication.finding import FORKED, ORPHANS_FULL, READ_ONLY, STRAYS, PacketOutcome
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.store.port import FeedRecord, Store
@@ -231,7 +231,7 @@ class Replica:
 
     # --- packets of 120 bytes
 
-    def offer(self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None) -> Finding:
+    def offer(self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None) -> PacketOutcome:
         """Find out what *packet* is, by its DMX and by its hash (SHA-256[:20]), and keep it if it is new. First whether
         it can be of our feeds at all: to tell a flood that it is not has to cost little."""
         dmx = packet[: limits.DMX_SIZE]
@@ -243,21 +243,23 @@ class Replica:
             self._adopt_known(finding, origin, face)
         return finding
 
-    def _match(self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None) -> Finding | None:
+    def _match(
+        self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None
+    ) -> PacketOutcome | None:
         """What is expected and fits. A broken packet under an expected DMX is kept from nobody: if its hash is
         expected it is that chunk, whose first bytes are an entry's DMX by chance."""
-        finding: Finding | None = None
+        finding: PacketOutcome | None = None
         for expectation in self.expectations.entries(packet[: limits.DMX_SIZE]):
             outcome = accept(expectation, packet, self._verify)
             if isinstance(outcome, Extended):
                 finding = self._append_entry(outcome, origin, face)
                 break
-            finding = Finding(
+            finding = PacketOutcome(
                 PacketKind.ENTRY, Verdict.INVALID, type(outcome).__name__, expectation.feed, expectation.seq
             )
         for chain in self.expectations.chunks(hash_):
             grown = advance(chain, packet)
-            assert isinstance(grown, Advanced)
+            assert isinstance(grown, ChunkAccepted)
             chunk = self._append_chunk(grown, packet, origin, face)
             if finding is None or finding.verdict is not Verdict.NEW:
                 finding = chunk
@@ -265,11 +267,11 @@ class Replica:
                 finding.events += chunk.events
         return finding
 
-    def _append_entry(self, extended: Extended, origin: Origin, face: FaceName | None) -> Finding:
+    def _append_entry(self, extended: Extended, origin: Origin, face: FaceName | None) -> PacketOutcome:
         tip = extended.tip
         feed, seq, id_ = tip.feed, tip.seq, tip.id
         assert id_ is not None
-        finding = Finding(PacketKind.ENTRY, Verdict.NEW, None, feed, seq)
+        finding = PacketOutcome(PacketKind.ENTRY, Verdict.NEW, None, feed, seq)
         if self.read_only:
             finding.verdict, finding.reason = Verdict.NOT_OURS, READ_ONLY
             return finding
@@ -303,9 +305,11 @@ class Replica:
         self._watch_end(feed)
         return finding
 
-    def _append_chunk(self, grown: Advanced, packet: bytes, origin: Origin, face: FaceName | None) -> Finding:
+    def _append_chunk(
+        self, grown: ChunkAccepted, packet: bytes, origin: Origin, face: FaceName | None
+    ) -> PacketOutcome:
         chain = grown.chain
-        finding = Finding(PacketKind.CHUNK, Verdict.NEW, None, chain.feed, chain.seq, grown.chunk)
+        finding = PacketOutcome(PacketKind.CHUNK, Verdict.NEW, None, chain.feed, chain.seq, grown.chunk)
         if self.read_only:
             finding.verdict, finding.reason = Verdict.NOT_OURS, READ_ONLY
             return finding
@@ -339,7 +343,7 @@ class Replica:
             events += self.offer(packet, hash_, Origin.PEER, face).events
         return events
 
-    def _adopt_known(self, finding: Finding, origin: Origin, face: FaceName | None) -> None:
+    def _adopt_known(self, finding: PacketOutcome, origin: Origin, face: FaceName | None) -> None:
         """Append what had come too early for what *finding* appended, and chunks that another side chain has in
         common with this one; and so on while anything fits."""
         unread: list[Event] = list(finding.events)
@@ -381,7 +385,7 @@ class Replica:
         packets = [self._store.chunk(*place) for place in self._store.find_chunks(chain.next_hash)[:1]]
         return [(chain.next_hash, packet) for packet in packets if packet is not None]
 
-    def _look_back(self, packet: bytes, hash_: bytes) -> Finding:
+    def _look_back(self, packet: bytes, hash_: bytes) -> PacketOutcome:
         """A packet that nothing expects: one that we hold, a fork of one that we hold, or an orphan."""
         dmx = packet[: limits.DMX_SIZE]
         places = [*self._store.find_entries(dmx)]
@@ -392,35 +396,35 @@ class Replica:
             if finding.verdict is Verdict.DUPLICATE or finding.reason == FORKED:
                 return finding
         for feed, seq, chunk in self._store.find_chunks(hash_):
-            return Finding(PacketKind.CHUNK, Verdict.DUPLICATE, None, feed, seq, chunk)
+            return PacketOutcome(PacketKind.CHUNK, Verdict.DUPLICATE, None, feed, seq, chunk)
         if findings:
             return findings[0]
         return self._stray(packet, hash_)
 
-    def _stray(self, packet: bytes, hash_: bytes) -> Finding:
+    def _stray(self, packet: bytes, hash_: bytes) -> PacketOutcome:
         self.strays += 1
         return STRAYS[None if self.orphans.put(hash_, packet) else ORPHANS_FULL]
 
-    def _compare(self, feed: FeedId, seq: int, packet: bytes) -> Finding:
+    def _compare(self, feed: FeedId, seq: int, packet: bytes) -> PacketOutcome:
         held = self._held(feed, seq)
         outcome = extend(self._network, self._tips[feed], seq, packet, held)
         if isinstance(outcome, Duplicate):
-            return Finding(PacketKind.ENTRY, Verdict.DUPLICATE, None, feed, seq)
+            return PacketOutcome(PacketKind.ENTRY, Verdict.DUPLICATE, None, feed, seq)
         if isinstance(outcome, Forked):
             events = self._freeze(outcome.proof)
-            return Finding(PacketKind.ENTRY, Verdict.INVALID, FORKED, feed, seq, events=events)
-        return Finding(PacketKind.ENTRY, Verdict.INVALID, type(outcome).__name__, feed, seq)
+            return PacketOutcome(PacketKind.ENTRY, Verdict.INVALID, FORKED, feed, seq, events=events)
+        return PacketOutcome(PacketKind.ENTRY, Verdict.INVALID, type(outcome).__name__, feed, seq)
 
-    def _held(self, feed: FeedId, seq: int) -> Held:
+    def _held(self, feed: FeedId, seq: int) -> HeldEntry:
         entry = self._store.entry(feed, seq)
         assert entry is not None
         if seq > 1:
             before = self._store.entry(feed, seq - 1)
             assert before is not None
-            return Held(before.id, entry.packet)
+            return HeldEntry(before.id, entry.packet)
         dialect = self._tips[feed].dialect
         assert dialect is not None
-        return Held(first_prev(feed, dialect), entry.packet)
+        return HeldEntry(first_prev(feed, dialect), entry.packet)
 
     def _freeze(self, proof: ForkProof) -> list[Event]:
         """Keep the proof; take no further entries of the feed. Of several forks the first place counts."""
@@ -459,7 +463,7 @@ class Replica:
         for packet in composed.chunks:
             assert chain is not None
             grown = advance(chain, packet)
-            assert isinstance(grown, Advanced)
+            assert isinstance(grown, ChunkAccepted)
             events += self._append_chunk(grown, packet, Origin.OWN, None).events
             chain = grown.chain
         return [event for event in events if isinstance(event, EntryAppended | ChunkAppended)]

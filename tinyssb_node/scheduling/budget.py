@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from tinyssb_node import limits
 from tinyssb_node.scheduling.ledger import Ledger
 from tinyssb_node.scheduling.link import Allowance
-from tinyssb_node.store.port import Charge, Store
+from tinyssb_node.store.port import AirtimeCharge, Store
 
 _CLOCK_KEY = "air_clock"
 """Where the store keeps the ledger's clock (docs/formats/store.md)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Boot:
+class BootReference:
     """How the node's clock lies in the system's life."""
 
     id: str
@@ -27,7 +27,7 @@ class Boot:
     """The system's boot time, microseconds, when the node's clock showed 0."""
 
 
-UNKNOWN_BOOT = Boot("unknown", 0)
+UNKNOWN_BOOT = BootReference("unknown", 0)
 """For nodes of which nobody says: time counts from their start only."""
 
 
@@ -58,7 +58,7 @@ class AirStatus:
 class AirClock:
     """Ledger time: the sum of time that the system vouches for. Stands still over a reboot, never goes back."""
 
-    def __init__(self, store: Store, boot: Boot, now_us: int) -> None:
+    def __init__(self, store: Store, boot: BootReference, now_us: int) -> None:
         self._store = store
         self._boot = boot
         # A charge that ended tells that ledger time had come so far.
@@ -154,7 +154,7 @@ class AirBudget:
                 if charge.ended_us is not None:
                     ledger.settle(charge.airtime_us, charge.ended_us)
 
-    def _ledgers(self, charge: Charge) -> tuple[Ledger, ...]:
+    def _ledgers(self, charge: AirtimeCharge) -> tuple[Ledger, ...]:
         """Those that count *charge*; none if it was taken back."""
         return (self._whole, self._shares[charge.advert]) if charge.airtime_us else ()
 
@@ -197,7 +197,7 @@ class AirBudget:
             self._store.put_charge(self._rows[number])
         self._unwritten.clear()
         self._number += 1
-        charge = Charge(
+        charge = AirtimeCharge(
             band=self.allowance.band, number=self._number, advert=advert, airtime_us=airtime_us, ended_us=None
         )
         self._rows[self._number] = charge
@@ -224,7 +224,7 @@ class AirBudget:
             ledger.release(charge.airtime_us)
         self._change(replace(charge, airtime_us=0, ended_us=self._clock.ledger_us(now_us)), number)
 
-    def _change(self, charge: Charge, number: int) -> None:
+    def _change(self, charge: AirtimeCharge, number: int) -> None:
         self._rows[number] = charge
         self._unwritten.add(number)
 
@@ -273,9 +273,9 @@ class AirBudget:
         )
 
 
-def _paired(charges: Iterable[Charge]) -> Iterator[Charge]:
+def _paired(charges: Iterable[AirtimeCharge]) -> Iterator[AirtimeCharge]:
     """The same airtime in about half the rows, none of it earlier than it was."""
-    alone: dict[bool, Charge] = {}
+    alone: dict[bool, AirtimeCharge] = {}
     for charge in charges:
         if charge.ended_us is None:
             yield charge
@@ -292,7 +292,7 @@ def _paired(charges: Iterable[Charge]) -> Iterator[Charge]:
 class AirBudgets:
     """All accounts of a node."""
 
-    def __init__(self, store: Store, boot: Boot, *, read_only: bool = False) -> None:
+    def __init__(self, store: Store, boot: BootReference, *, read_only: bool = False) -> None:
         self._store = store
         self._boot = boot
         self._read_only = read_only

@@ -5,17 +5,17 @@ it from us and passes it on: carrying was worth it. Silence says that it was not
 """
 
 from tinyssb_node import limits
-from tinyssb_node.scheduling.suppression import Recent
-from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.scheduling.suppression import RecentSet
+from tinyssb_node.scheduling.trickle import RandomSource
 
 
-class Carrier:
+class EntryRelay:
     """What one face is about to carry on."""
 
-    def __init__(self, entropy: Entropy) -> None:
+    def __init__(self, entropy: RandomSource) -> None:
         self._entropy = entropy
         self._news: dict[bytes, None] = {}
-        self._carried: Recent[bytes] = Recent(limits.RECENT_MAX)
+        self._carried: RecentSet[bytes] = RecentSet(limits.RECENT_MAX)
         self._likelihood = 1.0
 
     def __len__(self) -> int:

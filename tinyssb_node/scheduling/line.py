@@ -7,13 +7,13 @@ from tinyssb_node import limits
 from tinyssb_node.events import Event
 from tinyssb_node.ids import FaceName, FeedId, PacketKind
 from tinyssb_node.scheduling.budget import AirBudget
-from tinyssb_node.scheduling.carrying import Carrier
-from tinyssb_node.scheduling.link import LinkProfile, Medium
-from tinyssb_node.scheduling.pacing import Turn, Urgency, make_pacer
+from tinyssb_node.scheduling.carrying import EntryRelay
+from tinyssb_node.scheduling.link import LinkMedium, LinkProfile
+from tinyssb_node.scheduling.pacing import TurnState, Urgency, make_pacer
 from tinyssb_node.scheduling.queue import Outbox
-from tinyssb_node.scheduling.requester import Credit, Requester
-from tinyssb_node.scheduling.suppression import Given, Latest, Recent
-from tinyssb_node.scheduling.trickle import Entropy, Trickle
+from tinyssb_node.scheduling.requester import ReplyCredit, RequestPacer
+from tinyssb_node.scheduling.suppression import LatestByKey, RecentReplies, RecentSet
+from tinyssb_node.scheduling.trickle import RandomSource, Trickle
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Line:
         name: FaceName,
         profile: LinkProfile,
         spec: str,
-        entropy: Entropy,
+        entropy: RandomSource,
         now_us: int,
         budget: AirBudget | None = None,
     ) -> None:
@@ -105,15 +105,19 @@ class Line:
         self.spec = spec
         self.outbox = Outbox()
         self.counters = Counters()
-        self.given_entries: Given[FeedId] = Given(hold_us=profile.hold_us, most=limits.SET_MAX)
-        self.given_chunks: Given[tuple[FeedId, int]] = Given(hold_us=profile.hold_us, most=limits.RECENT_MAX)
-        self._vectors: Recent[bytes] = Recent(limits.RECENT_MAX)
-        self.peer_next: Latest[FeedId] = Latest(limits.SET_MAX)
+        self.given_entries: RecentReplies[FeedId] = RecentReplies(
+            hold_us=profile.hold_us, most=limits.SET_MAX
+        )
+        self.given_chunks: RecentReplies[tuple[FeedId, int]] = RecentReplies(
+            hold_us=profile.hold_us, most=limits.RECENT_MAX
+        )
+        self._vectors: RecentSet[bytes] = RecentSet(limits.RECENT_MAX)
+        self.peer_next: LatestByKey[FeedId] = LatestByKey(limits.SET_MAX)
         """Next sequence number the peer of a stream takes, as far as its WANTs and what was given tell."""
-        self.peer_next_chunk: Latest[tuple[FeedId, int]] = Latest(limits.RECENT_MAX)
+        self.peer_next_chunk: LatestByKey[tuple[FeedId, int]] = LatestByKey(limits.RECENT_MAX)
         """Next chunk the peer of a stream takes, likewise."""
-        self.entry_credit: Credit[FeedId] = Credit(profile.burst, profile.burst_max)
-        self.chunk_credit: Credit[tuple[FeedId, int]] = Credit(profile.burst, profile.burst_max)
+        self.entry_credit: ReplyCredit[FeedId] = ReplyCredit(profile.burst, profile.burst_max)
+        self.chunk_credit: ReplyCredit[tuple[FeedId, int]] = ReplyCredit(profile.burst, profile.burst_max)
         self.named: set[FeedId] = set()
         """Ids of our set that were said by name here: once is enough for whoever takes them."""
         self.named_us = now_us
@@ -131,17 +135,17 @@ class Line:
         """What is to be asked or claimed when it may be, first come first; built when it goes, to be up to date."""
         self._pong = b"", now_us
         """An answer to a board's ping, and until when it is worth saying."""
-        self.carrier = Carrier(entropy)
-        self.turn = Turn()
+        self.carrier = EntryRelay(entropy)
+        self.turn = TurnState()
         self._answers_us = _NEVER_US
-        self.on_air = profile.medium is Medium.AIR
-        self._shared = profile.medium is not Medium.STREAM
+        self.on_air = profile.medium is LinkMedium.AIR
+        self._shared = profile.medium is not LinkMedium.STREAM
         self._entropy = entropy
         self._pacer = make_pacer(profile, entropy, now_us)
-        self._said: Recent[bytes] = Recent(limits.RECENT_MAX)
+        self._said: RecentSet[bytes] = RecentSet(limits.RECENT_MAX)
         self._with_face: deque[_Handed] = deque()
-        self._entries_requester = Requester()
-        self._chunks_requester = Requester()
+        self._entries_requester = RequestPacer()
+        self._chunks_requester = RequestPacer()
         self.claim_timer = self._timer(now_us)
         self.want_timer = self._timer(now_us)
         self.chnk_timer = self._timer(now_us)

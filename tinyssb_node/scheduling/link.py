@@ -9,7 +9,7 @@ from tinyssb_node.events import FaceUp
 from tinyssb_node.ids import FaceName
 
 
-class Medium(StrEnum):
+class LinkMedium(StrEnum):
     """Who else hears what is sent on a face, and what sending costs."""
 
     AIR = "air"
@@ -36,7 +36,7 @@ class Allowance:
 class LinkProfile:
     """A face's manners: how much, how often, how long to wait whether somebody else answers."""
 
-    medium: Medium
+    medium: LinkMedium
     """What kind of link."""
     airtime_us: tuple[int, ...]
     """Microseconds on the air by packet length, 0 to 120; all 0 where air costs nothing."""
@@ -72,7 +72,7 @@ _FREE = (0,) * (limits.PACKET_SIZE + 1)
 def stream_profile() -> LinkProfile:
     """A reliable byte stream to one peer."""
     return LinkProfile(
-        medium=Medium.STREAM,
+        medium=LinkMedium.STREAM,
         airtime_us=_FREE,
         window=512,
         gap_us=0,
@@ -89,7 +89,7 @@ def stream_profile() -> LinkProfile:
 def lan_profile() -> LinkProfile:
     """A local network: shared, quick, lossy, no air."""
     return LinkProfile(
-        medium=Medium.LAN,
+        medium=LinkMedium.LAN,
         airtime_us=_FREE,
         window=64,
         gap_us=2_000,
@@ -110,7 +110,7 @@ def broker_profile() -> LinkProfile:
     packets in five minutes, however many they are.
     """
     return LinkProfile(
-        medium=Medium.LAN,
+        medium=LinkMedium.LAN,
         airtime_us=_FREE,
         window=64,
         gap_us=10_000,
@@ -131,7 +131,7 @@ def air_profile(airtime_us: Sequence[int], snr_limit_db: float | None = None) ->
         raise ValueError(f"airtime_us has {limits.PACKET_SIZE + 1} values, not {len(airtime_us)}")
     packet_us = airtime_us[limits.PACKET_SIZE]
     return LinkProfile(
-        medium=Medium.AIR,
+        medium=LinkMedium.AIR,
         airtime_us=tuple(airtime_us),
         window=1,
         gap_us=packet_us,
@@ -146,7 +146,7 @@ def air_profile(airtime_us: Sequence[int], snr_limit_db: float | None = None) ->
     )
 
 
-def came_up(face: FaceName, spec: str, profile: LinkProfile) -> FaceUp:
+def face_up_event(face: FaceName, spec: str, profile: LinkProfile) -> FaceUp:
     """That a face can be used, with the law it is under."""
     allowance = profile.allowance
     if allowance is None:

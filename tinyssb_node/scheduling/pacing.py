@@ -1,7 +1,7 @@
 """When one face may be fed, and with what kind of thing.
 
 Wired faces need a steady hand: no more than the face can hold, a short gap between packets. On the air the channel is
-shared with everybody in reach, and nobody says who goes next: see ``Contention``.
+shared with everybody in reach, and nobody says who goes next: see ``ContentionPacer``.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from enum import IntEnum
 from typing import Protocol
 
 from tinyssb_node import limits
-from tinyssb_node.scheduling.link import LinkProfile, Medium
-from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.scheduling.link import LinkMedium, LinkProfile
+from tinyssb_node.scheduling.trickle import RandomSource
 
 
 class Urgency(IntEnum):
@@ -25,7 +25,7 @@ class Urgency(IntEnum):
 
 
 @dataclass(slots=True)
-class Turn:
+class TurnState:
     """What ``floor`` tells of how urgent it is to speak on the air, and is told of what was said."""
 
     giving: float | None = None
@@ -139,7 +139,7 @@ class SteadyPacer:
         """See Pacer."""
 
 
-class Contention:
+class ContentionPacer:
     """For the air: everybody waits a random time once the channel is silent, and the first to speak silences the rest.
 
     Whoever hears a packet draws anew; so does whoever finds the channel busy. Collisions happen when two draws are
@@ -151,7 +151,7 @@ class Contention:
     Times are in packets of 120 bytes; the numbers were found in the simulator (docs/reference/benchmarks.md).
     """
 
-    def __init__(self, profile: LinkProfile, entropy: Entropy, now_us: int) -> None:
+    def __init__(self, profile: LinkProfile, entropy: RandomSource, now_us: int) -> None:
         self._window = profile.window
         self._packet_us = profile.airtime_us[limits.PACKET_SIZE]
         # A preamble and header: longer than the gap within a batch plus what carrier sense is blind for.
@@ -255,8 +255,8 @@ class Contention:
         )
 
 
-def make_pacer(profile: LinkProfile, entropy: Entropy, now_us: int) -> Pacer:
+def make_pacer(profile: LinkProfile, entropy: RandomSource, now_us: int) -> Pacer:
     """The pacer for a face's medium."""
-    if profile.medium is Medium.AIR:
-        return Contention(profile, entropy, now_us)
+    if profile.medium is LinkMedium.AIR:
+        return ContentionPacer(profile, entropy, now_us)
     return SteadyPacer(profile, now_us)

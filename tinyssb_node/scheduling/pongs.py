@@ -11,17 +11,17 @@ from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Reception
-from tinyssb_node.scheduling.suppression import Recent
+from tinyssb_node.scheduling.suppression import RecentSet
 
 
-class Pongs:
+class PongHistory:
     """Who was answered lately, by all faces of a program."""
 
     def __init__(self, name: str | None) -> None:
         """*name* is what boards call us, four hexadecimal digits as their own names are; None: never answer."""
         self._name = name
-        self._faces: Recent[FaceName] = Recent(limits.FACES_MAX)
-        self._boards: Recent[tuple[FaceName, str]] = Recent(limits.PONG_BOARDS_MAX)
+        self._faces: RecentSet[FaceName] = RecentSet(limits.FACES_MAX)
+        self._boards: RecentSet[tuple[FaceName, str]] = RecentSet(limits.PONG_BOARDS_MAX)
 
     def heard(self, line: Line, packet: bytes, reception: Reception, now_us: int) -> None:
         """Answer *packet* on *line* if it is a ping, the face answers pings, and it is not too soon to do so again."""

@@ -8,7 +8,7 @@ from tinyssb_node.scheduling.line import Counters
 _SPARED = "spared"
 
 
-class Refusals:
+class RefusalLog:
     """Counts by rule and face; hands out at most one record per rule, face and ``limits.REFUSED_EVERY_US``."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ def _record(rule: str, face: FaceName | None, count: int) -> Refused | AnswersSp
     return Refused(rule=rule, face=face, count=count)
 
 
-class JunkMeter:
+class JunkRateLimit:
     """How many records of useless packets a face may cause: a bucket of ``limits.JUNK_BURST``, refilled at
     ``limits.JUNK_PER_S`` a second."""
 

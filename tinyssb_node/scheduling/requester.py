@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 
-class Requester:
+class RequestPacer:
     """Counts what came in since the last request, and asks again when about half an answer has arrived.
 
     How much an answer holds is not known beforehand: a deployed pub gives three packets, a node of ours on a stream
@@ -46,7 +46,7 @@ class Requester:
         self._fresh = 0
 
 
-class Credit(Generic[K]):
+class ReplyCredit(Generic[K]):
     """How many packets to give in answer to one request: few at first, twice as many each time the asker took what it
     was given, few again when it asks the very same anew."""
 

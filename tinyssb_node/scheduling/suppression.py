@@ -19,7 +19,7 @@ class _Range:
     at_us: int
 
 
-class Given(Generic[K]):
+class RecentReplies(Generic[K]):
     """Which numbers of each chain were just given on a face.
 
     A chain is a feed (numbers are sequence numbers) or a side chain (numbers of chunks). "Given" is by us or by
@@ -63,7 +63,7 @@ class Given(Generic[K]):
         return asked
 
 
-class Latest(Generic[K]):
+class LatestByKey(Generic[K]):
     """The latest number known of each of a bounded many keys; the longest unset is forgotten first."""
 
     def __init__(self, most: int) -> None:
@@ -80,7 +80,7 @@ class Latest(Generic[K]):
             self._numbers.popitem(last=False)
 
 
-class Recent(Generic[K]):
+class RecentSet(Generic[K]):
     """A bounded memory of things seen, with the time of the last sight."""
 
     def __init__(self, most: int) -> None:

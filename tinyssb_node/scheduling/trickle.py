@@ -5,7 +5,7 @@ from typing import Protocol
 from tinyssb_node import limits
 
 
-class Entropy(Protocol):
+class RandomSource(Protocol):
     """Where chance comes from; ``random.Random`` is one."""
 
     def random(self) -> float:
@@ -20,7 +20,7 @@ class Trickle:
     Intervals double up to the longest; a disagreement begins again with the shortest.
     """
 
-    def __init__(self, *, shortest_us: int, longest_us: int, entropy: Entropy, now_us: int) -> None:
+    def __init__(self, *, shortest_us: int, longest_us: int, entropy: RandomSource, now_us: int) -> None:
         assert 0 < shortest_us <= longest_us
         self._shortest_us = shortest_us
         self._longest_us = longest_us

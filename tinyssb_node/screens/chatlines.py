@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tinyssb_node.catalog.rows import Kind, MessageRow
+from tinyssb_node.catalog.rows import MessageKind, MessageRow
 from tinyssb_node.ids import MessageId
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.people import SHORT_FEED, Names
+from tinyssb_node.screens.people import SHORT_FEED, DisplayNames
 from tinyssb_node.screens.safetext import HAPPENED, NO_HAPPENING, cells, one_line, padded, wrapped
 
 SHORT_MESSAGE = 8
@@ -34,16 +34,16 @@ def local_minute(wall_us: int) -> tuple[str, str]:
     return time.strftime("%Y-%m-%d", moment), time.strftime("%H:%M", moment)
 
 
-def said(row: MessageRow) -> str:
+def displayed_text(row: MessageRow) -> str:
     """What a message says, in words and unescaped: its text, or what is in the place of one."""
     if row.chunks_held < row.chunks:
         return f"(not all here yet: {row.chunks_held} of {row.chunks} packets)"
     text = row.text.replace(HAPPENED, NO_HAPPENING)
-    if row.kind is Kind.HAPPENING:
+    if row.kind is MessageKind.HAPPENING:
         return f"{HAPPENED} {text}"
-    if row.kind is Kind.FILE:
+    if row.kind is MessageKind.FILE:
         return _file(row)
-    if row.kind in {Kind.TAV, Kind.TEXT}:
+    if row.kind in {MessageKind.TAV, MessageKind.TEXT}:
         text = _placed_text(text)
     if row.voice_size:
         text = f"(voice, {row.voice_size:,} bytes) {text}".rstrip()
@@ -82,10 +82,10 @@ def _named(ids: Sequence[MessageId]) -> str:
 
 
 @dataclass
-class Lines:
+class ChatFormatter:
     """Turns messages to lines, one after the other: it knows what stands above."""
 
-    names: Names
+    names: DisplayNames
     width: int | None
     """Cells of a line; None: nobody looks, every message is one line of any length."""
     held_by: Mapping[MessageId, str] = field(default_factory=dict)
@@ -106,33 +106,33 @@ class Lines:
         if day != self._day:
             yield f"-- {day} --"
             self._day = day
-        text = said(row)
+        text = displayed_text(row)
         follows = row.previous
         if follows and self._above is not None and self._above not in follows:
             more = f" +{len(follows) - 1}" if len(follows) > 1 else ""
             text = f"> {short(follows[-1])}{more}: {text}"
         held_by = self.held_by.get(row.id)
         yield from self._block(minute, row, text + self._written(row), f"[{held_by}]" if held_by else "")
-        if row.kind is not Kind.FILE:
+        if row.kind is not MessageKind.FILE:
             # Texts do not follow files, which phones do not know.
             self._above = row.id
 
     def waiting(self, row: MessageRow) -> Iterator[str]:
         """The lines of one that waits for what it follows."""
         note = f"[waits for {_named(row.missing)}]" if row.missing else "[waits]"
-        yield from self._block(local_minute(row.committed_us)[1], row, said(row), note)
+        yield from self._block(local_minute(row.committed_us)[1], row, displayed_text(row), note)
 
     def found(self, row: MessageRow) -> Iterator[str]:
         """The lines of one that stands alone, such as a search finds."""
         day, minute = local_minute(row.committed_us)
         note = "[private]" if row.private else ""
-        yield from self._block(f"{day} {minute}", row, said(row), note)
+        yield from self._block(f"{day} {minute}", row, displayed_text(row), note)
 
     def drawn(self, row: MessageRow, apart: Sequence[MessageId]) -> Iterator[str]:
         """The lines of one beside a drawing, which does not show that it follows those *apart*."""
         day, minute = local_minute(row.committed_us)
         note = f"[also after {_named(apart)}]" if apart else ""
-        yield from self._block(f"{day[5:]} {minute}", row, said(row) + self._written(row), note)
+        yield from self._block(f"{day[5:]} {minute}", row, displayed_text(row) + self._written(row), note)
 
     def _written(self, row: MessageRow) -> str:
         """When its author says that it was written, where that is far from when it came."""

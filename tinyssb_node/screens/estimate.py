@@ -12,7 +12,7 @@ _HOUR_US = 3_600_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class AirtimeCost:
     """What some packets cost on radio faces with one account of airtime, or on one that has none."""
 
     faces: tuple[str, ...]
@@ -45,7 +45,7 @@ class Cost:
         return max(0, -(-over_us // content_us)) * self.window_us
 
 
-def estimate(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow]) -> list[Cost]:
+def estimate(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow]) -> list[AirtimeCost]:
     """What *packets* full packets cost, by account, then by radio face without one. Empty: nothing."""
     radios = {row["face"]: row for row in faces if row["medium"] == _AIR}
     costs = []
@@ -54,7 +54,7 @@ def estimate(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeR
         if names:
             full_us = sum(radios.pop(name).get("full_us", account["full_us"]) for name in names)
             costs.append(
-                Cost(
+                AirtimeCost(
                     faces=names,
                     packets=packets,
                     air_us=packets * full_us,
@@ -65,13 +65,13 @@ def estimate(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeR
                 )
             )
     costs += [
-        Cost(faces=(name,), packets=packets, air_us=packets * row.get("full_us", 0))
+        AirtimeCost(faces=(name,), packets=packets, air_us=packets * row.get("full_us", 0))
         for name, row in radios.items()
     ]
     return costs
 
 
-def cost_line(cost: Cost) -> str:
+def cost_line(cost: AirtimeCost) -> str:
     """*cost* in words: ``radio: 91 packets, 18.7 s of air, 52 % of this hour's budget``."""
     from tinyssb_node.screens.render import duration, printable
 
@@ -91,7 +91,7 @@ def cost_line(cost: Cost) -> str:
     return f"{line}; {seconds(cost.left_us)} may go now, the last within {duration(cost.wait_us)}"
 
 
-def costs_in_words(packets: int, costs: Iterable[Cost]) -> list[str]:
+def costs_in_words(packets: int, costs: Iterable[AirtimeCost]) -> list[str]:
     """A line for each of *costs*, or one that there are none."""
     lines = [cost_line(cost) for cost in costs]
     return lines or [f"{packets_in_words(packets)}; no radio face is up: costs no airtime"]
@@ -114,7 +114,7 @@ def percent(share: float) -> str:
     return "less than 1 %" if 0 < share < 0.01 else f"{100 * share:,.0f} %"
 
 
-def as_json(cost: Cost) -> dict[str, object]:
+def as_json(cost: AirtimeCost) -> dict[str, object]:
     """*cost* for programs."""
     return {
         "faces": list(cost.faces),

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tinyssb_node.catalog.rows import ConversationRow, Kind, MessageRow
+from tinyssb_node.catalog.rows import ConversationRow, MessageKind, MessageRow
 from tinyssb_node.ids import FeedId, MessageId, Origin
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import BLOCKED
 from tinyssb_node.screens.safetext import one_line
 
 if TYPE_CHECKING:
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.control.group_rows import GroupMessageRow, GroupRow, GroupSaidRow
-    from tinyssb_node.screens.people import Names
+    from tinyssb_node.screens.people import DisplayNames
 
 SHORT_GROUP: Final = 8
 """Digits of a group's id that are shown, and are mostly enough to type."""
@@ -30,7 +30,7 @@ _LEAVE: Final = "group/leave"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRoom(ConversationRow):
+class GroupConversation(ConversationRow):
     """A private group, seen as a conversation; its name as such is the group's id, all 40 digits."""
 
     title: str | None
@@ -58,15 +58,15 @@ def called(name: str | None, group: str) -> str:
     return f"{one_line(name or 'group', limits.TITLE_CELLS)} {group[:SHORT_GROUP]}"
 
 
-def rooms(client: Client, names: Names) -> list[GroupRoom]:
+def rooms(client: DaemonClient, names: DisplayNames) -> list[GroupConversation]:
     """The node's groups, the one with the latest message first. Raises as the client does."""
     found = [room_of(row, names) for row in client.group_list()]
     return sorted(found, key=lambda room: -(room.last.committed_us if room.last is not None else 0))
 
 
-def room_of(row: GroupRow, names: Names) -> GroupRoom:
+def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
     """A group as a conversation."""
-    return GroupRoom(
+    return GroupConversation(
         name=row["group"],
         members=tuple(map(FeedId.from_hex, row["members"])),
         messages=row["posts"],
@@ -77,9 +77,9 @@ def room_of(row: GroupRow, names: Names) -> GroupRoom:
 
 
 def messages(
-    client: Client,
+    client: DaemonClient,
     group: str,
-    names: Names,
+    names: DisplayNames,
     *,
     after: int | None = None,
     before: int | None = None,
@@ -91,12 +91,12 @@ def messages(
     return [message_row(row, names) for row in rows]
 
 
-def message_row(row: GroupSaidRow, names: Names) -> MessageRow:
+def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
     """Something said in a group as a message of the catalog. What somebody did there is of a kind that no text has."""
     feed = FeedId.from_hex(row["feed"])
-    kind, text = Kind.TEXT, row["text"] or ""
+    kind, text = MessageKind.TEXT, row["text"] or ""
     if row["kind"] != POST:
-        kind, text = Kind.HAPPENING, happening(row, names)
+        kind, text = MessageKind.HAPPENING, happening(row, names)
     if names.is_blocked(feed):
         text = BLOCKED
     came_us = row["committed_us"] or 0
@@ -125,7 +125,7 @@ def message_row(row: GroupSaidRow, names: Names) -> MessageRow:
     )
 
 
-def happening(row: GroupMessageRow, names: Names) -> str:
+def happening(row: GroupMessageRow, names: DisplayNames) -> str:
     """What a message that is no post did, unescaped: our words first, and what its author chose behind a colon."""
     people = people_in_words([FeedId.from_hex(feed) for feed in row["people"] if feed != row["feed"]], names)
     greeting = f": {row['text']}" if row["text"] else ""
@@ -143,7 +143,7 @@ def happening(row: GroupMessageRow, names: Names) -> str:
     return f"wrote something that this program cannot show: {row['kind']}"
 
 
-def people_in_words(people: Sequence[FeedId], names: Names) -> str:
+def people_in_words(people: Sequence[FeedId], names: DisplayNames) -> str:
     """People in a line, safe; of many it is said how many they are."""
     told = [names.shown(feed) for feed in people[:_NAMED_MAX]]
     more = len(people) - len(told)

@@ -10,7 +10,7 @@ _NAMED_MAX: Final = 3
 """People who are named in a line; of more it is said how many they are."""
 
 
-def holding_text(row: ReceiptRow, name_of: Callable[[str], str], now_us: int) -> str:
+def holders_text(row: ReceiptRow, name_of: Callable[[str], str], now_us: int) -> str:
     """Such as `3 of 5, Ana missing since 14:02`. *name_of* makes 64 digits a name that is safe to show; *now_us*, the
     wall clock, decides whether the day is told too."""
     if not row["expected"]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.safetext import one_line
 
@@ -21,25 +21,25 @@ _PART: Final = re.compile(r"\.tinyssb-[0-9a-f]{16}\.part")
 class FileUnwritableError(ProblemError):
     """A file that was named cannot be written."""
 
-    exit_code = Exit.STORAGE
+    exit_code = ExitCode.STORAGE
 
 
 class FolderMissingError(FileUnwritableError):
     """There is no such folder as the file should be in."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
-class FileInPlaceError(ProblemError):
+class TargetFileExistsError(ProblemError):
     """Something is where a file should be written."""
 
-    exit_code = Exit.CREATE
+    exit_code = ExitCode.CREATE
 
 
-def refuse_taken(path: Path) -> None:
-    """Raise FileInPlaceError if anything is at *path*, be it a link that leads nowhere."""
+def require_absent(path: Path) -> None:
+    """Raise TargetFileExistsError if anything is at *path*, be it a link that leads nowhere."""
     if os.path.lexists(path):
-        raise FileInPlaceError(
+        raise TargetFileExistsError(
             f"{one_line(str(path))} is there already. It was kept, and nothing was written.",
             "Name another file, or remove it first.",
         )
@@ -49,9 +49,9 @@ def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
     """Make the file at *path*, whole or not at all, with what *write* writes; durable on return but for its name.
     Returns its size in bytes.
 
-    Raises FileInPlaceError, FileUnwritableError, and what *write* raises.
+    Raises TargetFileExistsError, FileUnwritableError, and what *write* raises.
     """
-    refuse_taken(path)
+    require_absent(path)
     part = path.with_name(f".tinyssb-{secrets.token_hex(8)}.part")
     begun = False
     try:
@@ -101,9 +101,9 @@ def _put_in_place(part: Path, path: Path) -> None:
     try:
         path.hardlink_to(part)  # unlike a renaming, it never replaces what somebody put there meanwhile
     except FileExistsError:
-        refuse_taken(path)
+        require_absent(path)
         raise
     except OSError:
         # FAT, as on memory cards, has no links.
-        refuse_taken(path)
+        require_absent(path)
         part.replace(path)

@@ -11,7 +11,7 @@ from typing import Final
 from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.limits import FEED_ID_SIZE
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.safetext import HAPPENED, INVISIBLE, NO_HAPPENING, one_line
 
@@ -30,13 +30,13 @@ RESERVED: Final = frozenset(
 class UnknownPersonError(ProblemError):
     """Nobody is called so."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 class AmbiguousPersonError(ProblemError):
     """Several people may be meant."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
 def alike(name: str) -> str:
@@ -50,7 +50,7 @@ def alike(name: str) -> str:
     return " ".join("".join(seen).casefold().split())
 
 
-class Names:
+class DisplayNames:
     """What everybody is called, as of now."""
 
     def __init__(self, people: Sequence[PersonRow], petnamed: Collection[FeedId] = ()) -> None:

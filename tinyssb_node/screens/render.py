@@ -20,7 +20,7 @@ LINE_TEXT = 120
 """Characters of content in a line of a listing."""
 
 
-class Form(StrEnum):
+class DecodedFormat(StrEnum):
     """How content was read."""
 
     BIPF = "bipf"
@@ -37,7 +37,7 @@ class Form(StrEnum):
 class Decoded:
     """Content made readable."""
 
-    form: Form
+    form: DecodedFormat
     value: bipf.Value
     """The BIPF value, the text, hexadecimal digits, or what is acknowledged."""
 
@@ -47,18 +47,20 @@ def decode_content(content: bytes, type_: int | None = None) -> Decoded:
     it acknowledges, as an acknowledgement first."""
     if type_ == ACK_TYPE:
         with suppress(AckShapeError):
-            return Decoded(Form.ACKS, [[ack.seq, ack.id_prefix.hex()] for ack in parse_acks(content)])
+            return Decoded(
+                DecodedFormat.ACKS, [[ack.seq, ack.id_prefix.hex()] for ack in parse_acks(content)]
+            )
     try:
-        return Decoded(Form.BIPF, bipf.decode(content))
+        return Decoded(DecodedFormat.BIPF, bipf.decode(content))
     except bipf.BipfError:
         pass
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        return Decoded(Form.HEX, content.hex())
+        return Decoded(DecodedFormat.HEX, content.hex())
     if all(char.isprintable() or char in "\n\r\t" for char in text):
-        return Decoded(Form.TEXT, text)
-    return Decoded(Form.HEX, content.hex())
+        return Decoded(DecodedFormat.TEXT, text)
+    return Decoded(DecodedFormat.HEX, content.hex())
 
 
 def one_line(decoded: Decoded) -> str:

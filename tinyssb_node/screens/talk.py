@@ -16,64 +16,64 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
-from tinyssb_node.catalog.catalog import Catalog, CaughtUp
+from tinyssb_node.catalog.catalog import Catalog, CatalogUpdate
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow, PersonRow
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, MessageId
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.people import Names, alike
+from tinyssb_node.screens.people import DisplayNames, alike
 from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
-    from tinyssb_node.content.board import Board, Operation
-    from tinyssb_node.content.chat import Message, Post
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.content.board import KanbanBoard, Operation
+    from tinyssb_node.content.chat import ChatPost, Message
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.control.group_rows import GroupWrittenRow
     from tinyssb_node.control.rows import FollowedRow, PublishedRow, ReceiptRow
-    from tinyssb_node.screens.grouptalk import GroupRoom
+    from tinyssb_node.screens.grouptalk import GroupConversation
 
 
 class UnknownMessageError(ProblemError):
     """No message has such an id."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 class AmbiguousMessageError(ProblemError):
     """Several messages' ids begin so."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
 class UnknownConversationError(ProblemError):
     """There is no conversation of this name."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 class UnknownBoardError(ProblemError):
     """There is no board of this id or name."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 class AmbiguousBoardError(ProblemError):
     """Several boards may be meant."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
 class NotInvitedError(ProblemError):
     """There is no invitation to answer."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 class NoThreadError(ProblemError):
     """A message is in no tangle, or has no place in it yet."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
     def __init__(self, row: MessageRow) -> None:
         waits = row.conversation is not None and row.placed is None
@@ -87,23 +87,23 @@ class NoThreadError(ProblemError):
 class NotInConversationError(ProblemError):
     """What should be answered is in another conversation, or in none."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
-class NothingToSayError(ProblemError):
+class EmptyMessageError(ProblemError):
     """An empty text."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
 
-class Talk:
+class NodeSession:
     """The catalog of one network of a node, and its daemon, which is called when something is to be published."""
 
     def __init__(self, home: Home, network: str | None, catalog: Catalog) -> None:
         """Use ``at_home``."""
         self._home = home
         self._network = network
-        self._client: Client | None = None
+        self._client: DaemonClient | None = None
         self._seen: object = None
         self.catalog = catalog
         """Everything that can be asked (``catalog.questions``)."""
@@ -144,7 +144,7 @@ class Talk:
 
     # --- Reading ---
 
-    def catch_up(self, progress: Callable[[int, int], None] = lambda *_: None) -> CaughtUp:
+    def catch_up(self, progress: Callable[[int, int], None] = lambda *_: None) -> CatalogUpdate:
         """Bring the catalog up to date; nothing new takes 2 ms. *progress* is told how many appends of how many are in.
 
         Raises CatalogFailedError, the store's errors.
@@ -165,20 +165,20 @@ class Talk:
         for person in self.catalog.people():
             if person.own:
                 return person.feed
-        from tinyssb_node.daemon.setup import read_own
+        from tinyssb_node.daemon.setup import read_node_identity
 
-        return read_own(self._home).feed
+        return read_node_identity(self._home).feed
 
-    def names(self) -> Names:
+    def names(self) -> DisplayNames:
         """What everybody is called, as of now."""
         from tinyssb_node.content.contacts import read_contacts
 
         contacts = read_contacts(self._home.root)
         petnamed = {feed for feed, contact in contacts.items() if contact.name is not None}
-        return Names(self.catalog.people(), petnamed)
+        return DisplayNames(self.catalog.people(), petnamed)
 
     def find_person(self, text: str) -> PersonRow:
-        """Whom *text* means: see ``Names.find``. Raises UnknownPersonError, AmbiguousPersonError."""
+        """Whom *text* means: see ``DisplayNames.find``. Raises UnknownPersonError, AmbiguousPersonError."""
         return self.names().find(text)
 
     def find_message(self, text: str) -> MessageRow:
@@ -245,8 +245,8 @@ class Talk:
         """Say *text* in *conversation*, behind all that was said in it, or in answer to *reply_to* alone. The id of a
         private group is a conversation, too; nothing in it is answered by itself.
 
-        Raises UnknownConversationError, NotInConversationError, NothingToSayError, UnsayableMessageError, and as
-        ``Client.publish`` does.
+        Raises UnknownConversationError, NotInConversationError, EmptyMessageError, UnencodableMessageError, and as
+        ``DaemonClient.publish`` does.
         """
         from tinyssb_node.screens.grouptalk import is_group
 
@@ -259,8 +259,8 @@ class Talk:
     ) -> PublishedRow:
         """Say *text* so that only *recipients* and we can read it; at most ``limits.CIRCLE_MAX`` with us.
 
-        Raises NotInConversationError, NothingToSayError, CircleSizeError, ReaderKeyError, UnsayableMessageError, and as
-        ``Client.publish`` does.
+        Raises NotInConversationError, EmptyMessageError, RecipientCountError, ReaderKeyError, UnencodableMessageError, and as
+        ``DaemonClient.publish`` does.
         """
         return self._publish(self.draft_private(text, recipients, reply_to))
 
@@ -292,15 +292,15 @@ class Talk:
         return seal(clear, readers, secrets.token_bytes(SEAL_ENTROPY_SIZE))
 
     def call_me(self, alias: str) -> PublishedRow:
-        """Tell everybody what we call ourselves; empty: nothing any more. Raises UnsayableMessageError, as ``say``."""
+        """Tell everybody what we call ourselves; empty: nothing any more. Raises UnencodableMessageError, as ``say``."""
         from tinyssb_node.content.chat import Alias
 
         return self._say(Alias(name=alias))
 
-    def _post(self, text: str, conversation: str, reply_to: MessageId | None) -> Post:
+    def _post(self, text: str, conversation: str, reply_to: MessageId | None) -> ChatPost:
         import time
 
-        from tinyssb_node.content.chat import Post, tips_form
+        from tinyssb_node.content.chat import ChatPost, tips_form
 
         _require_text(text)
         if reply_to is not None:
@@ -314,11 +314,11 @@ class Talk:
             behind: Sequence[MessageId] = (reply_to,)
         else:
             behind = self.catalog.tips(conversation)
-        return Post(tips=tips_form(tuple(behind)), text=text, said_s=int(time.time()))
+        return ChatPost(tips=tips_form(tuple(behind)), text=text, said_s=int(time.time()))
 
     # --- Groups ---
 
-    def groups(self) -> list[GroupRoom] | None:
+    def groups(self) -> list[GroupConversation] | None:
         """Private groups as conversations, the latest first; None: no daemon that reads them runs."""
         from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
         from tinyssb_node.screens.grouptalk import rooms
@@ -340,14 +340,14 @@ class Talk:
     def say_to_group(self, group: str, text: str) -> GroupWrittenRow:
         """Say *text* to the group that *group* names: its name, or digits of its id.
 
-        Raises NothingToSayError, and as ``Client.group_post`` does.
+        Raises EmptyMessageError, and as ``DaemonClient.group_post`` does.
         """
         _require_text(text)
         return self.client.group_post(group, text)
 
     # --- Boards ---
 
-    def board(self, board: MessageId) -> Board:
+    def board(self, board: MessageId) -> KanbanBoard:
         """*board* as all operations that are held leave it. Raises UnknownBoardError."""
         from tinyssb_node.content.board import fold
 
@@ -359,7 +359,7 @@ class Talk:
             )
         return fold(board, steps)
 
-    def find_board(self, text: str) -> Board:
+    def find_board(self, text: str) -> KanbanBoard:
         """The board of the id *text*; else, of the boards that our user works on, the one whose name it is; else the
         one of any other name or beginning of an id. Nobody else can take the name or the id of a board of ours.
 
@@ -390,10 +390,10 @@ class Talk:
     def change_board(
         self, board: MessageId, operation: Operation, *arguments: str | MessageId | FeedId
     ) -> PublishedRow:
-        """Do *operation* on *board* as it is held now. Raises UnknownBoardError, UnsayableMessageError, as ``say``."""
-        from tinyssb_node.content.board import step
+        """Do *operation* on *board* as it is held now. Raises UnknownBoardError, UnencodableMessageError, as ``say``."""
+        from tinyssb_node.content.board import make_operation
 
-        return self._say(step(self.board(board), operation, *arguments))
+        return self._say(make_operation(self.board(board), operation, *arguments))
 
     def answer_invitation(self, board: MessageId, *, accept: bool) -> PublishedRow:
         """Accept or decline to be a member of *board*. Raises UnknownBoardError, NotInvitedError, as ``say``."""
@@ -409,11 +409,11 @@ class Talk:
     # --- People ---
 
     def follow(self, feed: FeedId) -> FollowedRow:
-        """Ask peers for *feed*. Raises as ``Client.follow`` does."""
+        """Ask peers for *feed*. Raises as ``DaemonClient.follow`` does."""
         return self.client.follow(feed.hex())
 
     def unfollow(self, feed: FeedId) -> FollowedRow:
-        """Ask for it no longer; what is held stays. Raises as ``Client.unfollow`` does."""
+        """Ask for it no longer; what is held stays. Raises as ``DaemonClient.unfollow`` does."""
         return self.client.unfollow(feed.hex())
 
     def petname(self, feed: FeedId, name: str | None) -> None:
@@ -446,12 +446,12 @@ class Talk:
     # --- The daemon ---
 
     @property
-    def client(self) -> Client:
+    def client(self) -> DaemonClient:
         """The connection to the daemon, made when first needed. Raises ConfigError, DaemonUnreachableError."""
         if self._client is None:
-            from tinyssb_node.control.client import Client
+            from tinyssb_node.control.client import DaemonClient
 
-            self._client = Client.at_home(str(self._home.root), self._network)
+            self._client = DaemonClient.at_home(str(self._home.root), self._network)
         return self._client
 
     def hang_up(self) -> None:
@@ -477,6 +477,6 @@ class Talk:
 
 
 def _require_text(text: str) -> None:
-    """Raises NothingToSayError."""
+    """Raises EmptyMessageError."""
     if not text.strip():
-        raise NothingToSayError("There is nothing to say.", "Give a text; `-` reads it from standard input.")
+        raise EmptyMessageError("There is nothing to say.", "Give a text; `-` reads it from standard input.")

@@ -13,17 +13,17 @@ from tinyssb_node.screens import limits
 
 if TYPE_CHECKING:
     from tinyssb_node.control.rows import PublishedRow
-    from tinyssb_node.screens.talk import Talk
+    from tinyssb_node.screens.talk import NodeSession
 
 
 @contextmanager
-def opened(arguments: argparse.Namespace) -> Iterator[Talk]:
+def open_node(arguments: argparse.Namespace) -> Iterator[NodeSession]:
     """The node that *arguments* name, its catalog brought up to date. What takes long, or cannot be, is said on
-    standard error. Raises as ``Talk.at_home`` and ``Talk.catch_up`` do.
+    standard error. Raises as ``NodeSession.at_home`` and ``NodeSession.catch_up`` do.
     """
-    from tinyssb_node.screens.talk import Talk
+    from tinyssb_node.screens.talk import NodeSession
 
-    with Talk.at_home(arguments.home, arguments.network) as talk:
+    with NodeSession.at_home(arguments.home, arguments.network) as talk:
         caught = talk.catch_up(_say_progress)
         if caught.done >= limits.PROGRESS_FROM:
             print(f"Read {caught.done:,} packets for the index of messages.", file=sys.stderr)
@@ -43,10 +43,10 @@ def names_shown(arguments: argparse.Namespace) -> Callable[[str], str]:
     from tinyssb_node.catalog.errors import CatalogFailedError
     from tinyssb_node.ids import FeedId
     from tinyssb_node.screens.people import SHORT_FEED
-    from tinyssb_node.screens.talk import Talk
+    from tinyssb_node.screens.talk import NodeSession
 
     try:
-        with Talk.at_home(arguments.home, arguments.network) as talk:
+        with NodeSession.at_home(arguments.home, arguments.network) as talk:
             talk.catch_up()
             names = talk.names()
     except CatalogFailedError:
@@ -60,7 +60,7 @@ def _say_progress(done: int, total: int) -> None:
         print(f"Reading what came: {100 * done // total} %", end="\r", file=sys.stderr, flush=True)
 
 
-def published(arguments: argparse.Namespace, what: str, row: PublishedRow) -> int:
+def describe_published(arguments: argparse.Namespace, what: str, row: PublishedRow) -> int:
     """Say what became of something that was published: *what* is the beginning of the sentence."""
     from tinyssb_node.screens.chatlines import SHORT_MESSAGE
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node.catalog.rows import BoardRow, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.ids import FeedId
-from tinyssb_node.screens.grouptalk import GroupRoom
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.grouptalk import GroupConversation
+from tinyssb_node.screens.people import DisplayNames
 
 if TYPE_CHECKING:
-    from tinyssb_node.content.board import Board, Change, Column, Item
+    from tinyssb_node.content.board import BoardChange, Card, Column, KanbanBoard
 
 
-def message_json(row: MessageRow, names: Names) -> dict[str, object]:
+def message_json(row: MessageRow, names: DisplayNames) -> dict[str, object]:
     """A message; bytes in hexadecimal, times in microseconds since 1970."""
     return {
         "id": row.id.hex(),
@@ -41,9 +41,9 @@ def message_json(row: MessageRow, names: Names) -> dict[str, object]:
     }
 
 
-def conversation_json(row: ConversationRow, names: Names) -> dict[str, object]:
+def conversation_json(row: ConversationRow, names: DisplayNames) -> dict[str, object]:
     """A conversation with its latest message."""
-    title = {"title": row.title} if isinstance(row, GroupRoom) else {}
+    title = {"title": row.title} if isinstance(row, GroupConversation) else {}
     return {
         "name": row.name,
         **title,
@@ -79,7 +79,7 @@ def board_row_json(row: BoardRow) -> dict[str, object]:
     }
 
 
-def board_json(board: Board, names: Names) -> dict[str, object]:
+def board_json(board: KanbanBoard, names: DisplayNames) -> dict[str, object]:
     """A whole board."""
     return {
         "id": board.id.hex(),
@@ -92,12 +92,12 @@ def board_json(board: Board, names: Names) -> dict[str, object]:
     }
 
 
-def _column_json(column: Column, names: Names) -> dict[str, object]:
+def _column_json(column: Column, names: DisplayNames) -> dict[str, object]:
     cards = [item_json(item, names) for item in column.items]
     return {"id": column.id.hex(), "name": column.name, "cards": cards}
 
 
-def item_json(item: Item, names: Names) -> dict[str, object]:
+def item_json(item: Card, names: DisplayNames) -> dict[str, object]:
     """A card."""
     return {
         "id": item.id.hex(),
@@ -113,7 +113,7 @@ def item_json(item: Item, names: Names) -> dict[str, object]:
     }
 
 
-def change_json(change: Change, names: Names) -> dict[str, object]:
+def change_json(change: BoardChange, names: DisplayNames) -> dict[str, object]:
     """A line of a board's history."""
     return {
         "id": change.id.hex(),
@@ -125,7 +125,7 @@ def change_json(change: Change, names: Names) -> dict[str, object]:
     }
 
 
-def _people(feeds: Iterable[FeedId], names: Names) -> list[dict[str, object]]:
+def _people(feeds: Iterable[FeedId], names: DisplayNames) -> list[dict[str, object]]:
     return [{"feed": feed.hex(), "name": names.name(feed)} for feed in feeds]
 
 
@@ -136,7 +136,7 @@ def _hex(ids: Iterable[bytes]) -> list[str]:
 class JsonLines:
     """Turns messages to lines for programs, as ``chatlines.Lines`` does for people."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: DisplayNames) -> None:
         self.names = names
 
     def message(self, row: MessageRow) -> Iterator[str]:

@@ -8,7 +8,7 @@ import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from tinyssb_node.store.home import Home
 
 
-class ShipLibraryError(ProblemError):
+class ShipLibraryMissingError(ProblemError):
     """What speaks with brokers is not installed."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self) -> None:
         super().__init__(
@@ -29,10 +29,10 @@ class ShipLibraryError(ProblemError):
         )
 
 
-class NotShippedError(ProblemError):
+class ShippingNotConfiguredError(ProblemError):
     """config.toml does not say where to."""
 
-    exit_code = Exit.CONFIG
+    exit_code = ExitCode.CONFIG
 
     def __init__(self, home: Home) -> None:
         super().__init__(
@@ -95,7 +95,7 @@ def status(arguments: argparse.Namespace) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the shipper until SIGTERM, Ctrl-C, or the end of the daemon that started it."""
     if find_spec("aiomqtt") is None:
-        raise ShipLibraryError
+        raise ShipLibraryMissingError
     import asyncio
 
     from tinyssb_node.daemon.logs import start_logging
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _configured(arguments: argparse.Namespace) -> tuple[Home, Config]:
-    """The node, and its settings. Raises NotShippedError."""
+    """The node, and its settings. Raises ShippingNotConfiguredError."""
     import os
 
     from tinyssb_node.daemon.config import read_config
@@ -118,7 +118,7 @@ def _configured(arguments: argparse.Namespace) -> tuple[Home, Config]:
     home.require()
     config = read_config(home)
     if config.ship is None:
-        raise NotShippedError(home)
+        raise ShippingNotConfiguredError(home)
     return home, config
 
 
@@ -134,13 +134,13 @@ def _runs(home: Home) -> bool:
 
 def _why_not(config: Config) -> str:
     """Why it does not run; nothing if nobody told it to."""
-    from tinyssb_node.control.client import Client, DaemonUnreachableError
+    from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 
     assert config.ship is not None, "it was asked for"
     if not config.ship.enabled:
         return ""
     try:
-        with Client(config.control_socket) as node:
+        with DaemonClient(config.control_socket) as node:
             beside = node.status().get("companions", [])
     except DaemonUnreachableError as error:
         return f"{error.message} {error.hint}"
@@ -154,14 +154,14 @@ def _why_not(config: Config) -> str:
 
 
 def _row(home: Home, name: NetworkName, *, running: bool, why_not: str) -> _Row:
-    from tinyssb_node.daemon.setup import node_name, read_own
+    from tinyssb_node.daemon.setup import node_name, read_node_identity
     from tinyssb_node.shipping.files import LogFolder, read_saved, state_path
-    from tinyssb_node.shipping.shipping import Shipping
+    from tinyssb_node.shipping.shipping import LogShipment
 
-    node = node_name(read_own(home).feed)
+    node = node_name(read_node_identity(home).feed)
     saved, told = read_saved(state_path(home, name), node)
     sizes = LogFolder(home.of(name).events / node).sizes(0)
-    shipping = Shipping(saved, run=0, every_us=0)
+    shipping = LogShipment(saved, run=0, every_us=0)
     shipping.look(sizes)
     return _Row(
         network=name,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tinyssb_node.daemon.configreader import Reader
+from tinyssb_node.daemon.configreader import ConfigReader
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.mqtt_spec import MqttSpec, parse_mqtt
 from tinyssb_node.faces.mqtt_topics import ROOT
@@ -24,7 +24,7 @@ class ShipConfig:
     """Bandwidth limit; 0: none."""
 
 
-def read_ship(reader: Reader) -> ShipConfig:
+def read_ship(reader: ConfigReader) -> ShipConfig:
     """Read the table. Raises ConfigError."""
     return ShipConfig(
         enabled=reader.flag("ship.enabled", default=False),
@@ -34,7 +34,7 @@ def read_ship(reader: Reader) -> ShipConfig:
     )
 
 
-def _broker(reader: Reader) -> MqttSpec:
+def _broker(reader: ConfigReader) -> MqttSpec:
     text = reader.text("ship.broker", f"mqtt:localhost:{limits.PORT}", "it takes text")
     try:
         spec = parse_mqtt(SpecReader(text))

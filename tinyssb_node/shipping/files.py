@@ -10,10 +10,10 @@ import msgspec
 from tinyssb_node.daemon.eventlog_segments import segment_path, segments
 from tinyssb_node.errors import StoreLockedError
 from tinyssb_node.ids import NetworkName
-from tinyssb_node.problems import Exit, HomeRefusedError, ProblemError
+from tinyssb_node.problems import ExitCode, HomeInaccessibleError, ProblemError
 from tinyssb_node.shipping import limits
-from tinyssb_node.shipping.shipping import Place, Saved
-from tinyssb_node.shipping.wire import Piece, SegmentId, fingerprint
+from tinyssb_node.shipping.shipping import LogPosition, ShippingState
+from tinyssb_node.shipping.wire import SegmentId, SegmentSlice, fingerprint
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.lock import FolderLock
 
@@ -26,7 +26,7 @@ SHIP_VERSION = 1
 class ShippingBusyError(ProblemError):
     """Another shipper is at this node's logs."""
 
-    exit_code = Exit.BUSY
+    exit_code = ExitCode.BUSY
 
     def __init__(self, root: Path, pid: int | None) -> None:
         who = "another process" if pid is None else f"process {pid}"
@@ -37,7 +37,7 @@ class ShippingBusyError(ProblemError):
 
 
 def claim_shipping(home: Home) -> FolderLock:
-    """Be the only shipper of the node in *home*. Raises ShippingBusyError, HomeRefusedError."""
+    """Be the only shipper of the node in *home*. Raises ShippingBusyError, HomeInaccessibleError."""
     folder = home.root / SHIP_FOLDER
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -45,7 +45,7 @@ def claim_shipping(home: Home) -> FolderLock:
     except StoreLockedError as error:
         raise ShippingBusyError(home.root, error.pid) from error
     except OSError as error:
-        raise HomeRefusedError(
+        raise HomeInaccessibleError(
             f"The folder {folder} cannot be used: {error.strerror}.",
             "Check who owns it, and whether its disk has room.",
         ) from error
@@ -91,7 +91,7 @@ class LogFolder:
                 self._changed_ns = -1
         return self._sizes
 
-    def read(self, piece: Piece) -> tuple[bytes, bytes] | None:
+    def read(self, piece: SegmentSlice) -> tuple[bytes, bytes] | None:
         """The bytes of *piece*, and the fingerprint of what is before them; None if they are not there any more.
 
         Raises OSError.
@@ -110,7 +110,7 @@ class LogFolder:
         return (content, fingerprint(head, tail)) if len(content) == piece.size else None
 
 
-class Told(msgspec.Struct, kw_only=True):
+class ShipperStatus(msgspec.Struct, kw_only=True):
     """What the shipper tells of itself, for `tinyssb ship status`."""
 
     connected: bool = False
@@ -131,23 +131,25 @@ class _File(msgspec.Struct, kw_only=True):
     acked: tuple[int, int, int]
     under_way: list[tuple[int, int, int, int]]
     life: int | None
-    told: Told
+    told: ShipperStatus
 
 
-def read_saved(path: Path, node: str) -> tuple[Saved, Told]:
+def read_saved(path: Path, node: str) -> tuple[ShippingState, ShipperStatus]:
     """What was kept of *node*; nothing if there is none, or none that can be used: the collector is asked then."""
     try:
         found = msgspec.json.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.MsgspecError):
-        return Saved(), Told()
+        return ShippingState(), ShipperStatus()
     if (found.v, found.node) != (SHIP_VERSION, node) or len(found.under_way) > limits.UNDER_WAY_MAX:
-        return Saved(), Told()
+        return ShippingState(), ShipperStatus()
     boot, first, byte = found.acked
-    under_way = tuple(Piece(SegmentId(boot, first), at, size) for boot, first, at, size in found.under_way)
-    return Saved(Place(SegmentId(boot, first), byte), under_way, found.life), found.told
+    under_way = tuple(
+        SegmentSlice(SegmentId(boot, first), at, size) for boot, first, at, size in found.under_way
+    )
+    return ShippingState(LogPosition(SegmentId(boot, first), byte), under_way, found.life), found.told
 
 
-def serialize_saved(node: str, saved: Saved, told: Told) -> bytes:
+def serialize_saved(node: str, saved: ShippingState, told: ShipperStatus) -> bytes:
     """What is kept of *node*, as ``read_saved`` takes it."""
     record = _File(
         v=SHIP_VERSION,

@@ -13,26 +13,26 @@ from typing import Final
 
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.config import Config
-from tinyssb_node.daemon.ending import watch_for_the_end
+from tinyssb_node.daemon.ending import watch_for_shutdown
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.daemon.setup import node_name, read_own
+from tinyssb_node.daemon.setup import node_name, read_node_identity
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import BrokerError
-from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, Caller, connected
+from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, BrokerCredentials, connected
 from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.shipping import limits
 from tinyssb_node.shipping.files import (
     LogFolder,
-    Told,
+    ShipperStatus,
     claim_shipping,
     read_saved,
     serialize_saved,
     state_path,
     write_saved,
 )
-from tinyssb_node.shipping.shipping import Pace, Shipping
+from tinyssb_node.shipping.shipping import BandwidthLimit, LogShipment
 from tinyssb_node.shipping.wire import (
     OPEN,
     TOPIC_COLLECTOR,
@@ -59,9 +59,9 @@ class _Log:
     up: str
     down: str
     folder: LogFolder
-    shipping: Shipping
+    shipping: LogShipment
     state: Path
-    told: Told
+    told: ShipperStatus
     written: bytes = b""
     """What was kept last."""
     sent_us: int = 0
@@ -77,8 +77,8 @@ class Shipper:
         self._networks: Final = config.networks
         self._logger = logger
         self._home = home
-        self._pace = Pace(self._config.bytes_per_s)
-        self._node = node_name(read_own(home).feed)
+        self._pace = BandwidthLimit(self._config.bytes_per_s)
+        self._node = node_name(read_node_identity(home).feed)
         self._logs = [self._log(name, network) for name, network in config.networks.items()]
         self._stop = asyncio.Event()
         self._heard = asyncio.Event()
@@ -90,7 +90,7 @@ class Shipper:
         saved, told = read_saved(state, self._node)
         topic = network_topic(network)
         told.refused.clear()
-        shipping = Shipping(
+        shipping = LogShipment(
             saved,
             run=secrets.randbits(32),
             every_us=self._config.every_s * 1_000_000,
@@ -108,7 +108,7 @@ class Shipper:
 
     async def run(self, *, supervised: bool) -> None:
         """Work until a signal, or if it is *supervised* until standard input ends. Raises ShippingBusyError."""
-        watch_for_the_end(self._stop.set, supervised=supervised)
+        watch_for_shutdown(self._stop.set, supervised=supervised)
         with ExitStack() as stack:
             stack.callback(claim_shipping(self._home).release)
             working = asyncio.create_task(self._work())
@@ -151,8 +151,8 @@ class Shipper:
             self._save()
             await asyncio.sleep(backoff.next_s())
 
-    def _caller(self) -> Caller:
-        return Caller(
+    def _caller(self) -> BrokerCredentials:
+        return BrokerCredentials(
             client=f"tinyssb-ship-{self._node}",
             status=self._status,
             message_max=limits.ANSWER_MAX,

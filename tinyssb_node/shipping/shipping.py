@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 from tinyssb_node.shipping import limits
 from tinyssb_node.shipping.wire import (
     BadAnswerError,
-    Flag,
-    Have,
-    Piece,
-    Row,
+    CollectorReply,
+    ReplyFlag,
     SegmentId,
-    State,
+    SegmentSlice,
+    SegmentState,
+    SegmentStatus,
     parse_have,
     serialize_ask,
 )
@@ -22,30 +22,30 @@ from tinyssb_node.shipping.wire import (
 _BEGINNING: Final = SegmentId(0, 0)
 
 
-class Place(NamedTuple):
+class LogPosition(NamedTuple):
     """A place in a log; everything before it, in this segment and in those before, is meant as well."""
 
     segment: SegmentId
     byte: int
 
 
-_NOWHERE: Final = Place(_BEGINNING, 0)
+_NOWHERE: Final = LogPosition(_BEGINNING, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class ShippingState:
     """What is worth keeping when the shipper ends. Without it nothing is lost: the collector is asked."""
 
-    acked: Place = _NOWHERE
+    acked: LogPosition = _NOWHERE
     """The collector has everything up to here."""
-    under_way: tuple[Piece, ...] = ()
+    under_way: tuple[SegmentSlice, ...] = ()
     """What the broker has beyond that."""
     life: int | None = None
     """Of the collector that acknowledged it."""
 
 
 @dataclass(slots=True)
-class Counts:
+class ShippingCounters:
     """What was done since the shipper started."""
 
     batches: int = 0
@@ -89,7 +89,7 @@ class _Waits:
     """How long to wait from then on before asking."""
 
 
-class Pace:
+class BandwidthLimit:
     """The bandwidth limit of all logs that go over one line."""
 
     def __init__(self, bytes_per_s: int) -> None:
@@ -120,23 +120,25 @@ class _Collector:
     """Above 0 if another one answered lately what this one was asked: goes down with each answer of this one."""
 
 
-class Shipping:
+class LogShipment:
     """One log, on its way to the collector."""
 
-    def __init__(self, saved: Saved, *, run: int, every_us: int, pace: Pace | None = None) -> None:
+    def __init__(
+        self, saved: ShippingState, *, run: int, every_us: int, pace: BandwidthLimit | None = None
+    ) -> None:
         """*run*: a number by chance, so that answers to an earlier life are not taken for answers to this one. What is
         no full batch is sent every *every_us*, and nothing faster than *pace*, if there is one."""
         self._saved: Final = saved
         self._run = run
         self._every_us: Final = every_us
-        self._pace: Final = pace or Pace(0)
+        self._pace: Final = pace or BandwidthLimit(0)
         self._files: dict[SegmentId, int] = {}
         """Segments that are there, in order, and their sizes."""
         self._have: dict[SegmentId, int] = {}
         """What the collector has of each, as far as is known."""
         self._sent: dict[SegmentId, int] = {}
         """How far each is under way."""
-        self._under_way: dict[int, Piece] = dict(enumerate(saved.under_way))
+        self._under_way: dict[int, SegmentSlice] = dict(enumerate(saved.under_way))
         self._number = len(self._under_way)
         self._seen = False
         self._connected = False
@@ -148,7 +150,7 @@ class Shipping:
         self._collector = _Collector(saved.life)
         self.old_collector = False
         """The collector does not know our version of the format."""
-        self.counts: Final = Counts()
+        self.counts: Final = ShippingCounters()
         self._note_sent()
 
     # --- what is there
@@ -195,14 +197,14 @@ class Shipping:
             if segment not in self._refused
         )
 
-    def saved(self) -> Saved:
+    def saved(self) -> ShippingState:
         """What to keep."""
-        return Saved(self._acked(), tuple(self._under_way.values()), self._collector.life)
+        return ShippingState(self._acked(), tuple(self._under_way.values()), self._collector.life)
 
-    def _acked(self) -> Place:
+    def _acked(self) -> LogPosition:
         acked = self._saved.acked if not self._files else _NOWHERE
         for segment, size in self._files.items():
-            acked = Place(segment, self._have[segment])
+            acked = LogPosition(segment, self._have[segment])
             if self._have[segment] < size and segment not in self._refused:
                 break
         return acked
@@ -248,7 +250,7 @@ class Shipping:
         self.counts.asks += 1
         return serialize_ask(self._run, since)
 
-    def next(self, now_us: int) -> Piece | None:
+    def next(self, now_us: int) -> SegmentSlice | None:
         """What to send now."""
         waits = self._waits
         if not self._connected or self._ask is not None or waits.full_us is not None:
@@ -269,12 +271,12 @@ class Shipping:
                 grows = segment == next(reversed(self._files))
                 if not may_flush or (grows and len(self._under_way) >= limits.UNDER_WAY_SMALL):
                     return None
-            return Piece(segment, at, min(left, limits.BATCH_BYTES))
+            return SegmentSlice(segment, at, min(left, limits.BATCH_BYTES))
         if may_flush:
             waits.flush_us = now_us + self._every_us
         return None
 
-    def handed(self, piece: Piece, run: int, wire_bytes: int, now_us: int) -> None:
+    def handed(self, piece: SegmentSlice, run: int, wire_bytes: int, now_us: int) -> None:
         """The broker has *piece*, which was marked with *run* and took *wire_bytes*. The collector may have answered
         before the broker did."""
         waits = self._waits
@@ -301,7 +303,7 @@ class Shipping:
         if not self._heeds(answer, now_us):
             self.counts.others += 1
             return
-        self.old_collector = bool(answer.flags & Flag.VERSION)
+        self.old_collector = bool(answer.flags & ReplyFlag.VERSION)
         lost = False
         for row in answer.rows:
             lost |= self._apply(row, answer.run, now_us)
@@ -310,7 +312,7 @@ class Shipping:
         if lost:
             self._rewind()
 
-    def _heeds(self, answer: Have, now_us: int) -> bool:
+    def _heeds(self, answer: CollectorReply, now_us: int) -> bool:
         """True for an answer of the collector whose answers count. One that was started since takes its place: it
         is asked for all that it has, and sent what the one before refused. So does one that we had before, but not
         while this one answers."""
@@ -335,17 +337,17 @@ class Shipping:
             known.asks_us = max(known.asks_us, now_us) + limits.ASK_AGAIN_US
         return True
 
-    def _answers(self, answer: Have) -> bool:
+    def _answers(self, answer: CollectorReply) -> bool:
         """True for the answer to our question."""
-        return bool(answer.flags & Flag.LISTING) and self._asked.open and answer.run == self._asked.run
+        return bool(answer.flags & ReplyFlag.LISTING) and self._asked.open and answer.run == self._asked.run
 
-    def _apply(self, row: Row, run: int, now_us: int) -> bool:
+    def _apply(self, row: SegmentStatus, run: int, now_us: int) -> bool:
         """Believe a row. True if we have to go back."""
         segment = row.segment
         done = [
             number
             for number, piece in self._under_way.items()
-            if piece.segment == segment and (piece.end <= row.have or row.state is State.OTHER)
+            if piece.segment == segment and (piece.end <= row.have or row.state is SegmentState.OTHER)
         ]
         for number in done:
             del self._under_way[number]
@@ -356,18 +358,22 @@ class Shipping:
             self._waits.patience_us = limits.ASK_AGAIN_US
         if segment in self._have:
             self._have[segment] = row.have
-            if row.state is State.OTHER:
+            if row.state is SegmentState.OTHER:
                 self._refused.add(segment)
-        if row.state is State.FULL:
+        if row.state is SegmentState.FULL:
             if self._waits.full_us is None:
                 self._waits.full_us = now_us + limits.FULL_WAIT_US
             return True
-        return row.state is State.GAP and run == self._run
+        return row.state is SegmentState.GAP and run == self._run
 
-    def _listed(self, answer: Have) -> bool:
+    def _listed(self, answer: CollectorReply) -> bool:
         """An answer to our question: what it does not name is not there. True if we have to go back."""
         asked = self._asked
-        more = bool(answer.flags & Flag.MORE) and bool(answer.rows) and answer.rows[-1].segment > asked.since
+        more = (
+            bool(answer.flags & ReplyFlag.MORE)
+            and bool(answer.rows)
+            and answer.rows[-1].segment > asked.since
+        )
         last = answer.rows[-1].segment if more else None
         named = {row.segment for row in answer.rows}
         for segment in self._files:
@@ -407,7 +413,7 @@ class Shipping:
             self._sent[piece.segment] = max(piece.end, self._sent.get(piece.segment, 0))
 
 
-def _saved_have(saved: Saved, segment: SegmentId, size: int) -> int:
+def _saved_have(saved: ShippingState, segment: SegmentId, size: int) -> int:
     """What the collector had of a segment when the shipper ended."""
     if segment < saved.acked.segment:
         return size

@@ -35,7 +35,7 @@ class SegmentId(NamedTuple):
     """The offset of its first record."""
 
 
-class Piece(NamedTuple):
+class SegmentSlice(NamedTuple):
     """Bytes of a segment."""
 
     segment: SegmentId
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
         return self.at + self.size
 
 
-class State(IntEnum):
+class SegmentState(IntEnum):
     """What the collector says of a segment."""
 
     FINE = 0
@@ -60,7 +60,7 @@ class State(IntEnum):
     """There is no room for it."""
 
 
-class Flag(IntFlag):
+class ReplyFlag(IntFlag):
     """What an answer is."""
 
     LISTING = 1
@@ -71,25 +71,25 @@ class Flag(IntFlag):
     """The collector does not know the version of the message."""
 
 
-class Row(NamedTuple):
+class SegmentStatus(NamedTuple):
     """What the collector has of a segment."""
 
     segment: SegmentId
     have: int
     """Its first so many bytes."""
-    state: State
+    state: SegmentState
 
 
 @dataclass(frozen=True, slots=True)
-class Have:
+class CollectorReply:
     """An answer of the collector."""
 
     run: int
     """Of the message that it answers."""
     life: int
     """Another one each time that the collector was started."""
-    flags: Flag
-    rows: tuple[Row, ...]
+    flags: ReplyFlag
+    rows: tuple[SegmentStatus, ...]
 
 
 class BadAnswerError(PeerError):
@@ -121,7 +121,7 @@ def fingerprint(head: bytes, tail: bytes) -> bytes:
     return blake2b(head + tail, digest_size=limits.BEFORE_SIZE).digest()
 
 
-def serialize_batch(run: int, piece: Piece, before: bytes, content: bytes) -> bytes:
+def serialize_batch(run: int, piece: SegmentSlice, before: bytes, content: bytes) -> bytes:
     """A batch: *content* is what stands at *piece*, *before* the ``fingerprint`` of what comes before."""
     assert len(content) == piece.size <= limits.BATCH_BYTES
     header = _BATCH.pack(
@@ -142,24 +142,24 @@ def serialize_ask(run: int, since: SegmentId) -> bytes:
     return _ASK.pack(limits.VERSION, _KIND_ASK, run, *since)
 
 
-def parse_have(message: bytes) -> Have:
+def parse_have(message: bytes) -> CollectorReply:
     """An answer. Raises BadAnswerError."""
     if message[:2] != bytes((limits.VERSION, _KIND_HAVE)):
         raise BadAnswerError(f"it begins with {message[:2].hex()}")
     if len(message) < _HAVE.size:
         raise BadAnswerError(f"it has {len(message)} bytes")
     _, _, run, life, flags, count = _HAVE.unpack_from(message)
-    if flags > Flag.LISTING | Flag.MORE | Flag.VERSION:
+    if flags > ReplyFlag.LISTING | ReplyFlag.MORE | ReplyFlag.VERSION:
         raise BadAnswerError(f"its flags are {flags}")
     if count > limits.ROWS_MAX or len(message) != _HAVE.size + count * _ROW.size:
         raise BadAnswerError(f"it has {len(message)} bytes for {count} rows")
-    rows: list[Row] = []
+    rows: list[SegmentStatus] = []
     for boot, first, have, state in _ROW.iter_unpack(message[_HAVE.size :]):
         if boot > limits.BOOT_MAX or first > limits.FIRST_MAX or have > limits.SEGMENT_BYTES_MAX:
             raise BadAnswerError(f"there is no segment {boot}-{first} of {have} bytes")
-        if state > max(State):
+        if state > max(SegmentState):
             raise BadAnswerError(f"there is no state {state}")
-        rows.append(Row(SegmentId(boot, first), have, State(state)))
+        rows.append(SegmentStatus(SegmentId(boot, first), have, SegmentState(state)))
     if any(one.segment >= other.segment for one, other in pairwise(rows)):
         raise BadAnswerError("its rows are not in order")
-    return Have(run, life, Flag(flags), tuple(rows))
+    return CollectorReply(run, life, ReplyFlag(flags), tuple(rows))

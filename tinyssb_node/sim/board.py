@@ -42,18 +42,18 @@ from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verd
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.claim import agrees, claim_of
 from tinyssb_node.replication.expectations import Orphans
-from tinyssb_node.replication.finding import Finding
+from tinyssb_node.replication.finding import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import NOT_WANTED, build_want
 from tinyssb_node.scheduling.link import LinkProfile, Reception
-from tinyssb_node.scheduling.trickle import Entropy
+from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.store.port import FeedRecord, Store
 
 _Packet = tuple[bytes, PacketKind]
 
 
-class Board:
+class DeployedBoard:
     """One board. It has the methods of ``Node`` that the world calls."""
 
     def __init__(
@@ -61,7 +61,7 @@ class Board:
         *,
         store: Store,
         network: Network,
-        entropy: Entropy,
+        entropy: RandomSource,
         key: SigningKey,
         verify: Verify = verify_signed,
     ) -> None:
@@ -259,7 +259,7 @@ class Board:
         )
         return [received, *finding.events]
 
-    def _find(self, packet: bytes, face: FaceName) -> Finding:
+    def _find(self, packet: bytes, face: FaceName) -> PacketOutcome:
         dmx = packet[: limits.DMX_SIZE]
         try:
             if dmx == self._network.goset_dmx:
@@ -269,28 +269,28 @@ class Board:
             if dmx == self._chnk_dmx:
                 return self._hear_chnk(packet)
         except PeerError as error:
-            return Finding(PacketKind.UNKNOWN, Verdict.INVALID, type(error).__name__)
+            return PacketOutcome(PacketKind.UNKNOWN, Verdict.INVALID, type(error).__name__)
         if len(packet) != limits.PACKET_SIZE:
-            return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS)
+            return PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS)
         hash_ = sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
         finding = self._replica.offer(packet, hash_, Origin.PEER, face)
         if len(self._replica.orphans):
             self._replica.orphans = Orphans()  # a board forgets what it does not expect
         return finding
 
-    def _hear_set(self, packet: bytes, face: FaceName) -> Finding:
+    def _hear_set(self, packet: bytes, face: FaceName) -> PacketOutcome:
         """Raises PeerError."""
         letter = packet[limits.DMX_SIZE : limits.DMX_SIZE + 1]
         if letter == NOVELTY_KIND:
             novelty = parse_novelty(packet)
-            finding = Finding(PacketKind.NOVELTY, Verdict.NEW)
+            finding = PacketOutcome(PacketKind.NOVELTY, Verdict.NEW)
             if self._learn(novelty.feed, face, finding):
                 self._say(novelty)
             return finding
         if letter != CLAIM_KIND:
-            return Finding(PacketKind.UNKNOWN, Verdict.NOT_OURS)
+            return PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS)
         claim = parse_claim(packet)
-        finding = Finding(PacketKind.CLAIM, Verdict.NEW)
+        finding = PacketOutcome(PacketKind.CLAIM, Verdict.NEW)
         self._largest_claim = max(self._largest_claim, claim.count)
         for feed in (claim.low, claim.high):
             self._learn(feed, face, finding)
@@ -302,14 +302,14 @@ class Board:
             self._claims.append(claim)
         return finding
 
-    def _learn(self, feed: FeedId, face: FaceName, finding: Finding) -> bool:
+    def _learn(self, feed: FeedId, face: FaceName, finding: PacketOutcome) -> bool:
         if feed in self._replica.goset or len(self._replica.goset) >= sim_limits.BOARD_KEYS_MAX:
             return False
         finding.events += self._replica.add_feed(feed, face)
         self._set_changed()
         return True
 
-    def _hear_want(self, packet: bytes) -> Finding:
+    def _hear_want(self, packet: bytes) -> PacketOutcome:
         """Give up to five entries, of each feed one before the second of any. Raises PeerError."""
         want, goset = parse_want(packet), self._replica.goset
         asked = [
@@ -321,16 +321,16 @@ class Board:
         ranked = [(turn, entry.packet) for entries in lists for turn, entry in enumerate(entries)]
         for _, answer in sorted(ranked, key=lambda item: item[0])[: sim_limits.BOARD_ANSWERS_MAX]:
             self._queue(answer, PacketKind.ENTRY)
-        return Finding(PacketKind.WANT, Verdict.NEW)
+        return PacketOutcome(PacketKind.WANT, Verdict.NEW)
 
-    def _hear_chnk(self, packet: bytes) -> Finding:
+    def _hear_chnk(self, packet: bytes) -> PacketOutcome:
         """Give up to five chunks. Raises PeerError."""
         answers: list[bytes] = []
         for place in read_chnk(self._replica.goset, parse_chnk(packet)):
             answers += self._store.chunks(*place, sim_limits.BOARD_ANSWERS_MAX)
         for answer in answers[: sim_limits.BOARD_ANSWERS_MAX]:
             self._queue(answer, PacketKind.CHUNK)
-        return Finding(PacketKind.CHNK, Verdict.NEW)
+        return PacketOutcome(PacketKind.CHNK, Verdict.NEW)
 
     # --- the user
 

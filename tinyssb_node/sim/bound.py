@@ -15,7 +15,7 @@ _SENDS_PRECISION = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Relays:
+class RelaySet:
     """How many nodes must send what all shall hear."""
 
     least: int
@@ -34,7 +34,7 @@ def expected_sends(receivers: int, loss: float) -> float:
     return total
 
 
-def relays(neighbours: Sequence[Iterable[int]]) -> list[Relays]:
+def relays(neighbours: Sequence[Iterable[int]]) -> list[RelaySet]:
     """The minimum connected dominating set of each connected part of a mesh; *neighbours* by node number."""
     masks = [sum(1 << other for other in set(others)) for others in neighbours]
     return [_part_relays(masks, part) for part in _parts(masks)]
@@ -109,18 +109,18 @@ def _bits(mask: int) -> list[int]:
     return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
 
 
-def _part_relays(masks: Sequence[int], part: int) -> Relays:
+def _part_relays(masks: Sequence[int], part: int) -> RelaySet:
     if part.bit_count() <= 2:
-        return Relays(1, (_bits(part)[0],))
+        return RelaySet(1, (_bits(part)[0],))
     search = _Search(masks, part)
     size = 1
     while search.steps < sim_limits.BOUND_STEPS:
         chosen = search.find(size)
         if chosen is not None:
-            return Relays(size, tuple(_bits(chosen)))
+            return RelaySet(size, tuple(_bits(chosen)))
         if search.steps < sim_limits.BOUND_STEPS:
             size += 1
-    return Relays(size, None)
+    return RelaySet(size, None)
 
 
 class _Search:

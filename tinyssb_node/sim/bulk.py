@@ -20,7 +20,7 @@ from typing import Final
 from firmware_bridge.lora import LoraSettings, airtime_us
 from tinyssb_node import __version__
 from tinyssb_node import limits as node_limits
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.bulkfiles import ARRIVAL, TICK_US, Happening, NodeFiles, WallClock
 
@@ -57,9 +57,9 @@ class BulkOptions:
 
     def __post_init__(self) -> None:
         if not 2 <= self.nodes <= limits.BULK_NODES_MAX:
-            raise OptionError("nodes", f"it takes 2 to {limits.BULK_NODES_MAX}")
+            raise SimulationOptionError("nodes", f"it takes 2 to {limits.BULK_NODES_MAX}")
         if not 1 <= self.hours <= limits.BULK_HOURS_MAX:
-            raise OptionError("hours", f"it takes 1 to {limits.BULK_HOURS_MAX}")
+            raise SimulationOptionError("hours", f"it takes 1 to {limits.BULK_HOURS_MAX}")
 
     @property
     def cut(self) -> tuple[int, int]:
@@ -85,7 +85,7 @@ class _Station:
     happenings: list[Happening] = field(default_factory=list)
 
 
-class Bulk:
+class BulkWriter:
     """Writes the logs."""
 
     def __init__(self, options: BulkOptions, folder: Path) -> None:
@@ -93,7 +93,7 @@ class Bulk:
         try:
             folder.mkdir(parents=True)
         except OSError as error:
-            raise OptionError(
+            raise SimulationOptionError(
                 "folder", f"{folder} cannot be made as a new folder: {error.strerror}"
             ) from error
         self.options = options

@@ -1,7 +1,7 @@
 """What must hold in every simulation, whatever its scenario: looked at with each thing that happens.
 
 The checkers share no code with what they check: names, signatures and hash chains are worked out here from the
-specification's text, time on the air is summed here from what was sent. A rule that is broken is a BrokenRuleError.
+specification's text, time on the air is summed here from what was sent. A rule that is broken is a InvariantError.
 """
 
 from collections import deque
@@ -18,16 +18,16 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.ids import FeedId
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.board import Board
-from tinyssb_node.sim.disk import Loss
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
+from tinyssb_node.sim.board import DeployedBoard
+from tinyssb_node.sim.disk import DiskLoss
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 
 _CONTENT_END = limits.PACKET_SIZE - limits.SIGNATURE_SIZE
 _POINTER_AT = _CONTENT_END - limits.MESSAGE_ID_SIZE
 _ZEROS = bytes(limits.MESSAGE_ID_SIZE)
 
 
-class BrokenRuleError(LocalError):
+class InvariantError(LocalError):
     """Something happened that must not: which rule, and what."""
 
     def __init__(self, rule: str, what: str) -> None:
@@ -36,7 +36,7 @@ class BrokenRuleError(LocalError):
         self.what = what
 
 
-class Feeds(Watcher):
+class FeedChecker(SimulationWatcher):
     """Nothing unverified is kept, frontiers never shrink, all nodes hold the same, nothing acknowledged is lost."""
 
     def __init__(self) -> None:
@@ -49,13 +49,13 @@ class Feeds(Watcher):
         self._acknowledged: dict[str, EntryAppended] = {}
         """The last entry of which each user was told that it is safe."""
 
-    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+    def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
         """A node was switched on: it holds all that it held."""
         del now_us
         held = {record.feed: record.seq for record in inhabitant.store.feeds()}
         for (name, feed), seq in self._frontiers.items():
             if name == inhabitant.name and held.get(feed, 0) != seq:
-                raise BrokenRuleError(
+                raise InvariantError(
                     "frontiers never shrink",
                     f"{name} held {feed.hex()[:12]} up to {seq} and comes back with {held.get(feed, 0)}",
                 )
@@ -63,14 +63,14 @@ class Feeds(Watcher):
         if published is not None:
             self._check_whole(inhabitant, published)
 
-    def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
+    def forgot(self, inhabitant: SimulatedNode, loss: DiskLoss, now_us: int) -> None:
         """What a disk lost is lost; what it holds still must be the beginning of what it held."""
         del loss, now_us
         name, store = inhabitant.name, inhabitant.store
         held = {record.feed: record.seq for record in store.feeds()}
         for holder, feed in [key for key in self._frontiers if key[0] == name]:
             if held.get(feed, 0) > self._frontiers[holder, feed]:
-                raise BrokenRuleError(
+                raise InvariantError(
                     "frontiers grow one by one", f"{name} gained {feed.hex()[:12]} by a crash"
                 )
             self._frontiers[holder, feed] = held.get(feed, 0)
@@ -78,20 +78,20 @@ class Feeds(Watcher):
             chunks = self._chains[holder, feed, seq]
             self._chains[holder, feed, seq] = len(store.chunks(feed, seq, 0, chunks))
 
-    def _check_whole(self, inhabitant: Inhabitant, entry: EntryAppended) -> None:
+    def _check_whole(self, inhabitant: SimulatedNode, entry: EntryAppended) -> None:
         chunks = inhabitant.store.chunks(entry.feed, entry.seq, 0, entry.chunks)
         if inhabitant.store.entry(entry.feed, entry.seq) is None or len(chunks) != entry.chunks:
-            raise BrokenRuleError(
+            raise InvariantError(
                 "nothing acknowledged is lost",
                 f"{inhabitant.name} published entry {entry.seq} and has it no more",
             )
 
-    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
+    def acknowledged(self, inhabitant: SimulatedNode, entry: EntryAppended, now_us: int) -> None:
         """A user was told that an entry is safe."""
         del now_us
         self._acknowledged[inhabitant.name] = entry
 
-    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+    def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
         """A node took an entry or chunk."""
         del now_us
         if isinstance(event, EntryAppended):
@@ -99,11 +99,11 @@ class Feeds(Watcher):
         elif isinstance(event, ChunkAppended):
             self._took_chunk(inhabitant, event)
 
-    def _took_entry(self, inhabitant: Inhabitant, event: EntryAppended) -> None:
+    def _took_entry(self, inhabitant: SimulatedNode, event: EntryAppended) -> None:
         feed, seq, name = event.feed, event.seq, inhabitant.name
         before = self._frontiers.get((name, feed), 0)
         if seq != before + 1:
-            raise BrokenRuleError(
+            raise InvariantError(
                 "frontiers grow one by one", f"{name} went from {before} to {seq} in {feed.hex()[:12]}"
             )
         self._frontiers[name, feed] = seq
@@ -113,7 +113,7 @@ class Feeds(Watcher):
         if known is None:
             self._entries[feed, seq] = packet, self._verified_id(event, packet, name)
         elif known != (packet, event.id):
-            raise BrokenRuleError(
+            raise InvariantError(
                 "prefixes agree", f"{name} holds another entry {seq} of {feed.hex()[:12]} than somebody else"
             )
 
@@ -127,26 +127,26 @@ class Feeds(Watcher):
             id_ = sha256(entry_name + packet).digest()[: limits.MESSAGE_ID_SIZE]
             if id_ == event.id and _signed(feed, entry_name, packet):
                 return id_
-        raise BrokenRuleError(
+        raise InvariantError(
             "no unverified entry is accepted",
             f"{name} took an entry {seq} that {feed.hex()[:12]} did not sign",
         )
 
-    def _took_chunk(self, inhabitant: Inhabitant, event: ChunkAppended) -> None:
+    def _took_chunk(self, inhabitant: SimulatedNode, event: ChunkAppended) -> None:
         feed, seq, chunk, name = event.feed, event.seq, event.chunk, inhabitant.name
         held = self._chains.get((name, feed, seq), 0)
         if chunk != held or seq > self._frontiers.get((name, feed), 0):
-            raise BrokenRuleError(
+            raise InvariantError(
                 "side chains grow one by one",
                 f"{name} took chunk {chunk} of entry {seq}, where {held} comes next",
             )
         self._chains[name, feed, seq] = chunk + 1
         packet = inhabitant.store.chunk(feed, seq, chunk) or b""
         if self._chunks.setdefault((feed, seq, chunk), packet) != packet:
-            raise BrokenRuleError("prefixes agree", f"{name} holds another chunk {chunk} of entry {seq}")
+            raise InvariantError("prefixes agree", f"{name} holds another chunk {chunk} of entry {seq}")
         before = self._chunks[feed, seq, chunk - 1] if chunk else self._entries[feed, seq][0][:_CONTENT_END]
         if sha256(packet).digest()[: limits.MESSAGE_ID_SIZE] != before[-limits.MESSAGE_ID_SIZE :]:
-            raise BrokenRuleError(
+            raise InvariantError(
                 "no unverified entry is accepted",
                 f"{name} took a chunk {chunk} that entry {seq} does not name",
             )
@@ -162,17 +162,17 @@ def _signed(feed: FeedId, name: bytes, packet: bytes) -> bool:
     return True
 
 
-class Bounds(Watcher):
+class BoundsChecker(SimulationWatcher):
     """Queues are bounded, and no face is handed more than it asked for."""
 
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+    def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         """A node that sends is a node whose queues are looked at."""
         del send, begin_us, end_us
-        if isinstance(inhabitant.node, Board):
+        if isinstance(inhabitant.node, DeployedBoard):
             return
         for face in inhabitant.node.faces():
             if face.queued > limits.QUEUE_MAX or face.outstanding > face.profile.window:
-                raise BrokenRuleError(
+                raise InvariantError(
                     "queues are bounded",
                     f"{inhabitant.name} has {face.queued} packets queued and {face.outstanding} handed over on "
                     f"{face.name}",
@@ -180,7 +180,7 @@ class Bounds(Watcher):
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class AirtimeLaw:
     """What the law of a place says."""
 
     most_us: int | None = None
@@ -189,11 +189,11 @@ class Law:
     """And in one go."""
 
 
-class Duty(Watcher):
+class DutyCycleChecker(SimulationWatcher):
     """Nobody is on the air for more than the law's share of any hour, nor longer in one go than it allows: nobody but
     deployed boards, which know no law."""
 
-    def __init__(self, laws: Mapping[str, Law]) -> None:
+    def __init__(self, laws: Mapping[str, AirtimeLaw]) -> None:
         """*laws* says what holds for each node."""
         self._laws = laws
         self._windows: dict[str, deque[tuple[int, int]]] = {}
@@ -201,7 +201,7 @@ class Duty(Watcher):
         self.peak_us: dict[str, int] = {}
         """The most that each node was on the air in any hour."""
 
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+    def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         """The fullest hour of all ends with the end of a packet, so these are the hours to look at."""
         del send
         name = inhabitant.name
@@ -219,17 +219,17 @@ class Duty(Watcher):
             return
         law = self._laws[name]
         if law.most_us is not None and within_us > law.most_us:
-            raise BrokenRuleError(
+            raise InvariantError(
                 "nobody exceeds the legal duty",
                 f"{name} was on the air for {within_us} us of an hour, {law.most_us} are allowed",
             )
         if law.dwell_us is not None and end_us - begin_us > law.dwell_us:
-            raise BrokenRuleError(
+            raise InvariantError(
                 "nobody exceeds the legal dwell time",
                 f"{name} sends for {end_us - begin_us} us, {law.dwell_us} are allowed",
             )
 
-    def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
+    def forgot(self, inhabitant: SimulatedNode, loss: DiskLoss, now_us: int) -> None:
         """A node cannot reckon with what it sent if its disk lost the record of it: that is not counted either."""
         del now_us
         window = self._windows.get(inhabitant.name, deque())

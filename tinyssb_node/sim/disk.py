@@ -9,7 +9,7 @@ from tinyssb_node.store.memory import MemoryStore
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class DiskLoss:
     """What a disk had said was safe, and lost."""
 
     packets: int
@@ -18,7 +18,7 @@ class Loss:
     """When it wrote last; all that was committed later is lost."""
 
 
-class Disk(MemoryStore):
+class SimulatedDisk(MemoryStore):
     """A store whose disk may lie: it says that it committed, and holds in a cache what it should have written.
 
     What its own node publishes it writes, and with it all that came before: so no feed is forked by what is lost.
@@ -68,13 +68,13 @@ class Disk(MemoryStore):
             self._write()
         self._published = False
 
-    def power_off(self) -> Loss | None:
+    def power_off(self) -> DiskLoss | None:
         """What is not written is lost. Returns what that is of what was said to be committed; None for nothing."""
         self.rollback()
         self._published = False
         if not self._cache:
             return None
-        loss = Loss(len(self._appends) - self._written, self._written_us)
+        loss = DiskLoss(len(self._appends) - self._written, self._written_us)
         del self._appends[self._written :]
         self._committed = self._written
         while self._cache:

@@ -8,29 +8,29 @@ from dataclasses import dataclass, field
 from tinyssb_node import limits
 from tinyssb_node.faces.errors import EtherOpenError, EtherRefusedError, EtherUnreachableError
 from tinyssb_node.faces.ether_protocol import (
-    Busy,
     Command,
-    Cut,
-    GetStatus,
-    Heal,
-    Heard,
-    Hello,
-    NodeStatus,
-    Refused,
-    Send,
-    Sent,
-    SetLink,
-    SetLoss,
-    Status,
-    Welcome,
+    EtherBusy,
+    EtherCut,
+    EtherFrame,
+    EtherGetStatus,
+    EtherHeal,
+    EtherHello,
+    EtherNodeStatus,
+    EtherRefused,
+    EtherSend,
+    EtherSent,
+    EtherSetLink,
+    EtherSetLoss,
+    EtherStatus,
+    EtherWelcome,
     parse_from_client,
     parse_from_ether,
     serialize_message,
     welcome,
 )
 from tinyssb_node.faces.lines import read_line
-from tinyssb_node.sim.links import Entropy, Link
-from tinyssb_node.sim.medium import Medium, MediumOptions, Miss, Outcome
+from tinyssb_node.sim.links import ChannelRandomSource, LinkQuality
+from tinyssb_node.sim.medium import LossReason, MediumOptions, SimulatedMedium, TransmissionOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class EtherConfig:
     """How the channel is."""
     positions_m: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Where nodes stand, in metres; nodes without a place hear each other by ``medium.default_rssi_dbm``."""
-    links: Mapping[tuple[str, str], Link] = field(default_factory=dict)
+    links: Mapping[tuple[str, str], LinkQuality] = field(default_factory=dict)
     """Pairs of nodes of which it is known how they hear each other."""
     time_scale: float = 1.0
     """Modelled seconds in a second, above 0 and up to ETHER_TIME_SCALE_MAX. Raises ValueError for others."""
@@ -63,14 +63,14 @@ class _Node:
 
     name: str
     writer: asyncio.StreamWriter | None = None
-    queue: asyncio.Queue[Send] = field(default_factory=lambda: asyncio.Queue(limits.ETHER_QUEUE))
+    queue: asyncio.Queue[EtherSend] = field(default_factory=lambda: asyncio.Queue(limits.ETHER_QUEUE))
     sent: int = 0
     airtime_us: int = 0
     heard: int = 0
     collided: int = 0
     lost: int = 0
 
-    def tell(self, message: Heard | Sent | Busy) -> None:
+    def tell(self, message: EtherFrame | EtherSent | EtherBusy) -> None:
         """Say something, unless the node reads too slowly: then it misses it, as it would on air."""
         if (
             self.writer is not None
@@ -78,8 +78,8 @@ class _Node:
         ):
             self.writer.write(serialize_message(message))
 
-    def status(self) -> NodeStatus:
-        return NodeStatus(
+    def status(self) -> EtherNodeStatus:
+        return EtherNodeStatus(
             name=self.name,
             connected=self.writer is not None,
             sent=self.sent,
@@ -93,10 +93,10 @@ class _Node:
 class Ether:
     """The channel, its nodes, and who connects to them."""
 
-    def __init__(self, config: EtherConfig, entropy: Entropy) -> None:
+    def __init__(self, config: EtherConfig, entropy: ChannelRandomSource) -> None:
         self._config = config
         self._entropy = entropy
-        self._medium = Medium(config.medium, entropy)
+        self._medium = SimulatedMedium(config.medium, entropy)
         for (left, right), link in config.links.items():
             self._medium.set_link(left, right, link)
         self._nodes: dict[str, _Node] = {}
@@ -128,52 +128,56 @@ class Ether:
         if self._connections:
             await asyncio.wait(self._connections)
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Refused | None:
+    async def _converse(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> EtherRefused | None:
         try:
             async with asyncio.timeout(limits.ETHER_HELLO_S):
                 line = await read_line(reader)
         except TimeoutError:
-            return Refused(reason="no hello came")
+            return EtherRefused(reason="no hello came")
         hello = None if line is None else parse_from_client(line)
-        if not isinstance(hello, Hello):
-            return Refused(reason="the first line must be a hello")
+        if not isinstance(hello, EtherHello):
+            return EtherRefused(reason="the first line must be a hello")
         if hello.version != limits.ETHER_VERSION:
-            return Refused(reason=f"this ether speaks version {limits.ETHER_VERSION}, not {hello.version}")
+            return EtherRefused(
+                reason=f"this ether speaks version {limits.ETHER_VERSION}, not {hello.version}"
+            )
         if hello.name is None:
             return await self._take_commands(reader, writer)
         return await self._host(hello.name, reader, writer)
 
     async def _take_commands(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> Refused | None:
+    ) -> EtherRefused | None:
         await _tell(writer, welcome(self._config.medium.lora, self._config.time_scale))
         while (line := await read_line(reader)) is not None:
             command = parse_from_client(line)
-            if command is None or isinstance(command, Hello | Send):
-                return Refused(reason="that is no command, or a name or number in it is out of bounds")
+            if command is None or isinstance(command, EtherHello | EtherSend):
+                return EtherRefused(reason="that is no command, or a name or number in it is out of bounds")
             if not await _tell(writer, self._obey(command)):
                 break
         return None
 
-    def _obey(self, command: Command) -> Status | Refused:
+    def _obey(self, command: Command) -> EtherStatus | EtherRefused:
         try:
             match command:
-                case Cut(left=left, right=right):
+                case EtherCut(left=left, right=right):
                     self._medium.cut(left, right)
-                case Heal():
+                case EtherHeal():
                     self._medium.heal()
-                case SetLink(left=one, right=other, rssi_dbm=rssi_dbm, loss=loss):
-                    self._medium.set_link(one, other, Link(rssi_dbm, loss))
-                case SetLoss(loss=loss):
+                case EtherSetLink(left=one, right=other, rssi_dbm=rssi_dbm, loss=loss):
+                    self._medium.set_link(one, other, LinkQuality(rssi_dbm, loss))
+                case EtherSetLoss(loss=loss):
                     self._medium.default_loss = loss
-                case GetStatus():
+                case EtherGetStatus():
                     pass
         except ValueError as error:
-            return Refused(reason=str(error))
+            return EtherRefused(reason=str(error))
         return self._status()
 
-    def _status(self) -> Status:
-        return Status(
+    def _status(self) -> EtherStatus:
+        return EtherStatus(
             nodes=tuple(node.status() for _, node in sorted(self._nodes.items())),
             cuts=tuple((tuple(sorted(left)), tuple(sorted(right))) for left, right in self._medium.cuts),
             time_us=self._now_us(),
@@ -181,10 +185,10 @@ class Ether:
 
     async def _host(
         self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> Refused | None:
+    ) -> EtherRefused | None:
         """Have a node on the channel while it is connected."""
         node = self._arrive(name, writer)
-        if isinstance(node, Refused):
+        if isinstance(node, EtherRefused):
             return node
         writer.write(serialize_message(welcome(self._config.medium.lora, self._config.time_scale)))
         try:
@@ -198,14 +202,14 @@ class Ether:
             node.writer = None
             node.queue = asyncio.Queue(limits.ETHER_QUEUE)
 
-    def _arrive(self, name: str, writer: asyncio.StreamWriter) -> _Node | Refused:
+    def _arrive(self, name: str, writer: asyncio.StreamWriter) -> _Node | EtherRefused:
         node = self._nodes.get(name)
         if node is not None and node.writer is not None:
-            return Refused(reason=f"a node named '{name}' is here already; choose another name")
+            return EtherRefused(reason=f"a node named '{name}' is here already; choose another name")
         try:
             self._medium.add_node(name, self._config.positions_m.get(name))
         except ValueError as error:
-            return Refused(reason=str(error))
+            return EtherRefused(reason=str(error))
         if node is None:
             self._forget_one_if_full()
             node = self._nodes[name] = _Node(name)
@@ -222,7 +226,7 @@ class Ether:
         while True:
             message = await node.queue.get()
             if self._medium.is_busy(node.name, self._now_us()):
-                node.tell(Busy(id=message.id))
+                node.tell(EtherBusy(id=message.id))
                 continue
             packet_size = len(message.packet) // 2
             begin_us = self._now_us()
@@ -231,15 +235,15 @@ class Ether:
             node.sent += 1
             node.airtime_us += end_us - begin_us
             self._deliver(message.packet, self._medium.end_send(node.name))
-            node.tell(Sent(id=message.id))
+            node.tell(EtherSent(id=message.id))
 
-    def _deliver(self, packet: str, outcome: Outcome) -> None:
+    def _deliver(self, packet: str, outcome: TransmissionOutcome) -> None:
         for delivery in outcome.deliveries:
             receiver = self._nodes[delivery.receiver]
             receiver.heard += 1
-            receiver.tell(Heard(packet=packet, rssi_dbm=delivery.rssi_dbm, snr_db=delivery.snr_db))
+            receiver.tell(EtherFrame(packet=packet, rssi_dbm=delivery.rssi_dbm, snr_db=delivery.snr_db))
         for name, miss in outcome.misses:
-            if miss in (Miss.COLLISION, Miss.DEAF):
+            if miss in (LossReason.COLLISION, LossReason.DEAF):
                 self._nodes[name].collided += 1
             else:
                 self._nodes[name].lost += 1
@@ -252,17 +256,17 @@ class Ether:
         await asyncio.sleep(modelled_us / self._config.time_scale / 1_000_000)
 
 
-async def _queue_sends(node: _Node, reader: asyncio.StreamReader) -> Refused | None:
+async def _queue_sends(node: _Node, reader: asyncio.StreamReader) -> EtherRefused | None:
     """Take what *node* wants to send, as fast as the channel does, until it leaves."""
     while (line := await read_line(reader)) is not None:
         message = parse_from_client(line)
-        if not isinstance(message, Send):
-            return Refused(reason="a node may only send")
+        if not isinstance(message, EtherSend):
+            return EtherRefused(reason="a node may only send")
         await node.queue.put(message)
     return None
 
 
-async def _tell(writer: asyncio.StreamWriter, message: Welcome | Refused | Status) -> bool:
+async def _tell(writer: asyncio.StreamWriter, message: EtherWelcome | EtherRefused | EtherStatus) -> bool:
     """Say something and wait until it is on its way. False if nobody is there any more."""
     try:
         writer.write(serialize_message(message))
@@ -273,7 +277,10 @@ async def _tell(writer: asyncio.StreamWriter, message: Welcome | Refused | Statu
 
 
 async def serve_ether(
-    config: EtherConfig, *, entropy: Entropy | None = None, ready: Callable[[int], None] | None = None
+    config: EtherConfig,
+    *,
+    entropy: ChannelRandomSource | None = None,
+    ready: Callable[[int], None] | None = None,
 ) -> None:
     """Run an ether until cancelled; *ready* is called with its port once nodes can come.
 
@@ -296,7 +303,7 @@ async def serve_ether(
         await server.wait_closed()
 
 
-async def ether_command(host: str, port: int, command: Command) -> Status:
+async def ether_command(host: str, port: int, command: Command) -> EtherStatus:
     """Have an ether do *command* and return how things are then.
 
     Raises EtherUnreachableError if there is none, EtherRefusedError if it will not.
@@ -305,7 +312,7 @@ async def ether_command(host: str, port: int, command: Command) -> Status:
         async with asyncio.timeout(limits.ETHER_HELLO_S):
             reader, writer = await asyncio.open_connection(host, port, limit=limits.ETHER_STATUS_MAX)
             try:
-                writer.write(serialize_message(Hello(version=limits.ETHER_VERSION)))
+                writer.write(serialize_message(EtherHello(version=limits.ETHER_VERSION)))
                 writer.write(serialize_message(command))
                 return await _await_status(host, port, reader)
             finally:
@@ -314,14 +321,14 @@ async def ether_command(host: str, port: int, command: Command) -> Status:
         raise EtherUnreachableError(host, port, error.strerror or "it does not answer") from error
 
 
-async def _await_status(host: str, port: int, reader: asyncio.StreamReader) -> Status:
+async def _await_status(host: str, port: int, reader: asyncio.StreamReader) -> EtherStatus:
     while (line := await read_line(reader)) is not None:
         match parse_from_ether(line):
-            case Status() as status:
+            case EtherStatus() as status:
                 return status
-            case Refused(reason=reason):
+            case EtherRefused(reason=reason):
                 raise EtherRefusedError(reason)
-            case Welcome():
+            case EtherWelcome():
                 continue
             case _:
                 break

@@ -13,8 +13,8 @@ from tinyssb_node import __version__, limits
 from tinyssb_node.eventrecords import Serializer, record_serializers, segment_name, serialize_mark
 from tinyssb_node.events import ChunkAppended, DaemonStarted, DaemonStopped, EntryAppended, Event
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.disk import Loss
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
+from tinyssb_node.sim.disk import DiskLoss
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.links import Position
 
 
@@ -43,7 +43,7 @@ class _Log:
         self.waiting = 0
 
 
-class EventFiles(Watcher):
+class EventFiles(SimulationWatcher):
     """A watcher that writes each node's event log under a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
@@ -53,7 +53,7 @@ class EventFiles(Watcher):
         self._logs: dict[str, _Log] = {}
         self._arrivals: dict[str, int] = {}
 
-    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+    def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
         """A boot begins with its start record and its mark."""
         name = inhabitant.name
         before = self._logs.get(name)
@@ -79,12 +79,12 @@ class EventFiles(Watcher):
         times = inhabitant.wall_offset_us + now_us, now_us - inhabitant.boot_us
         log.add(serialize_mark(node, boot, log.offset, *times, self._arrivals.get(name, 0)))
 
-    def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
+    def forgot(self, inhabitant: SimulatedNode, loss: DiskLoss, now_us: int) -> None:
         """Arrivals are counted on from what is left."""
         del loss, now_us
         self._arrivals[inhabitant.name] = inhabitant.store.last_arrival()
 
-    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+    def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
         """Write a record."""
         log = self._logs[inhabitant.name]
         if isinstance(event, EntryAppended | ChunkAppended):
@@ -92,7 +92,7 @@ class EventFiles(Watcher):
         times = inhabitant.wall_offset_us + now_us, now_us - inhabitant.boot_us
         log.add(log.serializers[type(event)](event, log.offset, *times))
 
-    def close(self, inhabitants: Mapping[str, Inhabitant], now_us: int) -> None:
+    def close(self, inhabitants: Mapping[str, SimulatedNode], now_us: int) -> None:
         """End the boots of all nodes that are up, in order, and write what waits."""
         for name, log in self._logs.items():
             if inhabitants[name].up:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.values import AtTime, check_span, members, us, within
 from tinyssb_node.sim.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class Partition:
     """Nobody of *left* and nobody of *right* hear each other for a while."""
 
     KIND: ClassVar = "cut"
@@ -31,7 +31,7 @@ class Cut:
     def __post_init__(self) -> None:
         both = sorted(set(members("left", self.left)) & set(members("right", self.right)))
         if both:
-            raise OptionError("right", f"{', '.join(both)} cannot be on both sides of a cut")
+            raise SimulationOptionError("right", f"{', '.join(both)} cannot be on both sides of a cut")
         check_span(self.at_s, self.until_s)
 
     def named(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crash(AtTime):
+class NodeCrash(AtTime):
     """Nodes lose power, and come back with what their stores had committed."""
 
     KIND: ClassVar = "crash"
@@ -130,7 +130,7 @@ class LyingDisk(AtTime):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hang(AtTime):
+class RadioHang(AtTime):
     """Radios hang: nothing goes out and nothing comes in, and what was being sent stays with them until they work."""
 
     KIND: ClassVar = "hang"
@@ -153,7 +153,7 @@ class Hang(AtTime):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clock(AtTime):
+class ClockJump(AtTime):
     """Wall clocks jump; what never jumps, the monotonic clock, is all that a node's decisions rest on."""
 
     KIND: ClassVar = "clock"
@@ -173,7 +173,7 @@ class Clock(AtTime):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Late(AtTime):
+class LateStart(AtTime):
     """Nodes are switched on only later."""
 
     KIND: ClassVar = "late"
@@ -228,5 +228,5 @@ class Churn(AtTime):
         world.at(gone_us, leave)
 
 
-Fault = Cut | Crash | BrownOut | LyingDisk | Hang | Clock | Late | Churn
+Fault = Partition | NodeCrash | BrownOut | LyingDisk | RadioHang | ClockJump | LateStart | Churn
 """All that can go wrong."""

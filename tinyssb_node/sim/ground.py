@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.links import Link, shadowing_db
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.links import LinkQuality, shadowing_db
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.modems import ModemOptions
-from tinyssb_node.sim.options import Options
-from tinyssb_node.sim.topology import Field, Placement
+from tinyssb_node.sim.options import SimulationOptions
+from tinyssb_node.sim.topology import FieldTopology, Placement
 from tinyssb_node.sim.world import stream
 
 
@@ -21,37 +21,37 @@ class Ground:
 
     placement: Placement
     """How nodes are laid out."""
-    medium: Medium
+    medium: SimulatedMedium
     """The channel, with every node on it."""
     neighbours: tuple[tuple[int, ...], ...]
     """Whom each node hears, and is heard by, in the beginning, when nothing disturbs; by number."""
 
 
-def lay_out(options: Options) -> Ground:
+def place_nodes(options: SimulationOptions) -> Ground:
     """Put the nodes in place. A field is drawn anew until all its nodes are connected, over as many hops as it asks.
 
     Raises OptionError if there is no such place.
     """
     topology = options.topology
-    if not isinstance(topology, Field):
+    if not isinstance(topology, FieldTopology):
         return _try(options, 0)
     for attempt in range(sim_limits.FIELD_TRIES):
         ground = _try(options, attempt)
         hops = diameter(ground.neighbours)
         if hops is not None and hops >= topology.hops_min:
             return ground
-    raise OptionError(
+    raise SimulationOptionError(
         "topology",
         f"of {sim_limits.FIELD_TRIES} fields none was connected over {topology.hops_min} hops or more; another "
         "width_m, height_m or reach_m may do",
     )
 
 
-def _try(options: Options, attempt: int) -> Ground:
+def _try(options: SimulationOptions, attempt: int) -> Ground:
     names = options.names
     placement = options.topology.place(names, stream(options.seed, f"placement {attempt}"))
     terrain = stream(options.seed, f"terrain {attempt}")
-    medium = Medium(medium_options(options), stream(options.seed, "medium"), terrain)
+    medium = SimulatedMedium(medium_options(options), stream(options.seed, "medium"), terrain)
     for name, radio in options.radio_by_node.items():
         medium.add_node(name, placement.positions_m.get(name))
         if radio is not options.radio:
@@ -61,7 +61,7 @@ def _try(options: Options, attempt: int) -> Ground:
             )
     for (left, right), rssi_dbm in placement.links_dbm.items():
         loss = placement.losses.get((left, right), options.channel.loss)
-        medium.set_link(left, right, Link(rssi_dbm, loss))
+        medium.set_link(left, right, LinkQuality(rssi_dbm, loss))
     heard: list[list[int]] = [[] for _ in names]
     for one, other in combinations(range(len(names)), 2):
         if medium.reaches(names[one], names[other]):
@@ -88,7 +88,7 @@ def diameter(neighbours: Sequence[Sequence[int]]) -> int | None:
     return longest
 
 
-def medium_options(options: Options) -> MediumOptions:
+def medium_options(options: SimulationOptions) -> MediumOptions:
     """The channel as the medium wants it."""
     channel = options.channel
     return MediumOptions(

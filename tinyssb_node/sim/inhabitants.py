@@ -9,20 +9,20 @@ from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.board import Board
-from tinyssb_node.sim.disk import Disk, Loss
+from tinyssb_node.sim.board import DeployedBoard
+from tinyssb_node.sim.disk import DiskLoss, SimulatedDisk
 from tinyssb_node.sim.links import Position
 
 
 @dataclass(slots=True)
-class Inhabitant:
+class SimulatedNode:
     """A node and what belongs to it."""
 
     name: str
     key: SigningKey
     dialect: Dialect
-    node: Node | Board
-    store: Disk
+    node: Node | DeployedBoard
+    store: SimulatedDisk
     feed: FeedId
     events: list[Event] = field(default_factory=list)
     """All it recorded, in order, unless the world was told not to keep it."""
@@ -50,21 +50,21 @@ class Inhabitant:
     """The wake-up that is scheduled."""
 
 
-class Watcher:
+class SimulationWatcher:
     """Who is told what happens. Nothing it does may change what happens. Here it looks at nothing."""
 
-    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+    def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
         """A node was switched on, for the first time or again."""
 
-    def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
+    def forgot(self, inhabitant: SimulatedNode, loss: DiskLoss, now_us: int) -> None:
         """A node lost power, and its disk what it had said was safe, but nothing of the node's own feed. What it holds
         still is in its store."""
 
-    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+    def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
         """A node recorded *event*; what it speaks of is committed."""
 
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+    def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         """A node began to send over the air."""
 
-    def acknowledged(self, inhabitant: Inhabitant, entry: EntryAppended, now_us: int) -> None:
+    def acknowledged(self, inhabitant: SimulatedNode, entry: EntryAppended, now_us: int) -> None:
         """A user of a node was told that what they published is safe."""

@@ -13,7 +13,7 @@ Position = tuple[float, float]
 """Metres east and north."""
 
 
-class Entropy(Protocol):
+class ChannelRandomSource(Protocol):
     """Where chance comes from; ``random.Random`` is one."""
 
     def random(self) -> float:
@@ -72,7 +72,7 @@ def shadowing_db(model: PathLoss) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkQuality:
     """How two nodes hear each other."""
 
     rssi_dbm: float
@@ -97,20 +97,20 @@ class LinkOptions:
     """Most by which one direction of a pair is better or worse than the pair, drawn once per direction."""
 
 
-class Links:
+class LinkModel:
     """Places, links of their own, and cuts; tells what everybody hears of somebody."""
 
-    def __init__(self, options: LinkOptions, loss: float, entropy: Entropy) -> None:
+    def __init__(self, options: LinkOptions, loss: float, entropy: ChannelRandomSource) -> None:
         self._options = options
         self._loss = loss
         self._entropy = entropy
         self._positions: dict[str, Position | None] = {}
         self._off: set[str] = set()
-        self._links: dict[frozenset[str], Link] = {}
+        self._links: dict[frozenset[str], LinkQuality] = {}
         self._shadows_db: dict[frozenset[str], float] = {}
         self._tilts_db: dict[tuple[str, str], float] = {}
         self._cuts: list[tuple[frozenset[str], frozenset[str]]] = []
-        self._around: dict[str, dict[str, Link]] = {}
+        self._around: dict[str, dict[str, LinkQuality]] = {}
         """What was worked out since anything last changed; handed out, so replaced and never altered."""
 
     @property
@@ -162,7 +162,7 @@ class Links:
         """Whether a node came, and was not switched off."""
         return name in self._positions and name not in self._off
 
-    def set_link(self, left: str, right: str, link: Link) -> None:
+    def set_link(self, left: str, right: str, link: LinkQuality) -> None:
         """Say how two nodes hear each other, whatever their places.
 
         Raises ValueError if they are the same, and beyond ETHER_LINKS_MAX.
@@ -202,7 +202,7 @@ class Links:
         self._cuts.clear()
         self._around = {}
 
-    def link(self, sender: str, receiver: str) -> Link | None:
+    def link(self, sender: str, receiver: str) -> LinkQuality | None:
         """How *receiver* hears *sender* now, None for not at all."""
         if sender == receiver or self._is_cut(sender, receiver):
             return None
@@ -210,9 +210,9 @@ class Links:
         if pair in self._links:
             return self._links[pair]
         rssi_dbm = self._rssi_dbm(sender, receiver, pair)
-        return None if rssi_dbm is None else Link(rssi_dbm, self._loss)
+        return None if rssi_dbm is None else LinkQuality(rssi_dbm, self._loss)
 
-    def around(self, sender: str, weakest_dbm: float) -> Mapping[str, Link]:
+    def around(self, sender: str, weakest_dbm: float) -> Mapping[str, LinkQuality]:
         """Everybody who hears *sender* now at *weakest_dbm* or more, in the order they came."""
         found = self._around.get(sender)
         if found is None:

@@ -27,11 +27,18 @@ from enum import StrEnum
 
 from firmware_bridge.lora import LoraSettings
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.links import Entropy, Link, LinkOptions, Links, PathLoss, Position
+from tinyssb_node.sim.links import (
+    ChannelRandomSource,
+    LinkModel,
+    LinkOptions,
+    LinkQuality,
+    PathLoss,
+    Position,
+)
 from tinyssb_node.sim.modems import Modem, ModemOptions, can_demodulate, spoils
 
 
-class Miss(StrEnum):
+class LossReason(StrEnum):
     """Why somebody in reach did not get a packet."""
 
     DEAF = "deaf"
@@ -93,12 +100,12 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TransmissionOutcome:
     """What became of a transmission. Nodes stand in the order they came."""
 
     deliveries: tuple[Delivery, ...]
     """Who got it."""
-    misses: tuple[tuple[str, Miss], ...]
+    misses: tuple[tuple[str, LossReason], ...]
     """Who was in reach and did not, and why."""
 
 
@@ -119,7 +126,7 @@ class _Ear:
 class _Reach:
     """Whom a sender reaches, as things are."""
 
-    links: Mapping[str, Link]
+    links: Mapping[str, LinkQuality]
     """What it was made from."""
     powers_dbm: Mapping[str, float]
     """Everybody it reaches at a power that matters."""
@@ -152,10 +159,12 @@ class _Transmission:
         return max(both_us, 0) / (self.end_us - self.begin_us)
 
 
-class Medium:
+class SimulatedMedium:
     """One channel and the nodes on it."""
 
-    def __init__(self, options: MediumOptions, entropy: Entropy, terrain: Entropy | None = None) -> None:
+    def __init__(
+        self, options: MediumOptions, entropy: ChannelRandomSource, terrain: ChannelRandomSource | None = None
+    ) -> None:
         """*terrain* is the chance that hills are made of, *entropy* unless there is one of its own."""
         self.options = options
         link_options = LinkOptions(
@@ -165,7 +174,7 @@ class Medium:
             shadowing_db=options.shadowing_db,
             asymmetry_db=options.asymmetry_db,
         )
-        self._links = Links(link_options, options.default_loss, entropy if terrain is None else terrain)
+        self._links = LinkModel(link_options, options.default_loss, entropy if terrain is None else terrain)
         self._entropy = entropy
         self._usual = Modem(
             ModemOptions(lora=options.lora, power_dbm=options.power_dbm, turnaround_us=options.turnaround_us)
@@ -230,7 +239,7 @@ class Medium:
         """The modem of a node."""
         return self._modems.get(name, self._usual)
 
-    def set_link(self, left: str, right: str, link: Link) -> None:
+    def set_link(self, left: str, right: str, link: LinkQuality) -> None:
         """Say how two nodes hear each other, whatever their positions.
 
         Raises ValueError if they are the same, and beyond ETHER_LINKS_MAX.
@@ -252,7 +261,7 @@ class Medium:
         """Undo all cuts."""
         self._links.heal()
 
-    def link(self, sender: str, receiver: str) -> Link | None:
+    def link(self, sender: str, receiver: str) -> LinkQuality | None:
         """How *receiver* hears *sender* now, None for not at all."""
         return self._links.link(sender, receiver)
 
@@ -319,7 +328,7 @@ class Medium:
         self._on_air[node] = new
         return new.end_us
 
-    def end_send(self, node: str) -> Outcome:
+    def end_send(self, node: str) -> TransmissionOutcome:
         """What *node* was sending is over: who got it and who did not."""
         ended = self._on_air.pop(node)
         deliveries = []
@@ -334,7 +343,7 @@ class Medium:
                 snr_db = round(4 * (ear.power_dbm - self.modem(ear.name).noise_dbm)) / 4
                 deliveries.append(Delivery(ear.name, round(ear.power_dbm), snr_db))
         ended.others.clear()  # or on a busy channel each would keep the one before it in memory, without end
-        return Outcome(tuple(deliveries), tuple(misses))
+        return TransmissionOutcome(tuple(deliveries), tuple(misses))
 
     def _reach(self, node: str, modem: Modem) -> _Reach:
         """Whom *node* reaches now; with fading, otherwise with each packet."""
@@ -352,7 +361,9 @@ class Medium:
         }
         return self._make_reach(modem, links, faded_dbm)
 
-    def _make_reach(self, voice: Modem, links: Mapping[str, Link], powers_dbm: Mapping[str, float]) -> _Reach:
+    def _make_reach(
+        self, voice: Modem, links: Mapping[str, LinkQuality], powers_dbm: Mapping[str, float]
+    ) -> _Reach:
         ears = []
         for name, power_dbm in powers_dbm.items():
             modem = self.modem(name)
@@ -397,19 +408,19 @@ class Medium:
         self._locked[name] = new
         new.listeners[name] = ear.power_dbm
 
-    def _why_missed(self, ended: _Transmission, ear: _Ear) -> Miss | None:
+    def _why_missed(self, ended: _Transmission, ear: _Ear) -> LossReason | None:
         name = ear.name
         if name in ended.deaf:
-            return Miss.DEAF
+            return LossReason.DEAF
         if name in ended.weak:
-            return Miss.WEAK
+            return LossReason.WEAK
         if name not in ended.listeners:
-            return Miss.COLLISION
+            return LossReason.COLLISION
         if ended.others and ear.power_dbm < self._needed_dbm(ended, name):
-            return Miss.COLLISION
+            return LossReason.COLLISION
         if self.options.bursts and self._entropy.random() < self._burst_probability(ended):
-            return Miss.BURST
-        return Miss.LOSS if ear.loss and self._entropy.random() < ear.loss else None
+            return LossReason.BURST
+        return LossReason.LOSS if ear.loss and self._entropy.random() < ear.loss else None
 
     def _needed_dbm(self, ended: _Transmission, name: str) -> float:
         """How strong a packet must be at *name* to arrive in spite of what overlapped it."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.links import Position
 from tinyssb_node.sim.values import members, us, within
@@ -13,7 +13,7 @@ from tinyssb_node.sim.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class NodeMove:
     """A node goes straight to another place, from where it is."""
 
     node: str
@@ -27,10 +27,14 @@ class Move:
 
     def __post_init__(self) -> None:
         if len(members("node", (self.node,))) != 1:
-            raise OptionError("node", f"'{self.node}' is more than one node; give each a move of its own")
+            raise SimulationOptionError(
+                "node", f"'{self.node}' is more than one node; give each a move of its own"
+            )
         within("at_s", self.at_s, 0, sim_limits.LONGEST_S)
         if not self.at_s < self.until_s <= sim_limits.LONGEST_S:
-            raise OptionError("until_s", f"it arrives at {self.until_s:g} s, and sets out at {self.at_s:g} s")
+            raise SimulationOptionError(
+                "until_s", f"it arrives at {self.until_s:g} s, and sets out at {self.at_s:g} s"
+            )
         for metres in self.to_m:
             within("to_m", metres, -1e6, 1e6)
 
@@ -69,13 +73,13 @@ class Move:
         return (east_m + share * (to_east_m - east_m), north_m + share * (to_north_m - north_m))
 
 
-def check_moves(key: str, moves: Sequence[Move]) -> None:
+def check_moves(key: str, moves: Sequence[NodeMove]) -> None:
     """Raise OptionError if a node would have to be on its way to two places at a time."""
-    seen: dict[str, list[Move]] = {}
+    seen: dict[str, list[NodeMove]] = {}
     for number, move in enumerate(moves):
         for other in seen.setdefault(move.node, []):
             if move.at_s < other.until_s and other.at_s < move.until_s:
-                raise OptionError(
+                raise SimulationOptionError(
                     f"{key}[{number}].at_s",
                     f"{move.node} is under way from {other.at_s:g} s to {other.until_s:g} s already",
                 )

@@ -11,14 +11,14 @@ from firmware_bridge.lora import LoraSettings, airtime_us
 from firmware_bridge.plans import IllegalPlanError, resolve
 from firmware_bridge.regions import WINDOW_US, Region
 from tinyssb_node import limits
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.faces.radio import allowance_of
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.faults import Cut, Fault
+from tinyssb_node.sim.faults import Fault, Partition
 from tinyssb_node.sim.links import PathLoss
-from tinyssb_node.sim.moves import Move, check_moves
-from tinyssb_node.sim.topology import Domain, Field, Given, Topology
+from tinyssb_node.sim.moves import NodeMove, check_moves
+from tinyssb_node.sim.topology import DomainTopology, ExplicitTopology, FieldTopology, Topology
 from tinyssb_node.sim.traffic import Traffic
 from tinyssb_node.sim.values import SECOND_US, OfNodes, members, within
 
@@ -26,7 +26,7 @@ HOUR_US = 3_600 * SECOND_US
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Radio:
+class RadioOptions:
     """A node's radio, and the law it is under."""
 
     frequency_hz: int = 868_300_000
@@ -55,7 +55,7 @@ class Radio:
             longest_us = airtime_us(self.lora, limits.PACKET_SIZE + limits.CRC_SIZE)
         except ValueError as error:
             key, _, reason = str(error).partition(" ")
-            raise OptionError(key, reason) from error
+            raise SimulationOptionError(key, reason) from error
         within("power_dbm", self.power_dbm, -20, 33)
         within("turnaround_us", self.turnaround_us, 0, SECOND_US)
         if self.duty is not None:
@@ -63,7 +63,7 @@ class Radio:
         if self.region is not None:
             self._check_region(self.region)
         if self.dwell_ms is not None and longest_us > 1_000 * self.dwell_ms:
-            raise OptionError(
+            raise SimulationOptionError(
                 "dwell_ms",
                 f"a full packet takes {longest_us / 1_000:.0f} ms with these settings, longer than the "
                 f"{self.dwell_ms} ms allowed; a lower spreading factor or a wider band is quicker",
@@ -71,11 +71,11 @@ class Radio:
 
     def _check_region(self, region: Region) -> None:
         if self.duty is not None or self.dwell_ms is not None:
-            raise OptionError("region", f"{region} says what duty and dwell_ms are: give either")
+            raise SimulationOptionError("region", f"{region} says what duty and dwell_ms are: give either")
         try:
             resolve(region, self.lora)
         except IllegalPlanError as error:
-            raise OptionError("region", str(error)) from error
+            raise SimulationOptionError("region", str(error)) from error
 
     @property
     def allowance(self) -> Allowance | None:
@@ -106,15 +106,15 @@ class Radio:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OtherRadio(OfNodes):
+class OtherRadioOptions(OfNodes):
     """A radio that some of the nodes have instead of everybody's."""
 
-    radio: Radio
+    radio: RadioOptions
     """Theirs, whole: nothing of everybody's radio goes into it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Channel:
+class ChannelOptions:
     """What is between the nodes."""
 
     path_loss: PathLoss = PathLoss.SUBURBAN
@@ -153,7 +153,7 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stream:
+class CableOptions:
     """A cable between two nodes, beside the air."""
 
     left: str
@@ -171,7 +171,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class SimulationOptions:
     """Everything a simulation is made of."""
 
     scenario: str = "unnamed"
@@ -188,20 +188,20 @@ class Options:
     """Whether the run ends once all nodes agree and neither traffic nor faults are to come."""
     converge_s: float | None = None
     """Seconds in which all must agree once nothing disturbs them any more; None makes no such demand."""
-    radio: Radio = dataclasses.field(default_factory=Radio)
+    radio: RadioOptions = dataclasses.field(default_factory=RadioOptions)
     """Everybody's."""
-    radios: tuple[OtherRadio, ...] = ()
+    radios: tuple[OtherRadioOptions, ...] = ()
     """But for those who have another one."""
-    topology: Topology = dataclasses.field(default_factory=Domain)
-    channel: Channel = dataclasses.field(default_factory=Channel)
+    topology: Topology = dataclasses.field(default_factory=DomainTopology)
+    channel: ChannelOptions = dataclasses.field(default_factory=ChannelOptions)
     boards: tuple[str, ...] = ()
     """Nodes that play by the rules of deployed boards: fixed timers, no carrier sense, no law (``sim.board``)."""
     acquainted: bool = False
     """Whether all nodes know each other's feed ids from the beginning."""
-    streams: tuple[Stream, ...] = ()
+    streams: tuple[CableOptions, ...] = ()
     traffic: tuple[Traffic, ...] = ()
     faults: tuple[Fault, ...] = ()
-    moves: tuple[Move, ...] = ()
+    moves: tuple[NodeMove, ...] = ()
 
     def __post_init__(self) -> None:
         within("nodes", self.nodes, 1, sim_limits.NODES_MAX)
@@ -216,17 +216,19 @@ class Options:
         within("traffic", sum(item.packets for item in self.traffic), 0, sim_limits.PACKETS_MAX)
         unknown = [name for name in members("boards", self.boards) if name not in self.names]
         if unknown:
-            raise OptionError("boards", f"there is no node {unknown[0]}; they are n0 to n{self.nodes - 1}")
-        if isinstance(self.topology, Given):
+            raise SimulationOptionError(
+                "boards", f"there is no node {unknown[0]}; they are n0 to n{self.nodes - 1}"
+            )
+        if isinstance(self.topology, ExplicitTopology):
             missing = [name for name in self.topology.named() if name not in self.names]
             if missing:
-                raise OptionError(
+                raise SimulationOptionError(
                     "topology", f"there is no node {missing[0]}; they are n0 to n{self.nodes - 1}"
                 )
         _check_cuts(self.faults)
         check_moves("moves", self.moves)
-        if self.moves and not (isinstance(self.topology, Field) or self._given_places()):
-            raise OptionError(
+        if self.moves and not (isinstance(self.topology, FieldTopology) or self._given_places()):
+            raise SimulationOptionError(
                 "moves", "nodes can move only where they have places: kind field, or given positions_m"
             )
 
@@ -237,18 +239,18 @@ class Options:
         for number, item in enumerate(items):
             for name in _names_in(item):
                 if name not in known:
-                    raise OptionError(
+                    raise SimulationOptionError(
                         f"{key}[{number}]", f"there is no node {name}; they are n0 to n{self.nodes - 1}"
                     )
 
     @property
-    def radio_by_node(self) -> dict[str, Radio]:
+    def radio_by_node(self) -> dict[str, RadioOptions]:
         """What radio each node has, in order."""
         others = {name: item.radio for item in self.radios for name in item.named()}
         return {name: others.get(name, self.radio) for name in self.names}
 
     def _given_places(self) -> bool:
-        return isinstance(self.topology, Given) and bool(self.topology.positions_m)
+        return isinstance(self.topology, ExplicitTopology) and bool(self.topology.positions_m)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -266,31 +268,31 @@ class Options:
         return max((item.over_us for item in (*self.traffic, *self.faults, *self.moves)), default=0)
 
 
-def _names_in(item: Stream | Traffic | Fault | Move | OtherRadio) -> tuple[str, ...]:
-    return (item.left, item.right) if isinstance(item, Stream) else item.named()
+def _names_in(item: CableOptions | Traffic | Fault | NodeMove | OtherRadioOptions) -> tuple[str, ...]:
+    return (item.left, item.right) if isinstance(item, CableOptions) else item.named()
 
 
-def _check_radios(radios: tuple[OtherRadio, ...]) -> None:
+def _check_radios(radios: tuple[OtherRadioOptions, ...]) -> None:
     """A node has one radio."""
     seen: set[str] = set()
     for number, item in enumerate(radios):
         twice = [name for name in item.named() if name in seen]
         if twice:
-            raise OptionError(f"radios[{number}].nodes", f"{twice[0]} has another radio already")
+            raise SimulationOptionError(f"radios[{number}].nodes", f"{twice[0]} has another radio already")
         seen.update(item.named())
 
 
 def _check_cuts(faults: tuple[Fault, ...]) -> None:
     """The same two sides cannot be cut twice at a time: the end of one cut would have to be the end of both."""
-    within("faults", sum(isinstance(fault, Cut) for fault in faults), 0, limits.ETHER_CUTS_MAX)
-    seen: dict[frozenset[frozenset[str]], Cut] = {}
+    within("faults", sum(isinstance(fault, Partition) for fault in faults), 0, limits.ETHER_CUTS_MAX)
+    seen: dict[frozenset[frozenset[str]], Partition] = {}
     for number, cut in enumerate(faults):
-        if not isinstance(cut, Cut):
+        if not isinstance(cut, Partition):
             continue
         sides = frozenset((frozenset(members("left", cut.left)), frozenset(members("right", cut.right))))
         before = seen.get(sides)
         if before is not None and before.at_s < cut.until_s and cut.at_s < before.until_s:
-            raise OptionError(
+            raise SimulationOptionError(
                 f"faults[{number}].until_s",
                 f"the same sides are cut from {before.at_s:g} s to {before.until_s:g} s already; make them one cut",
             )

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.sim.report import Report
+from tinyssb_node.sim.report import SimulationReport
 
 _COLOURS = {
     PacketKind.ENTRY: "#1b6ca8",
@@ -25,7 +25,7 @@ _NAMES_MAX = 40
 """Nodes up to which the map has room for their names."""
 
 
-def plot(report: Report, path: Path) -> None:
+def plot(report: SimulationReport, path: Path) -> None:
     """Draw *report* into *path*, in the format its suffix names. Raises OSError, ValueError for an unknown suffix."""
     figure = Figure(figsize=(13, 4.6), layout="constrained")
     figure.suptitle(f"{report.scenario}: {report.nodes} nodes, seed {report.seed}")
@@ -36,7 +36,7 @@ def plot(report: Report, path: Path) -> None:
     figure.savefig(path, dpi=120, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
-def _map(axes: Axes, report: Report) -> None:
+def _map(axes: Axes, report: SimulationReport) -> None:
     places = report.places
     for one, other in report.neighbours:
         (x0, y0), (x1, y1) = places[one], places[other]
@@ -67,7 +67,7 @@ def _map(axes: Axes, report: Report) -> None:
         axes.set_yticks([])
 
 
-def _convergence(axes: Axes, report: Report) -> None:
+def _convergence(axes: Axes, report: SimulationReport) -> None:
     unit, name = (60e6, "min") if report.time_us < 4 * 3_600e6 else (3_600e6, "h")
     axes.step(
         [time_us / unit for time_us, _ in report.curve],
@@ -84,7 +84,7 @@ def _convergence(axes: Axes, report: Report) -> None:
     axes.set_title(agreed)
 
 
-def _airtime(axes: Axes, report: Report) -> None:
+def _airtime(axes: Axes, report: SimulationReport) -> None:
     kinds = sorted(report.airtime_us, key=lambda kind: report.airtime_us[kind])
     seconds = [report.airtime_us[kind] / 1e6 for kind in kinds]
     bars = axes.barh(kinds, seconds, color=[_COLOURS.get(kind, _OTHER) for kind in kinds])

@@ -5,11 +5,11 @@ from collections import Counter
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
 from tinyssb_node.ids import FeedId, Origin
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.disk import Loss
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
+from tinyssb_node.sim.disk import DiskLoss
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 
 
-class Progress(Watcher):
+class ConvergenceWatcher(SimulationWatcher):
     """Who holds how much of what there is: entries, chunks and feed ids."""
 
     def __init__(self, nodes: int) -> None:
@@ -65,7 +65,7 @@ class Progress(Watcher):
             self._samples = kept
         self._next_us = now_us + self._step_us
 
-    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+    def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
         """A node was switched on; its own feed id may be new."""
         del now_us
         self._in_sets.subtract(self._sets.get(inhabitant.name, ()))
@@ -74,13 +74,13 @@ class Progress(Watcher):
         self._in_sets.update(held)
         self._in_sets += Counter()  # nobody's are none
 
-    def forgot(self, inhabitant: Inhabitant, loss: Loss, now_us: int) -> None:
+    def forgot(self, inhabitant: SimulatedNode, loss: DiskLoss, now_us: int) -> None:
         """A node's disk lost something: it has to come again. The node's set is looked at when it is switched on."""
         del inhabitant
         self.held -= loss.packets
         self.changed_us = now_us
 
-    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+    def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
         """A node took something."""
         if isinstance(event, EntryAppended):
             self._took(event, now_us)

@@ -5,7 +5,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.sim import limits as sim_limits
 
 
-def remembering(verify: Verify) -> Verify:
+def cached_verifier(verify: Verify) -> Verify:
     """*verify*, each question asked once: whether bytes are signed depends on nothing else, and what one node hears a
     hundred others hear too."""
     answers: dict[tuple[FeedId, bytes], bool] = {}

@@ -9,11 +9,11 @@ from hashlib import sha256
 from tinyssb_node.effects import Send
 from tinyssb_node.events import EntryAppended, Event
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class SimulationReport:
     """The figures of a run. Airtime, packets and bytes are those until all agreed, or until the end."""
 
     scenario: str
@@ -74,7 +74,7 @@ class Report:
 
 
 @dataclass(slots=True)
-class Totals:
+class TrafficTotals:
     """What was sent up to a time."""
 
     airtime_us: Counter[PacketKind] = field(default_factory=Counter)
@@ -82,16 +82,18 @@ class Totals:
     bytes: Counter[PacketKind] = field(default_factory=Counter)
     by_node_us: Counter[str] = field(default_factory=Counter)
 
-    def copy(self) -> "Totals":
+    def copy(self) -> "TrafficTotals":
         """As it is now."""
-        return Totals(self.airtime_us.copy(), self.packets.copy(), self.bytes.copy(), self.by_node_us.copy())
+        return TrafficTotals(
+            self.airtime_us.copy(), self.packets.copy(), self.bytes.copy(), self.by_node_us.copy()
+        )
 
 
-class Meter(Watcher):
+class TrafficMeter(SimulationWatcher):
     """Counts what is sent, and digests it."""
 
     def __init__(self) -> None:
-        self.totals = Totals()
+        self.totals = TrafficTotals()
         self._history = sha256()
 
     @property
@@ -99,16 +101,16 @@ class Meter(Watcher):
         """SHA-256 so far."""
         return self._history.hexdigest()
 
-    def began(self, inhabitant: Inhabitant, now_us: int) -> None:
+    def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
         """A node was switched on."""
         self._history.update(b"%d %s\n" % (now_us, inhabitant.name.encode()))
 
-    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+    def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
         """An entry that came is part of the history: it says who heard what was sent."""
         if isinstance(event, EntryAppended):
             self._history.update(b"%d %s %d\n" % (now_us, inhabitant.name.encode(), event.arrival))
 
-    def sending(self, inhabitant: Inhabitant, send: Send, begin_us: int, end_us: int) -> None:
+    def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         """A packet goes out."""
         totals = self.totals
         totals.airtime_us[send.kind] += end_us - begin_us

@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tinyssb_node import limits
-from tinyssb_node.errors import OptionError, SimulationFailedError
+from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.bound import sends_at_least, sends_by_relays
-from tinyssb_node.sim.checkers import Bounds, BrokenRuleError, Duty, Feeds, Law
+from tinyssb_node.sim.checkers import AirtimeLaw, BoundsChecker, DutyCycleChecker, FeedChecker, InvariantError
 from tinyssb_node.sim.eventfiles import EventFiles
-from tinyssb_node.sim.ground import lay_out
-from tinyssb_node.sim.inhabitants import Watcher
-from tinyssb_node.sim.options import Options, Radio
-from tinyssb_node.sim.progress import Progress
-from tinyssb_node.sim.report import Meter, Report, Totals, spread
+from tinyssb_node.sim.ground import place_nodes
+from tinyssb_node.sim.inhabitants import SimulationWatcher
+from tinyssb_node.sim.options import RadioOptions, SimulationOptions
+from tinyssb_node.sim.progress import ConvergenceWatcher
+from tinyssb_node.sim.report import SimulationReport, TrafficMeter, TrafficTotals, spread
 from tinyssb_node.sim.values import members, us
 from tinyssb_node.sim.world import World, stream
 
@@ -23,12 +23,12 @@ Tell = Callable[[float, float], None]
 
 
 def run_scenario(
-    options: Options,
+    options: SimulationOptions,
     *,
-    watchers: Sequence[Watcher] = (),
+    watchers: Sequence[SimulationWatcher] = (),
     events: Path | None = None,
     tell: Tell | None = None,
-) -> Report:
+) -> SimulationReport:
     """Play *options* to the end. *watchers* are told what happens, *tell* how far it is; event logs are written into
     the new folder *events*.
 
@@ -41,22 +41,26 @@ class Simulation:
     """One run."""
 
     def __init__(
-        self, options: Options, watchers: Sequence[Watcher] = (), *, events: Path | None = None
+        self,
+        options: SimulationOptions,
+        watchers: Sequence[SimulationWatcher] = (),
+        *,
+        events: Path | None = None,
     ) -> None:
         """Raises OptionError."""
         self.options = options
         self._files = None if events is None else _event_files(events)
-        self.progress = Progress(options.nodes)
-        self.meter = Meter()
+        self.progress = ConvergenceWatcher(options.nodes)
+        self.meter = TrafficMeter()
         self._radios = options.radio_by_node
-        self.duty = Duty({name: _law(radio) for name, radio in self._radios.items()})
-        self.ground = lay_out(options)
+        self.duty = DutyCycleChecker({name: _law(radio) for name, radio in self._radios.items()})
+        self.ground = place_nodes(options)
         self.world = World(
             options.seed,
             lambda _: self.ground.medium,
             watchers=(
-                Feeds(),
-                Bounds(),
+                FeedChecker(),
+                BoundsChecker(),
                 self.duty,
                 self.progress,
                 self.meter,
@@ -66,7 +70,7 @@ class Simulation:
             keep_events=False,
             spoil=_spoiler(options),
         )
-        self._agreed: Totals | None = None
+        self._agreed: TrafficTotals | None = None
 
     @property
     def replay(self) -> str:
@@ -78,13 +82,13 @@ class Simulation:
             f"--hours {_plain(options.hours)}{boards}"
         )
 
-    def run(self, tell: Tell | None = None) -> Report:
+    def run(self, tell: Tell | None = None) -> SimulationReport:
         """Play it. Raises SimulationFailedError."""
         try:
             self._build()
             self._play(tell)
             self._check_converged()
-        except BrokenRuleError as broken:
+        except InvariantError as broken:
             raise self._failure(broken.rule, broken.what) from broken
         except (AssertionError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             raise self._failure("no fault of a node's own", f"{type(error).__name__}: {error}") from error
@@ -154,25 +158,25 @@ class Simulation:
         if converge_s is None:
             return
         if self._agreed is None and self._exhausted():
-            raise BrokenRuleError(
+            raise InvariantError(
                 "all agree once the network is whole",
                 f"{self.world.happenings} packets and timers brought no more than {100 * self.progress.share:.1f} %",
             )
         taken_us = (self.progress.changed_us if self._agreed else self.world.now_us) - self._calm_us()
         if taken_us > us(converge_s):
-            raise BrokenRuleError(
+            raise InvariantError(
                 "all agree once the network is whole",
                 f"{taken_us / 1e6:.0f} s after the last disturbance {100 * self.progress.share:.1f} % is held, "
                 f"all must be within {converge_s:g} s",
             )
 
-    def _report(self) -> Report:
+    def _report(self) -> SimulationReport:
         options, world, progress = self.options, self.world, self.progress
         agreed = self._agreed
         totals = agreed or self.meter.totals
         time_us = progress.changed_us if agreed else world.now_us
         names = options.names
-        return Report(
+        return SimulationReport(
             scenario=options.scenario,
             seed=options.seed,
             nodes=options.nodes,
@@ -227,19 +231,21 @@ def _plain(number: float) -> str:
     return str(int(number)) if number == int(number) else repr(number)
 
 
-def _law(radio: Radio) -> Law:
+def _law(radio: RadioOptions) -> AirtimeLaw:
     allowance = radio.allowance
-    return Law(None if allowance is None else allowance.limit_us, radio.longest_us)
+    return AirtimeLaw(None if allowance is None else allowance.limit_us, radio.longest_us)
 
 
 def _event_files(folder: Path) -> EventFiles:
     try:
         return EventFiles(folder)
     except OSError as error:
-        raise OptionError("events", f"{folder} cannot be made as a new folder: {error.strerror}") from error
+        raise SimulationOptionError(
+            "events", f"{folder} cannot be made as a new folder: {error.strerror}"
+        ) from error
 
 
-def _spoiler(options: Options) -> Callable[[bytes], Sequence[bytes]] | None:
+def _spoiler(options: SimulationOptions) -> Callable[[bytes], Sequence[bytes]] | None:
     """What receivers get of a packet: twice, or with a flipped bit, by chance."""
     duplicate, corrupt = options.channel.duplicate, options.channel.corrupt
     if not duplicate and not corrupt:

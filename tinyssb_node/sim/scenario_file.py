@@ -10,9 +10,9 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from tinyssb_node.errors import OptionError, ScenarioFileError
+from tinyssb_node.errors import ScenarioFileError, SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.options import Options
+from tinyssb_node.sim.options import SimulationOptions
 
 T = TypeVar("T")
 _HEADER = re.compile(r"\s*(\[\[?)\s*([A-Za-z0-9_.\-]+)\s*\]")
@@ -21,7 +21,7 @@ _KIND = "kind"
 _NAMES: Mapping[object, str] = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
 
 
-def read_scenario(path: Path) -> Options:
+def read_scenario(path: Path) -> SimulationOptions:
     """Read a scenario file. Raises ScenarioFileError."""
     try:
         data = path.read_bytes()
@@ -35,7 +35,7 @@ def read_scenario(path: Path) -> Options:
         raise ScenarioFileError(path, None, "", f"it is not UTF-8 text ({error.reason})") from error
 
 
-def parse_scenario(text: str, path: Path) -> Options:
+def parse_scenario(text: str, path: Path) -> SimulationOptions:
     """The options that *text* spells out; *path* is where it came from. Raises ScenarioFileError."""
     try:
         document = tomllib.loads(text)
@@ -45,8 +45,8 @@ def parse_scenario(text: str, path: Path) -> Options:
             path, int(line[1]) if line else None, "", f"it is not TOML ({error})"
         ) from error
     try:
-        return replace(_record(Options, document, ""), scenario=str(path))
-    except OptionError as error:
+        return replace(_record(SimulationOptions, document, ""), scenario=str(path))
+    except SimulationOptionError as error:
         raise ScenarioFileError(path, line_of(text, error.key), error.key, error.reason) from error
 
 
@@ -82,21 +82,21 @@ def _places(text: str) -> dict[str, int]:
 def _record(cls: type[T], table: object, place: str) -> T:
     """Make a *cls* of a table of the document. Raises OptionError with the key's whole name."""
     if not isinstance(table, dict):
-        raise OptionError(place, "it takes a table of keys and values")
+        raise SimulationOptionError(place, "it takes a table of keys and values")
     hints = get_type_hints(cls)
     known: dict[str, Field[Any]] = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]  # checked
     known.pop("scenario", None)
     for key in table:
         if key not in known and key != _KIND:
-            raise OptionError(_join(place, key), _unknown(key, known))
+            raise SimulationOptionError(_join(place, key), _unknown(key, known))
     for key, field in known.items():
         if key not in table and field.default is MISSING and field.default_factory is MISSING:
-            raise OptionError(_join(place, key), "it is missing")
+            raise SimulationOptionError(_join(place, key), "it is missing")
     values = {key: _value(hints[key], table[key], _join(place, key)) for key in known if key in table}
     try:
         return cls(**values)
-    except OptionError as error:
-        raise OptionError(_join(place, error.key), error.reason) from error
+    except SimulationOptionError as error:
+        raise SimulationOptionError(_join(place, error.key), error.reason) from error
 
 
 def _unknown(key: str, known: Mapping[str, object]) -> str:
@@ -119,7 +119,7 @@ def _value(hint: object, value: object, place: str) -> object:
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         if value in [member.value for member in hint]:
             return hint(value)
-        raise OptionError(place, f"it takes one of {', '.join(hint)}")
+        raise SimulationOptionError(place, f"it takes one of {', '.join(hint)}")
     assert isinstance(hint, type)
     return _plain(hint, value, place)
 
@@ -133,20 +133,20 @@ def _plain(hint: type, value: object, place: str) -> object:
         try:
             return float(value)
         except OverflowError as error:
-            raise OptionError(place, "it takes a number of fewer digits") from error
+            raise SimulationOptionError(place, "it takes a number of fewer digits") from error
     if type(value) is not hint:
-        raise OptionError(place, f"it takes {_NAMES[hint]}")
+        raise SimulationOptionError(place, f"it takes {_NAMES[hint]}")
     return value
 
 
 def _items(hints: tuple[Any, ...], value: object, place: str) -> tuple[object, ...]:
     """A list: of any length where the type is ``tuple[X, ...]``, else with a value for each place."""
     if not isinstance(value, list):
-        raise OptionError(place, "it takes a list")
+        raise SimulationOptionError(place, "it takes a list")
     if hints[-1] is Ellipsis:
         return tuple(_value(hints[0], item, f"{place}[{number}]") for number, item in enumerate(value))
     if len(value) != len(hints):
-        raise OptionError(place, f"it takes {len(hints)} values")
+        raise SimulationOptionError(place, f"it takes {len(hints)} values")
     return tuple(_value(hint, item, place) for hint, item in zip(hints, value, strict=True))
 
 
@@ -154,10 +154,10 @@ def _one_of(choices: list[Any], value: object, place: str) -> object:
     """A record of the kind that the table names."""
     kinds = {choice.KIND: choice for choice in choices}
     if not isinstance(value, dict):
-        raise OptionError(place, "it takes a table of keys and values")
+        raise SimulationOptionError(place, "it takes a table of keys and values")
     kind = value.get(_KIND)
     if not isinstance(kind, str) or kind not in kinds:
-        raise OptionError(_join(place, _KIND), f"it takes one of {', '.join(kinds)}")
+        raise SimulationOptionError(_join(place, _KIND), f"it takes one of {', '.join(kinds)}")
     return _record(kinds[kind], value, place)
 
 

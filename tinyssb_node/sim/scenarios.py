@@ -7,14 +7,39 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from firmware_bridge.regions import Region
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.bound import expected_sends
-from tinyssb_node.sim.faults import BrownOut, Churn, Clock, Crash, Cut, Fault, Hang, Late, LyingDisk
+from tinyssb_node.sim.faults import (
+    BrownOut,
+    Churn,
+    ClockJump,
+    Fault,
+    LateStart,
+    LyingDisk,
+    NodeCrash,
+    Partition,
+    RadioHang,
+)
 from tinyssb_node.sim.links import PathLoss
-from tinyssb_node.sim.options import Channel, Options, OtherRadio, Radio, Stream
-from tinyssb_node.sim.topology import Domain, Field, Grid, Islands, Line, Ring, Star, Topology
-from tinyssb_node.sim.traffic import Backlog, Ids, Post, Posts
+from tinyssb_node.sim.options import (
+    CableOptions,
+    ChannelOptions,
+    OtherRadioOptions,
+    RadioOptions,
+    SimulationOptions,
+)
+from tinyssb_node.sim.topology import (
+    DomainTopology,
+    FieldTopology,
+    GridTopology,
+    IslandsTopology,
+    LineTopology,
+    RingTopology,
+    StarTopology,
+    Topology,
+)
+from tinyssb_node.sim.traffic import BacklogTraffic, FeedIdTraffic, PeriodicPostTraffic, PostTraffic
 from tinyssb_node.sim.values import within
 from tinyssb_node.sim.world import stream
 
@@ -27,15 +52,19 @@ class Scenario:
     """What it shows, in a line."""
     nodes: int
     """How many nodes it has, unless told otherwise."""
-    make: Callable[[int, int], Options]
+    make: Callable[[int, int], SimulationOptions]
     """Its options, from a seed and a number of nodes."""
 
 
-def build(name: str, *, seed: int = 1, nodes: int | None = None, hours: float | None = None) -> Options:
+def build(
+    name: str, *, seed: int = 1, nodes: int | None = None, hours: float | None = None
+) -> SimulationOptions:
     """The options of the scenario *name*. Raises OptionError if there is none, or it cannot have so many nodes."""
     scenario = SCENARIOS.get(name)
     if scenario is None:
-        raise OptionError("scenario", f"there is no scenario '{name}'; there are {', '.join(SCENARIOS)}")
+        raise SimulationOptionError(
+            "scenario", f"there is no scenario '{name}'; there are {', '.join(SCENARIOS)}"
+        )
     count = scenario.nodes if nodes is None else nodes
     within("nodes", count, 1, sim_limits.NODES_MAX)
     options = replace(scenario.make(seed, count), scenario=name, seed=seed)
@@ -47,142 +76,154 @@ def all_of(nodes: int) -> tuple[str, ...]:
     return (f"n0-n{nodes - 1}",)
 
 
-def _domain10(seed: int, nodes: int) -> Options:
+def _domain10(seed: int, nodes: int) -> SimulationOptions:
     # 24 bytes: inline in the deployed dialect too, so that boards have as much to send.
-    return Options(seed=seed, nodes=nodes, traffic=(Backlog(nodes=all_of(nodes), entries=10, size=24),))
+    return SimulationOptions(
+        seed=seed, nodes=nodes, traffic=(BacklogTraffic(nodes=all_of(nodes), entries=10, size=24),)
+    )
 
 
-def _lossy10(seed: int, nodes: int) -> Options:
-    return replace(_domain10(seed, nodes), channel=Channel(loss=0.2))
+def _lossy10(seed: int, nodes: int) -> SimulationOptions:
+    return replace(_domain10(seed, nodes), channel=ChannelOptions(loss=0.2))
 
 
-def _newcomers(seed: int, nodes: int) -> Options:
+def _newcomers(seed: int, nodes: int) -> SimulationOptions:
     # 326 bytes: 26 beside the length's two in the entry, three chunks of 100.
-    return Options(seed=seed, nodes=nodes, traffic=(Backlog(nodes=("n0",), entries=100, size=326),))
+    return SimulationOptions(
+        seed=seed, nodes=nodes, traffic=(BacklogTraffic(nodes=("n0",), entries=100, size=326),)
+    )
 
 
-def _field30(seed: int, nodes: int) -> Options:
+def _field30(seed: int, nodes: int) -> SimulationOptions:
     # A packet carries about 140 m here, so that it takes five to eight hops from end to end.
-    return Options(
+    return SimulationOptions(
         seed=seed,
         nodes=nodes,
         hours=12.0,
-        radio=Radio(duty=0.05),
-        channel=Channel(loss=0.1),
-        topology=Field(width_m=900, height_m=300, reach_m=110, apart_m=30, hops_min=4),
-        traffic=(Backlog(nodes=all_of(nodes), entries=5),),
+        radio=RadioOptions(duty=0.05),
+        channel=ChannelOptions(loss=0.1),
+        topology=FieldTopology(width_m=900, height_m=300, reach_m=110, apart_m=30, hops_min=4),
+        traffic=(BacklogTraffic(nodes=all_of(nodes), entries=5),),
     )
 
 
-def _field60(seed: int, nodes: int) -> Options:
+def _field60(seed: int, nodes: int) -> SimulationOptions:
     # The default channel of Meshtastic in Europe, and a tenth of the load of its simulator's default, which is more
     # than any law allows: 40 bytes every 100 s from each of 60 nodes.
-    return Options(
+    return SimulationOptions(
         seed=seed,
         nodes=nodes,
         hours=48.0,
-        radio=Radio(region=Region.EU868, frequency_hz=869_525_000, bandwidth_hz=250_000, spreading_factor=11),
-        channel=Channel(path_loss=PathLoss.OULU),
-        topology=Field(width_m=15_000, height_m=15_000, reach_m=4_000, apart_m=500),
-        traffic=(Posts(nodes=all_of(nodes), every_s=1_000, until_s=7_200),),
+        radio=RadioOptions(
+            region=Region.EU868, frequency_hz=869_525_000, bandwidth_hz=250_000, spreading_factor=11
+        ),
+        channel=ChannelOptions(path_loss=PathLoss.OULU),
+        topology=FieldTopology(width_m=15_000, height_m=15_000, reach_m=4_000, apart_m=500),
+        traffic=(PeriodicPostTraffic(nodes=all_of(nodes), every_s=1_000, until_s=7_200),),
     )
 
 
-def _idle(seed: int, nodes: int) -> Options:
-    return Options(
-        seed=seed, nodes=nodes, hours=24.0, stop=False, traffic=(Backlog(nodes=all_of(nodes), entries=1),)
+def _idle(seed: int, nodes: int) -> SimulationOptions:
+    return SimulationOptions(
+        seed=seed,
+        nodes=nodes,
+        hours=24.0,
+        stop=False,
+        traffic=(BacklogTraffic(nodes=all_of(nodes), entries=1),),
     )
 
 
-def _goset(seed: int, nodes: int) -> Options:
+def _goset(seed: int, nodes: int) -> SimulationOptions:
     half = nodes // 2
-    return Options(
+    return SimulationOptions(
         seed=seed,
         nodes=nodes,
         acquainted=True,
         traffic=(
-            Ids(nodes=all_of(nodes), count=90 - nodes),
-            Ids(nodes=(f"n0-n{half - 1}",), first=200, count=5),
-            Ids(nodes=(f"n{half}-n{nodes - 1}",), first=210, count=5),
+            FeedIdTraffic(nodes=all_of(nodes), count=90 - nodes),
+            FeedIdTraffic(nodes=(f"n0-n{half - 1}",), first=200, count=5),
+            FeedIdTraffic(nodes=(f"n{half}-n{nodes - 1}",), first=210, count=5),
         ),
     )
 
 
-def _line8(seed: int, nodes: int) -> Options:
-    return Options(
+def _line8(seed: int, nodes: int) -> SimulationOptions:
+    return SimulationOptions(
         seed=seed,
         nodes=nodes,
         acquainted=True,
-        topology=Line(),
-        traffic=(Post(nodes=("n0",), at_s=600),),
+        topology=LineTopology(),
+        traffic=(PostTraffic(nodes=("n0",), at_s=600),),
     )
 
 
-def _islands(seed: int, nodes: int) -> Options:
-    return Options(
+def _islands(seed: int, nodes: int) -> SimulationOptions:
+    return SimulationOptions(
         seed=seed,
         nodes=nodes,
         hours=4.0,
-        topology=Islands(count=3),
-        traffic=(Posts(nodes=all_of(nodes), every_s=300, until_s=3_600),),
+        topology=IslandsTopology(count=3),
+        traffic=(PeriodicPostTraffic(nodes=all_of(nodes), every_s=300, until_s=3_600),),
     )
 
 
-def _partition(seed: int, nodes: int) -> Options:
+def _partition(seed: int, nodes: int) -> SimulationOptions:
     half = nodes // 2
     left, right = (f"n0-n{half - 1}",), (f"n{half}-n{nodes - 1}",)
-    return Options(
+    return SimulationOptions(
         seed=seed,
         nodes=nodes,
         hours=4.0,
-        traffic=(Posts(nodes=all_of(nodes), every_s=300, until_s=3_600),),
-        faults=(Cut(left=left, right=right, at_s=600, until_s=3_600),),
+        traffic=(PeriodicPostTraffic(nodes=all_of(nodes), every_s=300, until_s=3_600),),
+        faults=(Partition(left=left, right=right, at_s=600, until_s=3_600),),
     )
 
 
-def _bridge(seed: int, nodes: int) -> Options:
+def _bridge(seed: int, nodes: int) -> SimulationOptions:
     half = nodes // 2
-    slow = OtherRadio(nodes=(f"n{half}-n{nodes - 1}",), radio=Radio(spreading_factor=9))
-    return Options(
+    slow = OtherRadioOptions(nodes=(f"n{half}-n{nodes - 1}",), radio=RadioOptions(spreading_factor=9))
+    return SimulationOptions(
         seed=seed,
         nodes=nodes,
         hours=2.0,
         radios=(slow,),
-        streams=(Stream(left="n0", right=f"n{half}"),),
-        traffic=(Posts(nodes=all_of(nodes), every_s=300, until_s=1_800),),
+        streams=(CableOptions(left="n0", right=f"n{half}"),),
+        traffic=(PeriodicPostTraffic(nodes=all_of(nodes), every_s=300, until_s=1_800),),
     )
 
 
-def _mixed(seed: int, nodes: int) -> Options:
+def _mixed(seed: int, nodes: int) -> SimulationOptions:
     options = _domain10(seed, nodes)
     return replace(options, hours=6.0, boards=(f"n0-n{nodes // 2 - 1}",))
 
 
-def _town(seed: int, nodes: int) -> Options:
-    return Options(
+def _town(seed: int, nodes: int) -> SimulationOptions:
+    return SimulationOptions(
         seed=seed,
         nodes=nodes,
         hours=1.0,
         stop=False,
-        radio=Radio(region=Region.EU868),
-        topology=Field(width_m=500, height_m=500, reach_m=110, apart_m=20),
+        radio=RadioOptions(region=Region.EU868),
+        topology=FieldTopology(width_m=500, height_m=500, reach_m=110, apart_m=20),
         traffic=(
-            Posts(nodes=all_of(nodes), every_s=900, until_s=3_300),
-            Posts(nodes=(f"n0-n{nodes // 5}",), every_s=1_200, at_s=60, until_s=3_000, size=400),
+            PeriodicPostTraffic(nodes=all_of(nodes), every_s=900, until_s=3_300),
+            PeriodicPostTraffic(
+                nodes=(f"n0-n{nodes // 5}",), every_s=1_200, at_s=60, until_s=3_000, size=400
+            ),
         ),
     )
 
 
-def _random(seed: int, nodes: int) -> Options:
+def _random(seed: int, nodes: int) -> SimulationOptions:
     """Anything: a shape, a channel, traffic and up to five faults, all drawn from the seed."""
     chance = stream(seed, "scenario")
     span_s = 1_800.0
     topology = _random_topology(chance)
     faults = tuple(_random_fault(chance, nodes, span_s) for _ in range(chance.randrange(6)))
-    cuts = [fault for fault in faults if isinstance(fault, Cut)]
-    cables = (Stream(left="n0", right=f"n{nodes - 1}", latency_ms=50, jitter_ms=200),)
-    radio = Radio(duty=chance.choice((None, None, 0.05, 0.01)))
-    channel = Channel(
+    cuts = [fault for fault in faults if isinstance(fault, Partition)]
+    cables = (CableOptions(left="n0", right=f"n{nodes - 1}", latency_ms=50, jitter_ms=200),)
+    radio = RadioOptions(duty=chance.choice((None, None, 0.05, 0.01)))
+    channel = ChannelOptions(
         loss=chance.choice((0.0, 0.05, 0.2, 0.3)),
         duplicate=chance.choice((0.0, 0.02)),
         corrupt=chance.choice((0.0, 0.02)),
@@ -191,14 +232,16 @@ def _random(seed: int, nodes: int) -> Options:
         bursts=chance.choice((0.0, 0.0, 0.05)),
     )
     traffic = (
-        Backlog(nodes=(f"n{chance.randrange(nodes)}",), entries=chance.randrange(1, 20)),
-        Posts(nodes=all_of(nodes), every_s=600, until_s=span_s, size=chance.choice((10, 40, 48, 150, 400))),
+        BacklogTraffic(nodes=(f"n{chance.randrange(nodes)}",), entries=chance.randrange(1, 20)),
+        PeriodicPostTraffic(
+            nodes=all_of(nodes), every_s=600, until_s=span_s, size=chance.choice((10, 40, 48, 150, 400))
+        ),
     )
     # At most so many entries and chunks, which one node in the middle may have to send to all others.
     packets = 20 + nodes * 6 * (1 + traffic[1].size // 100)
     sends = packets * expected_sends(nodes - 1, channel.loss)
     converge_s = sim_limits.RANDOM_CONVERGE_S + sends * sim_limits.RANDOM_SEND_S / (radio.duty or 1.0)
-    return Options(
+    return SimulationOptions(
         seed=seed,
         nodes=nodes,
         hours=float(math.ceil(1 + (span_s + converge_s) / 3_600)),
@@ -225,13 +268,13 @@ def _random_lies(seed: int, nodes: int, span_s: float) -> tuple[Fault, ...]:
 
 def _random_topology(chance: random.Random) -> Topology:
     shapes: tuple[Topology, ...] = (
-        Domain(),
-        Line(),
-        Ring(),
-        Grid(),
-        Star(),
-        Islands(count=2),
-        Field(width_m=400, height_m=400, reach_m=110),
+        DomainTopology(),
+        LineTopology(),
+        RingTopology(),
+        GridTopology(),
+        StarTopology(),
+        IslandsTopology(count=2),
+        FieldTopology(width_m=400, height_m=400, reach_m=110),
     )
     return chance.choice(shapes)
 
@@ -242,13 +285,13 @@ def _random_fault(chance: random.Random, nodes: int, span_s: float) -> Fault:
     at_s = float(chance.randrange(round(span_s)))
     for_s = float(chance.randrange(1, 600))
     faults: tuple[Fault, ...] = (
-        Cut(left=some, right=rest, at_s=at_s, until_s=at_s + for_s),
-        Crash(nodes=some, at_s=at_s, down_s=for_s),
-        Crash(nodes=some, at_s=at_s, down_s=for_s, torn=True),
+        Partition(left=some, right=rest, at_s=at_s, until_s=at_s + for_s),
+        NodeCrash(nodes=some, at_s=at_s, down_s=for_s),
+        NodeCrash(nodes=some, at_s=at_s, down_s=for_s, torn=True),
         BrownOut(nodes=some, at_s=at_s, down_s=for_s),
-        Hang(nodes=some, at_s=at_s, for_s=for_s),
-        Clock(nodes=some, at_s=at_s, step_s=chance.choice((None, -1e6, 1e8))),
-        Late(nodes=some, at_s=at_s),
+        RadioHang(nodes=some, at_s=at_s, for_s=for_s),
+        ClockJump(nodes=some, at_s=at_s, step_s=chance.choice((None, -1e6, 1e8))),
+        LateStart(nodes=some, at_s=at_s),
         Churn(nodes=some, until_s=span_s, up_s=300, down_s=60),
     )
     return chance.choice(faults)

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tinyssb_node.errors import OptionError, SimulationFailedError
+from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.report import Report
+from tinyssb_node.sim.report import SimulationReport
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenarios import build
 
 
 def search(
     scenario: str, seeds: range, *, nodes: int | None = None, hours: float | None = None
-) -> Iterator[Report | SimulationFailedError | OptionError]:
+) -> Iterator[SimulationReport | SimulationFailedError | SimulationOptionError]:
     """Play *scenario* once a seed; what came of each: a report, a failure, or why there is no such mesh with this seed.
 
     Raises OptionError if there is no such scenario.
@@ -22,5 +22,5 @@ def search(
         options = replace(options, happenings=min(options.happenings, sim_limits.SEARCH_HAPPENINGS))
         try:
             yield run_scenario(options)
-        except (SimulationFailedError, OptionError) as outcome:
+        except (SimulationFailedError, SimulationOptionError) as outcome:
             yield outcome

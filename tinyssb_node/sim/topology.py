@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from tinyssb_node import limits
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.links import Position
 from tinyssb_node.sim.values import members, within
@@ -33,7 +33,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Domain:
+class DomainTopology:
     """Everybody hears everybody well."""
 
     KIND: ClassVar = "domain"
@@ -45,7 +45,7 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class LineTopology:
     """Each hears the one before and the one behind."""
 
     KIND: ClassVar = "line"
@@ -58,7 +58,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ring:
+class RingTopology:
     """A line whose ends hear each other."""
 
     KIND: ClassVar = "ring"
@@ -74,7 +74,7 @@ class Ring:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class GridTopology:
     """Rows and columns; each hears its up to four neighbours."""
 
     KIND: ClassVar = "grid"
@@ -95,7 +95,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Star:
+class StarTopology:
     """n0 hears everybody, the others hear only n0."""
 
     KIND: ClassVar = "star"
@@ -108,7 +108,7 @@ class Star:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Islands:
+class IslandsTopology:
     """Groups in which all hear each other; the last of each hears the first of the next."""
 
     KIND: ClassVar = "islands"
@@ -136,7 +136,7 @@ class Islands:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class FieldTopology:
     """Nodes stand at random in a rectangle, so that all are connected when nothing disturbs."""
 
     KIND: ClassVar = "field"
@@ -167,14 +167,14 @@ class Field:
                 placed.append(here)
             if len(placed) == len(names):
                 return Placement(positions_m=dict(zip(names, placed, strict=True)))
-        raise OptionError(
+        raise SimulationOptionError(
             "reach_m",
             f"{len(names)} nodes found no places within {self.reach_m:g} m of each other; make it larger",
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class ExplicitTopology:
     """Places or links are spelled out, or both."""
 
     KIND: ClassVar = "given"
@@ -187,7 +187,7 @@ class Given:
 
     def __post_init__(self) -> None:
         if not (self.positions_m or self.links):
-            raise OptionError("links", "a given topology has positions_m or links, or both")
+            raise SimulationOptionError("links", "a given topology has positions_m or links, or both")
         _check_once("positions_m", [name for name, _, _ in self.positions_m])
         for _, *place_m in self.positions_m:
             for metres in place_m:
@@ -195,7 +195,7 @@ class Given:
         within("links", len(self.links), 0, limits.ETHER_LINKS_MAX)
         for left, right, rssi_dbm in self.links:
             if left == right:
-                raise OptionError("links", f"a link has two ends, not {left} twice")
+                raise SimulationOptionError("links", f"a link has two ends, not {left} twice")
             within("links", rssi_dbm, -200, 33)
         linked = [_ends(link) for link in self.links]
         _check_once("links", linked)
@@ -203,7 +203,7 @@ class Given:
         for loss in self.losses:
             within("losses", loss[2], 0, 1)
             if _ends(loss) not in linked:
-                raise OptionError("losses", f"there is no link between {_ends(loss)} in links")
+                raise SimulationOptionError("losses", f"there is no link between {_ends(loss)} in links")
         members("links", self.named())
 
     def named(self) -> tuple[str, ...]:
@@ -217,7 +217,7 @@ class Given:
         places = {name: (east_m, north_m) for name, east_m, north_m in self.positions_m}
         missing = [name for name in names if places and name not in places]
         if missing:
-            raise OptionError("positions_m", f"no place is given for {', '.join(missing)}")
+            raise SimulationOptionError("positions_m", f"no place is given for {', '.join(missing)}")
         losses = {_ends(loss): loss[2] for loss in self.losses}
         return Placement(
             positions_m=places,
@@ -232,7 +232,16 @@ def _ends(link: tuple[str, str, float]) -> str:
     return " and ".join(sorted(link[:2]))
 
 
-Topology = Domain | Line | Ring | Grid | Star | Islands | Field | Given
+Topology = (
+    DomainTopology
+    | LineTopology
+    | RingTopology
+    | GridTopology
+    | StarTopology
+    | IslandsTopology
+    | FieldTopology
+    | ExplicitTopology
+)
 """All ways to lay nodes out."""
 
 
@@ -252,4 +261,4 @@ def _circle(count: int) -> list[Position]:
 def _check_once(key: str, names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise OptionError(key, f"{', '.join(twice)} is there twice")
+        raise SimulationOptionError(key, f"{', '.join(twice)} is there twice")

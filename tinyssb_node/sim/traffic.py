@@ -14,7 +14,7 @@ from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.values import AtTime, OfNodes, check_span, us, within
 
 
-class Stage(Protocol):
+class TrafficTarget(Protocol):
     """Where traffic takes place; ``World`` is one."""
 
     def chance(self, purpose: str) -> random.Random:
@@ -35,7 +35,7 @@ class Stage(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backlog(OfNodes):
+class BacklogTraffic(OfNodes):
     """What nodes have published before they are on the air."""
 
     KIND: ClassVar = "backlog"
@@ -59,7 +59,7 @@ class Backlog(OfNodes):
         """Entries and chunks that it comes to."""
         return len(self.named()) * self.entries * _packets(self.size)
 
-    def schedule(self, world: Stage) -> None:
+    def schedule(self, world: TrafficTarget) -> None:
         """Publish, before the first second."""
         for name in self.named():
             for number in range(self.entries):
@@ -67,7 +67,7 @@ class Backlog(OfNodes):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post(AtTime):
+class PostTraffic(AtTime):
     """Nodes publish one entry each."""
 
     KIND: ClassVar = "post"
@@ -83,7 +83,7 @@ class Post(AtTime):
         """Entries and chunks that it comes to, at most."""
         return len(self.named()) * _packets(self.size)
 
-    def schedule(self, world: Stage) -> None:
+    def schedule(self, world: TrafficTarget) -> None:
         """Put it on the schedule. A node that is off then publishes nothing."""
         for name in self.named():
             unique = content(f"{name} at {self.at_s}", 0, self.size)
@@ -91,7 +91,7 @@ class Post(AtTime):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Posts(AtTime):
+class PeriodicPostTraffic(AtTime):
     """Nodes publish every so often."""
 
     KIND: ClassVar = "posts"
@@ -122,7 +122,7 @@ class Posts(AtTime):
         posts = math.ceil(2 * (self.until_s - self.at_s) / self.every_s)
         return len(self.named()) * posts * _packets(self.size)
 
-    def schedule(self, world: Stage) -> None:
+    def schedule(self, world: TrafficTarget) -> None:
         """Put all of it on the schedule. A node that is off when its time comes publishes nothing."""
         for name in self.named():
             for number, at_us in enumerate(self._times_us(world.chance(f"posts {name} {self.at_s}"))):
@@ -139,7 +139,7 @@ class Posts(AtTime):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ids(OfNodes):
+class FeedIdTraffic(OfNodes):
     """Nodes know feed ids of which there is no entry."""
 
     KIND: ClassVar = "ids"
@@ -163,7 +163,7 @@ class Ids(OfNodes):
         """There are no entries."""
         return 0
 
-    def schedule(self, world: Stage) -> None:
+    def schedule(self, world: TrafficTarget) -> None:
         """Take them into the sets."""
         for number in range(self.first, self.first + self.count):
             feed = FeedId(world.chance(f"id {number}").randbytes(limits.FEED_ID_SIZE))
@@ -171,7 +171,7 @@ class Ids(OfNodes):
                 world.follow(name, feed)
 
 
-Traffic = Backlog | Post | Posts | Ids
+Traffic = BacklogTraffic | PostTraffic | PeriodicPostTraffic | FeedIdTraffic
 """All kinds."""
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
 
 SECOND_US = 1_000_000
@@ -14,7 +14,7 @@ _MEMBER = re.compile(r"n(0|[1-9][0-9]{0,3})(?:-n(0|[1-9][0-9]{0,3}))?")
 def within(key: str, value: float, low: float, high: float) -> None:
     """Raise OptionError unless *low* <= *value* <= *high*."""
     if not low <= value <= high:
-        raise OptionError(key, f"{value:g} is not possible; it takes {low:g} to {high:g}")
+        raise SimulationOptionError(key, f"{value:g} is not possible; it takes {low:g} to {high:g}")
 
 
 def us(seconds: float) -> int:
@@ -28,11 +28,13 @@ def members(key: str, texts: Iterable[str]) -> tuple[str, ...]:
     for text in texts:
         match = _MEMBER.fullmatch(text)
         if match is None:
-            raise OptionError(key, f"'{text}' names no node; they are n0, n1 and so on, or n3-n7 for a range")
+            raise SimulationOptionError(
+                key, f"'{text}' names no node; they are n0, n1 and so on, or n3-n7 for a range"
+            )
         first = int(match[1])
         last = int(match[2] or match[1])
         if not first <= last < sim_limits.NODES_MAX:
-            raise OptionError(key, f"'{text}' is no range of nodes")
+            raise SimulationOptionError(key, f"'{text}' is no range of nodes")
         names.update(dict.fromkeys(f"n{number}" for number in range(first, last + 1)))
     return tuple(names)
 
@@ -41,9 +43,11 @@ def check_span(at_s: float, until_s: float, key: str = "until_s") -> None:
     """Raise OptionError unless something may last from *at_s* until *until_s*, which *key* says."""
     within("at_s", at_s, 0, sim_limits.LONGEST_S)
     if not at_s <= until_s:
-        raise OptionError(key, f"it ends at {until_s:g} s, before it begins at {at_s:g} s")
+        raise SimulationOptionError(key, f"it ends at {until_s:g} s, before it begins at {at_s:g} s")
     if until_s > sim_limits.LONGEST_S:
-        raise OptionError(key, f"it ends at {until_s:g} s; the latest possible is {sim_limits.LONGEST_S:g} s")
+        raise SimulationOptionError(
+            key, f"it ends at {until_s:g} s; the latest possible is {sim_limits.LONGEST_S:g} s"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

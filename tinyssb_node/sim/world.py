@@ -20,7 +20,7 @@ from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.groups.host import MakeGroups, groups_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.node.node import Node
-from tinyssb_node.scheduling.budget import Boot
+from tinyssb_node.scheduling.budget import BootReference
 from tinyssb_node.scheduling.link import (
     WIRED,
     Allowance,
@@ -29,14 +29,14 @@ from tinyssb_node.scheduling.link import (
     air_profile,
     stream_profile,
 )
-from tinyssb_node.sim.board import Board
+from tinyssb_node.sim.board import DeployedBoard
 from tinyssb_node.sim.cables import Cable
-from tinyssb_node.sim.disk import Disk
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
+from tinyssb_node.sim.disk import SimulatedDisk
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.links import Position
-from tinyssb_node.sim.medium import Medium
+from tinyssb_node.sim.medium import SimulatedMedium
 from tinyssb_node.sim.modems import ModemOptions
-from tinyssb_node.sim.remembering import remembering
+from tinyssb_node.sim.remembering import cached_verifier
 from tinyssb_node.store.port import FeedRecord
 
 AIR = FaceName("air")
@@ -48,10 +48,12 @@ def stream(seed: int, purpose: str) -> random.Random:
     return random.Random(f"{seed}/{purpose}")  # noqa: S311 - a model needs no secrets
 
 
-def _those_who_look(at: str, watchers: Sequence[Watcher]) -> list[Callable[..., None]]:
+def _those_who_look(at: str, watchers: Sequence[SimulationWatcher]) -> list[Callable[..., None]]:
     """The methods *at* of those watchers that have one of their own: most look at little, and much happens."""
     return [
-        getattr(watcher, at) for watcher in watchers if getattr(type(watcher), at) is not getattr(Watcher, at)
+        getattr(watcher, at)
+        for watcher in watchers
+        if getattr(type(watcher), at) is not getattr(SimulationWatcher, at)
     ]
 
 
@@ -61,10 +63,10 @@ class World:
     def __init__(
         self,
         seed: int,
-        medium: Callable[[random.Random], Medium] | None = None,
+        medium: Callable[[random.Random], SimulatedMedium] | None = None,
         *,
         allowance: Allowance | None = None,
-        watchers: Sequence[Watcher] = (),
+        watchers: Sequence[SimulationWatcher] = (),
         keep_events: bool = True,
         spoil: Callable[[bytes], Sequence[bytes]] | None = None,
         acknowledge_permille: int = 0,
@@ -76,7 +78,7 @@ class World:
         acknowledgements may take; 0: nobody writes any. *admission* makes each node's door to its set; None: all come
         in."""
         self.now_us = 0
-        self.inhabitants: dict[str, Inhabitant] = {}
+        self.inhabitants: dict[str, SimulatedNode] = {}
         self.sent: Counter[PacketKind] = Counter()
         """Packets that began to be sent, on all faces together."""
         self.airtime_us = 0
@@ -101,12 +103,12 @@ class World:
         self._profiles: dict[tuple[ModemOptions, Allowance | None], LinkProfile] = {}
         self._queue: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = 0
-        self._verify = remembering(verify_signed)
+        self._verify = cached_verifier(verify_signed)
         self._streams: dict[tuple[str, FaceName], Cable] = {}
         self._groups: dict[str, MakeGroups] = {}
 
     @property
-    def medium(self) -> Medium | None:
+    def medium(self) -> SimulatedMedium | None:
         """The channel."""
         return self._medium
 
@@ -126,7 +128,7 @@ class World:
         on_air: bool = True,
         board: bool = False,
         law: Allowance | None = None,
-    ) -> Inhabitant:
+    ) -> SimulatedNode:
         """A node comes, to a place if there is one; if there is a channel, it is on it, or will be by
         ``switch_on_air``. A *board* plays by deployed rules, and writes the deployed dialect. *law* is what it may
         spend of the air, if that is something else than what is usual here."""
@@ -135,9 +137,9 @@ class World:
             seed = self.chance(f"key {name}").randbytes(limits.SEED_SIZE)
             key = SigningKey(seed)
             self._groups[name] = groups_of(seed, self.chance(f"groups {name}").randbytes)
-        store = Disk(lambda: self.now_us)
+        store = SimulatedDisk(lambda: self.now_us)
         node = self._make_node(name, store, key, dialect, boot=1, board=board)
-        inhabitant = Inhabitant(
+        inhabitant = SimulatedNode(
             name,
             key,
             dialect,
@@ -161,7 +163,7 @@ class World:
         self._medium.add_node(name, inhabitant.position_m)
         self._up(inhabitant, AIR, self._air_profile(inhabitant))
 
-    def _air_profile(self, inhabitant: Inhabitant) -> LinkProfile:
+    def _air_profile(self, inhabitant: SimulatedNode) -> LinkProfile:
         assert self._medium is not None
         modem = self._medium.modem(inhabitant.name)
         key = modem.options, inhabitant.allowance
@@ -172,25 +174,25 @@ class World:
         return self._profiles[key]
 
     def _make_node(
-        self, name: str, store: Disk, key: SigningKey, dialect: Dialect, *, boot: int, board: bool
-    ) -> Node | Board:
+        self, name: str, store: SimulatedDisk, key: SigningKey, dialect: Dialect, *, boot: int, board: bool
+    ) -> Node | DeployedBoard:
         chance = self.chance(f"node {name}" if boot == 1 else f"node {name} boot {boot}")
         if board:
-            return Board(store=store, network=Network(), entropy=chance, key=key, verify=self._verify)
+            return DeployedBoard(store=store, network=Network(), entropy=chance, key=key, verify=self._verify)
         return Node(
             store=store,
             network=Network(),
             entropy=chance,
             key=key,
             dialect=dialect,
-            boot=Boot(id=f"{name} {boot}", since_us=0),
+            boot=BootReference(id=f"{name} {boot}", since_us=0),
             verify=self._verify,
             acknowledge_permille=self._acknowledge_permille,
             groups=self._groups.get(name),
             admission=self._admission and self._admission(),
         )
 
-    def _begin(self, inhabitant: Inhabitant) -> None:
+    def _begin(self, inhabitant: SimulatedNode) -> None:
         inhabitant.store.commit(self._wall_us(inhabitant))
         inhabitant.boot_us = self.now_us
         for watch in self._on_begin:
@@ -225,7 +227,7 @@ class World:
             if inhabitant.up:
                 self._perform(inhabitant, inhabitant.node.face_down(face, "cut", self.now_us))
 
-    def _up(self, inhabitant: Inhabitant, face: FaceName, profile: LinkProfile) -> None:
+    def _up(self, inhabitant: SimulatedNode, face: FaceName, profile: LinkProfile) -> None:
         self._perform(inhabitant, inhabitant.node.face_up(face, profile, "sim", self.now_us))
 
     # --- acting
@@ -242,7 +244,7 @@ class World:
                 watch(inhabitant, published, self.now_us)
         return inhabitant.up
 
-    def act(self, name: str, deed: Callable[[Node | Board, int], Sequence[Effect]]) -> None:
+    def act(self, name: str, deed: Callable[[Node | DeployedBoard, int], Sequence[Effect]]) -> None:
         """Anything else a user of a node may do."""
         inhabitant = self.inhabitants[name]
         self._perform(inhabitant, deed(inhabitant.node, self.now_us))
@@ -292,7 +294,7 @@ class World:
             inhabitant.node.side_chains_open() for inhabitant in self.inhabitants.values()
         )
 
-    def _view(self, inhabitant: Inhabitant) -> list[tuple[FeedId, int]]:
+    def _view(self, inhabitant: SimulatedNode) -> list[tuple[FeedId, int]]:
         records: Sequence[FeedRecord] = inhabitant.node.feeds()
         return [(record.feed, record.seq) for record in records]
 
@@ -351,11 +353,11 @@ class World:
         if inhabitant.up:
             self._record(inhabitant, ClockSet(step_us=inhabitant.wall_offset_us - before_us))
 
-    def _break_down(self, inhabitant: Inhabitant, down_us: int, boot: int) -> None:
+    def _break_down(self, inhabitant: SimulatedNode, down_us: int, boot: int) -> None:
         if inhabitant.boot == boot:
             self._power_off(inhabitant, down_us)
 
-    def _power_off(self, inhabitant: Inhabitant, down_us: int) -> None:
+    def _power_off(self, inhabitant: SimulatedNode, down_us: int) -> None:
         inhabitant.up = False
         inhabitant.down_us = inhabitant.brown_out_us = inhabitant.woken_for_us = None
         inhabitant.boot += 1
@@ -372,7 +374,7 @@ class World:
         self.calm_us = max(self.calm_us, self.now_us + down_us)
         self.later(down_us, lambda: self._power_on(inhabitant))
 
-    def _power_on(self, inhabitant: Inhabitant) -> None:
+    def _power_on(self, inhabitant: SimulatedNode) -> None:
         name = inhabitant.name
         inhabitant.up = True
         inhabitant.node = self._make_node(
@@ -399,10 +401,10 @@ class World:
 
     # --- the shell
 
-    def _wall_us(self, inhabitant: Inhabitant) -> int:
+    def _wall_us(self, inhabitant: SimulatedNode) -> int:
         return self.now_us + inhabitant.wall_offset_us
 
-    def _perform(self, inhabitant: Inhabitant, effects: Sequence[Effect]) -> None:
+    def _perform(self, inhabitant: SimulatedNode, effects: Sequence[Effect]) -> None:
         if inhabitant.down_us is not None and any(isinstance(effect, _APPENDS) for effect in effects):
             self._power_off(inhabitant, inhabitant.down_us)
             return
@@ -414,13 +416,13 @@ class World:
                 self._record(inhabitant, effect)
         self._schedule_wake(inhabitant)
 
-    def _record(self, inhabitant: Inhabitant, event: Event) -> None:
+    def _record(self, inhabitant: SimulatedNode, event: Event) -> None:
         if self._keep_events:
             inhabitant.events.append(event)
         for watch in self._on_record:
             watch(inhabitant, event, self.now_us)
 
-    def _schedule_wake(self, inhabitant: Inhabitant) -> None:
+    def _schedule_wake(self, inhabitant: SimulatedNode) -> None:
         due_us = inhabitant.node.next_wake_us()
         if due_us is None or due_us == inhabitant.woken_for_us:
             return
@@ -433,14 +435,14 @@ class World:
 
         self.later(max(0, due_us - self.now_us), wake)
 
-    def _send(self, inhabitant: Inhabitant, send: Send) -> None:
+    def _send(self, inhabitant: SimulatedNode, send: Send) -> None:
         stream = self._streams.get((inhabitant.name, send.face))
         if stream is not None:
             self._stream(inhabitant, send, stream)
         else:
             self._listen_then_talk(inhabitant, send, inhabitant.boot)
 
-    def _stream(self, inhabitant: Inhabitant, send: Send, stream: Cable) -> None:
+    def _stream(self, inhabitant: SimulatedNode, send: Send, stream: Cable) -> None:
         self.sent[send.kind] += 1
         boot = inhabitant.boot
         other = self.inhabitants[stream.other]
@@ -454,7 +456,7 @@ class World:
         self.later(0, lambda: self._sent(inhabitant, send, boot))
         self.later(latency_us, arrive)
 
-    def _listen_then_talk(self, inhabitant: Inhabitant, send: Send, boot: int) -> None:
+    def _listen_then_talk(self, inhabitant: SimulatedNode, send: Send, boot: int) -> None:
         medium = self._medium
         assert medium is not None
         if inhabitant.boot != boot:
@@ -467,7 +469,7 @@ class World:
             return
         self._talk(inhabitant, send, boot)
 
-    def _talk(self, inhabitant: Inhabitant, send: Send, boot: int) -> None:
+    def _talk(self, inhabitant: SimulatedNode, send: Send, boot: int) -> None:
         medium = self._medium
         assert medium is not None
         end_us = medium.begin_send(inhabitant.name, len(send.packet) + limits.CRC_SIZE, self.now_us)
@@ -480,7 +482,7 @@ class World:
             down_us = inhabitant.brown_out_us
             self.later((end_us - self.now_us) // 2, lambda: self._break_down(inhabitant, down_us, boot))
 
-    def _end_send(self, inhabitant: Inhabitant, send: Send, boot: int) -> None:
+    def _end_send(self, inhabitant: SimulatedNode, send: Send, boot: int) -> None:
         medium = self._medium
         assert medium is not None
         if inhabitant.boot != boot:
@@ -493,11 +495,13 @@ class World:
                 self._receive(receiver, packet, AIR, heard)
         self._sent(inhabitant, send, boot)
 
-    def _sent(self, inhabitant: Inhabitant, send: Send, boot: int) -> None:
+    def _sent(self, inhabitant: SimulatedNode, send: Send, boot: int) -> None:
         if inhabitant.boot == boot:
             self._perform(inhabitant, inhabitant.node.sent(send.face, 1, self.now_us))
 
-    def _receive(self, inhabitant: Inhabitant, packet: bytes, face: FaceName, reception: Reception) -> None:
+    def _receive(
+        self, inhabitant: SimulatedNode, packet: bytes, face: FaceName, reception: Reception
+    ) -> None:
         if inhabitant.up and inhabitant.hung_until_us <= self.now_us:
             self._perform(inhabitant, inhabitant.node.receive(packet, face, reception, self.now_us))
 

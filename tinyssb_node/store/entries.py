@@ -25,7 +25,7 @@ def entry_layout(entry: StoredEntry, dialect: Dialect | None) -> Layout:
     return layout_of(type_of(entry), content, dialect)
 
 
-def whole_content(store: Store, entry: StoredEntry, layout: Layout) -> bytes | None:
+def read_whole_content(store: Store, entry: StoredEntry, layout: Layout) -> bytes | None:
     """The content of an entry; None while packets of its side chain are missing."""
     if not layout.chunks:
         return layout.head

@@ -23,7 +23,7 @@ class StoreReadOnlyError(StoreFailedError):
         )
 
 
-class StoreUnsettledError(StoreFailedError):
+class StoreRecoveryError(StoreFailedError):
     """What was written last to a store is in its log, which cannot be read where nothing can be written."""
 
     def __init__(self, path: Path, log: Path) -> None:
@@ -97,7 +97,7 @@ class SealMemoryError(LocalError):
         )
 
 
-class IdentityElsewhereError(LocalError):
+class IdentityNotProvidedError(LocalError):
     """The secret should be handed in, and is not."""
 
     def __init__(self, path: Path, credential: str) -> None:
@@ -108,7 +108,7 @@ class IdentityElsewhereError(LocalError):
         )
 
 
-class IdentityOtherError(LocalError):
+class IdentityMismatchError(LocalError):
     """The secret handed in is not that of this node's feed."""
 
     def __init__(self, path: Path) -> None:

@@ -13,7 +13,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.store.sqlite_file import StoreFile, store_faults
 
 
-class Glimpse(NamedTuple):
+class FeedSummary(NamedTuple):
     """Somebody's feed."""
 
     feed: FeedId
@@ -23,7 +23,7 @@ class Glimpse(NamedTuple):
     wanted: bool
 
 
-class Glance(StoreFile):
+class StoreSummary(StoreFile):
     """Asks it."""
 
     def last_arrival(self) -> int:
@@ -45,7 +45,7 @@ class Glance(StoreFile):
             ).fetchone()
         return None if row is None else bytes(row[0])
 
-    def feeds(self) -> Sequence[Glimpse]:
+    def feeds(self) -> Sequence[FeedSummary]:
         """All feeds but for further ones, ours and those that say so, which are nobody else; sorted by feed id. Raises
         StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
@@ -56,7 +56,7 @@ class Glance(StoreFile):
                 "ORDER BY feed",
                 (limits.DMX_SIZE + 1, bytes([EntryType.CHILD_OF])),
             ).fetchall()
-        return [Glimpse(FeedId(feed), seq, bool(own), bool(wanted)) for feed, seq, own, wanted in rows]
+        return [FeedSummary(FeedId(feed), seq, bool(own), bool(wanted)) for feed, seq, own, wanted in rows]
 
     def forked(self) -> dict[FeedId, int]:
         """The forked feeds, and at which entry each is. Raises StoreDamagedError, StoreFailedError."""

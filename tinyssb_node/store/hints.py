@@ -8,7 +8,7 @@ from tinyssb_node.store import limits
 _PLACES: Final = 8 * limits.HINTS_SIZE - 1
 
 
-class Hints:
+class PresenceFilter:
     """A bit for every number that may be there. Numbers are taken from hashes, so their last bits say enough."""
 
     __slots__ = ("_bits",)

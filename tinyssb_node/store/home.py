@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
-from tinyssb_node.problems import HomeMissingError, HomeRefusedError
+from tinyssb_node.problems import HomeInaccessibleError, HomeMissingError
 
 CONTROL_SOCKET: Final = "control.sock"
 """The control socket's name in the home, unless the settings say another one."""
@@ -74,11 +74,11 @@ class Home:
         return Home(self.identities / name)
 
     def require(self) -> None:
-        """Raise HomeMissingError unless a node was made here, HomeRefusedError if we may not look."""
+        """Raise HomeMissingError unless a node was made here, HomeInaccessibleError if we may not look."""
         try:
             made = self.identity.exists()
         except OSError as error:
-            raise HomeRefusedError(
+            raise HomeInaccessibleError(
                 f"You may not look into {self.root}: {error.strerror}.",
                 "Type it as the node's user. Members of the service's group leave --home out, and set no TINYSSB_HOME.",
             ) from error

@@ -10,7 +10,7 @@ from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.port import Charge, FeedRecord, Receipt, StoredChunk, StoredEntry
+from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, StoredChunk, StoredEntry
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -57,7 +57,7 @@ class MemoryStore:
         self._chunks_by_hash = _Table[bytes, tuple[int, ...]](self._journal)
         self._side_chains = _Table[tuple[FeedId, int], SideChain](self._journal)
         self._forks = _Table[tuple[FeedId, int], ForkProof](self._journal)
-        self._charges = _Table[tuple[str, int], Charge](self._journal)
+        self._charges = _Table[tuple[str, int], AirtimeCharge](self._journal)
         self._receipts = _Table[int, Receipt](self._journal)
         self._undated: set[int] = set()
         """Receipts put since the last commit."""
@@ -202,7 +202,7 @@ class MemoryStore:
         """The highest arrival number, 0 for none."""
         return len(self._appends)
 
-    def put_charge(self, charge: Charge) -> None:
+    def put_charge(self, charge: AirtimeCharge) -> None:
         """Add or replace a charge."""
         self._charges.put((charge.band, charge.number), charge)
 
@@ -211,7 +211,7 @@ class MemoryStore:
         for key in [key for key in self._charges.rows if key[0] == band and key[1] <= through]:
             self._charges.remove(key)
 
-    def charges(self) -> Sequence[Charge]:
+    def charges(self) -> Sequence[AirtimeCharge]:
         """All charges, sorted by account and number."""
         return [charge for _, charge in sorted(self._charges.rows.items())]
 

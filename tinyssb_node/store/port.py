@@ -73,7 +73,7 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
+class AirtimeCharge:
     """Airtime charged to a sub-band's account, written before the packet may leave."""
 
     band: str
@@ -202,7 +202,7 @@ class Store(Protocol):
         """The highest arrival number, 0 for none."""
         ...
 
-    def put_charge(self, charge: Charge) -> None:
+    def put_charge(self, charge: AirtimeCharge) -> None:
         """Add or replace a charge."""
         ...
 
@@ -210,7 +210,7 @@ class Store(Protocol):
         """Forget the account's charges up to and with number *through*."""
         ...
 
-    def charges(self) -> Sequence[Charge]:
+    def charges(self) -> Sequence[AirtimeCharge]:
         """All charges, sorted by account and number."""
         ...
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.durable import sync_folder
-from tinyssb_node.store.settling import settle, take_lock
+from tinyssb_node.store.settling import recover_log, take_lock
 from tinyssb_node.store.sqlite_file import open_for_writing, store_faults
 
 
@@ -55,7 +55,7 @@ def cut_store(path: Path, cuts: Sequence[FeedCut | ForkCut]) -> Path:
     """
     lock = take_lock(path)
     try:
-        settle(path)
+        recover_log(path)
         with closing(open_for_writing(path)) as connection, store_faults(path, "repairing the store"):
             aside = _set_aside(path, connection)
             connection.execute("BEGIN IMMEDIATE")

@@ -39,7 +39,7 @@ class Passphrase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
+class SealedSeed:
     """A sealed seed."""
 
     ops: int
@@ -66,15 +66,15 @@ class Sealed:
 
 def seal(
     seed: bytes, passphrase: Passphrase, *, ops: int = limits.SEAL_OPS, memory: int = limits.SEAL_MEMORY
-) -> Sealed:
+) -> SealedSeed:
     """*seed* in a box that only *passphrase* opens. Raises SealMemoryError."""
     salt = secrets.token_bytes(limits.SEAL_SALT_SIZE)
     nonce = secrets.token_bytes(limits.SEAL_NONCE_SIZE)
     key = _derive(passphrase, salt, ops, memory)
-    return Sealed(ops=ops, memory=memory, salt=salt, box=nonce + crypto_secretbox_easy(seed, nonce, key))
+    return SealedSeed(ops=ops, memory=memory, salt=salt, box=nonce + crypto_secretbox_easy(seed, nonce, key))
 
 
-def unseal(sealed: Sealed, passphrase: Passphrase, path: Path) -> bytes:
+def unseal(sealed: SealedSeed, passphrase: Passphrase, path: Path) -> bytes:
     """The seed; *path* is for the errors. Raises PassphraseWrongError, SealMemoryError."""
     key = _derive(passphrase, sealed.salt, sealed.ops, sealed.memory)
     nonce, encrypted = sealed.box[: limits.SEAL_NONCE_SIZE], sealed.box[limits.SEAL_NONCE_SIZE :]

@@ -28,8 +28,8 @@ from tinyssb_node.errors import (
 )
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.store.durable import sync_folder
-from tinyssb_node.store.errors import IdentityOtherError, IdentityUnsyncedError
-from tinyssb_node.store.sealing import Passphrase, Sealed, seal
+from tinyssb_node.store.errors import IdentityMismatchError, IdentityUnsyncedError
+from tinyssb_node.store.sealing import Passphrase, SealedSeed, seal
 
 IDENTITY_VERSION: Final = 2
 """The newest format read."""
@@ -58,28 +58,32 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class IdentityFileContent:
     """What an identity file says."""
 
     dialect: Dialect
     """As in ``Identity``."""
     feed: FeedId
     """The feed that the key writes."""
-    secret: bytes | Sealed | None = field(repr=False)
+    secret: bytes | SealedSeed | None = field(repr=False)
     """The seed, the seed sealed with a passphrase, or None: it is handed in from elsewhere."""
     note: str | None = None
     """As in ``Identity``."""
 
 
-def kept_plain(identity: Identity) -> Kept:
+def kept_plain(identity: Identity) -> IdentityFileContent:
     """*identity* as a file says it that holds its seed."""
-    return Kept(dialect=identity.dialect, feed=identity.feed, secret=identity.seed, note=identity.note)
+    return IdentityFileContent(
+        dialect=identity.dialect, feed=identity.feed, secret=identity.seed, note=identity.note
+    )
 
 
-def kept_sealed(identity: Identity, passphrase: Passphrase) -> Kept:
+def kept_sealed(identity: Identity, passphrase: Passphrase) -> IdentityFileContent:
     """*identity* as a file says it that only *passphrase* opens. Raises SealMemoryError."""
     sealed = seal(identity.seed, passphrase)
-    return Kept(dialect=identity.dialect, feed=identity.feed, secret=sealed, note=identity.note)
+    return IdentityFileContent(
+        dialect=identity.dialect, feed=identity.feed, secret=sealed, note=identity.note
+    )
 
 
 class _Version(msgspec.Struct):
@@ -114,7 +118,7 @@ def generate_identity(dialect: Dialect, note: str | None = None) -> Identity:
     return Identity(seed=secrets.token_bytes(limits.SEED_SIZE), dialect=dialect, note=note)
 
 
-def serialize_identity(kept: Kept) -> bytes:
+def serialize_identity(kept: IdentityFileContent) -> bytes:
     """Return the file's bytes."""
     record: _Plain | _Feed
     if isinstance(kept.secret, bytes):
@@ -127,7 +131,7 @@ def serialize_identity(kept: Kept) -> bytes:
     return msgspec.json.encode(record) + b"\n"
 
 
-def parse_identity(raw: bytes, path: Path) -> Kept:
+def parse_identity(raw: bytes, path: Path) -> IdentityFileContent:
     """Read a file's bytes; *path* is for the errors. Raises IdentityDamagedError and IdentityTooNewError."""
     try:
         version = msgspec.json.decode(raw, type=_Version).v
@@ -140,7 +144,7 @@ def parse_identity(raw: bytes, path: Path) -> Kept:
         raise IdentityDamagedError(path, str(error)) from error
 
 
-def _read_plain(record: _Plain, path: Path) -> Kept:
+def _read_plain(record: _Plain, path: Path) -> IdentityFileContent:
     try:
         identity = Identity(seed=bytes.fromhex(record.seed), dialect=record.dialect, note=record.note)
     except ValueError:
@@ -150,17 +154,17 @@ def _read_plain(record: _Plain, path: Path) -> Kept:
     return kept_plain(identity)
 
 
-def _read_feed(record: _Feed, path: Path) -> Kept:
+def _read_feed(record: _Feed, path: Path) -> IdentityFileContent:
     box = record.sealed
     try:
         feed = FeedId(bytes.fromhex(record.feed))
         sealed = None
         if box is not None:
             salt, sealed_seed = bytes.fromhex(box.salt), bytes.fromhex(box.box)
-            sealed = Sealed(ops=box.ops, memory=box.memory, salt=salt, box=sealed_seed)
+            sealed = SealedSeed(ops=box.ops, memory=box.memory, salt=salt, box=sealed_seed)
     except ValueError as error:
         raise IdentityDamagedError(path, str(error)) from None
-    return Kept(dialect=record.dialect, feed=feed, secret=sealed, note=record.note)
+    return IdentityFileContent(dialect=record.dialect, feed=feed, secret=sealed, note=record.note)
 
 
 def create_identity(path: Path, identity: Identity) -> None:
@@ -177,14 +181,14 @@ def create_identity(path: Path, identity: Identity) -> None:
     sync_folder(path.parent)
 
 
-def replace_identity(path: Path, kept: Kept) -> None:
+def replace_identity(path: Path, kept: IdentityFileContent) -> None:
     """Put *kept* in the place of the file at *path*, in one step; durable on return.
 
-    Raises the errors of ``read_identity``, IdentityOtherError unless it is of the same feed, IdentityUnsyncedError;
+    Raises the errors of ``read_identity``, IdentityMismatchError unless it is of the same feed, IdentityUnsyncedError;
     OSError, and the file at *path* is as it was.
     """
     if read_identity(path).feed != kept.feed:
-        raise IdentityOtherError(path)
+        raise IdentityMismatchError(path)
     with _written_beside(path, kept) as part:
         part.replace(path)
     try:
@@ -194,7 +198,7 @@ def replace_identity(path: Path, kept: Kept) -> None:
 
 
 @contextmanager
-def _written_beside(path: Path, kept: Kept) -> Iterator[Path]:
+def _written_beside(path: Path, kept: IdentityFileContent) -> Iterator[Path]:
     """*kept* in a file of its own beside *path*, synced, which is gone at the end."""
     try:
         # mkstemp opens with O_EXCL and mode 0600.
@@ -212,7 +216,7 @@ def _written_beside(path: Path, kept: Kept) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-def read_identity(path: Path) -> Kept:
+def read_identity(path: Path) -> IdentityFileContent:
     """What the identity file at *path* says.
 
     Raises IdentityMissingError, IdentityExposedError and IdentityOwnerError if others could reach it,

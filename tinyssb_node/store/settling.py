@@ -23,7 +23,7 @@ def take_lock(path: Path) -> FolderLock:
         raise kind(f"{path.parent}: the lock could not be taken: {error.strerror}") from error
 
 
-def settle(path: Path) -> None:
+def recover_log(path: Path) -> None:
     """See that what a process left in the write-ahead log of *path*, because it did not end in order, is on the disk.
     New commits go behind it, and would be lost with it. Raises StoreFailedError."""
     log = path.with_name(path.name + "-wal")
@@ -33,7 +33,7 @@ def settle(path: Path) -> None:
         raise StoreFailedError(f"{log}: the disk or file system refused it: {error.strerror}") from error
 
 
-def settle_names(path: Path) -> None:
+def sync_names(path: Path) -> None:
     """See that the store's file and its write-ahead log, both there by now, are found after a power cut: SQLite tells
     nobody if that fails. Raises StoreFailedError."""
     try:

@@ -18,12 +18,12 @@ from tinyssb_node.errors import LocalError, StoreDamagedError, StoreFailedError,
 from tinyssb_node.feeds.fork import ForkProof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.hints import Hints
+from tinyssb_node.store.hints import PresenceFilter
 from tinyssb_node.store.lock import FolderLock
-from tinyssb_node.store.port import Charge, FeedRecord, Receipt, StoredChunk, StoredEntry
-from tinyssb_node.store.settling import settle, settle_names, take_lock
+from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, StoredChunk, StoredEntry
+from tinyssb_node.store.settling import recover_log, sync_names, take_lock
 from tinyssb_node.store.sqlite_file import (
-    let_others_read,
+    end_exclusive_mode,
     open_for_reading,
     open_for_writing,
     store_faults,
@@ -67,7 +67,7 @@ class SqliteStore:
         """The last arrival number given."""
         self._committed = 0
         """The last arrival number that a rollback keeps."""
-        self._hints: Hints | None = None
+        self._hints: PresenceFilter | None = None
         """Of DMX and hashes, from the first time that a packet is looked for; of a store that others write, never."""
         self._load()
 
@@ -82,13 +82,13 @@ class SqliteStore:
         with ExitStack() as undo:
             lock = take_lock(path)
             undo.callback(lock.release)
-            settle(path)
+            recover_log(path)
             try:
                 connection, alone = open_for_writing(path), False
             except StoreFullError:
                 connection, alone = open_for_writing(path, alone=True), True
             undo.callback(connection.close)
-            settle_names(path)
+            sync_names(path)
             store = cls(path, connection, lock)
             store._alone = alone
             undo.pop_all()
@@ -218,7 +218,7 @@ class SqliteStore:
             self._flush()
             with store_faults(self._path, "reading"):
                 rows = self._connection.execute("SELECT dmx FROM entries UNION ALL SELECT hash FROM chunks")
-                self._hints = Hints(number for (number,) in rows)
+                self._hints = PresenceFilter(number for (number,) in rows)
         return self._hints.may_have(dmx, hash_[:_HASH_PREFIX])
 
     def put_fork(self, proof: ForkProof) -> None:
@@ -269,7 +269,7 @@ class SqliteStore:
         """The highest arrival number, 0 for none."""
         return self._arrival
 
-    def put_charge(self, charge: Charge) -> None:
+    def put_charge(self, charge: AirtimeCharge) -> None:
         """Add or replace a charge."""
         row = (charge.band, charge.number, charge.advert, charge.airtime_us, charge.ended_us)
         self._write("INSERT OR REPLACE INTO charges VALUES (?, ?, ?, ?, ?)", [row])
@@ -278,11 +278,13 @@ class SqliteStore:
         """Forget the account's charges up to and with number *through*."""
         self._write("DELETE FROM charges WHERE band = ? AND number <= ?", [(band, through)])
 
-    def charges(self) -> Sequence[Charge]:
+    def charges(self) -> Sequence[AirtimeCharge]:
         """All charges, sorted by account and number."""
         sql = "SELECT band, number, advert, airtime_us, ended_us FROM charges ORDER BY band, number"
         return [
-            Charge(band=band, number=number, advert=bool(advert), airtime_us=airtime_us, ended_us=ended_us)
+            AirtimeCharge(
+                band=band, number=number, advert=bool(advert), airtime_us=airtime_us, ended_us=ended_us
+            )
             for band, number, advert, airtime_us, ended_us in self._select(sql, ())
         ]
 
@@ -337,7 +339,7 @@ class SqliteStore:
             return
         # Without room for more, the next commit tries again.
         with suppress(StoreFullError):
-            let_others_read(self._path, self._connection)
+            end_exclusive_mode(self._path, self._connection)
             self._alone = False
 
     def rollback(self) -> None:

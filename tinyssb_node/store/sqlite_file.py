@@ -9,7 +9,7 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
 from tinyssb_node.store.durable import can_write, lacks_room
-from tinyssb_node.store.errors import StoreUnsettledError
+from tinyssb_node.store.errors import StoreRecoveryError
 
 STORE_VERSION: Final = 4
 """The schema written, and the newest read (``PRAGMA user_version``)."""
@@ -171,7 +171,7 @@ def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         return connection
 
 
-def let_others_read(path: Path, connection: sqlite3.Connection) -> None:
+def end_exclusive_mode(path: Path, connection: sqlite3.Connection) -> None:
     """End being alone; no transaction is open. Raises StoreFullError if there is no room for it: call it again later.
 
     The index is a matter of the journal's mode, which has to be left and entered again. A crash in between leaves a
@@ -188,7 +188,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
     Where nothing can be written, as on a card that went read-only, the file alone is read, if it was closed in order.
 
-    Raises StoreTooNewError, StoreDamagedError, StoreUnsettledError, StoreFailedError (also if there is no such file).
+    Raises StoreTooNewError, StoreDamagedError, StoreRecoveryError, StoreFailedError (also if there is no such file).
     """
     return _open_for_reading(path)[0]
 
@@ -205,7 +205,7 @@ def _open_for_reading(path: Path) -> tuple[sqlite3.Connection, bool]:
             # Readers share an index beside the file, which cannot be made there. Without it the log cannot be read, and
             # what is in it would be passed over; whoever writes, writes there first.
             if _log_size(path):
-                raise StoreUnsettledError(path, _log_of(path)) from error
+                raise StoreRecoveryError(path, _log_of(path)) from error
         return _connect_reading(path, _STILL), True
 
 
@@ -245,7 +245,7 @@ class StoreFile:
     writes, and keeps nobody from writing."""
 
     def __init__(self, path: Path) -> None:
-        """Raises StoreTooNewError, StoreDamagedError, StoreUnsettledError, StoreFailedError."""
+        """Raises StoreTooNewError, StoreDamagedError, StoreRecoveryError, StoreFailedError."""
         self._path = path
         self._open()
 
@@ -292,7 +292,7 @@ def _state_of(path: Path) -> tuple[int, int, int, int] | None:
 
 def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
     """The version of the file's schema; None if it has nothing at all."""
-    tables, application, version = whose(connection)
+    tables, application, version = inspect_schema(connection)
     if not tables and not application and not version:
         return None
     if application != APPLICATION_ID:
@@ -302,7 +302,7 @@ def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
     return version
 
 
-def whose(connection: sqlite3.Connection) -> tuple[int, int, int]:
+def inspect_schema(connection: sqlite3.Connection) -> tuple[int, int, int]:
     """How much is in a file's schema, whose application's file it is, and of which version: all 0 if it is empty.
 
     One question, as somebody may be making the file beside us. Raises sqlite3.Error.

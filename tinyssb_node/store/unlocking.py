@@ -12,15 +12,15 @@ from typing import Final
 from tinyssb_node.errors import IdentityDamagedError
 from tinyssb_node.store import limits
 from tinyssb_node.store.errors import (
-    IdentityElsewhereError,
-    IdentityOtherError,
+    IdentityMismatchError,
+    IdentityNotProvidedError,
     IdentitySealedError,
     PassphraseExposedError,
     PassphraseUnreadableError,
     PassphraseUnusableError,
 )
-from tinyssb_node.store.sealing import Passphrase, Sealed, unseal
-from tinyssb_node.store.secrets import Identity, Kept, parse_identity, read_identity
+from tinyssb_node.store.sealing import Passphrase, SealedSeed, unseal
+from tinyssb_node.store.secrets import Identity, IdentityFileContent, parse_identity, read_identity
 
 IDENTITY_CREDENTIAL: Final = "tinyssb.identity"
 """Name of the credential that is an identity file."""
@@ -42,12 +42,12 @@ def open_identity(
     *name* is what a further identity of the node is called; its credentials are named after it.
 
     Raises the errors of ``read_identity``; IdentitySealedError, PassphraseWrongError, SealMemoryError,
-    PassphraseUnusableError, PassphraseExposedError, PassphraseUnreadableError; IdentityElsewhereError,
-    IdentityOtherError; OSError.
+    PassphraseUnusableError, PassphraseExposedError, PassphraseUnreadableError; IdentityNotProvidedError,
+    IdentityMismatchError; OSError.
     """
     kept = read_identity(path)
     handed = kept if kept.secret is not None else _handed_in(path, environ, name)
-    if isinstance(handed.secret, Sealed):
+    if isinstance(handed.secret, SealedSeed):
         seed = unseal(handed.secret, _find_passphrase(path, environ, ask, name), path)
     elif handed.secret is not None:
         seed = handed.secret
@@ -56,7 +56,7 @@ def open_identity(
         raise IdentityDamagedError(path, f"nor is the secret in the credential {credential}")
     identity = Identity(seed=seed, dialect=kept.dialect, note=kept.note)
     if identity.feed != kept.feed:
-        raise IdentityOtherError(path)
+        raise IdentityMismatchError(path)
     return identity
 
 
@@ -100,11 +100,11 @@ def credential_name(credential: str, name: str | None) -> str:
     return credential if name is None else f"{credential}.{name}"
 
 
-def _handed_in(path: Path, environ: Mapping[str, str], name: str | None) -> Kept:
+def _handed_in(path: Path, environ: Mapping[str, str], name: str | None) -> IdentityFileContent:
     credential = credential_name(IDENTITY_CREDENTIAL, name)
     raw = _credential(environ, credential)
     if raw is None:
-        raise IdentityElsewhereError(path, credential)
+        raise IdentityNotProvidedError(path, credential)
     return parse_identity(raw, Path(environ[_CREDENTIALS]) / credential)
 
 

@@ -16,11 +16,11 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.headline import head_line
-from tinyssb_node.tui.sight import Asked, Sight, Source
-from tinyssb_node.tui.talkview import Talk
-from tinyssb_node.tui.views import Faces, Feeds, Log, People, View
-from tinyssb_node.tui.widgets import Compose, Line, Page
-from tinyssb_node.tui.wish import ReadPage, Wish
+from tinyssb_node.tui.sight import ScreenRequest, ScreenSource, ScreenState
+from tinyssb_node.tui.talkview import ConversationsView
+from tinyssb_node.tui.views import FacesView, FeedsView, LogView, PeopleView, ScreenView
+from tinyssb_node.tui.widgets import MessageInput, TextLine, TextPage
+from tinyssb_node.tui.wish import NodeAction, ShowPage
 
 TITLES = ("Talk", "People", "Links", "Feeds", "Log")
 """Names of the views, in the order of their keys."""
@@ -62,12 +62,12 @@ class Tui(App[None]):
         Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True),
     ]
 
-    def __init__(self, source: Source, *, look_s: float | None = limits.LOOK_S) -> None:
+    def __init__(self, source: ScreenSource, *, look_s: float | None = limits.LOOK_S) -> None:
         """*look_s*: seconds between two looks at the node; None: only when something was done."""
         super().__init__(ansi_color=True)  # From the beginning: with NO_COLOR, what is drawn is decided here.
         self.animation_level = "none"  # A slow line is better used for text.
-        self.asked = Asked()
-        self.sight: Sight | None = None
+        self.asked = ScreenRequest()
+        self.sight: ScreenState | None = None
         self._source = source
         self._look_s = look_s
         self._looking, self._writing = ThreadPoolExecutor(1, "look"), ThreadPoolExecutor(1, "write")
@@ -77,21 +77,21 @@ class Tui(App[None]):
 
     def compose(self) -> ComposeResult:
         """Who we are, the views' names, a view, what was done last, keys."""
-        yield Line("head")
-        yield Line("tabs")
+        yield TextLine("head")
+        yield TextLine("tabs")
         with ContentSwitcher(id="views", initial="view1"):
-            yield Talk("view1")
-            yield People("view2")
-            yield Faces("view3")
-            yield Feeds("view4")
-            yield Log("view5")
-        yield Line("notice")
-        yield Line("keys")
+            yield ConversationsView("view1")
+            yield PeopleView("view2")
+            yield FacesView("view3")
+            yield FeedsView("view4")
+            yield LogView("view5")
+        yield TextLine("notice")
+        yield TextLine("keys")
 
     def on_mount(self) -> None:
         """Begin to look."""
         self.theme = "ansi-dark"
-        self.query_one("#head", Line).put(" tinyssb: reading what is kept …")
+        self.query_one("#head", TextLine).put(" tinyssb: reading what is kept …")
         self._show_tabs()
         self._view.begin()
         self.screen.set_class(self.size.width < limits.WIDE, "narrow")
@@ -131,7 +131,7 @@ class Tui(App[None]):
             except TimeoutError:
                 continue
 
-    def _take(self, sight: Sight) -> None:
+    def _take(self, sight: ScreenState) -> None:
         """Show how things are, unless something else was asked for meanwhile."""
         if sight.asked != self.asked:
             self.look_soon()
@@ -146,11 +146,11 @@ class Tui(App[None]):
     # --- Drawing ------------------------------------------------------------------------------------------------------
 
     @property
-    def _view(self) -> View:
-        return self.query_one(f"#{self.query_one(ContentSwitcher).current}", View)
+    def _view(self) -> ScreenView:
+        return self.query_one(f"#{self.query_one(ContentSwitcher).current}", ScreenView)
 
-    def _show_head(self, sight: Sight) -> None:
-        head = self.query_one("#head", Line)
+    def _show_head(self, sight: ScreenState) -> None:
+        head = self.query_one("#head", TextLine)
         head.set_class(sight.away is not None or sight.fault is not None, "away")
         head.put(one_line(head_line(sight), max(self.size.width, 2)))
 
@@ -162,22 +162,22 @@ class Tui(App[None]):
                 tabs.append((f"[{number} {title}]", "bold reverse"))
             else:
                 tabs.append(f" {number} {title} ")
-        self.query_one("#tabs", Line).put(Content.assemble(*tabs))
+        self.query_one("#tabs", TextLine).put(Content.assemble(*tabs))
 
     def _show_keys(self) -> None:
-        always = "" if isinstance(self.focused, Compose) else "? keys  q end  1-5 views"
+        always = "" if isinstance(self.focused, MessageInput) else "? keys  q end  1-5 views"
         keys = f" {self._view.keys}  {always}"
-        self.query_one("#keys", Line).put(keys.ljust(self.size.width))
+        self.query_one("#keys", TextLine).put(keys.ljust(self.size.width))
 
     def _say(self, text: str) -> None:
-        notice = self.query_one("#notice", Line)
+        notice = self.query_one("#notice", TextLine)
         notice.put(safe(f" {text}"))
         notice.set_class(bool(text), "shown")
 
     def on_key(self, event: events.Key) -> None:
         """Put into the box what was typed before the box had the keyboard: over a slow line keys come in bunches, and
         `w` with a `q` behind it must not end anything."""
-        if not isinstance(self.focused, Compose):
+        if not isinstance(self.focused, MessageInput):
             return
         if event.key == "enter":
             event.prevent_default()
@@ -214,28 +214,28 @@ class Tui(App[None]):
 
     def action_help(self) -> None:
         """Show all keys."""
-        self.push_screen(Page(" Keys", Content(HELP)))
+        self.push_screen(TextPage(" Keys", Content(HELP)))
 
-    def on_read_page(self, event: ReadPage) -> None:
+    def on_show_page(self, event: ShowPage) -> None:
         """Show a page over everything."""
-        self.push_screen(Page(event.title, Content(safe(event.text))))
+        self.push_screen(TextPage(event.title, Content(safe(event.text))))
 
-    def on_talk_opened(self, event: Talk.Opened) -> None:
+    def on_conversations_view_opened(self, event: ConversationsView.Opened) -> None:
         """Show another part of the conversations."""
         self.asked = event.asked
         self.look_soon()
 
-    def on_people_chosen(self, event: People.Chosen) -> None:
+    def on_people_view_chosen(self, event: PeopleView.Chosen) -> None:
         """Write to somebody."""
         self.action_view(1)
-        self.query_one(Talk).write_to(event.person)
+        self.query_one(ConversationsView).write_to(event.person)
 
-    def on_wish(self, wish: Wish) -> None:
+    def on_node_action(self, wish: NodeAction) -> None:
         """Do something, off this thread."""
         self._wishes += 1
         self.run_worker(self._fulfil(wish), name="doing")
 
-    async def _fulfil(self, wish: Wish) -> None:
+    async def _fulfil(self, wish: NodeAction) -> None:
         try:
             given = await self._in(self._writing, lambda: wish.do(self._source))
         except LocalError as error:

@@ -3,20 +3,20 @@
 import argparse
 import sys
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_network
 
 
 class TuiMissingError(ProblemError):
     """The library that draws the screen is not installed."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
 
 class NoTerminalError(ProblemError):
     """There is nothing to draw on."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -43,9 +43,9 @@ def tui(arguments: argparse.Namespace) -> int:
             "The screen needs the library Textual.",
             "Install it with: pip install 'tinyssb-node[tui]'. `tinyssb chat` and all other commands do without.",
         ) from error
-    from tinyssb_node.tui.source import NodeSource
+    from tinyssb_node.tui.source import NodeScreenSource
 
-    source = NodeSource(arguments.home, arguments.network)
+    source = NodeScreenSource(arguments.home, arguments.network)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NoTerminalError(
             "There is no terminal to draw on.",
@@ -53,4 +53,4 @@ def tui(arguments: argparse.Namespace) -> int:
         )
     # The mouse is left to the terminal, so that text can be marked and copied as anywhere.
     Tui(source).run(mouse=False)
-    return Exit.OK
+    return ExitCode.OK

@@ -1,12 +1,12 @@
 """The first line: who this is and how the node is, or why that is not known."""
 
 from tinyssb_node.tui.lines import ago, clock
-from tinyssb_node.tui.sight import Sight
+from tinyssb_node.tui.sight import ScreenState
 
 MINUTE_US = 60_000_000
 
 
-def head_line(sight: Sight) -> str:
+def head_line(sight: ScreenState) -> str:
     """One line, unescaped; what is wrong comes first, in words."""
     status = sight.status
     who = " tinyssb" if status is None else f" {status['name']} {status['feed'][:8]}"

@@ -12,10 +12,10 @@ from textual.content import Content
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.control.rows import FeedRow
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.screens.chatlines import said
-from tinyssb_node.screens.grouptalk import GroupRoom, called, is_group
+from tinyssb_node.screens.chatlines import displayed_text
+from tinyssb_node.screens.grouptalk import GroupConversation, called, is_group
 from tinyssb_node.screens.limits import TITLE_CELLS
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart, cells, one_line, padded, wrapped
 from tinyssb_node.tui import limits
 
@@ -35,7 +35,7 @@ def column(text: str, width: int) -> str:
     return padded(one_line(text, width), width)
 
 
-def name_and_digits(feed: FeedId, names: Names, digits: int = limits.FEW_DIGITS) -> tuple[str, str]:
+def name_and_digits(feed: FeedId, names: DisplayNames, digits: int = limits.FEW_DIGITS) -> tuple[str, str]:
     """What a feed is called, escaped, and the digits of its id that belong to it. A name that our user gave needs none,
     nor does our own; who has no name has digits only."""
     name = names.name(feed)
@@ -45,12 +45,12 @@ def name_and_digits(feed: FeedId, names: Names, digits: int = limits.FEW_DIGITS)
     return apart(name, limits.NAME_CELLS), "" if alone else feed.hex()[:digits]
 
 
-def name_of(feed: FeedId, names: Names, digits: int = limits.FEW_DIGITS) -> str:
+def name_of(feed: FeedId, names: DisplayNames, digits: int = limits.FEW_DIGITS) -> str:
     """The same in one."""
     return " ".join(filter(None, name_and_digits(feed, names, digits)))
 
 
-def names_of(feeds: Sequence[FeedId], names: Names, digits: int = limits.FEW_DIGITS) -> str:
+def names_of(feeds: Sequence[FeedId], names: DisplayNames, digits: int = limits.FEW_DIGITS) -> str:
     """What several are called besides us; empty if there is nobody."""
     return ", ".join(name_of(feed, names, digits) for feed in feeds if not names.is_own(feed))
 
@@ -80,20 +80,20 @@ def ago(us: int) -> str:
 # --- Conversations ---------------------------------------------------------------------------------------------------
 
 
-def conversation_title(row: ConversationRow, names: Names, digits: int = limits.FEW_DIGITS) -> str:
+def conversation_title(row: ConversationRow, names: DisplayNames, digits: int = limits.FEW_DIGITS) -> str:
     """What a conversation is called: who is in it besides us, with *digits* of their ids, or the name of the group."""
-    if isinstance(row, GroupRoom):
+    if isinstance(row, GroupConversation):
         return group_title(row.title, row.name)
     if row.name == PUBLIC:
         return "everybody"
     return names_of(row.members, names, digits) or "notes to myself"
 
 
-def _title_within(row: ConversationRow, names: Names, room: int) -> str:
+def _title_within(row: ConversationRow, names: DisplayNames, room: int) -> str:
     """The title for a list: where there is no room for a name and its digits, it is the name that is cut."""
     title = conversation_title(row, names)
     others = [feed for feed in row.members if not names.is_own(feed)]
-    if cells(title) <= room or isinstance(row, GroupRoom) or len(others) != 1:
+    if cells(title) <= room or isinstance(row, GroupConversation) or len(others) != 1:
         return title
     bare, digits = name_and_digits(others[0], names)
     return f"{one_line(bare, max(room - len(digits) - 1, 1))} {digits}" if bare and digits else title
@@ -105,20 +105,20 @@ def group_title(title: str | None, group: str) -> str:
 
 
 def conversation(
-    row: ConversationRow, names: Names, *, new: bool, chosen: bool, now_us: int, width: int
+    row: ConversationRow, names: DisplayNames, *, new: bool, chosen: bool, now_us: int, width: int
 ) -> Content:
     """A conversation in the list, two lines: who and when, and how it ends. `*`: something new, `>`: open."""
     mark = ">" if chosen else "*" if new else " "
     when = clock(row.last.committed_us, now_us) if row.last is not None else ""
     room = max(width - len(when) - 1, 1)
     title = column(mark + _title_within(row, names, room - 1), room)
-    last = "nothing yet" if row.last is None else said(row.last)
+    last = "nothing yet" if row.last is None else displayed_text(row.last)
     return Content.assemble((title, "bold"), f" {when}\n", (column(" " + last, width), "" if new else "dim"))
 
 
 def message(
     row: MessageRow,
-    names: Names,
+    names: DisplayNames,
     *,
     above: MessageRow | None,
     known: Mapping[MessageId, MessageRow],
@@ -131,7 +131,7 @@ def message(
     bare, digits = name_and_digits(row.feed, names)
     name = f"{bare} {digits}".strip()
     answers = bool(row.previous) and (above is None or above.id not in row.previous)
-    words = ("" if answers else f"{name}: ") + said(row)
+    words = ("" if answers else f"{name}: ") + displayed_text(row)
     # Blank lines say nothing, and would take the screen.
     texts = wrapped(BLANK_LINES.sub("\n\n", words), room, limits.MESSAGE_LINES)
     if answers:
@@ -152,11 +152,11 @@ def _with_name(line: Content, bare: str, name: str) -> Content:
     return line.stylize("bold", 0, len(bare) or len(name)).stylize("dim", len(bare) or len(name), len(name))
 
 
-def _answered(row: MessageRow, names: Names, known: Mapping[MessageId, MessageRow]) -> str:
+def _answered(row: MessageRow, names: DisplayNames, known: Mapping[MessageId, MessageRow]) -> str:
     found = next((known[id_] for id_ in row.previous if id_ in known), None)
     if found is None:
         return f"something earlier ({short(row.previous[0])})"
-    return f"{name_of(found.feed, names)}: {said(found)}"
+    return f"{name_of(found.feed, names)}: {displayed_text(found)}"
 
 
 def _ids(ids: Sequence[MessageId]) -> str:
@@ -164,7 +164,7 @@ def _ids(ids: Sequence[MessageId]) -> str:
     return ", ".join(map(short, ids[: limits.IDS_MAX])) + more
 
 
-def message_page(row: MessageRow, names: Names, person: PersonRow | None, receipts: str | None) -> str:
+def message_page(row: MessageRow, names: DisplayNames, person: PersonRow | None, receipts: str | None) -> str:
     """Everything about a message, in lines of text; unescaped."""
     missing = f"; waits for {_ids(row.missing)}" if row.missing else ""
     packets = f", {row.chunks_held} of {row.chunks} packets are here" if row.chunks else ""
@@ -181,13 +181,13 @@ def message_page(row: MessageRow, names: Names, person: PersonRow | None, receip
         ("held", receipts),
     ]
     head = [f"{name:<9}{value}" for name, value in pairs if value is not None]
-    return "\n".join([*head, "", said(row)])
+    return "\n".join([*head, "", displayed_text(row)])
 
 
 # --- People and feeds ------------------------------------------------------------------------------------------------
 
 
-def person(row: PersonRow, names: Names, *, followed: bool | None, now_us: int, width: int) -> Content:
+def person(row: PersonRow, names: DisplayNames, *, followed: bool | None, now_us: int, width: int) -> Content:
     """A person, one line: name, feed, what is held, and in words what is special."""
     marks = []
     if row.blocked:
@@ -226,7 +226,7 @@ def person_page(row: PersonRow, now_us: int) -> str:
     )
 
 
-def feed(row: FeedRow, names: Names, width: int) -> Content:
+def feed(row: FeedRow, names: DisplayNames, width: int) -> Content:
     """A feed, one line: how far it is held."""
     marks = []
     if row["own"]:

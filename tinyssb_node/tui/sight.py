@@ -7,12 +7,12 @@ from typing import Protocol
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.screens.grouptalk import GroupRoom
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.grouptalk import GroupConversation
+from tinyssb_node.screens.people import DisplayNames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ScreenRequest:
     """Which part of all there is the screen has room for."""
 
     conversation: str = PUBLIC
@@ -24,7 +24,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class ScreenState:
     """Everything the screen shows, at one time. Bounded: `limits.MESSAGES_MAX` and its neighbours."""
 
     now_us: int
@@ -37,10 +37,10 @@ class Sight:
     """Why what is kept cannot be read; then what was read last is still here."""
     status: StatusRow | None = None
     """None: the daemon has never answered yet."""
-    asked: Asked = Asked()
+    asked: ScreenRequest = ScreenRequest()
     """What *messages* answers."""
     conversations: Sequence[ConversationRow] = ()
-    groups: Sequence[GroupRoom] = ()
+    groups: Sequence[GroupConversation] = ()
     """Private groups, which the daemon alone can read."""
     messages: Sequence[MessageRow] = ()
     """Of the open conversation, in the order in which they found their place."""
@@ -50,7 +50,7 @@ class Sight:
     """How many more wait for what they follow, as far as is counted."""
     holders: Mapping[MessageId, str] = field(default_factory=dict)
     """For own messages: in words who has them."""
-    names: Names = field(default_factory=lambda: Names(()))
+    names: DisplayNames = field(default_factory=lambda: DisplayNames(()))
     """What everybody is called."""
     people: Sequence[PersonRow] = ()
     hidden_people: int = 0
@@ -69,10 +69,10 @@ class Sight:
         return [*self.conversations, *self.groups]
 
 
-class Source(Protocol):
+class ScreenSource(Protocol):
     """A node. `look` is called by one thread, everything else by another; both may block."""
 
-    def look(self, asked: Asked) -> Sight:
+    def look(self, asked: ScreenRequest) -> ScreenState:
         """How things are. Never raises for what may happen to a node: it is said in the answer."""
         ...
 

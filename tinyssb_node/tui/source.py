@@ -9,20 +9,20 @@ from typing import TypeVar
 
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.cli.commands.events import event_folder
-from tinyssb_node.control.client import Client, DaemonError, DaemonUnreachableError
+from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
 from tinyssb_node.control.explain import explain
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.grouptalk import is_group, rooms
 from tinyssb_node.screens.grouptalk import messages as group_messages
-from tinyssb_node.screens.holding import holding_text
-from tinyssb_node.screens.talk import Talk
+from tinyssb_node.screens.holding import holders_text
+from tinyssb_node.screens.talk import NodeSession
 from tinyssb_node.store.home import Home
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.lines import name_of
 from tinyssb_node.tui.logtail import LogTail
-from tinyssb_node.tui.sight import Asked, Sight
+from tinyssb_node.tui.sight import ScreenRequest, ScreenState
 
 Given = TypeVar("Given")
 
@@ -31,7 +31,7 @@ def _now_us() -> int:
     return time.time_ns() // 1_000
 
 
-def _kept(talk: Talk, sight: Sight) -> Sight:
+def _kept(talk: NodeSession, sight: ScreenState) -> ScreenState:
     """*sight* with what is kept as it is now."""
     asked, catalog = sight.asked, talk.catalog
     messages: Sequence[MessageRow] = sight.messages
@@ -60,7 +60,7 @@ def _kept(talk: Talk, sight: Sight) -> Sight:
     )
 
 
-class NodeSource:
+class NodeScreenSource:
     """A node by its home. Of what failed, the last that was known stays shown, and it is tried again at each look."""
 
     def __init__(self, home: str | None, network: str | None, *, now_us: Callable[[], int] = _now_us) -> None:
@@ -73,10 +73,10 @@ class NodeSource:
             config.find_network(network)
         self._socket = config.control_socket
         self._now_us = now_us
-        self._sight = Sight(now_us=now_us())
-        self._client: Client | None = None
-        self._reader: Talk | None = None
-        self._writer: Talk | None = None
+        self._sight = ScreenState(now_us=now_us())
+        self._client: DaemonClient | None = None
+        self._reader: NodeSession | None = None
+        self._writer: NodeSession | None = None
         self._looks = 0
         self._stale = threading.Event()
         self._stale.set()
@@ -85,7 +85,7 @@ class NodeSource:
 
     # --- The thread that looks ---------------------------------------------------------------------------------------
 
-    def look(self, asked: Asked) -> Sight:
+    def look(self, asked: ScreenRequest) -> ScreenState:
         """How things are."""
         stale = self._stale.is_set()
         self._stale.clear()
@@ -100,11 +100,11 @@ class NodeSource:
         self._looks += 1
         return self._sight
 
-    def _read(self, sight: Sight, *, stale: bool) -> Sight:
+    def _read(self, sight: ScreenState, *, stale: bool) -> ScreenState:
         """What is kept, as far as it may have changed."""
         try:
             if self._reader is None:
-                self._reader = Talk.at_home(self._given, self._network)
+                self._reader = NodeSession.at_home(self._given, self._network)
                 stale = True
             talk = self._reader
             changed = talk.changed() or stale or sight.fault is not None
@@ -113,7 +113,7 @@ class NodeSource:
             self._close_reader()
             return dataclasses.replace(sight, fault=explain(error).message)
 
-    def _ask(self, sight: Sight, *, stale: bool) -> Sight:
+    def _ask(self, sight: ScreenState, *, stale: bool) -> ScreenState:
         """What the daemon knows."""
         try:
             return self._asked(sight, stale=stale)
@@ -131,10 +131,10 @@ class NodeSource:
             self._hang_up()
             return dataclasses.replace(sight, away=explain(error).message)
 
-    def _asked(self, sight: Sight, *, stale: bool) -> Sight:
+    def _asked(self, sight: ScreenState, *, stale: bool) -> ScreenState:
         """The same; feeds only if their number, or how far they are, has changed. Raises LocalError."""
         if self._client is None:
-            self._client = Client(self._socket, network=self._network, timeout_s=limits.TIMEOUT_S)
+            self._client = DaemonClient(self._socket, network=self._network, timeout_s=limits.TIMEOUT_S)
             stale = True
         before, status = sight.status, self._client.status()
         changed = stale or before is None or before["networks"] != status["networks"]
@@ -153,7 +153,7 @@ class NodeSource:
             feeds=tuple(self._client.feeds())[: limits.PEOPLE_MAX] if changed else sight.feeds,
         )
 
-    def _holders(self, client: Client, sight: Sight) -> dict[MessageId, str]:
+    def _holders(self, client: DaemonClient, sight: ScreenState) -> dict[MessageId, str]:
         """Who has what we wrote, in words."""
         own = {row.id.hex(): row.id for row in sight.messages if row.own}
         if not own:
@@ -167,9 +167,9 @@ class NodeSource:
         except DaemonError:
             # An older daemon does not know; what else it knows is shown all the same.
             return {}
-        return {own[row["id"]]: holding_text(row, name, sight.now_us) for row in rows if row["id"] in own}
+        return {own[row["id"]]: holders_text(row, name, sight.now_us) for row in rows if row["id"] in own}
 
-    def _grouped(self, client: Client, sight: Sight) -> Sight:
+    def _grouped(self, client: DaemonClient, sight: ScreenState) -> ScreenState:
         """*sight* with the groups, and what was said in one that is open."""
         asked, messages = sight.asked, sight.messages
         try:
@@ -213,7 +213,7 @@ class NodeSource:
     def tell(self, people: Sequence[FeedId], text: str) -> str:
         """Publish a private message; the conversation that it is in. Raises LocalError."""
 
-        def publish(talk: Talk) -> str:
+        def publish(talk: NodeSession) -> str:
             talk.say_private(text, people)
             talk.catch_up()
             return talk.conversation_with(people) or PUBLIC
@@ -228,9 +228,9 @@ class NodeSource:
         """Hide a person, or show it again. Raises LocalError."""
         self._do(lambda talk: talk.block(feed) if blocked else talk.unblock(feed))
 
-    def _do(self, work: Callable[[Talk], Given]) -> Given:
+    def _do(self, work: Callable[[NodeSession], Given]) -> Given:
         if self._writer is None:
-            self._writer = Talk.at_home(self._given, self._network)
+            self._writer = NodeSession.at_home(self._given, self._network)
         # A connection that was made long ago may be to a daemon that has ended.
         self._writer.hang_up()
         # What is said goes behind all that was said before.

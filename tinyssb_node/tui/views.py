@@ -10,12 +10,12 @@ from textual.message import Message
 from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.tui import airlines, lines
-from tinyssb_node.tui.sight import Sight
-from tinyssb_node.tui.widgets import Line, Row, Rows
-from tinyssb_node.tui.wish import ReadPage, Wish
+from tinyssb_node.tui.sight import ScreenState
+from tinyssb_node.tui.widgets import Row, RowList, TextLine
+from tinyssb_node.tui.wish import NodeAction, ShowPage
 
 
-class View(Vertical):
+class ScreenView(Vertical):
     """One of the views. Its first list is where keys go."""
 
     KEYS: ClassVar[str] = ""
@@ -23,28 +23,28 @@ class View(Vertical):
 
     def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id, classes="view")
-        self.sight: Sight | None = None
+        self.sight: ScreenState | None = None
 
     @property
     def keys(self) -> str:
         """Keys that do something now."""
         return self.KEYS
 
-    def show(self, sight: Sight) -> None:
+    def show(self, sight: ScreenState) -> None:
         """Draw how things are."""
         self.sight = sight
         self.draw(sight)
 
-    def draw(self, sight: Sight) -> None:
+    def draw(self, sight: ScreenState) -> None:
         """Draw how things are."""
         raise NotImplementedError  # each view draws in its own way, and none is without
 
     def begin(self) -> None:
         """Take the keyboard."""
-        self.query(Rows).first().focus()
+        self.query(RowList).first().focus()
 
 
-class People(View):
+class PeopleView(ScreenView):
     """Everybody of whom the node knows."""
 
     KEYS = "m message  f follow  b block  Enter more"
@@ -63,16 +63,16 @@ class People(View):
 
     def compose(self) -> ComposeResult:
         """Column titles and rows."""
-        yield Line(classes="columns")
-        yield Rows("people-rows")
+        yield TextLine(classes="columns")
+        yield RowList("people-rows")
 
-    def draw(self, sight: Sight) -> None:
+    def draw(self, sight: ScreenState) -> None:
         """A row for each person."""
-        rows = self.query_one(Rows)
+        rows = self.query_one(RowList)
         names = sight.names
         wanted = _wanted(sight)
         hidden = f"   {sight.hidden_people:,} more are not shown" if sight.hidden_people else ""
-        self.query_one(Line).put(lines.person_header(rows.room).append(hidden))
+        self.query_one(TextLine).put(lines.person_header(rows.room).append(hidden))
         rows.show(
             [
                 (
@@ -99,18 +99,20 @@ class People(View):
         if (person := self._chosen()) is not None and not person.own and self.sight is not None:
             followed = _wanted(self.sight).get(person.feed, False)
             done = f"{'No longer following' if followed else 'Following'} {self._called(person)}."
-            self.post_message(Wish(lambda node: node.follow(person.feed, wanted=not followed), done))
+            self.post_message(NodeAction(lambda node: node.follow(person.feed, wanted=not followed), done))
 
     def action_block(self) -> None:
         """Hide the chosen person, or show it again."""
         if (person := self._chosen()) is not None and not person.own:
             done = f"{self._called(person)} is {'shown again' if person.blocked else 'blocked'}."
-            self.post_message(Wish(lambda node: node.block(person.feed, blocked=not person.blocked), done))
+            self.post_message(
+                NodeAction(lambda node: node.block(person.feed, blocked=not person.blocked), done)
+            )
 
     def on_option_list_option_selected(self) -> None:
         """Say everything about the chosen person."""
         if (person := self._chosen()) is not None and self.sight is not None:
-            self.post_message(ReadPage(" Somebody", lines.person_page(person, self.sight.now_us)))
+            self.post_message(ShowPage(" Somebody", lines.person_page(person, self.sight.now_us)))
 
     def _called(self, person: PersonRow) -> str:
         return (
@@ -118,23 +120,23 @@ class People(View):
         )
 
     def _chosen(self) -> PersonRow | None:
-        chosen = self.query_one(Rows).chosen
+        chosen = self.query_one(RowList).chosen
         people = () if self.sight is None else self.sight.people
         return next((one for one in people if one.feed.hex() == chosen), None)
 
 
-class Faces(View):
+class FacesView(ScreenView):
     """Links, and how much airtime is left."""
 
     KEYS = "↑↓ scroll"
 
     def compose(self) -> ComposeResult:
         """Rows only."""
-        yield Rows("faces-rows", choosing=False)
+        yield RowList("faces-rows", choosing=False)
 
-    def draw(self, sight: Sight) -> None:
+    def draw(self, sight: ScreenState) -> None:
         """Accounts of airtime with their bars, then the links, then those that are not up."""
-        rows = self.query_one(Rows)
+        rows = self.query_one(RowList)
         shown: list[Row] = [
             (f"band {row['band']} {' '.join(row['faces'])}", airlines.account(row, rows.room))
             for row in sight.airtime
@@ -152,7 +154,7 @@ class Faces(View):
         rows.show(shown)
 
 
-class Feeds(View):
+class FeedsView(ScreenView):
     """How far each feed is held."""
 
     KEYS = "f follow or not"
@@ -160,28 +162,28 @@ class Feeds(View):
 
     def compose(self) -> ComposeResult:
         """Column titles and rows."""
-        yield Line(classes="columns")
-        yield Rows("feeds-rows")
+        yield TextLine(classes="columns")
+        yield RowList("feeds-rows")
 
-    def draw(self, sight: Sight) -> None:
+    def draw(self, sight: ScreenState) -> None:
         """A row for each feed."""
-        rows = self.query_one(Rows)
+        rows = self.query_one(RowList)
         names = sight.names
-        self.query_one(Line).put(lines.feed_header(rows.room))
+        self.query_one(TextLine).put(lines.feed_header(rows.room))
         rows.show([(row["feed"], lines.feed(row, names, rows.room)) for row in sight.feeds])
 
     def action_follow(self) -> None:
         """Follow the chosen feed, or stop it."""
-        chosen = self.query_one(Rows).chosen
+        chosen = self.query_one(RowList).chosen
         feeds = () if self.sight is None else self.sight.feeds
         row = next((row for row in feeds if row["feed"] == chosen), None)
         if row is not None and not row["own"]:
             feed, wanted = FeedId.from_hex(row["feed"]), not row["wanted"]
             done = f"{'Following' if wanted else 'No longer following'} {lines.short(feed)}."
-            self.post_message(Wish(lambda node: node.follow(feed, wanted=wanted), done))
+            self.post_message(NodeAction(lambda node: node.follow(feed, wanted=wanted), done))
 
 
-class Log(View):
+class LogView(ScreenView):
     """What happens, from the event log."""
 
     KEYS = "p packets  Enter whole  End newest"
@@ -193,13 +195,13 @@ class Log(View):
 
     def compose(self) -> ComposeResult:
         """What is shown, and rows."""
-        yield Line(classes="columns")
-        yield Rows("log-rows", to_end=True)
+        yield TextLine(classes="columns")
+        yield RowList("log-rows", to_end=True)
 
-    def draw(self, sight: Sight) -> None:
+    def draw(self, sight: ScreenState) -> None:
         """A row for each record."""
-        rows = self.query_one(Rows)
-        self.query_one(Line).put(
+        rows = self.query_one(RowList)
+        self.query_one(TextLine).put(
             airlines.event_header(packets=self._packets, fault=sight.log_fault, width=rows.room)
         )
         drawn = (
@@ -216,11 +218,11 @@ class Log(View):
 
     def on_option_list_option_selected(self) -> None:
         """Show the chosen record as it is."""
-        chosen = self.query_one(Rows).chosen
+        chosen = self.query_one(RowList).chosen
         for number, line in () if self.sight is None else self.sight.events:
             if str(number) == chosen:
-                self.post_message(ReadPage(" One record of the event log", line.decode("utf-8", "replace")))
+                self.post_message(ShowPage(" One record of the event log", line.decode("utf-8", "replace")))
 
 
-def _wanted(sight: Sight) -> dict[FeedId, bool]:
+def _wanted(sight: ScreenState) -> dict[FeedId, bool]:
     return {FeedId.from_hex(row["feed"]): row["wanted"] for row in sight.feeds}

@@ -21,7 +21,7 @@ Row = tuple[str, Content]
 """What tells a line of a list from all others, and what it looks like."""
 
 
-class Line(Static):
+class TextLine(Static):
     """A line of text, drawn only when it has changed: there are thin lines to terminals, too."""
 
     def __init__(self, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -36,7 +36,7 @@ class Line(Static):
             self.update(new)
 
 
-class Rows(OptionList):
+class RowList(OptionList):
     """A list that is replaced as a whole while one reads in it: what was chosen stays chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,7 +49,7 @@ class Rows(OptionList):
     class Beyond(Message):
         """Somebody wants to go beyond the first or the last row."""
 
-        def __init__(self, rows: "Rows", *, up: bool, far: bool = False) -> None:
+        def __init__(self, rows: "RowList", *, up: bool, far: bool = False) -> None:
             super().__init__()
             self.rows = rows
             self.up = up
@@ -128,7 +128,7 @@ class Rows(OptionList):
             super().action_cursor_down()
 
 
-class Compose(TextArea):
+class MessageInput(TextArea):
     """A box to write in. Enter sends, Ctrl-J begins a new line, Esc leaves it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -175,7 +175,7 @@ class Compose(TextArea):
             self.insert("".join(char for char in taken if char.isprintable() or char == "\n"))
 
 
-class Page(ModalScreen[None]):
+class TextPage(ModalScreen[None]):
     """Text to read, over everything else."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 from textual.message import Message
 
-from tinyssb_node.tui.sight import Source
+from tinyssb_node.tui.sight import ScreenSource
 
 
-class Wish(Message):
+class NodeAction(Message):
     """Something for the node to do, off the thread that draws."""
 
     def __init__(
         self,
-        do: Callable[[Source], object],
+        do: Callable[[ScreenSource], object],
         done: str,
         then: Callable[[object], None] | None = None,
         after: Callable[[], None] | None = None,
@@ -28,7 +28,7 @@ class Wish(Message):
         """Called by the thread that draws when it was done, and when it failed."""
 
 
-class ReadPage(Message):
+class ShowPage(Message):
     """A text to read, over everything else."""
 
     def __init__(self, title: str, text: str) -> None:

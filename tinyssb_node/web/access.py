@@ -41,7 +41,7 @@ def refusal(status: int, message: str, hint: str = "", *, code: str = "refused",
     return JSONResponse({"code": code, "message": message, "hint": hint}, status, headers)
 
 
-class Gate:
+class TokenAuthenticator:
     """Knows who has the token."""
 
     def __init__(self, token: str | None, port: int) -> None:
@@ -104,10 +104,10 @@ class FixedHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
-class Guard:
+class RequestGuard:
     """Turns away what is no question of our own page, is too long, or comes from somebody without the token."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+    def __init__(self, app: ASGIApp, gate: TokenAuthenticator) -> None:
         self._app = app
         self._gate = gate
 

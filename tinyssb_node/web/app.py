@@ -23,10 +23,10 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.web import access, limits, views
-from tinyssb_node.web.access import Gate, refusal
-from tinyssb_node.web.desk import Desk
-from tinyssb_node.web.errors import BadQuestionError, BodyTooLongError, TooManyPagesError
-from tinyssb_node.web.voice import Saying
+from tinyssb_node.web.access import TokenAuthenticator, refusal
+from tinyssb_node.web.desk import PageService
+from tinyssb_node.web.errors import BadPageRequestError, RequestTooLargeError, TooManyListenersError
+from tinyssb_node.web.voice import OutgoingMessage
 
 STATIC: Final = Path(__file__).parent / "static"
 PAGES: Final = ("/", "/c/{conversation}", "/with/{feed}", "/people", "/node")
@@ -44,7 +44,7 @@ _STATUS: Final = {
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(desk: Desk, *, host: str, gate: Gate) -> Starlette:
+def make_app(desk: PageService, *, host: str, gate: TokenAuthenticator) -> Starlette:
     """The application, to be bound to *host*."""
 
     @contextlib.asynccontextmanager
@@ -59,7 +59,7 @@ def make_app(desk: Desk, *, host: str, gate: Gate) -> Starlette:
         stream = desk.listen()
         try:
             first = await anext(stream)
-        except TooManyPagesError as error:
+        except TooManyListenersError as error:
             return refusal(503, error.message, error.hint, code="busy")
         return StreamingResponse(_stream(first, stream), media_type="text/event-stream")
 
@@ -75,14 +75,14 @@ def make_app(desk: Desk, *, host: str, gate: Gate) -> Starlette:
         middleware=[
             Middleware(access.FixedHeaders, fixed=access.HEADERS),
             Middleware(TrustedHostMiddleware, allowed_hosts=access.allowed_hosts(host), www_redirect=False),
-            Middleware(access.Guard, gate=gate),
+            Middleware(access.RequestGuard, gate=gate),
         ],
-        exception_handlers={404: not_found, LocalError: told},
+        exception_handlers={404: not_found, LocalError: message_response},
         lifespan=lifespan,
     )
 
 
-def _session_routes(gate: Gate) -> list[Route]:
+def _session_routes(gate: TokenAuthenticator) -> list[Route]:
     async def session(request: Request) -> Response:
         return JSONResponse({"needed": gate.needed, "known": gate.knows(request.headers)})
 
@@ -109,7 +109,7 @@ def _session_routes(gate: Gate) -> list[Route]:
     ]
 
 
-def _reading_routes(desk: Desk) -> list[Route]:
+def _reading_routes(desk: PageService) -> list[Route]:
     async def conversations(_request: Request) -> Response:
         return JSONResponse(await desk.read(views.conversations))
 
@@ -119,7 +119,7 @@ def _reading_routes(desk: Desk) -> list[Route]:
     async def messages(request: Request) -> Response:
         name = request.query_params.get("conversation", PUBLIC)
         if not _NAME.fullmatch(name):
-            raise BadQuestionError(
+            raise BadPageRequestError(
                 "A conversation is named `public`, or by 16 hexadecimal digits, a group by 40."
             )
         before = number(request, "before")
@@ -148,7 +148,7 @@ def _reading_routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _writing_routes(desk: Desk) -> list[Route]:
+def _writing_routes(desk: PageService) -> list[Route]:
     async def say(request: Request) -> Response:
         return JSONResponse(await desk.say(saying_of(await body_of(request))))
 
@@ -196,7 +196,7 @@ async def not_found(_request: Request, _error: Exception) -> Response:
     return refusal(404, "There is nothing at this address.")
 
 
-async def told(_request: Request, error: Exception) -> Response:
+async def message_response(_request: Request, error: Exception) -> Response:
     """Something that a person is told."""
     assert isinstance(error, LocalError)
     said = explain(error)
@@ -206,52 +206,54 @@ async def told(_request: Request, error: Exception) -> Response:
 async def body_of(request: Request) -> dict[str, object]:
     """The JSON object that was sent; counted as it comes, whatever its length was said to be.
 
-    Raises BodyTooLongError, BadQuestionError.
+    Raises RequestTooLargeError, BadQuestionError.
     """
     body = bytearray()
     async for part in request.stream():
         if len(body) + len(part) > limits.BODY_MAX:
-            raise BodyTooLongError
+            raise RequestTooLargeError
         body += part
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise BadQuestionError("What was sent is not JSON.") from error
+        raise BadPageRequestError("What was sent is not JSON.") from error
     if not isinstance(found, dict):
-        raise BadQuestionError("What was sent is no JSON object.")
+        raise BadPageRequestError("What was sent is no JSON object.")
     return found
 
 
-def saying_of(body: dict[str, object]) -> Saying:
+def saying_of(body: dict[str, object]) -> OutgoingMessage:
     """The message in a request. Raises BadQuestionError."""
     text = text_of(body, "text", limits.TEXT_MAX).strip()
     if not text:
-        raise BadQuestionError("There is nothing to send.")
+        raise BadPageRequestError("There is nothing to send.")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BadQuestionError("The text has half characters in it, which nobody could read.") from error
+        raise BadPageRequestError("The text has half characters in it, which nobody could read.") from error
     once = text_of(body, "once", 64)
     if not _ONCE.fullmatch(once):
-        raise BadQuestionError("`once` is 8 to 64 letters, digits and hyphens.")
+        raise BadPageRequestError("`once` is 8 to 64 letters, digits and hyphens.")
     feeds = body.get("to", [])
     most = CIRCLE_MAX - 1
     if not isinstance(feeds, list) or len(feeds) > most:
-        raise BadQuestionError(f"`to` is a list of at most {most} feed ids.")
+        raise BadPageRequestError(f"`to` is a list of at most {most} feed ids.")
     conversation = text_of(body, "conversation", 2 * MessageId.SIZE) if "conversation" in body else None
     if (conversation is None) != bool(feeds) or (conversation and not _NAME.fullmatch(conversation)):
-        raise BadQuestionError("A message goes to a `conversation`, or `to` some people.")
+        raise BadPageRequestError("A message goes to a `conversation`, or `to` some people.")
     reply = text_of(body, "reply_to", 2 * MessageId.SIZE) if body.get("reply_to") else None
-    return Saying(text, conversation, tuple(feed_of(feed) for feed in feeds), _message_of(reply), once)
+    return OutgoingMessage(
+        text, conversation, tuple(feed_of(feed) for feed in feeds), _message_of(reply), once
+    )
 
 
 def text_of(body: dict[str, object], name: str, most: int) -> str:
     """A text of the body. Raises BadQuestionError."""
     found = body.get(name)
     if not isinstance(found, str):
-        raise BadQuestionError(f"`{name}` is missing.")
+        raise BadPageRequestError(f"`{name}` is missing.")
     if len(found) > most:
-        raise BadQuestionError(f"This has {len(found)} characters; {most} are the most.")
+        raise BadPageRequestError(f"This has {len(found)} characters; {most} are the most.")
     return found
 
 
@@ -260,14 +262,14 @@ def feed_of(text: object) -> FeedId:
     try:
         return FeedId.from_hex(text if isinstance(text, str) else "")
     except ValueError as error:
-        raise BadQuestionError("A feed id has 64 hexadecimal digits.") from error
+        raise BadPageRequestError("A feed id has 64 hexadecimal digits.") from error
 
 
 def _message_of(text: str | None) -> MessageId | None:
     try:
         return MessageId.from_hex(text) if text else None
     except ValueError as error:
-        raise BadQuestionError("A message id has 40 hexadecimal digits.") from error
+        raise BadPageRequestError("A message id has 40 hexadecimal digits.") from error
 
 
 def number(request: Request, name: str) -> int | None:
@@ -276,7 +278,7 @@ def number(request: Request, name: str) -> int | None:
     if text is None:
         return None
     if not _NUMBER.fullmatch(text):
-        raise BadQuestionError(f"`{name}` is a whole number.")
+        raise BadPageRequestError(f"`{name}` is a whole number.")
     return int(text)
 
 

@@ -51,14 +51,14 @@ def web(arguments: argparse.Namespace) -> int:
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.configreader import split_address
     from tinyssb_node.store.home import Home
-    from tinyssb_node.web.errors import AddressError
+    from tinyssb_node.web.errors import ListenAddressError
 
     home = Home.find(arguments.home, os.environ)
     home.require()
     config = read_config(home)
     found = split_address(arguments.listen) if arguments.listen is not None else config.web_listen
     if found is None:
-        raise AddressError(arguments.listen)
+        raise ListenAddressError(arguments.listen)
     file = arguments.token_file.absolute() if arguments.token_file else config.web_token_file
     if arguments.link:
         return _link(found, file)

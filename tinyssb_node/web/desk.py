@@ -15,38 +15,38 @@ from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.web import limits, views
-from tinyssb_node.web.errors import CatchingUpError, TooBusyError, TooManyPagesError
+from tinyssb_node.web.errors import CatchingUpError, ServerBusyError, TooManyListenersError
 from tinyssb_node.web.shapes import Shape, cost_shape, node_shape
-from tinyssb_node.web.voice import Opener, Receipt, Saying, Voice
+from tinyssb_node.web.voice import NodePort, NodePortOpener, OutgoingMessage, ReceiptItem
 
 Found = TypeVar("Found")
 
 
-class Worker:
+class NodeWorker:
     """A thread with a voice of its own, opened when it is first needed, and anew after it failed."""
 
-    def __init__(self, opener: Opener, name: str) -> None:
+    def __init__(self, opener: NodePortOpener, name: str) -> None:
         self._opener = opener
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self._waiting = 0
-        self._held: AbstractContextManager[Voice] | None = None
-        self._voice: Voice | None = None
+        self._held: AbstractContextManager[NodePort] | None = None
+        self._voice: NodePort | None = None
 
-    async def with_voice(self, work: Callable[[Voice], Found]) -> Found:
+    async def with_voice(self, work: Callable[[NodePort], Found]) -> Found:
         """Do *work* in the thread. Raises TooBusyError, LocalError."""
         return await self.do(lambda: self._with_voice(work))
 
     async def do(self, work: Callable[[], Found]) -> Found:
         """Do *work* in the thread. Raises TooBusyError, and what it raises."""
         if self._waiting >= limits.QUESTIONS_MAX:
-            raise TooBusyError
+            raise ServerBusyError
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         finally:
             self._waiting -= 1
 
-    def _with_voice(self, work: Callable[[Voice], Found]) -> Found:
+    def _with_voice(self, work: Callable[[NodePort], Found]) -> Found:
         if self._voice is None:
             self._held = self._opener.voice()
             self._voice = self._held.__enter__()
@@ -68,17 +68,17 @@ class Worker:
         self._thread.shutdown()
 
 
-class Desk:
+class PageService:
     """Answers pages, and tells those that listen of each change."""
 
-    def __init__(self, opener: Opener, *, tick_s: float, sign_s: float) -> None:
+    def __init__(self, opener: NodePortOpener, *, tick_s: float, sign_s: float) -> None:
         """Look for news every *tick_s* seconds; give a sign of life after *sign_s* without any."""
         self._opener = opener
-        self._reader = Worker(opener, "reading")
-        self._writer = Worker(opener, "writing")
+        self._reader = NodeWorker(opener, "reading")
+        self._writer = NodeWorker(opener, "writing")
         self._tick_s = tick_s
         self._sign_s = sign_s
-        self._sent: OrderedDict[Saying, asyncio.Task[Shape]] = OrderedDict()
+        self._sent: OrderedDict[OutgoingMessage, asyncio.Task[Shape]] = OrderedDict()
         self._listeners = 0
         self._number = 0
         self._problem: str | None = None
@@ -88,12 +88,12 @@ class Desk:
         self._ready = asyncio.Event()
         self._progress = 0, 0
 
-    async def read(self, view: Callable[[Voice], Shape]) -> Shape:
+    async def read(self, view: Callable[[NodePort], Shape]) -> Shape:
         """The answer of a view, of what is held now. Raises TooBusyError, CatchingUpError, LocalError."""
 
         await self._wait_until_ready()
 
-        def look(voice: Voice) -> Shape:
+        def look(voice: NodePort) -> Shape:
             voice.catch_up()
             return view(voice)
 
@@ -103,11 +103,11 @@ class Desk:
         if not self._ready.is_set() and not await _wait(self._ready, limits.PATIENCE_S):
             raise CatchingUpError(*self._progress)
 
-    async def change(self, deed: Callable[[Voice], Shape]) -> Shape:
+    async def change(self, deed: Callable[[NodePort], Shape]) -> Shape:
         """Do something in the node's name. Raises TooBusyError, LocalError."""
         return await self._writer.with_voice(deed)
 
-    async def say(self, saying: Saying) -> Shape:
+    async def say(self, saying: OutgoingMessage) -> Shape:
         """Publish, once, however often it is asked for by the same page.
 
         Raises TooBusyError, CatchingUpError, LocalError.
@@ -123,7 +123,7 @@ class Desk:
         # A page that goes away does not take its message back.
         return await asyncio.shield(sending)
 
-    def _was_said(self, saying: Saying, sending: asyncio.Task[Shape]) -> None:
+    def _was_said(self, saying: OutgoingMessage, sending: asyncio.Task[Shape]) -> None:
         if sending.cancelled() or sending.exception() is not None:
             self._sent.pop(saying, None)
         else:
@@ -137,7 +137,7 @@ class Desk:
         with self._opener.daemon() as daemon:
             return node_shape(daemon.status(), list(daemon.faces()), list(daemon.airtime()))
 
-    async def cost(self, saying: Saying) -> Shape:
+    async def cost(self, saying: OutgoingMessage) -> Shape:
         """What saying it would cost. Raises TooBusyError, DaemonUnreachableError, LocalError."""
         size = await self._reader.with_voice(lambda voice: views.draft_size(voice, saying))
         return await self._writer.do(lambda: self._ask_cost(size))
@@ -152,7 +152,7 @@ class Desk:
         rows = await self._writer.do(self._ask_receipts)
         return await self.read(lambda voice: views.receipts(voice, rows))
 
-    def _ask_receipts(self) -> list[Receipt]:
+    def _ask_receipts(self) -> list[ReceiptItem]:
         with self._opener.daemon() as daemon:
             return list(daemon.receipts(last=limits.ROWS))
 
@@ -201,7 +201,7 @@ class Desk:
         A page that is slow skips what it had no time for, so nothing ever queues. Raises TooManyPagesError.
         """
         if self._listeners >= limits.LISTENERS_MAX:
-            raise TooManyPagesError
+            raise TooManyListenersError
         self._listeners += 1
         try:
             if self._ready.is_set():

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from tinyssb_node.limits import WEB_PORT
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.web import limits
 
 
 class WebMissingError(ProblemError):
     """The libraries that serve the page are not installed."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, missing: str) -> None:
         super().__init__(
@@ -19,10 +19,10 @@ class WebMissingError(ProblemError):
         )
 
 
-class AddressError(ProblemError):
+class ListenAddressError(ProblemError):
     """What was typed is no address to listen on."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
     def __init__(self, text: str) -> None:
         super().__init__(
@@ -32,10 +32,10 @@ class AddressError(ProblemError):
         )
 
 
-class TokenNeededError(ProblemError):
+class TokenRequiredError(ProblemError):
     """Everybody who can reach this machine could write in the node's name."""
 
-    exit_code = Exit.CONFIG
+    exit_code = ExitCode.CONFIG
 
     def __init__(self, host: str, file: Path) -> None:
         super().__init__(
@@ -47,7 +47,7 @@ class TokenNeededError(ProblemError):
 class TokenError(ProblemError):
     """The token cannot be used."""
 
-    exit_code = Exit.CONFIG
+    exit_code = ExitCode.CONFIG
 
     def __init__(self, file: Path, reason: str) -> None:
         super().__init__(
@@ -59,7 +59,7 @@ class TokenError(ProblemError):
 class TokenExposedError(ProblemError):
     """Other users of this machine may read the token."""
 
-    exit_code = Exit.PERMISSION
+    exit_code = ExitCode.PERMISSION
 
     def __init__(self, file: Path) -> None:
         super().__init__(
@@ -71,7 +71,7 @@ class TokenExposedError(ProblemError):
 class TokenWriteError(ProblemError):
     """A new token cannot be kept."""
 
-    exit_code = Exit.PERMISSION
+    exit_code = ExitCode.PERMISSION
 
     def __init__(self, file: Path, error: OSError) -> None:
         super().__init__(
@@ -80,10 +80,10 @@ class TokenWriteError(ProblemError):
         )
 
 
-class CannotListenError(ProblemError):
+class PageListenError(ProblemError):
     """The address of the page cannot be had."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, host: str, port: int, error: OSError) -> None:
         super().__init__(
@@ -92,7 +92,7 @@ class CannotListenError(ProblemError):
         )
 
 
-class TooManyPagesError(ProblemError):
+class TooManyListenersError(ProblemError):
     """As many pages listen as the server takes."""
 
     code = "busy"
@@ -104,7 +104,7 @@ class TooManyPagesError(ProblemError):
         )
 
 
-class TooBusyError(ProblemError):
+class ServerBusyError(ProblemError):
     """More is asked than can be answered."""
 
     code = "busy"
@@ -125,13 +125,13 @@ class CatchingUpError(ProblemError):
         )
 
 
-class BadQuestionError(ProblemError):
+class BadPageRequestError(ProblemError):
     """A page asks for what cannot be asked for."""
 
     code = "bad_request"
 
 
-class BodyTooLongError(ProblemError):
+class RequestTooLargeError(ProblemError):
     """A page sends more than it has to say."""
 
     code = "too_long"
@@ -140,7 +140,7 @@ class BodyTooLongError(ProblemError):
         super().__init__(f"The request has more than {limits.BODY_MAX} bytes; nothing was done.")
 
 
-class NothingThereError(ProblemError):
+class PageNotFoundError(ProblemError):
     """A page asks for what is not there."""
 
     code = "unknown_entry"

@@ -2,12 +2,12 @@
 
 from contextlib import AbstractContextManager
 
-from tinyssb_node.control.client import Client
+from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.daemon.config import read_config
-from tinyssb_node.screens.talk import Talk
+from tinyssb_node.screens.talk import NodeSession
 from tinyssb_node.store.home import Home
 from tinyssb_node.web import limits
-from tinyssb_node.web.voice import Daemon, Voice
+from tinyssb_node.web.voice import DaemonPort, NodePort
 
 
 class NodeOpener:
@@ -19,10 +19,10 @@ class NodeOpener:
         self._network = network
         self._socket = read_config(home).control_socket
 
-    def voice(self) -> AbstractContextManager[Voice]:
+    def voice(self) -> AbstractContextManager[NodePort]:
         """See Opener."""
-        return Talk.at_home(str(self._home.root), self._network)
+        return NodeSession.at_home(str(self._home.root), self._network)
 
-    def daemon(self) -> AbstractContextManager[Daemon]:
+    def daemon(self) -> AbstractContextManager[DaemonPort]:
         """See Opener."""
-        return Client(self._socket, timeout_s=limits.CALL_S)
+        return DaemonClient(self._socket, timeout_s=limits.CALL_S)

@@ -10,18 +10,18 @@ import uvicorn
 
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.web import limits
-from tinyssb_node.web.access import Gate
+from tinyssb_node.web.access import TokenAuthenticator
 from tinyssb_node.web.app import make_app
-from tinyssb_node.web.desk import Desk
-from tinyssb_node.web.errors import CannotListenError
+from tinyssb_node.web.desk import PageService
+from tinyssb_node.web.errors import PageListenError
 from tinyssb_node.web.visits import make_visits
-from tinyssb_node.web.voice import Opener
+from tinyssb_node.web.voice import NodePortOpener
 
 
 class Server(uvicorn.Server):
     """Ends the endless answers first when it is told to stop; uvicorn would wait for them."""
 
-    def __init__(self, config: uvicorn.Config, desk: Desk) -> None:
+    def __init__(self, config: uvicorn.Config, desk: PageService) -> None:
         super().__init__(config)
         self._desk = desk
 
@@ -32,7 +32,7 @@ class Server(uvicorn.Server):
 
 
 def make_server(
-    opener: Opener,
+    opener: NodePortOpener,
     *,
     host: str,
     port: int,
@@ -41,9 +41,9 @@ def make_server(
     sign_s: float = limits.SIGN_S,
 ) -> Server:
     """The server of the page that speaks through what *opener* opens; it is given its socket when it runs."""
-    desk = Desk(opener, tick_s=tick_s, sign_s=sign_s)
+    desk = PageService(opener, tick_s=tick_s, sign_s=sign_s)
     config = uvicorn.Config(
-        make_app(desk, host=host, gate=Gate(token, port)),
+        make_app(desk, host=host, gate=TokenAuthenticator(token, port)),
         # The least that does it: a Pi has no memory to give away.
         loop="asyncio",
         http=make_visits(),
@@ -64,11 +64,11 @@ def bind(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise CannotListenError(host, port, error) from error
+        raise PageListenError(host, port, error) from error
 
 
 def serve(
-    opener: Opener,
+    opener: NodePortOpener,
     *,
     host: str,
     port: int,

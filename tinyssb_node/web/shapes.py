@@ -6,30 +6,30 @@ from dataclasses import dataclass
 from tinyssb_node.catalog.rows import ConversationRow, MessageRow, PersonRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, StatusRow
 from tinyssb_node.ids import FeedId
-from tinyssb_node.screens.estimate import Cost
-from tinyssb_node.screens.grouptalk import GroupRoom, called
+from tinyssb_node.screens.estimate import AirtimeCost
+from tinyssb_node.screens.grouptalk import GroupConversation, called
 from tinyssb_node.screens.limits import TITLE_CELLS
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart
 from tinyssb_node.web import limits
-from tinyssb_node.web.voice import Receipt
+from tinyssb_node.web.voice import ReceiptItem
 
 Shape = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class PeopleIndex:
     """Everybody, and what they are called."""
 
     rows: Mapping[FeedId, PersonRow]
-    names: Names
+    names: DisplayNames
 
     def blocked(self, feed: FeedId) -> bool:
         """Whether nothing of this feed is shown."""
         return feed in self.rows and self.rows[feed].blocked
 
 
-def author_shape(feed: FeedId, people: People) -> Shape:
+def author_shape(feed: FeedId, people: PeopleIndex) -> Shape:
     """Who it is: a name is anybody's to choose, so the page shows digits of the feed beside what we did not give."""
     row = people.rows.get(feed)
     return {
@@ -40,7 +40,7 @@ def author_shape(feed: FeedId, people: People) -> Shape:
     }
 
 
-def message_shape(row: MessageRow, people: People) -> Shape:
+def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
     """One message."""
     return {
         "id": row.id.hex(),
@@ -63,7 +63,7 @@ def message_shape(row: MessageRow, people: People) -> Shape:
     }
 
 
-def quote_shape(row: MessageRow, people: People) -> Shape:
+def quote_shape(row: MessageRow, people: PeopleIndex) -> Shape:
     """A message as another one that answers it shows it."""
     return {
         "id": row.id.hex(),
@@ -73,12 +73,12 @@ def quote_shape(row: MessageRow, people: People) -> Shape:
     }
 
 
-def conversation_shape(row: ConversationRow, people: People) -> Shape:
+def conversation_shape(row: ConversationRow, people: PeopleIndex) -> Shape:
     """One conversation, and the last that was said in it."""
     return {
         "name": row.name,
-        "title": group_title(row) if isinstance(row, GroupRoom) else None,
-        "note": row.note if isinstance(row, GroupRoom) else "",
+        "title": group_title(row) if isinstance(row, GroupConversation) else None,
+        "note": row.note if isinstance(row, GroupConversation) else "",
         "members": [author_shape(feed, people) for feed in row.members if not _own(feed, people)],
         "messages": row.messages,
         "last": quote_shape(row.last, people) if row.last else None,
@@ -90,16 +90,16 @@ def _cut(name: str | None) -> str | None:
     return None if name is None else name[: limits.NAME_MAX]
 
 
-def group_title(room: GroupRoom) -> str:
+def group_title(room: GroupConversation) -> str:
     """What a group is called, that none is called as several people are."""
     return called(apart(room.title or "", TITLE_CELLS - 2), room.name)
 
 
-def _own(feed: FeedId, people: People) -> bool:
+def _own(feed: FeedId, people: PeopleIndex) -> bool:
     return feed in people.rows and people.rows[feed].own
 
 
-def person_shape(row: PersonRow, people: People) -> Shape:
+def person_shape(row: PersonRow, people: PeopleIndex) -> Shape:
     """One person."""
     return {
         **author_shape(row.feed, people),
@@ -126,13 +126,13 @@ def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[Ai
     }
 
 
-def cost_shape(packets: int, costs: Iterable[Cost]) -> Shape:
+def cost_shape(packets: int, costs: Iterable[AirtimeCost]) -> Shape:
     """What a message would cost, on each account of airtime."""
     shown = [{"air_us": cost.air_us, "share": cost.share, "wait_us": cost.wait_us} for cost in costs]
     return {"packets": packets, "costs": shown}
 
 
-def receipt_shape(row: Receipt, people: People) -> Shape:
+def receipt_shape(row: ReceiptItem, people: PeopleIndex) -> Shape:
     """How many are known to have a message of ours, and which of those who should do not."""
     missing = [FeedId.from_hex(feed) for feed in row["missing"][: limits.MISSING_MAX]]
     return {

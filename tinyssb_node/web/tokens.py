@@ -8,7 +8,7 @@ from pathlib import Path
 from tinyssb_node.faces import secretfiles
 from tinyssb_node.faces.errors import SecretExposedError, SecretUnusableError
 from tinyssb_node.web import limits
-from tinyssb_node.web.errors import TokenError, TokenExposedError, TokenNeededError, TokenWriteError
+from tinyssb_node.web.errors import TokenError, TokenExposedError, TokenRequiredError, TokenWriteError
 
 
 def is_local(host: str) -> bool:
@@ -36,7 +36,7 @@ def find_token(file: Path, host: str, *, named: bool) -> str | None:
     """
     token = read_token(file)
     if token is None and (named or not is_local(host)):
-        raise TokenNeededError(host, file)
+        raise TokenRequiredError(host, file)
     return token
 
 

@@ -6,9 +6,9 @@ from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.grouptalk import is_group
 from tinyssb_node.web import limits
-from tinyssb_node.web.errors import NothingThereError
+from tinyssb_node.web.errors import PageNotFoundError
 from tinyssb_node.web.shapes import (
-    People,
+    PeopleIndex,
     Shape,
     author_shape,
     conversation_shape,
@@ -17,10 +17,10 @@ from tinyssb_node.web.shapes import (
     quote_shape,
     receipt_shape,
 )
-from tinyssb_node.web.voice import Receipt, Saying, Voice
+from tinyssb_node.web.voice import NodePort, OutgoingMessage, ReceiptItem
 
 
-def conversations(voice: Voice) -> Shape:
+def conversations(voice: NodePort) -> Shape:
     """All conversations, the liveliest first, and behind them private groups."""
     known = people_of(voice)
     groups = list(voice.groups() or ())
@@ -29,7 +29,7 @@ def conversations(voice: Voice) -> Shape:
     return {"rows": [conversation_shape(row, known) for row in rows]}
 
 
-def people(voice: Voice) -> Shape:
+def people(voice: NodePort) -> Shape:
     """Everybody, us first, then those heard of last; those who are blocked at the end."""
     known = people_of(voice)
     rows = sorted(
@@ -38,26 +38,26 @@ def people(voice: Voice) -> Shape:
     return {"rows": [person_shape(row, known) for row in rows[: limits.PEOPLE_MAX]], "all": len(rows)}
 
 
-def find_conversation(voice: Voice, feeds: Sequence[FeedId]) -> Shape:
+def find_conversation(voice: NodePort, feeds: Sequence[FeedId]) -> Shape:
     """The conversation with just these people, and who they are."""
     known = people_of(voice)
     members = [author_shape(feed, known) for feed in feeds if feed in known.rows]
     if len(members) != len(feeds):
-        raise NothingThereError("The node knows nobody of this feed id.", "See who is in the list of people.")
+        raise PageNotFoundError("The node knows nobody of this feed id.", "See who is in the list of people.")
     return {"name": voice.conversation_with(feeds), "members": members}
 
 
-def messages(voice: Voice, conversation: str, *, before: int | None, limit: int) -> Shape:
+def messages(voice: NodePort, conversation: str, *, before: int | None, limit: int) -> Shape:
     """Messages in the order in which they found their place, and, with the newest ones, those that wait for theirs.
 
-    Raises NothingThereError.
+    Raises PageNotFoundError.
     """
     if is_group(conversation):
         return _group_messages(voice, conversation, before, limit)
     catalog = voice.catalog
     found = catalog.conversation(conversation)
     if found is None:
-        raise NothingThereError("There is no such conversation here.", "See the list of conversations.")
+        raise PageNotFoundError("There is no such conversation here.", "See the list of conversations.")
     known = people_of(voice)
     # One more than is shown tells whether there are more, and what the first one shown stands behind.
     rows = list(catalog.messages(conversation, before=before, limit=limit + 1))
@@ -72,11 +72,11 @@ def messages(voice: Voice, conversation: str, *, before: int | None, limit: int)
     }
 
 
-def _group_messages(voice: Voice, group: str, before: int | None, limit: int) -> Shape:
+def _group_messages(voice: NodePort, group: str, before: int | None, limit: int) -> Shape:
     """The same of a private group, where nothing that waits is known."""
     found = next((room for room in voice.groups() or () if room.name == group), None)
     if found is None:
-        raise NothingThereError(
+        raise PageNotFoundError(
             "There is no such group here, or the node's daemon is not running.",
             "See the list of conversations.",
         )
@@ -93,7 +93,7 @@ def _group_messages(voice: Voice, group: str, before: int | None, limit: int) ->
 
 
 def _with_quotes(
-    voice: Voice, rows: Sequence[MessageRow], known: People, above: MessageRow | None
+    voice: NodePort, rows: Sequence[MessageRow], known: PeopleIndex, above: MessageRow | None
 ) -> list[Shape]:
     """Messages, each with what it answers, unless that is what stands right above it."""
     here = {row.id: row for row in rows}
@@ -116,7 +116,7 @@ def _with_quotes(
     return shapes
 
 
-def say(voice: Voice, saying: Saying) -> Shape:
+def say(voice: NodePort, saying: OutgoingMessage) -> Shape:
     """Publish; return what was published and where it can be read."""
     # What is said follows all that is held, not all that was held when somebody last looked.
     voice.catch_up()
@@ -130,7 +130,7 @@ def say(voice: Voice, saying: Saying) -> Shape:
     return {"id": row["id"], "seq": row["seq"], "packets": 1 + row["chunks"], "conversation": conversation}
 
 
-def draft_size(voice: Voice, saying: Saying) -> int:
+def draft_size(voice: NodePort, saying: OutgoingMessage) -> int:
     """Bytes of content that would be published now."""
     if saying.conversation is None:
         return len(voice.draft_private(saying.text, saying.recipients, saying.reply_to))
@@ -139,12 +139,12 @@ def draft_size(voice: Voice, saying: Saying) -> int:
     return len(voice.draft(saying.text, saying.conversation, saying.reply_to))
 
 
-def receipts(voice: Voice, rows: Sequence[Receipt]) -> Shape:
+def receipts(voice: NodePort, rows: Sequence[ReceiptItem]) -> Shape:
     """Who has our own messages, by their ids."""
     known = people_of(voice)
     return {"receipts": {row["id"]: receipt_shape(row, known) for row in rows}}
 
 
-def people_of(voice: Voice) -> People:
+def people_of(voice: NodePort) -> PeopleIndex:
     """Everybody, and what they are called."""
-    return People({row.feed: row for row in voice.catalog.people()}, voice.names())
+    return PeopleIndex({row.feed: row for row in voice.catalog.people()}, voice.names())

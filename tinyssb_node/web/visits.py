@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tinyssb_node.faces.access import Guard, Quotas
+from tinyssb_node.faces.access import ListenerPolicy, Quotas
 from tinyssb_node.web import limits
 from tinyssb_node.web.tokens import is_local
 
 
-class Visit(H11Protocol):
+class PageConnection(H11Protocol):
     """One connection. Who comes without asking anything, or asks without end, leaves its place to others.
 
     uvicorn ends connections that are idle after an answer; for a first request, and the rest of one, it waits for ever.
@@ -58,10 +58,10 @@ class Visit(H11Protocol):
             self.transport.abort()
 
 
-def make_visits() -> type[Visit]:
+def make_visits() -> type[PageConnection]:
     """Connections of one server, counted together."""
 
-    class Counted(Visit):
-        quotas = Quotas(Guard(each=limits.EACH_MAX))
+    class Counted(PageConnection):
+        quotas = Quotas(ListenerPolicy(each=limits.EACH_MAX))
 
     return Counted

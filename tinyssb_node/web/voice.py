@@ -5,16 +5,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypedDict
 
-from tinyssb_node.catalog.questions import Questions
+from tinyssb_node.catalog.questions import CatalogQueries
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, FollowedRow, PublishedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.screens.grouptalk import GroupRoom
-from tinyssb_node.screens.people import Names
+from tinyssb_node.screens.grouptalk import GroupConversation
+from tinyssb_node.screens.people import DisplayNames
 
 
-class Voice(Protocol):
-    """Reads and writes for one thread (``tinyssb_node.screens.talk.Talk``). Everything raises LocalError."""
+class NodePort(Protocol):
+    """Reads and writes for one thread (``tinyssb_node.screens.talk.NodeSession``). Everything raises LocalError."""
 
     @property
     def own(self) -> FeedId:
@@ -22,7 +22,7 @@ class Voice(Protocol):
         ...
 
     @property
-    def catalog(self) -> Questions:
+    def catalog(self) -> CatalogQueries:
         """What may be asked."""
         ...
 
@@ -34,7 +34,7 @@ class Voice(Protocol):
         """Catch up, and say whether anything is new since this was last asked."""
         ...
 
-    def names(self) -> Names:
+    def names(self) -> DisplayNames:
         """What everybody is called."""
         ...
 
@@ -58,7 +58,7 @@ class Voice(Protocol):
         """The content that ``say_private`` would publish now."""
         ...
 
-    def groups(self) -> Sequence[GroupRoom] | None:
+    def groups(self) -> Sequence[GroupConversation] | None:
         """Private groups as conversations; None: the daemon, which reads them, does not run."""
         ...
 
@@ -77,7 +77,7 @@ class Voice(Protocol):
         ...
 
 
-class Receipt(TypedDict):
+class ReceiptItem(TypedDict):
     """What the page shows of the daemon's item of `receipts`."""
 
     id: str
@@ -90,8 +90,8 @@ class Receipt(TypedDict):
     """Feeds that are expected to hold it, and are not known to."""
 
 
-class Daemon(Protocol):
-    """The running node (``tinyssb_node.control.client.Client``). Everything raises LocalError."""
+class DaemonPort(Protocol):
+    """The running node (``tinyssb_node.control.client.DaemonClient``). Everything raises LocalError."""
 
     def status(self) -> StatusRow:
         """How it is."""
@@ -105,25 +105,25 @@ class Daemon(Protocol):
         """Its accounts of airtime."""
         ...
 
-    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[Receipt]:
+    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[ReceiptItem]:
         """Who has our own entries."""
         ...
 
 
-class Opener(Protocol):
+class NodePortOpener(Protocol):
     """Opens both, for the thread that asks."""
 
-    def voice(self) -> AbstractContextManager[Voice]:
+    def voice(self) -> AbstractContextManager[NodePort]:
         """Opened once by each thread; needs no running daemon. Raises LocalError."""
         ...
 
-    def daemon(self) -> AbstractContextManager[Daemon]:
+    def daemon(self) -> AbstractContextManager[DaemonPort]:
         """Opened for each question. Raises DaemonUnreachableError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class OutgoingMessage:
     """A message that a page wants to be said."""
 
     text: str

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from tinyssb_node.cli.demo import mesh
-from tinyssb_node.cli.demo.mesh import DemoFailedError, Mesh, free_port
+from tinyssb_node.cli.demo.mesh import DemoFailedError, DemoMesh, free_port
 
 
 def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear", "utf-8")
     with pytest.raises(DemoFailedError, match="Nothing was changed"):
-        Mesh(tmp_path, 0).start()
+        DemoMesh(tmp_path, 0).start()
     assert (tmp_path / "letter.txt").read_text("utf-8") == "dear"
 
 
@@ -25,7 +25,7 @@ def test_what_an_earlier_demonstration_left_is_deleted(tmp_path: Path) -> None:
 
 
 def test_a_process_that_ends_on_its_own_is_reported_with_its_last_words(tmp_path: Path) -> None:
-    running = Mesh(tmp_path, 0)
+    running = DemoMesh(tmp_path, 0)
     (tmp_path / "logs").mkdir()
     running._run("spark", ["/bin/sh", "-c", "echo no Java here; exit 3"])
     running._processes[0].popen.wait(10)

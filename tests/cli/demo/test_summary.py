@@ -6,11 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.spark_sink.page.book import Book, feed_of
-from tinyssb_node.cli.demo.summary import Summary, read_tables
+from tinyssb_node.cli.demo.summary import DemoSummary, read_tables
 
 ANA, BEN = "aa" * 32, "bb" * 32
 
-AGREED = Summary(
+AGREED = DemoSummary(
     published={"ana": 2, "ben": 1},
     held={"ana": {ANA: 2, BEN: 1}, "ben": {ANA: 2, BEN: 1}},
     tips={"ana": {ANA: "11", BEN: "22"}, "ben": {ANA: "11", BEN: "22"}},

@@ -16,7 +16,7 @@ from tinyssb_node.content.description import describe
 from tinyssb_node.content.files import parse_file, parse_head, serialize_file
 from tinyssb_node.content.note import parse_note
 from tinyssb_node.content.private import SealKey, unseal
-from tinyssb_node.errors import PeerError, UnsayableMessageError
+from tinyssb_node.errors import PeerError, UnencodableMessageError
 from tinyssb_node.feeds.children import ends_feed, parse_child_made, parse_child_of, parse_continued
 from tinyssb_node.feeds.layout import chunks_for, layout_of
 from tinyssb_node.ids import Dialect, MessageId
@@ -33,9 +33,9 @@ def run(data: bytes) -> None:
     describe(message, 200)
     chat.links(message, AUTHOR)
     chat.said_us(message)
-    with suppress(UnsayableMessageError, BipfError):
+    with suppress(UnencodableMessageError, BipfError):
         chat.serialize(message)
-    if isinstance(message, chat.Sealed):
+    if isinstance(message, chat.SealedMessage):
         unseal(message, READER)
     if (step := read_step(ROOT, AUTHOR, data)) is not None:
         fold(ROOT, [step])

@@ -9,20 +9,20 @@ from tests.islands.feedsync.gateways import Gateway
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.islands.feedsync import limits
-from tinyssb_node.islands.feedsync.greeting import Greeting
+from tinyssb_node.islands.feedsync.greeting import Handshake
 from tinyssb_node.islands.feedsync.packets import (
-    Differs,
+    FeedSyncDiffers,
+    FeedSyncGive,
+    FeedSyncHello,
+    FeedSyncMore,
     FeedSyncPacketError,
-    From,
-    Give,
-    Hello,
-    More,
-    Name,
+    FeedSyncShow,
+    FeedSyncShown,
+    FeedSyncWant,
     Packet,
-    Run,
-    Show,
-    Shown,
-    Want,
+    PacketRun,
+    WantedFeed,
+    WantedRange,
     parse_packet,
     serialize_packet,
 )
@@ -50,7 +50,7 @@ class Story:
 
     def read_names(self) -> list[bytes]:
         said = [parse_packet(packet) for packet in iter(self.sync.next_packet, None)]
-        return [name.short for packet in said if isinstance(packet, Want) for name in packet.names]
+        return [name.short for packet in said if isinstance(packet, FeedSyncWant) for name in packet.names]
 
     def run(self) -> None:
         for _ in range(STEPS_MAX):
@@ -73,42 +73,42 @@ class Story:
         said = script.pick([self.want, self.more, self.give, self.differs, self.show, self.shown, None])
         return script.piece() if said is None else serialize_packet(said())
 
-    def lacking(self) -> From:
+    def lacking(self) -> WantedRange:
         seq = self.script.number(6)
         if seq < 2:
-            return From(seq)
+            return WantedRange(seq)
         chains = ((1, self.script.number(4)),) if self.script.number(2) else ()
-        return From(seq, self.script.pick([bytes(4), self.tip(seq - 1)]), chains)
+        return WantedRange(seq, self.script.pick([bytes(4), self.tip(seq - 1)]), chains)
 
     def tip(self, seq: int) -> bytes:
         kept = self.gateway.store.entry(ANA.feed_id, seq)
         return bytes(4) if kept is None else kept.id[:4]
 
     def want(self) -> Packet:
-        return Want((Name(self.script.pick([*self.names, b"nobody"]), self.lacking()),))
+        return FeedSyncWant((WantedFeed(self.script.pick([*self.names, b"nobody"]), self.lacking()),))
 
     def more(self) -> Packet:
-        return More(self.script.number(4), self.lacking())
+        return FeedSyncMore(self.script.number(4), self.lacking())
 
     def give(self) -> Packet:
-        script, runs = self.script, list[Run]()
+        script, runs = self.script, list[PacketRun]()
         for _ in range(1 + script.number(3)):
             if script.number(2):
-                runs.append(Run(1 + script.number(4), script.number(3), (script.pick(CHUNKS),)))
+                runs.append(PacketRun(1 + script.number(4), script.number(3), (script.pick(CHUNKS),)))
             else:
                 packets = tuple(script.pick(ENTRIES) for _ in range(1 + script.number(3)))
-                runs.append(Run(1 + script.number(5), None, packets))
-        return Give(script.number(3), tuple(runs))
+                runs.append(PacketRun(1 + script.number(5), None, packets))
+        return FeedSyncGive(script.number(3), tuple(runs))
 
     def differs(self) -> Packet:
-        return Differs(self.script.number(3))
+        return FeedSyncDiffers(self.script.number(3))
 
     def show(self) -> Packet:
-        return Show(self.script.number(3), 1 + self.script.number(5))
+        return FeedSyncShow(self.script.number(3), 1 + self.script.number(5))
 
     def shown(self) -> Packet:
         packets = tuple(self.script.pick(ENTRIES) for _ in range(self.script.number(3)))
-        return Shown(self.script.number(3), 1 + self.script.number(5), packets)
+        return FeedSyncShown(self.script.number(3), 1 + self.script.number(5), packets)
 
 
 def run(data: bytes) -> None:
@@ -116,8 +116,8 @@ def run(data: bytes) -> None:
         packet = parse_packet(data)
         # Of a later version only what all versions have in common is read.
         assert data.startswith(serialize_packet(packet))
-        assert len(data) == len(serialize_packet(packet)) or isinstance(packet, Hello)
-    greeting = Greeting([Network(), Network(b"key")], caller=False, nonce=bytes(16))
+        assert len(data) == len(serialize_packet(packet)) or isinstance(packet, FeedSyncHello)
+    greeting = Handshake([Network(), Network(b"key")], caller=False, nonce=bytes(16))
     with suppress(FeedSyncPacketError):
         for at in range(0, len(data), 18):
             greeting.receive(data[at : at + 18])

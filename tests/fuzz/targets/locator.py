@@ -11,18 +11,25 @@ from tests.fuzz.seeds import in_vectors
 from tests.islands.locator.villages import GROUP, PORT, SETTINGS, TCP, peer, place
 from tinyssb_node.errors import PeerError
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place
-from tinyssb_node.islands.locator.effects import Effect, Ended, Found, Newer, NotFound, Send
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
+from tinyssb_node.islands.locator.effects import (
+    Effect,
+    LookupEnded,
+    NewerVersionReported,
+    ResourceFound,
+    ResourceNotFound,
+    SendDatagram,
+)
 from tinyssb_node.islands.locator.labels import Label, label_of_address
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import (
-    Hint,
+    LocatorPing,
+    LocatorPong,
+    LocatorPost,
+    LocatorQuery,
+    LocatorReport,
     Message,
-    Ping,
-    Pong,
-    Post,
-    Query,
-    Report,
+    RoutingHint,
     parse,
     serialize,
 )
@@ -58,10 +65,16 @@ class Story:
 
     def meet(self) -> None:
         for one in FRIENDS:
-            self.receive(Ping(one, b"hello"), one)
+            self.receive(LocatorPing(one, b"hello"), one)
             self.answer(
                 one,
-                Pong(None, self.cookies[one][-1], Place(one.node, one.message, TCP), (), NodeParameters()),
+                LocatorPong(
+                    None,
+                    self.cookies[one][-1],
+                    ContactAddress(one.node, one.message, TCP),
+                    (),
+                    NodeParameters(),
+                ),
             )
 
     def run(self) -> None:
@@ -86,16 +99,18 @@ class Story:
         self.receive_bytes(known[:at] + self.script.piece() + known[at + 1 :], self.script.pick(PEOPLE))
 
     def ping(self) -> None:
-        self.receive(Ping(self.script.pick(PEOPLE), self.script.piece()), self.script.pick(PEOPLE))
+        self.receive(LocatorPing(self.script.pick(PEOPLE), self.script.piece()), self.script.pick(PEOPLE))
 
     def query(self) -> None:
         script = self.script
-        query = Query(script.pick(PEOPLE), script.pick(LABELS), script.piece(), script.pick([*Hint]))
+        query = LocatorQuery(
+            script.pick(PEOPLE), script.pick(LABELS), script.piece(), script.pick([*RoutingHint])
+        )
         self.receive(query, script.pick(PEOPLE))
 
     def post(self) -> None:
         adverts = [Advert(self.script.pick(LABELS), self.location()) for _ in range(self.script.number(5))]
-        self.receive(Post(tuple(adverts)), self.script.pick(PEOPLE))
+        self.receive(LocatorPost(tuple(adverts)), self.script.pick(PEOPLE))
 
     def report(self) -> None:
         script = self.script
@@ -103,7 +118,7 @@ class Story:
         known = [cookie for each in self.cookies.values() for cookie in each] or [b""]
         cookie = script.pick([None, script.piece(), script.pick(known)])
         to = script.pick([None, *PEOPLE])
-        report = Report(to, cookie, script.pick(LABELS), found, script.number(2) == 1)
+        report = LocatorReport(to, cookie, script.pick(LABELS), found, script.number(2) == 1)
         self.receive(report, script.pick(PEOPLE))
 
     def wait(self) -> None:
@@ -115,7 +130,7 @@ class Story:
         self.locator.offer(self.script.pick(LABELS), self.parameters(), self.now_us)
 
     def seek(self) -> None:
-        hint = self.script.pick([*Hint])
+        hint = self.script.pick([*RoutingHint])
         self.take(self.locator.seek(self.script.pick(LABELS), self.now_us, hint), None)
 
     def end(self) -> None:
@@ -134,10 +149,12 @@ class Story:
         claimed = script.pick([source, *PEOPLE])
         others = tuple(script.pick(PEOPLE) for _ in range(script.number(20)))
         fresh = script.pick([None, script.piece()])
-        pong = Pong(fresh, cookie, Place(claimed.node, claimed.message, TCP), others, NodeParameters())
+        pong = LocatorPong(
+            fresh, cookie, ContactAddress(claimed.node, claimed.message, TCP), others, NodeParameters()
+        )
         self.answer(source, pong)
 
-    def answer(self, source: Peer, pong: Pong) -> None:
+    def answer(self, source: Peer, pong: LocatorPong) -> None:
         if pong.copied in self.cookies[source]:
             self.proved.add(source)
         self.receive(pong, source)
@@ -150,7 +167,7 @@ class Story:
     def location(self) -> Location:
         where = self.script.pick(PEOPLE)
         connection = self.script.pick([TCP, b"\0\0", b""])
-        return Location(Place(where.node, where.message, connection), self.parameters())
+        return Location(ContactAddress(where.node, where.message, connection), self.parameters())
 
     # --- what comes in and goes out
 
@@ -166,29 +183,29 @@ class Story:
 
     def take(self, effects: list[Effect], evoked_by: bytes | None) -> None:
         for effect in effects:
-            if isinstance(effect, Found):
+            if isinstance(effect, ResourceFound):
                 assert effect.locations
                 assert all(one.place.peer != peer(0) for one in effect.locations)
-            elif isinstance(effect, Newer):
+            elif isinstance(effect, NewerVersionReported):
                 assert effect.locations
-            elif isinstance(effect, Send):
+            elif isinstance(effect, SendDatagram):
                 self.sent(effect, evoked_by)
             else:
-                assert isinstance(effect, NotFound | Ended)
+                assert isinstance(effect, ResourceNotFound | LookupEnded)
 
-    def sent(self, effect: Send, evoked_by: bytes | None) -> None:
+    def sent(self, effect: SendDatagram, evoked_by: bytes | None) -> None:
         to, size = effect.to, len(effect.datagram)
         assert 0 < size <= limits.DATAGRAM_MAX
         assert to.node
         assert to != peer(0)
         self.seen = [*self.seen[-20:], effect.datagram]
         message = parse(effect.datagram, GROUP)
-        if isinstance(message, Ping | Query):
+        if isinstance(message, LocatorPing | LocatorQuery):
             self.cookies[to].append(message.cookie)
-        elif isinstance(message, Pong) and message.fresh is not None:
+        elif isinstance(message, LocatorPong) and message.fresh is not None:
             self.cookies[to].append(message.fresh)
-        elif isinstance(message, Report) and message.destination is not None:
-            direct = Report(None, message.cookie, message.label, message.locations, message.exact)
+        elif isinstance(message, LocatorReport) and message.destination is not None:
+            direct = LocatorReport(None, message.cookie, message.label, message.locations, message.exact)
             self.charge(message.destination, len(serialize(direct, GROUP)), evoked_by)
         self.charge(to, size, evoked_by)
 
@@ -208,11 +225,11 @@ class Story:
 def named(message: Message) -> set[Peer]:
     """Whoever may get something because of *message*."""
     match message:
-        case Query(requestor=requestor):
+        case LocatorQuery(requestor=requestor):
             return {requestor}
-        case Report(destination=Peer() as destination):
+        case LocatorReport(destination=Peer() as destination):
             return {destination}
-        case Post(adverts=adverts):
+        case LocatorPost(adverts=adverts):
             return {one.location.place.peer for one in adverts} | set(PEOPLE)
         case _:
             return set()

@@ -8,7 +8,7 @@ from tinyssb_node.pzp.messages.airform import parse_air, serialize_air
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.goals import parse_goal
 from tinyssb_node.pzp.messages.jsontext import canonical, read
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import VERSIONS, check, version_of
 from tinyssb_node.pzp.sync.packets import SyncPacketError, parse_packet, serialize_packet
 
@@ -33,7 +33,7 @@ def run(data: bytes) -> None:
         for version in VERSIONS.values():
             for strict in (False, True):
                 with suppress(MessageError):
-                    check(version, value, Tangle(ROOT), strict=strict)
+                    check(version, value, PzpTangle(ROOT), strict=strict)
 
 
 def seeds() -> Iterable[bytes]:

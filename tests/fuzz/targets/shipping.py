@@ -9,7 +9,7 @@ from spark_sink.collect.messages import SegmentId as LandedId
 from tests.fuzz.script import BYTES_MAX, Script
 from tests.shipping.memory_landing import MemoryLanding
 from tests.spark_sink.shipped import FIRST, UP, ask, batch
-from tinyssb_node.shipping.shipping import Saved, Shipping
+from tinyssb_node.shipping.shipping import LogShipment, ShippingState
 from tinyssb_node.shipping.wire import SegmentId
 
 _VECTORS = Path(__file__).parents[2] / "vectors/log-shipping/messages_v1.json"
@@ -23,7 +23,7 @@ def run(data: bytes) -> None:
     script = Script(data)
     landing = MemoryLanding()
     collector = Collector(landing, life=1)
-    shipping = Shipping(Saved(), run=1, every_us=1)
+    shipping = LogShipment(ShippingState(), run=1, every_us=1)
     shipping.look({SegmentId(*FIRST): len(_CONTENT), SegmentId(8, 0): 10})
     shipping.connected()
     now_us = 0

@@ -7,9 +7,9 @@ from tests.nodes import key_of
 from tests.replication.replicas import replica_of
 from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.ids import Dialect, FeedId, Origin, Verdict
-from tinyssb_node.islands.feedsync.holding import StoreHolding
-from tinyssb_node.islands.feedsync.port import Kept, State
-from tinyssb_node.islands.feedsync.sync import Broken, FeedSync, Given
+from tinyssb_node.islands.feedsync.holding import StoreFeedSource
+from tinyssb_node.islands.feedsync.port import FeedState, KeptEntry
+from tinyssb_node.islands.feedsync.sync import FeedDataReceived, FeedSync, FeedSyncViolation
 from tinyssb_node.store.memory import MemoryStore
 
 ROUNDS_MAX = 10_000
@@ -21,11 +21,11 @@ class LiveHolding:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    def state(self, feed: FeedId) -> State | None:
-        return StoreHolding(self._store).state(feed)
+    def state(self, feed: FeedId) -> FeedState | None:
+        return StoreFeedSource(self._store).state(feed)
 
-    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[Kept]:
-        return StoreHolding(self._store).entries(feed, first, limit)
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[KeptEntry]:
+        return StoreFeedSource(self._store).entries(feed, first, limit)
 
     def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
         return self._store.chunks(feed, seq, first, limit)
@@ -75,14 +75,14 @@ class Gateway:
         self.sync.want(wants)
         return self.sync
 
-    def settle(self) -> list[Broken]:
+    def settle(self) -> list[FeedSyncViolation]:
         """Do what a shell does with events."""
         assert self.sync is not None
         broken = []
         for event in self.sync.events():
-            if isinstance(event, Broken):
+            if isinstance(event, FeedSyncViolation):
                 broken.append(event)
-            if isinstance(event, Given):
+            if isinstance(event, FeedDataReceived):
                 for packet in event.packets:
                     finding = self.replica.offer(packet, chunk_hash(packet), Origin.IMPORT, None)
                     self.duplicates += finding.verdict is Verdict.DUPLICATE
@@ -90,12 +90,12 @@ class Gateway:
                         self.refused.append(str(finding.reason))
                         self.sync.refused(event.feed, str(finding.reason))
                 self.sync.changed([event.feed])
-        return broken + [event for event in self.sync.events() if isinstance(event, Broken)]
+        return broken + [event for event in self.sync.events() if isinstance(event, FeedSyncViolation)]
 
 
-def carry(one: Gateway, other: Gateway, *, packets_max: int = ROUNDS_MAX) -> list[Broken]:
+def carry(one: Gateway, other: Gateway, *, packets_max: int = ROUNDS_MAX) -> list[FeedSyncViolation]:
     """Carry packets until there are no more, or so many went. Returns why either hung up."""
-    broken: list[Broken] = []
+    broken: list[FeedSyncViolation] = []
     for _ in range(packets_max):
         moved = False
         for here, there in ((one, other), (other, one)):
@@ -112,7 +112,7 @@ def carry(one: Gateway, other: Gateway, *, packets_max: int = ROUNDS_MAX) -> lis
 
 def connect(
     one: Gateway, other: Gateway, wants: Sequence[FeedId] = (), *, other_wants: Sequence[FeedId] | None = None
-) -> list[Broken]:
+) -> list[FeedSyncViolation]:
     """Connect both, let both want *wants*, and carry all."""
     one.begin(wants)
     other.begin(wants if other_wants is None else other_wants)

@@ -9,17 +9,17 @@ from tests.islands.feedsync.test_packets import packets
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.islands.feedsync import limits
 from tinyssb_node.islands.feedsync.packets import (
-    Differs,
-    From,
-    Give,
-    Hello,
-    More,
-    Name,
+    FeedSyncDiffers,
+    FeedSyncGive,
+    FeedSyncHello,
+    FeedSyncMore,
+    FeedSyncShow,
+    FeedSyncShown,
+    FeedSyncWant,
     Packet,
-    Run,
-    Show,
-    Shown,
-    Want,
+    PacketRun,
+    WantedFeed,
+    WantedRange,
     serialize_packet,
 )
 
@@ -52,17 +52,17 @@ def says(victim: Gateway, *said: Packet) -> str | None:
 
 def test_rules_that_break_the_connection() -> None:
     lies: list[tuple[Packet, str]] = [
-        (Hello(1, bytes(16)), "greets again"),
-        (More(0, From(1)), "named no feed by"),
-        (Show(0, 1), "named no feed by"),
-        (Give(1, (Run(1, None, (JUNK,)),)), "no feed was named by"),
-        (Differs(1), "no feed was named by"),
-        (Give(0, (Run(4, None, (JUNK,)),)), "leaves entries out"),
-        (Give(0, (Run(3, 0, (JUNK,)),)), "did not give"),
-        (Give(0, (Run(3, None, (JUNK,)),)), "none of the feed"),
-        (Give(0, (Run(1, 0, (JUNK,)),)), "none of the feed"),
-        (Shown(0, 1, (JUNK,)), "does not show"),
-        (Shown(0, 1, (JUNK, JUNK)), "none of the feed"),
+        (FeedSyncHello(1, bytes(16)), "greets again"),
+        (FeedSyncMore(0, WantedRange(1)), "named no feed by"),
+        (FeedSyncShow(0, 1), "named no feed by"),
+        (FeedSyncGive(1, (PacketRun(1, None, (JUNK,)),)), "no feed was named by"),
+        (FeedSyncDiffers(1), "no feed was named by"),
+        (FeedSyncGive(0, (PacketRun(4, None, (JUNK,)),)), "leaves entries out"),
+        (FeedSyncGive(0, (PacketRun(3, 0, (JUNK,)),)), "did not give"),
+        (FeedSyncGive(0, (PacketRun(3, None, (JUNK,)),)), "none of the feed"),
+        (FeedSyncGive(0, (PacketRun(1, 0, (JUNK,)),)), "none of the feed"),
+        (FeedSyncShown(0, 1, (JUNK,)), "does not show"),
+        (FeedSyncShown(0, 1, (JUNK, JUNK)), "none of the feed"),
     ]
     for said, why in lies:
         found = says(met(), said)
@@ -71,18 +71,18 @@ def test_rules_that_break_the_connection() -> None:
 
 
 def test_a_search_for_the_place_of_a_fork_ends_whatever_is_shown() -> None:
-    assert says(met(), Differs(0), Shown(0, 1, (FEED[0],)), Shown(0, 2, (FEED[1],))) == (
-        "no packet of the sync between gateways: what differs does not"
-    )
-    assert says(met(), Differs(0), Shown(0, 1, ())) is not None
-    lied = says(met(), Differs(0), Shown(0, 1, (JUNK,)))
+    assert says(
+        met(), FeedSyncDiffers(0), FeedSyncShown(0, 1, (FEED[0],)), FeedSyncShown(0, 2, (FEED[1],))
+    ) == ("no packet of the sync between gateways: what differs does not")
+    assert says(met(), FeedSyncDiffers(0), FeedSyncShown(0, 1, ())) is not None
+    lied = says(met(), FeedSyncDiffers(0), FeedSyncShown(0, 1, (JUNK,)))
     assert lied is not None
     assert "none of the feed" in lied
 
 
 def test_the_same_over_and_over_ends_some_time() -> None:
     victim = met()
-    again = Give(0, (Run(1, None, tuple(FEED[:2])),))
+    again = FeedSyncGive(0, (PacketRun(1, None, tuple(FEED[:2])),))
     rounds = limits.REPEATS_MAX // 2
     assert says(victim, *[again] * rounds) is None
     assert "again and again" in str(says(victim, again))
@@ -90,16 +90,16 @@ def test_the_same_over_and_over_ends_some_time() -> None:
     victim.write("ana", b"1")
     peer = Gateway()
     connect(victim, peer, other_wants=[ANA])
-    assert says(victim, *[Show(0, 1)] * limits.SHOWS_MAX) is None
-    assert "shown" in str(says(victim, Show(0, 1)))
+    assert says(victim, *[FeedSyncShow(0, 1)] * limits.SHOWS_MAX) is None
+    assert "shown" in str(says(victim, FeedSyncShow(0, 1)))
 
 
 def test_wants_and_answers_are_bounded() -> None:
     victim = met()
-    names = tuple(Name(number.to_bytes(6, "big"), From(1)) for number in range(limits.NAMES_MAX))
-    full = [Want(names)] * (limits.FEEDS_MAX // limits.NAMES_MAX)
+    names = tuple(WantedFeed(number.to_bytes(6, "big"), WantedRange(1)) for number in range(limits.NAMES_MAX))
+    full = [FeedSyncWant(names)] * (limits.FEEDS_MAX // limits.NAMES_MAX)
     assert says(victim, *full) is None
-    assert "too many feeds" in str(says(victim, Want(names[:1])))
+    assert "too many feeds" in str(says(victim, FeedSyncWant(names[:1])))
 
 
 def chains_of(gateway: Gateway) -> int:
@@ -114,14 +114,21 @@ def test_side_chains_are_remembered_up_to_the_bound_however_they_are_spread(
     monkeypatch.setattr(limits, "CHAINS_TOTAL_MAX", 100)
     many = tuple((seq, 0) for seq in range(1, limits.CHAINS_MAX + 1))
     victim = met()
-    names = tuple(Name(number.to_bytes(6, "big"), From(99, b"abcd", many)) for number in range(64))
-    assert says(victim, Want(names)) is None
+    names = tuple(
+        WantedFeed(number.to_bytes(6, "big"), WantedRange(99, b"abcd", many)) for number in range(64)
+    )
+    assert says(victim, FeedSyncWant(names)) is None
     assert chains_of(victim) == 100
     # What is wanted no more makes room, which is used once.
-    assert says(victim, More(0, From(0)), *[More(9, From(99, b"abcd", many))] * 3) is None
+    assert (
+        says(victim, FeedSyncMore(0, WantedRange(0)), *[FeedSyncMore(9, WantedRange(99, b"abcd", many))] * 3)
+        is None
+    )
     assert chains_of(victim) == 100
-    gone = [More(number, From(0)) for number in range(64)]
-    assert says(victim, *gone, *gone, *[More(number, names[0].lacking) for number in range(64)]) is None
+    gone = [FeedSyncMore(number, WantedRange(0)) for number in range(64)]
+    assert (
+        says(victim, *gone, *gone, *[FeedSyncMore(number, names[0].lacking) for number in range(64)]) is None
+    )
     assert chains_of(victim) == 100
 
 
@@ -153,7 +160,12 @@ def test_feeds_wanted_are_bounded_on_our_side_too() -> None:
 
 
 @settings(max_examples=200)
-@given(st.lists(packets | st.sampled_from([Give(0, (Run(3, None, (FEED[2],)),)), Differs(0)]), max_size=8))
+@given(
+    st.lists(
+        packets | st.sampled_from([FeedSyncGive(0, (PacketRun(3, None, (FEED[2],)),)), FeedSyncDiffers(0)]),
+        max_size=8,
+    )
+)
 def test_whatever_a_peer_says_the_feed_stays_what_it_is(said: list[Packet]) -> None:
     victim = met()
     says(victim, *said)

@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from tinyssb_node.codec.varint import encode_varint
 from tinyssb_node.islands.feedsync import limits
 from tinyssb_node.islands.feedsync.packets import (
-    Differs,
+    FeedSyncDiffers,
+    FeedSyncGive,
+    FeedSyncHello,
+    FeedSyncMore,
     FeedSyncPacketError,
-    From,
-    Give,
-    Hello,
-    More,
-    Name,
+    FeedSyncProof,
+    FeedSyncShow,
+    FeedSyncShown,
+    FeedSyncWant,
     Packet,
-    Proof,
-    Run,
-    Show,
-    Shown,
-    Want,
+    PacketRun,
+    WantedFeed,
+    WantedRange,
     parse_packet,
     serialize_packet,
 )
@@ -29,17 +29,22 @@ from tinyssb_node.islands.feedsync.packets import (
 FROZEN = Path(__file__).parents[2] / "vectors" / "feedsync" / "packets_v1.json"
 ENTRY = bytes(range(120))
 EXAMPLES: list[Packet] = [
-    Hello(1, bytes(range(16))),
-    Proof(bytes(range(16, 32))),
-    Want((Name(b"sixsix", From(1)), Name(b"shorts", From(301, b"tip!", ((7, 0), (300, 2)))))),
-    More(1, From(302, b"next")),
-    More(130, From(0)),
-    Give(0, (Run(1, None, (ENTRY,)), Run(1, 0, (ENTRY[::-1], ENTRY)))),
-    Differs(5),
-    Show(5, 1_000_000),
-    Shown(5, 9, (ENTRY,)),
-    Shown(5, 9, ()),
-    Shown(5, 9, (ENTRY, ENTRY[::-1])),
+    FeedSyncHello(1, bytes(range(16))),
+    FeedSyncProof(bytes(range(16, 32))),
+    FeedSyncWant(
+        (
+            WantedFeed(b"sixsix", WantedRange(1)),
+            WantedFeed(b"shorts", WantedRange(301, b"tip!", ((7, 0), (300, 2)))),
+        )
+    ),
+    FeedSyncMore(1, WantedRange(302, b"next")),
+    FeedSyncMore(130, WantedRange(0)),
+    FeedSyncGive(0, (PacketRun(1, None, (ENTRY,)), PacketRun(1, 0, (ENTRY[::-1], ENTRY)))),
+    FeedSyncDiffers(5),
+    FeedSyncShow(5, 1_000_000),
+    FeedSyncShown(5, 9, (ENTRY,)),
+    FeedSyncShown(5, 9, ()),
+    FeedSyncShown(5, 9, (ENTRY, ENTRY[::-1])),
 ]
 
 feeds = st.integers(0, limits.FEEDS_MAX - 1)
@@ -48,32 +53,33 @@ entries = st.binary(min_size=120, max_size=120)
 
 
 @st.composite
-def lacking(draw: st.DrawFn) -> From:
+def lacking(draw: st.DrawFn) -> WantedRange:
     seq = draw(st.integers(0, 2**32))
     if seq < 2:
-        return From(seq)
+        return WantedRange(seq)
     places = sorted(draw(st.sets(st.integers(1, seq - 1), max_size=3)))
     chains = tuple((place, draw(st.integers(0, limits.CHAIN_CHUNK_MAX))) for place in places)
-    return From(seq, draw(st.binary(min_size=4, max_size=4)), chains)
+    return WantedRange(seq, draw(st.binary(min_size=4, max_size=4)), chains)
 
 
 runs = st.builds(
-    Run,
+    PacketRun,
     seqs,
     st.none() | st.integers(0, limits.CHAIN_CHUNK_MAX),
     st.lists(entries, min_size=1, max_size=3).map(tuple),
 )
 packets = st.one_of(
-    st.builds(Hello, st.just(limits.VERSION), st.binary(min_size=16, max_size=16)),
-    st.builds(Proof, st.binary(min_size=16, max_size=16)),
+    st.builds(FeedSyncHello, st.just(limits.VERSION), st.binary(min_size=16, max_size=16)),
+    st.builds(FeedSyncProof, st.binary(min_size=16, max_size=16)),
     st.builds(
-        Want, st.lists(st.builds(Name, st.binary(min_size=6, max_size=6), lacking()), max_size=4).map(tuple)
+        FeedSyncWant,
+        st.lists(st.builds(WantedFeed, st.binary(min_size=6, max_size=6), lacking()), max_size=4).map(tuple),
     ),
-    st.builds(More, feeds, lacking()),
-    st.builds(Give, feeds, st.lists(runs, min_size=1, max_size=3).map(tuple)),
-    st.builds(Differs, feeds),
-    st.builds(Show, feeds, seqs),
-    st.builds(Shown, feeds, seqs, st.lists(entries, max_size=2).map(tuple)),
+    st.builds(FeedSyncMore, feeds, lacking()),
+    st.builds(FeedSyncGive, feeds, st.lists(runs, min_size=1, max_size=3).map(tuple)),
+    st.builds(FeedSyncDiffers, feeds),
+    st.builds(FeedSyncShow, feeds, seqs),
+    st.builds(FeedSyncShown, feeds, seqs, st.lists(entries, max_size=2).map(tuple)),
 )
 
 
@@ -94,7 +100,7 @@ def test_what_is_written_is_read(packet: Packet) -> None:
 def test_any_bytes_have_an_answer_and_one_way_to_be_written(data: bytes) -> None:
     with suppress(FeedSyncPacketError):
         packet = parse_packet(data)
-        later = isinstance(packet, Hello) and packet.version != limits.VERSION
+        later = isinstance(packet, FeedSyncHello) and packet.version != limits.VERSION
         assert later or serialize_packet(packet) == data
 
 
@@ -133,12 +139,12 @@ def test_what_is_no_packet_is_refused(data: bytes, rule: str) -> None:
 
 
 def test_a_greeting_of_a_later_version_is_read_whatever_else_it_says() -> None:
-    assert parse_packet(b"\x01\x02" + bytes(40)) == Hello(2, bytes(16))
+    assert parse_packet(b"\x01\x02" + bytes(40)) == FeedSyncHello(2, bytes(16))
 
 
 def test_the_largest_packets_can_be_read() -> None:
     chains = tuple((2**32 - 70 + number, limits.CHAIN_CHUNK_MAX) for number in range(limits.CHAINS_MAX))
-    names = tuple(Name(bytes(6), From(2**32, bytes(4), chains)) for _ in range(limits.NAMES_MAX))
-    packet = serialize_packet(Want(names))
+    names = tuple(WantedFeed(bytes(6), WantedRange(2**32, bytes(4), chains)) for _ in range(limits.NAMES_MAX))
+    packet = serialize_packet(FeedSyncWant(names))
     assert limits.PACKET_SIZE_MAX // 2 < len(packet) <= limits.PACKET_SIZE_MAX
-    assert parse_packet(packet) == Want(names)
+    assert parse_packet(packet) == FeedSyncWant(names)

@@ -8,7 +8,7 @@ from tests.daemon.processes import daemon, make_home
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.islands.shelves import ShelfFile
+from tinyssb_node.islands.shelves import LazyShelfFile
 from tinyssb_node.islands.sqlite_shelf import SqliteShelf
 from tinyssb_node.store.home import Home
 
@@ -70,13 +70,13 @@ def test_a_shelf_that_cannot_be_read_keeps_nobody_from_starting(tmp_path: Path) 
         raise structlog.DropEvent
 
     logger: Logger = structlog.wrap_logger(None, processors=[tell])
-    shelf = ShelfFile(path, Network(), budget_bytes=1_000_000, logger=logger)
+    shelf = LazyShelfFile(path, Network(), budget_bytes=1_000_000, logger=logger)
     assert shelf.open(False) is None
     assert shelf.open(True) is None
     assert ["cannot be used" in line["event"] for line in told] == [True]
     shelf.close()
     path.unlink()
-    shelf = ShelfFile(path, Network(), budget_bytes=1_000_000, logger=logger)
+    shelf = LazyShelfFile(path, Network(), budget_bytes=1_000_000, logger=logger)
     assert shelf.open(False) is None
     made = shelf.open(True)
     assert made is not None

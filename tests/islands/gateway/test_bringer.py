@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId
-from tinyssb_node.islands.gateway.bringer import Bringer, NotBroughtError
+from tinyssb_node.islands.gateway.bringer import BringClient, BringFailedError
 
 ANA, BOB = (FeedId(bytes([number]) * 32) for number in (1, 2))
 
@@ -39,8 +39,8 @@ class Daemon:
 
 
 @asynccontextmanager
-async def asked(tmp_path: Path) -> AsyncIterator[tuple[Daemon, Bringer]]:
-    daemon, bringer = Daemon(), Bringer(tmp_path / "socket")
+async def asked(tmp_path: Path) -> AsyncIterator[tuple[Daemon, BringClient]]:
+    daemon, bringer = Daemon(), BringClient(tmp_path / "socket")
     server = await asyncio.start_unix_server(daemon.serve, tmp_path / "socket")
     yield daemon, bringer
     bringer.close()
@@ -50,7 +50,7 @@ async def asked(tmp_path: Path) -> AsyncIterator[tuple[Daemon, Bringer]]:
     await server.wait_closed()
 
 
-async def bring(bringer: Bringer, feed: FeedId) -> object:
+async def bring(bringer: BringClient, feed: FeedId) -> object:
     return await bringer.bring(DEFAULT_NETWORK, feed, [])
 
 
@@ -77,7 +77,7 @@ async def test_a_daemon_that_hangs_up_is_asked_anew(tmp_path: Path) -> None:
     async with asyncio.timeout(10), asked(tmp_path) as (daemon, bringer):
         daemon.may.set()
         daemon.line = b'{"v": 1, "id": 1, "error": {"code": "storage", "message": "no room", "hint": ""}}\n'
-        with pytest.raises(NotBroughtError, match="no room"):
+        with pytest.raises(BringFailedError, match="no room"):
             await bring(bringer, ANA)
         daemon.line = b""
         assert await bring(bringer, BOB) == BOB.hex()

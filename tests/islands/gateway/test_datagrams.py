@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.faces.recording_sink import PATIENCE_S
-from tinyssb_node.islands.gateway.datagrams import Datagrams, address_towards, resolve
+from tinyssb_node.islands.gateway.datagrams import DatagramSocket, address_towards, resolve
 from tinyssb_node.islands.locator.addresses import Peer, node_of, peer_of
 
 
@@ -39,8 +39,8 @@ class Box:
 )
 async def test_datagrams_go_both_ways(listen: str, host: str) -> None:
     here, there = Box(), Box()
-    one = await Datagrams.open(listen, 0, here)
-    other = await Datagrams.open(host, 0, there)
+    one = await DatagramSocket.open(listen, 0, here)
+    other = await DatagramSocket.open(host, 0, there)
     other.send(peer_of(host, one.port), b"hello")
     datagram, source = await here.next()
     assert (datagram, source.message) == (b"hello", other.port.to_bytes(2, "big"))
@@ -52,7 +52,7 @@ async def test_datagrams_go_both_ways(listen: str, host: str) -> None:
 
 
 async def test_what_cannot_be_sent_is_counted() -> None:
-    one = await Datagrams.open("127.0.0.2", 0, Box())
+    one = await DatagramSocket.open("127.0.0.2", 0, Box())
     one.send(peer_of("::1", 1), b"x")
     assert (one.unsent, one.problem) == (1, None)
     one.send(peer_of("192.0.2.1", 1), b"x")
@@ -65,7 +65,10 @@ async def test_what_cannot_be_sent_is_counted() -> None:
 
 async def test_nothing_is_piled_up_for_a_slow_link() -> None:
     box = Box()
-    one, other = await Datagrams.open("127.0.0.2", 0, box), await Datagrams.open("127.0.0.3", 0, Box())
+    one, other = (
+        await DatagramSocket.open("127.0.0.2", 0, box),
+        await DatagramSocket.open("127.0.0.3", 0, Box()),
+    )
     other.pause_writing()
     other.send(peer_of("127.0.0.2", one.port), b"lost")
     other.resume_writing()
@@ -76,9 +79,9 @@ async def test_nothing_is_piled_up_for_a_slow_link() -> None:
 
 
 async def test_a_port_that_is_taken_is_told() -> None:
-    one = await Datagrams.open("127.0.0.2", 0, Box())
+    one = await DatagramSocket.open("127.0.0.2", 0, Box())
     with pytest.raises(OSError, match="in use"):
-        await Datagrams.open("127.0.0.2", one.port, Box())
+        await DatagramSocket.open("127.0.0.2", one.port, Box())
     await one.close()
 
 

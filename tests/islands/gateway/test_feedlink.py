@@ -22,19 +22,19 @@ from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.faces.tls import client_context, server_context
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName, Origin, Verdict
 from tinyssb_node.islands.feedsync import limits as sync_limits
-from tinyssb_node.islands.feedsync.greeting import Greeting
-from tinyssb_node.islands.feedsync.holding import StoreHolding
-from tinyssb_node.islands.feedsync.packets import Give, Run, serialize_packet
-from tinyssb_node.islands.feedsync.port import Holding
-from tinyssb_node.islands.gateway.bringer import Bringer, NotBroughtError
-from tinyssb_node.islands.gateway.feedfile import FeedFile, FeedFiles
+from tinyssb_node.islands.feedsync.greeting import Handshake
+from tinyssb_node.islands.feedsync.holding import StoreFeedSource
+from tinyssb_node.islands.feedsync.packets import FeedSyncGive, PacketRun, serialize_packet
+from tinyssb_node.islands.feedsync.port import FeedSource
+from tinyssb_node.islands.gateway.bringer import BringClient, BringFailedError
+from tinyssb_node.islands.gateway.feedfile import FeedFileSource, StoreAndShelfSource
 from tinyssb_node.islands.gateway.feedlink import (
     PATH,
     SUBPROTOCOL,
     CallFailedError,
-    FeedLink,
-    FeedListener,
-    Side,
+    FeedSyncConnection,
+    FeedSyncListener,
+    FeedSyncParty,
     call,
 )
 from tinyssb_node.replication.replica import Replica
@@ -56,7 +56,7 @@ class Bench:
         self.port = 0
         for feed in wanted:
             self.gateway.replica.add_feed(feed, None)
-        self.side = Side(
+        self.side = FeedSyncParty(
             DEFAULT_NETWORK,
             network,
             LiveHolding(self.gateway.store),
@@ -69,7 +69,7 @@ class Bench:
         self.came.set()
         return wanted
 
-    def hung_up(self, _link: FeedLink, why: str) -> None:
+    def hung_up(self, _link: FeedSyncConnection, why: str) -> None:
         self.ended.append(why)
         self.came.set()
 
@@ -104,9 +104,9 @@ class Bench:
 @asynccontextmanager
 async def linked(
     here: Bench, there: Bench, *, peers: int = 4
-) -> AsyncIterator[tuple[FeedLink, FeedListener, asyncio.Task[str], list[str]]]:
+) -> AsyncIterator[tuple[FeedSyncConnection, FeedSyncListener, asyncio.Task[str], list[str]]]:
     """*here* calls *there*."""
-    listener = FeedListener(lambda: [there.side], peers=peers, ended=there.hung_up)
+    listener = FeedSyncListener(lambda: [there.side], peers=peers, ended=there.hung_up)
     (server,) = await listener.open("127.0.0.1", 0)
     there.port = server.sockets[0].getsockname()[1]
     link = await call(f"ws://127.0.0.1:{there.port}{PATH}", here.side)
@@ -203,7 +203,7 @@ async def test_who_speaks_something_else_gets_nowhere() -> None:
 
 async def test_one_address_does_not_take_all_places() -> None:
     there = Bench()
-    listener = FeedListener(lambda: [there.side], peers=3, each=2, ended=there.hung_up)
+    listener = FeedSyncListener(lambda: [there.side], peers=3, each=2, ended=there.hung_up)
     (server,) = await listener.open("127.0.0.1", 0)
     url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}"
     links = [await call(url, Bench().side) for _ in range(2)]
@@ -256,7 +256,7 @@ async def test_what_breaks_here_is_nobody_elses_fault() -> None:
 
     here, there = Bench([BOB]), Bench()
     there.gateway.write("bob", b"1")
-    here.side = replace(here.side, holding=cast("Holding", Broken()))
+    here.side = replace(here.side, holding=cast("FeedSource", Broken()))
     async with linked(here, there) as (link, _listener, running, _ended):
         assert await running == "disk I/O error"
         assert (link.excused, link.lied) == (True, False)
@@ -264,11 +264,11 @@ async def test_what_breaks_here_is_nobody_elses_fault() -> None:
 
 async def test_a_peer_that_breaks_the_protocol_has_lied() -> None:
     there = Bench([ANA])
-    listener = FeedListener(lambda: [there.side], peers=2, ended=there.hung_up)
+    listener = FeedSyncListener(lambda: [there.side], peers=2, ended=there.hung_up)
     (server,) = await listener.open("127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with connect(f"ws://127.0.0.1:{port}{PATH}", subprotocols=[SUBPROTOCOL]) as liar:
-        greeting = Greeting([Network()], caller=True, nonce=bytes(sync_limits.NONCE_SIZE))
+        greeting = Handshake([Network()], caller=True, nonce=bytes(sync_limits.NONCE_SIZE))
         while greeting.met is None:
             for packet in greeting.packets():
                 await liar.send(packet)
@@ -276,7 +276,7 @@ async def test_a_peer_that_breaks_the_protocol_has_lied() -> None:
             assert isinstance(data, bytes)
             greeting.receive(data)
         (link,) = listener.links
-        await liar.send(serialize_packet(Give(0, (Run(1, None, (bytes(120),)),))))
+        await liar.send(serialize_packet(FeedSyncGive(0, (PacketRun(1, None, (bytes(120),)),))))
         await there.until(lambda: not listener.links)
     assert link.lied
     server.close()
@@ -288,7 +288,7 @@ async def test_over_tls(tmp_path: Path) -> None:
     pair = authority.issue("here")
     here, there = Bench([BOB]), Bench()
     there.gateway.write("bob", b"1")
-    listener = FeedListener(lambda: [there.side], peers=2)
+    listener = FeedSyncListener(lambda: [there.side], peers=2)
     (server,) = await listener.open("127.0.0.1", 0, server_context(pair.certificate, pair.key))
     url = f"wss://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}"
     with pytest.raises(CallFailedError, match="no connection"):
@@ -308,10 +308,10 @@ async def test_over_tls(tmp_path: Path) -> None:
 @contextmanager
 def gateway_of(
     home: Path, wanted: Sequence[FeedId], came: asyncio.Event
-) -> Iterator[tuple[Side, Bringer, FeedFiles]]:
+) -> Iterator[tuple[FeedSyncParty, BringClient, StoreAndShelfSource]]:
     """What a gateway beside the daemon in *home* has."""
-    bringer = Bringer(Home(home).control_socket)
-    with closing(FeedFiles(Home(home).store, Home(home).shelf)) as files:
+    bringer = BringClient(Home(home).control_socket)
+    with closing(StoreAndShelfSource(Home(home).store, Home(home).shelf)) as files:
 
         async def bring(feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
             brought = await bringer.bring(DEFAULT_NETWORK, feed, packets)
@@ -319,10 +319,10 @@ def gateway_of(
             return brought
 
         def offered() -> list[FeedId]:
-            with closing(FeedFile(Home(home).store)) as store:
+            with closing(FeedFileSource(Home(home).store)) as store:
                 return [*store.feeds(), *files.shelved()]
 
-        yield Side(DEFAULT_NETWORK, Network(), files, lambda: wanted, offered, bring), bringer, files
+        yield FeedSyncParty(DEFAULT_NETWORK, Network(), files, lambda: wanted, offered, bring), bringer, files
 
 
 async def test_between_two_daemons_it_goes_into_the_set_and_onto_the_shelf(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ async def test_between_two_daemons_it_goes_into_the_set_and_onto_the_shelf(tmp_p
             node.publish(b"here")
         here, bringer, files = stack.enter_context(gateway_of(homes[0], [feeds[1]], came))
         there, other, far = stack.enter_context(gateway_of(homes[1], [feeds[0]], came))
-        listener = FeedListener(lambda: [there], peers=2)
+        listener = FeedSyncListener(lambda: [there], peers=2)
         (server,) = await listener.open("127.0.0.1", 0)
         link = await call(f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}", here)
         running = asyncio.create_task(link.run())
@@ -368,8 +368,8 @@ async def test_between_two_daemons_it_goes_into_the_set_and_onto_the_shelf(tmp_p
 
 
 async def test_nobody_takes_it_where_there_is_no_daemon(tmp_path: Path) -> None:
-    bringer = Bringer(tmp_path / "control.sock")
-    with pytest.raises(NotBroughtError, match="does not answer"):
+    bringer = BringClient(tmp_path / "control.sock")
+    with pytest.raises(BringFailedError, match="does not answer"):
         await bringer.bring(DEFAULT_NETWORK, ANA, [])
     here, there = Bench([BOB]), Bench()
     there.gateway.write("bob", b"1")
@@ -377,7 +377,7 @@ async def test_nobody_takes_it_where_there_is_no_daemon(tmp_path: Path) -> None:
     async def bring(feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
         return await bringer.bring(NetworkName("x"), feed, packets)
 
-    here.side = Side(
+    here.side = FeedSyncParty(
         DEFAULT_NETWORK, Network(), here.side.holding, here.side.wanted, here.side.offered, bring
     )
     async with linked(here, there) as (link, _listener, running, _ended):
@@ -394,11 +394,11 @@ def test_a_file_is_held_as_its_store_is(tmp_path: Path) -> None:
         for feed in (ANA, BOB):
             replica.add_feed(feed, None)
         store.commit(1)
-        with closing(FeedFile(tmp_path / "store.sqlite")) as file:
+        with closing(FeedFileSource(tmp_path / "store.sqlite")) as file:
             for packet in [*packets[:4], other]:
                 replica.offer(packet, chunk_hash(packet), Origin.IMPORT, None)
                 store.commit(1)
-                expected = StoreHolding(store)
+                expected = StoreFeedSource(store)
                 assert [file.state(feed) for feed in (ANA, BOB, nobody)] == [
                     expected.state(feed) for feed in (ANA, BOB, nobody)
                 ]
@@ -418,12 +418,14 @@ def test_a_state_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         replica.add_feed(ANA, None)
         replica.offer(first, chunk_hash(first), Origin.IMPORT, None)
         store.commit(1)
-        with closing(FeedFile(tmp_path / "store.sqlite")) as file:
+        with closing(FeedFileSource(tmp_path / "store.sqlite")) as file:
             expected = file.state(ANA)
-            select = FeedFile._select
+            select = FeedFileSource._select
             asked: list[str] = []
 
-            def and_then_more_comes(file: FeedFile, sql: str, *values: int | bytes) -> list[tuple[Any, ...]]:
+            def and_then_more_comes(
+                file: FeedFileSource, sql: str, *values: int | bytes
+            ) -> list[tuple[Any, ...]]:
                 rows = select(file, sql, *values)
                 if not asked:
                     replica.offer(more[0], chunk_hash(more[0]), Origin.IMPORT, None)
@@ -431,9 +433,9 @@ def test_a_state_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 asked.append(sql)
                 return rows
 
-            monkeypatch.setattr(FeedFile, "_select", and_then_more_comes)
+            monkeypatch.setattr(FeedFileSource, "_select", and_then_more_comes)
             assert file.state(ANA) == expected
-            assert file.state(ANA) == StoreHolding(store).state(ANA) != expected
+            assert file.state(ANA) == StoreFeedSource(store).state(ANA) != expected
     assert len(asked) > 2
 
 
@@ -442,5 +444,5 @@ def test_a_shelf_of_a_newer_version_is_as_if_there_were_none(tmp_path: Path) -> 
         SqliteStore.open(tmp_path / name).close()
     with closing(sqlite3.connect(tmp_path / "shelf.sqlite")) as shelf:
         shelf.execute("PRAGMA user_version = 99")
-    with closing(FeedFiles(tmp_path / "store.sqlite", tmp_path / "shelf.sqlite")) as files:
+    with closing(StoreAndShelfSource(tmp_path / "store.sqlite", tmp_path / "shelf.sqlite")) as files:
         assert (files.state(ANA), files.shelved()) == (None, ())

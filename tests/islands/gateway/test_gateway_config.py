@@ -9,7 +9,7 @@ import pytest
 from tinyssb_node.daemon.config import GATEWAY_KEYS, parse_config
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
-from tinyssb_node.islands.gateway.config import GatewayConfig, Which
+from tinyssb_node.islands.gateway.config import FeedSelection, GatewayConfig
 from tinyssb_node.store.home import Home
 
 
@@ -29,8 +29,8 @@ def test_what_is_not_said_has_a_default() -> None:
         public=None,
         peers=(),
         networks=(DEFAULT_NETWORK,),
-        offer=Which.SET,
-        seek=Which.SET,
+        offer=FeedSelection.SET,
+        seek=FeedSelection.SET,
         carry=frozenset(),
         cert_file=None,
         key_file=None,
@@ -60,8 +60,8 @@ def test_every_key_is_read() -> None:
         public=("gate.example.org", 9_001),
         peers=(("192.0.2.1", 8_789), ("2001:db8::1", 8_789), ("gate.example.net", 1)),
         networks=(NetworkName("village"), DEFAULT_NETWORK),
-        offer=Which.OWN,
-        seek=Which.NONE,
+        offer=FeedSelection.OWN,
+        seek=FeedSelection.NONE,
         carry=frozenset([FeedId.from_hex("0ab1" * 16)]),
         cert_file=Path("/home/ana/.tinyssb/gate.pem"),
         key_file=Path("/etc/gate.key"),

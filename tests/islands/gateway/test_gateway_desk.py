@@ -8,11 +8,11 @@ import pytest
 from tests.islands.gateway.wires import Wires, holding, place
 from tests.nodes import feed_of
 from tinyssb_node.control.protocol import Request
-from tinyssb_node.control.server import Client
+from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
-from tinyssb_node.islands.gateway.desk import GatewayDesk
-from tinyssb_node.islands.gateway.island import Island
+from tinyssb_node.islands.gateway.desk import GatewayHandler
+from tinyssb_node.islands.gateway.island import GatewayNetwork
 from tinyssb_node.islands.gateway.rows import GatewayRow
 from tinyssb_node.problems import (
     AmbiguousFeedError,
@@ -49,7 +49,7 @@ class Gateway:
         self.wires.go_on(60)
 
     @property
-    def islands(self) -> Mapping[NetworkName, Island]:
+    def islands(self) -> Mapping[NetworkName, GatewayNetwork]:
         return {DEFAULT_NETWORK: self.wires.islands[place(3).peer]}
 
     def now_us(self) -> int:
@@ -63,7 +63,7 @@ class Asking:
     """A client, and what it was sent."""
 
     def __init__(self, gateway: Gateway) -> None:
-        self.desk = GatewayDesk(gateway)
+        self.desk = GatewayHandler(gateway)
         self.items: list[object] = []
         self.gone = asyncio.Event()
 
@@ -71,7 +71,7 @@ class Asking:
         self.items.append(item)
 
     async def ask(self, command: str, **arguments: object) -> object:
-        return await self.desk.answer(Request(1, command, arguments), Client(self.send, self.gone))
+        return await self.desk.answer(Request(1, command, arguments), ControlConnection(self.send, self.gone))
 
 
 @pytest.fixture

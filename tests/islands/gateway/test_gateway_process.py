@@ -19,11 +19,11 @@ from tests.daemon.test_process_networks import free_udp_port
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError
 from tinyssb_node.ids import FeedId
-from tinyssb_node.islands.gateway.feedfile import FeedFile
+from tinyssb_node.islands.gateway.feedfile import FeedFileSource
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocationRow
-from tinyssb_node.islands.locator.addresses import Place, node_of, port_of
+from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, port_of
 from tinyssb_node.islands.locator.labels import group_of_network, label_of_feed
-from tinyssb_node.islands.locator.packets import Post, serialize
+from tinyssb_node.islands.locator.packets import LocatorPost, serialize
 from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
 from tinyssb_node.store.home import Home
 
@@ -56,7 +56,7 @@ class Islands:
     def shelved(self, number: int, author: int) -> int:
         """Entries of the *author*'s feed that the node holds beside its set."""
         with suppress(StoreFailedError, StoreDamagedError):  # there is none, or it is just being made
-            with closing(FeedFile(Home(self.home(number)).shelf)) as file:
+            with closing(FeedFileSource(Home(self.home(number)).shelf)) as file:
                 state = file.state(self.feeds[author])
             return 0 if state is None else state.seq
         return 0
@@ -118,13 +118,13 @@ class Islands:
         until(lambda: self.reads(number, other) == said)
         assert time.monotonic() - begun_s < CROSS_S
 
-    def poison(self, victim: int, feed: FeedId, place: Place) -> None:
+    def poison(self, victim: int, feed: FeedId, place: ContactAddress) -> None:
         """Tell the gateway of *victim* that *feed* is at *place*, all of it and more."""
         advert = Advert(label_of_feed(feed), Location(place, ResourceParameters(2**39 - 1)))
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.bind(("127.0.9.9", 0))
             host, port = self.address(victim).split(":")
-            sock.sendto(serialize(Post((advert,)), group_of_network(Network())), (host, int(port)))
+            sock.sendto(serialize(LocatorPost((advert,)), group_of_network(Network())), (host, int(port)))
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ class Trap:
 
     def __init__(self) -> None:
         self._sock = socket.create_server(("127.0.9.9", 0))
-        self.place = Place(node_of("127.0.9.9"), port_of(7), port_of(self._sock.getsockname()[1]))
+        self.place = ContactAddress(node_of("127.0.9.9"), port_of(7), port_of(self._sock.getsockname()[1]))
         self.calls: Counter[str] = Counter()
         """By whom."""
         self._thread = threading.Thread(target=self._serve, daemon=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.store.contract import ANA, BOB, EVE, feed_record, put_chunk, put_entry
-from tinyssb_node.islands.gateway.holdings import AllHoldings
-from tinyssb_node.islands.gateway.stored import WHOLE, Holding
+from tinyssb_node.islands.gateway.holdings import CombinedHoldings
+from tinyssb_node.islands.gateway.stored import WHOLE, FeedHolding
 from tinyssb_node.islands.sqlite_shelf import SqliteShelf
 from tinyssb_node.store.sqlite import SqliteStore
 
@@ -19,13 +19,13 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         yield store
 
 
-def holding(feed: object, seq: int, *, in_set: bool, whole: int = WHOLE) -> Holding:
-    return Holding(feed, seq, whole, ours=False, wanted=True, in_set=in_set, forked=False)  # type: ignore[arg-type]  # made of parts
+def holding(feed: object, seq: int, *, in_set: bool, whole: int = WHOLE) -> FeedHolding:
+    return FeedHolding(feed, seq, whole, ours=False, wanted=True, in_set=in_set, forked=False)  # type: ignore[arg-type]  # made of parts
 
 
 def test_of_each_feed_what_more_is_held_of(tmp_path: Path, store: SqliteStore) -> None:
     shelf_path = tmp_path / "shelf" / "store.sqlite"
-    with closing(AllHoldings(tmp_path / "store.sqlite", shelf_path, [EVE])) as holdings:
+    with closing(CombinedHoldings(tmp_path / "store.sqlite", shelf_path, [EVE])) as holdings:
         assert holdings.look()
         assert holdings.feeds == [holding(EVE, 0, in_set=False)]
         assert not holdings.look()
@@ -63,6 +63,6 @@ def test_a_shelf_that_cannot_be_read_is_none(tmp_path: Path, store: SqliteStore)
     path.write_bytes(b"nonsense" * 1_000)
     store.put_feed(feed_record(ANA))
     store.commit(1)
-    with closing(AllHoldings(tmp_path / "store.sqlite", path)) as holdings:
+    with closing(CombinedHoldings(tmp_path / "store.sqlite", path)) as holdings:
         assert holdings.look()
         assert [one.feed for one in holdings.feeds] == [ANA]

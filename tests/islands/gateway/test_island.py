@@ -5,11 +5,11 @@ import pytest
 from tests.islands.gateway.wires import S, Wires, holding, place
 from tests.nodes import feed_of
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.islands.gateway.config import Which
+from tinyssb_node.islands.gateway.config import FeedSelection
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
 from tinyssb_node.islands.gateway.way import NOWHERE
 from tinyssb_node.islands.locator.labels import group_of_network, label_of_feed
-from tinyssb_node.islands.locator.packets import Report, serialize
+from tinyssb_node.islands.locator.packets import LocatorReport, serialize
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 ANA, BOB = feed_of(1), feed_of(2)
@@ -74,7 +74,7 @@ def test_made_up_news_keep_nobody_from_a_place_that_was_found() -> None:
     wires.go_on(60)
     lies = [Location(place(number), ResourceParameters(2**31, 255)) for number in range(1, 100)]
     for some in (lies[:9], lies[9:18]):
-        report = Report(None, None, label_of_feed(ANA), tuple(some), exact=False)
+        report = LocatorReport(None, None, label_of_feed(ANA), tuple(some), exact=False)
         other.receive(serialize(report, group_of_network(Network())), place(50).peer, wires.now_us)
         wires.go_on(11)
     assert other.newer == 2
@@ -146,7 +146,7 @@ def test_who_cannot_be_reached_finds_others_and_looks_more_often() -> None:
 
 def test_nothing_is_told_or_sought_against_the_policy() -> None:
     wires = Wires()
-    quiet = wires.add(1, offer=Which.OWN, seek=Which.NONE)
+    quiet = wires.add(1, offer=FeedSelection.OWN, seek=FeedSelection.NONE)
     wires.shelves[1].feeds = [holding(ANA, 7, ours=True), holding(BOB, 5)]
     wires.go_on(60)
     assert quiet.offers == {ANA: ResourceParameters(7, 255)}

@@ -19,10 +19,10 @@ from tinyssb_node.control.rows import BroughtRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId
 from tinyssb_node.islands.gateway import limits
-from tinyssb_node.islands.gateway.island import Changes, Island
-from tinyssb_node.islands.gateway.links import Circle, Links, make_circle
+from tinyssb_node.islands.gateway.island import GatewayNetwork, HoldingChanges
+from tinyssb_node.islands.gateway.links import GatewayLinks, TrustedGateways, load_trusted_gateways
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
-from tinyssb_node.islands.locator.addresses import Place, node_of, port_of
+from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, port_of
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 ANA, BOB = key_of("ana").feed_id, key_of("bob").feed_id
@@ -41,7 +41,7 @@ class Post:
     """A gateway at 127.0.2.N, without a socket for datagrams."""
 
     def __init__(
-        self, number: int, clock: Clock, wanted: Sequence[FeedId], circle: Circle | None = None
+        self, number: int, clock: Clock, wanted: Sequence[FeedId], circle: TrustedGateways | None = None
     ) -> None:
         self.host = f"127.0.2.{number}"
         self.clock = clock
@@ -50,10 +50,10 @@ class Post:
         self.shelf.feeds = [holding(feed, 0) for feed in wanted]
         self.told: list[tuple[str, str]] = []
         self.changed = asyncio.Event()
-        self.island = Island(
+        self.island = GatewayNetwork(
             DEFAULT_NETWORK, Network(), settings(), self.shelf, lambda *_: None, chance=random.Random(number)
         )
-        self.links = Links(
+        self.links = GatewayLinks(
             {DEFAULT_NETWORK: self.island}, {DEFAULT_NETWORK: self.bench.side}, self.tell, clock, circle
         )
 
@@ -68,9 +68,9 @@ class Post:
         self.look()
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ContactAddress:
         port = port_of(self.links.port)
-        return Place(node_of(self.host), port, port)
+        return ContactAddress(node_of(self.host), port, port)
 
     def look(self) -> None:
         """As the process does once a second."""
@@ -81,7 +81,7 @@ class Post:
             self.links.changed(DEFAULT_NETWORK, changes)
         self.links.look(self.clock())
 
-    def learns(self, feed: FeedId, place: Place, seq: int) -> None:
+    def learns(self, feed: FeedId, place: ContactAddress, seq: int) -> None:
         """A report tells that *feed* is at *place*."""
         self.island.seeking.found(feed, [Location(place, ResourceParameters(seq))], self.clock())
         self.look()
@@ -99,7 +99,7 @@ class Post:
 
 @asynccontextmanager
 async def posts(
-    *wanted: Sequence[FeedId], circles: Sequence[Circle | None] = (None,) * 9
+    *wanted: Sequence[FeedId], circles: Sequence[TrustedGateways | None] = (None,) * 9
 ) -> AsyncIterator[list[Post]]:
     """Gateways, each with what it wants, and who vouches for it."""
     clock = Clock()
@@ -126,7 +126,7 @@ async def test_what_was_promised_is_brought_and_then_news() -> None:
         assert (row["called"], row["feed"], row["given"]) == (False, None, 2)
         assert row["address"].startswith("127.0.2.1:")
         there.bench.gateway.write("bob", b"3")
-        there.links.changed(DEFAULT_NETWORK, Changes([BOB], []))
+        there.links.changed(DEFAULT_NETWORK, HoldingChanges([BOB], []))
         await here.until(lambda: len(here.bench.gateway.packets(BOB)) == 3)
         here.clock.now_us += 10 * limits.PROMISE_US
         here.look()
@@ -243,7 +243,9 @@ async def test_what_goes_wrong_here_is_not_held_against_others() -> None:
 
         there.bench.gateway.write("bob", b"1")
         side = replace(here.bench.side, bring=bring)
-        here.links = Links({DEFAULT_NETWORK: here.island}, {DEFAULT_NETWORK: side}, here.tell, here.clock)
+        here.links = GatewayLinks(
+            {DEFAULT_NETWORK: here.island}, {DEFAULT_NETWORK: side}, here.tell, here.clock
+        )
         here.learns(BOB, there.place, 1)
         await here.until(lambda: bool(here.told))
         await here.until(lambda: here.links.room == limits.CALLS_MAX)
@@ -267,9 +269,11 @@ async def test_both_kinds_of_addresses_are_listened_on(host: str, other: str) ->
     await post.links.close()
 
 
-def circle(authority: Authority, name: str) -> Circle:
+def circle(authority: Authority, name: str) -> TrustedGateways:
     pair = authority.issue(name, "192.0.2.1")
-    made = make_circle(settings(cert_file=pair.certificate, key_file=pair.key, ca_file=authority.certificate))
+    made = load_trusted_gateways(
+        settings(cert_file=pair.certificate, key_file=pair.key, ca_file=authority.certificate)
+    )
     assert made is not None
     return made
 
@@ -289,4 +293,4 @@ async def test_over_tls_only_the_circle_connects(tmp_path: Path) -> None:
             assert post.bench.gateway.packets(BOB) == []
             assert post.island.seeking.places(BOB) == {}
         assert here.told == []
-        assert make_circle(settings()) is None
+        assert load_trusted_gateways(settings()) is None

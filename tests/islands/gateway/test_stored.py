@@ -4,7 +4,7 @@ import pytest
 
 from tests.store.contract import ANA, BOB, feed_record, fork_proof, put_chunk, put_entry, side_chain
 from tinyssb_node.errors import StoreFailedError
-from tinyssb_node.islands.gateway.stored import WHOLE, Holding, Holdings
+from tinyssb_node.islands.gateway.stored import WHOLE, FeedHolding, StoreHoldings
 from tinyssb_node.store.sqlite import SqliteStore
 
 
@@ -17,13 +17,13 @@ def store(tmp_path):
 
 @pytest.fixture
 def holdings(store, tmp_path):
-    holdings = Holdings(tmp_path / "store.sqlite")
+    holdings = StoreHoldings(tmp_path / "store.sqlite")
     yield holdings
     holdings.close()
 
 
-def holding(feed=ANA, seq=0, whole=WHOLE, **changes) -> Holding:
-    plain = Holding(feed, seq, whole, ours=False, wanted=True, in_set=True, forked=False)
+def holding(feed=ANA, seq=0, whole=WHOLE, **changes) -> FeedHolding:
+    plain = FeedHolding(feed, seq, whole, ours=False, wanted=True, in_set=True, forked=False)
     return plain._replace(**changes)
 
 
@@ -91,4 +91,4 @@ def test_one_that_was_forgotten_is_not_there(store, holdings):
 
 def test_what_is_no_store_is_refused(tmp_path):
     with pytest.raises(StoreFailedError):
-        Holdings(tmp_path / "nothing")
+        StoreHoldings(tmp_path / "nothing")

@@ -7,8 +7,8 @@ import pytest
 
 from tests.islands.gateway.wires import settings
 from tinyssb_node.islands.gateway import limits
-from tinyssb_node.islands.gateway.way import NOWHERE, Way
-from tinyssb_node.islands.locator.addresses import Peer, Place, node_of, peer_of, port_of
+from tinyssb_node.islands.gateway.way import NOWHERE, Reachability
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, node_of, peer_of, port_of
 
 HERE, THERE = node_of("192.168.1.5"), ("198.51.100.1", 8_789)
 
@@ -29,12 +29,12 @@ class System:
         return [peer_of(address, port) for address in self.names.get(host, "").split()]
 
 
-def way(system: System, listen: str = "0.0.0.0", **changes: object) -> Way:
+def way(system: System, listen: str = "0.0.0.0", **changes: object) -> Reachability:
     said = settings(**{"listen": (listen, 8_789), "peers": (THERE,), **changes})
-    return Way(said, 7_777, ipv6=":" in listen, towards=system.towards, resolve=system.resolve)
+    return Reachability(said, 7_777, ipv6=":" in listen, towards=system.towards, resolve=system.resolve)
 
 
-async def looked_up(looked: Way, now_us: int) -> bool:
+async def looked_up(looked: Reachability, now_us: int) -> bool:
     """Look, let names be looked up, and look again."""
     looked.look(now_us)
     for _ in range(5):
@@ -42,8 +42,8 @@ async def looked_up(looked: Way, now_us: int) -> bool:
     return looked.look(now_us)
 
 
-def place(host: str, port: int = 7_777) -> Place:
-    return Place(node_of(host), port_of(port), port_of(port))
+def place(host: str, port: int = 7_777) -> ContactAddress:
+    return ContactAddress(node_of(host), port_of(port), port_of(port))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def place(host: str, port: int = 7_777) -> Place:
     ],
 )
 async def test_the_address_towards_others_is_ours_if_they_can_use_it(
-    ours: str, listen: str, changes: dict[str, object], expected: Place
+    ours: str, listen: str, changes: dict[str, object], expected: ContactAddress
 ) -> None:
     looked = way(System(node_of(ours)), listen, **changes)
     assert looked.look(0)

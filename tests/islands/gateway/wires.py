@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
-from tinyssb_node.islands.gateway.config import GatewayConfig, Which
-from tinyssb_node.islands.gateway.island import Island
+from tinyssb_node.islands.gateway.config import FeedSelection, GatewayConfig
+from tinyssb_node.islands.gateway.island import GatewayNetwork
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
-from tinyssb_node.islands.gateway.stored import Holding
-from tinyssb_node.islands.locator.addresses import Peer, Place, node_of, port_of
+from tinyssb_node.islands.gateway.stored import FeedHolding
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, node_of, port_of
 
 PORT = port_of(8_789)
 S = 1_000_000
@@ -23,8 +23,8 @@ def settings(**changes: object) -> GatewayConfig:
         "public": None,
         "peers": (),
         "networks": (DEFAULT_NETWORK,),
-        "offer": Which.SET,
-        "seek": Which.SET,
+        "offer": FeedSelection.SET,
+        "seek": FeedSelection.SET,
         "carry": frozenset(),
         "cert_file": None,
         "key_file": None,
@@ -33,21 +33,21 @@ def settings(**changes: object) -> GatewayConfig:
     return GatewayConfig(**(plain | changes))  # type: ignore[arg-type]  # a test makes it of parts
 
 
-def place(number: int) -> Place:
-    return Place(node_of(f"192.0.2.{number}"), PORT, PORT)
+def place(number: int) -> ContactAddress:
+    return ContactAddress(node_of(f"192.0.2.{number}"), PORT, PORT)
 
 
-def holding(feed: FeedId, seq: int, **changes: object) -> Holding:
+def holding(feed: FeedId, seq: int, **changes: object) -> FeedHolding:
     plain = {"whole": 255, "ours": False, "wanted": True, "in_set": True, "forked": False}
-    return Holding(feed, seq, **(plain | changes))  # type: ignore[arg-type]  # a test makes it of parts
+    return FeedHolding(feed, seq, **(plain | changes))  # type: ignore[arg-type]  # a test makes it of parts
 
 
 class Shelf:
     """What an island holds."""
 
     def __init__(self) -> None:
-        self.feeds: Sequence[Holding] = []
-        self._told: Sequence[Holding] = []
+        self.feeds: Sequence[FeedHolding] = []
+        self._told: Sequence[FeedHolding] = []
 
     def look(self) -> bool:
         changed, self._told = self.feeds != self._told, list(self.feeds)
@@ -59,14 +59,14 @@ class Wires:
 
     def __init__(self) -> None:
         self.now_us = 0
-        self.islands: dict[Peer, Island] = {}
+        self.islands: dict[Peer, GatewayNetwork] = {}
         self.shelves: dict[int, Shelf] = {}
-        self.linked: dict[int, set[Place]] = {}
+        self.linked: dict[int, set[ContactAddress]] = {}
         self.cut: set[Peer] = set()
         """Those whose lines are down, which they are not told of."""
         self._under_way: deque[tuple[Peer, Peer, bytes]] = deque()
 
-    def add(self, number: int, *first: int, key: bytes = b"", **changes: object) -> Island:
+    def add(self, number: int, *first: int, key: bytes = b"", **changes: object) -> GatewayNetwork:
         """A gateway that asks the others with the numbers *first*."""
         me = place(number)
 
@@ -75,7 +75,7 @@ class Wires:
 
         self.shelves[number] = Shelf()
         self.linked[number] = set()
-        island = Island(
+        island = GatewayNetwork(
             NetworkName("default"),
             Network(key),
             settings(**changes),

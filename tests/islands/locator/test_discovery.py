@@ -20,23 +20,23 @@ from tests.islands.locator.villages import (
     tell,
 )
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
 from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.packets import Ping, Pong, Query, serialize
+from tinyssb_node.islands.locator.packets import LocatorPing, LocatorPong, LocatorQuery, serialize
 from tinyssb_node.islands.locator.values import NodeParameters
 
 NODE = NodeParameters(5, 1_000_000, 2**20)
 
 
-def pong(number: int, copied: bytes, *others: Peer, fresh: bytes | None = None) -> Pong:
-    return Pong(fresh, copied, place(number), others, NODE)
+def pong(number: int, copied: bytes, *others: Peer, fresh: bytes | None = None) -> LocatorPong:
+    return LocatorPong(fresh, copied, place(number), others, NODE)
 
 
-def pinged(locator: Locator, now_us: int) -> tuple[Peer, Ping]:
+def pinged(locator: Locator, now_us: int) -> tuple[Peer, LocatorPing]:
     """Whom it pings, now that it is due."""
-    ((to, ping),) = [one for one in said(locator.wake(now_us)) if isinstance(one[1], Ping)]
-    assert isinstance(ping, Ping)
+    ((to, ping),) = [one for one in said(locator.wake(now_us)) if isinstance(one[1], LocatorPing)]
+    assert isinstance(ping, LocatorPing)
     return to, ping
 
 
@@ -61,17 +61,17 @@ def test_two_nodes_confirm_each_other_by_three_messages() -> None:
 
 def test_a_ping_is_answered_with_two_cookies_to_where_it_came_from() -> None:
     locator = alone()
-    ((to, answer),) = said(tell(locator, Ping(peer(7), b"cookie"), peer(1)))
+    ((to, answer),) = said(tell(locator, LocatorPing(peer(7), b"cookie"), peer(1)))
     assert to == peer(1)
-    assert isinstance(answer, Pong)
+    assert isinstance(answer, LocatorPong)
     assert (answer.copied, answer.sender, answer.others) == (b"cookie", place(0), ())
     assert answer.fresh is not None
 
 
 def test_who_claims_another_address_is_proved_and_not_confirmed() -> None:
     locator = alone()
-    ((_, answer),) = said(tell(locator, Ping(peer(7), b"c"), peer(1)))
-    assert isinstance(answer, Pong)
+    ((_, answer),) = said(tell(locator, LocatorPing(peer(7), b"c"), peer(1)))
+    assert isinstance(answer, LocatorPong)
     assert answer.fresh is not None
     tell(locator, pong(7, answer.fresh), peer(1))
     assert locator.counts().confirmed == 0
@@ -84,13 +84,13 @@ def test_who_was_proved_gets_long_answers() -> None:
     talkative = replace(SETTINGS, pong_peers=40)
     locator = alone(talkative)
     befriend(locator, *range(10, 30))
-    asked = Ping(Peer(b"", PORT), b"")
+    asked = LocatorPing(Peer(b"", PORT), b"")
     size = len(serialize(asked, GROUP))
     ((_, answer),) = said(tell(locator, asked, peer(1)))
-    assert isinstance(answer, Pong)
+    assert isinstance(answer, LocatorPong)
     assert len(serialize(answer, GROUP)) <= 3 * size
     assert answer.fresh is not None
-    tell(locator, Pong(None, answer.fresh, Place(b"", PORT, b""), (), NODE), peer(1))
+    tell(locator, LocatorPong(None, answer.fresh, ContactAddress(b"", PORT, b""), (), NODE), peer(1))
     ((_, longer),) = said(tell(locator, asked, peer(1)))
     assert len(serialize(longer, GROUP)) > 3 * size
 
@@ -98,14 +98,14 @@ def test_who_was_proved_gets_long_answers() -> None:
 def test_a_pong_fits_in_a_datagram_however_many_are_to_be_named() -> None:
     locator = alone(replace(SETTINGS, pong_peers=600, confirmed_set_max=200))
     befriend(locator, *range(10, 200))
-    ((_, answer),) = said(tell(locator, Ping(peer(10), bytes(255)), peer(10)))
-    assert isinstance(answer, Pong)
+    ((_, answer),) = said(tell(locator, LocatorPing(peer(10), bytes(255)), peer(10)))
+    assert isinstance(answer, LocatorPong)
     assert limits.DATAGRAM_MAX - 20 < len(serialize(answer, GROUP)) <= limits.DATAGRAM_MAX
 
 
 def test_whom_the_shortest_pong_would_send_too_much_gets_none() -> None:
-    locator = alone(me=Place(b"\x20\x01" + bytes(14), PORT, TCP))
-    asked = Ping(Peer(b"", b""), b"")
+    locator = alone(me=ContactAddress(b"\x20\x01" + bytes(14), PORT, TCP))
+    asked = LocatorPing(Peer(b"", b""), b"")
     assert tell(locator, asked, peer(1)) == []
     assert locator.counts().drops == {"amplified": 1}
 
@@ -126,7 +126,7 @@ def test_a_pong_counts_only_with_the_cookie_for_where_it_comes_from() -> None:
     assert (locator.counts().confirmed, locator.counts().unconfirmed) == (0, 0)
     ((to, answer),) = said(tell(locator, pong(1, ping.cookie, peer(3), fresh=b"f"), peer(1), 30_000))
     assert to == peer(1)
-    assert isinstance(answer, Pong)
+    assert isinstance(answer, LocatorPong)
     assert (answer.copied, answer.fresh) == (b"f", None)
     assert (locator.counts().confirmed, locator.counts().unconfirmed) == (1, 1)
     (known,) = locator._desk.confirmed.all()
@@ -151,14 +151,14 @@ def test_a_pong_names_others_than_its_receiver() -> None:
     locator = alone()
     befriend(locator, 1)
     for _ in range(20):
-        ((_, answer),) = said(tell(locator, Ping(peer(1), b"c"), peer(1)))
-        assert isinstance(answer, Pong)
+        ((_, answer),) = said(tell(locator, LocatorPing(peer(1), b"c"), peer(1)))
+        assert isinstance(answer, LocatorPong)
         assert answer.others == ()
     befriend(locator, 2)
     named: set[Peer] = set()
     for _ in range(20):
-        ((_, answer),) = said(tell(locator, Ping(peer(1), b"c"), peer(1)))
-        assert isinstance(answer, Pong)
+        ((_, answer),) = said(tell(locator, LocatorPing(peer(1), b"c"), peer(1)))
+        assert isinstance(answer, LocatorPong)
         named.update(answer.others)
     assert named == {peer(2)}
 
@@ -226,7 +226,7 @@ def test_who_does_not_answer_when_used_is_given_up() -> None:
     later_us = 2 * limits.CHECK_AFTER_US
     label = Label(bytes(20))
     first = [type(message) for _, message in said(locator.seek(label, later_us))]
-    assert first == [Query, Ping]
+    assert first == [LocatorQuery, LocatorPing]
     locator.stop_seeking(label)
     pings = 1
     while locator.counts().confirmed:
@@ -242,7 +242,7 @@ def test_who_answers_when_used_stays() -> None:
     befriend(locator, 1)
     later_us = 2 * limits.CHECK_AFTER_US
     ((_, _), (_, ping)) = said(locator.seek(Label(bytes(20)), later_us))
-    assert isinstance(ping, Ping)
+    assert isinstance(ping, LocatorPing)
     tell(locator, pong(1, ping.cookie), peer(1), later_us + 50_000)
     while locator.next_wake_us() < later_us + 10_000_000:
         locator.wake(locator.next_wake_us())
@@ -252,6 +252,6 @@ def test_who_answers_when_used_stays() -> None:
 
 def test_a_node_of_another_group_is_not_heard() -> None:
     locator = alone()
-    foreign = serialize(Ping(peer(1), b"c"), b"another!")
+    foreign = serialize(LocatorPing(peer(1), b"c"), b"another!")
     assert locator.receive(foreign, peer(1), 0) == []
     assert locator.counts().drops == {"ForeignGroup": 1}

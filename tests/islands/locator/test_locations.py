@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.islands.locator.villages import address, peer, place
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Place
+from tinyssb_node.islands.locator.addresses import ContactAddress
 from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.locations import LocationMap
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
@@ -157,7 +157,7 @@ def test_a_place_is_forgotten_everywhere() -> None:
     for label in (HERE, THERE):
         for number in (1, 2):
             tried.add(label, at(number, 1), 0, proved=number == 1)
-    tried.forget(Place(address(1), b"\0\1", b"\0\2"))
+    tried.forget(ContactAddress(address(1), b"\0\1", b"\0\2"))
     assert len(tried) == 4
     tried.forget(place(1))
     assert tried.known(HERE) == tried.known(THERE) == (at(2, 1),)

@@ -20,12 +20,25 @@ from tests.islands.locator.villages import (
     tell,
 )
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place
-from tinyssb_node.islands.locator.effects import Effect, Ended, Found, Newer, NotFound, Send
-from tinyssb_node.islands.locator.errors import SeeksFullError
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
+from tinyssb_node.islands.locator.effects import (
+    Effect,
+    LookupEnded,
+    NewerVersionReported,
+    ResourceFound,
+    ResourceNotFound,
+    SendDatagram,
+)
+from tinyssb_node.islands.locator.errors import TooManyLookupsError
 from tinyssb_node.islands.locator.labels import Label, label_of_address
 from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.packets import Hint, Post, Query, Report, serialize
+from tinyssb_node.islands.locator.packets import (
+    LocatorPost,
+    LocatorQuery,
+    LocatorReport,
+    RoutingHint,
+    serialize,
+)
 from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
 
 NEAR, FAR = BY_POSITION[2][0], BY_POSITION[0][0]
@@ -41,27 +54,27 @@ def knowing(*known: Location, friends: tuple[int, ...] = (NEAR, FAR), label: Lab
 
 
 def asked(
-    locator: Locator, requestor: Peer = SOURCE, label: Label = LABEL, hint: Hint = Hint.TIME
+    locator: Locator, requestor: Peer = SOURCE, label: Label = LABEL, hint: RoutingHint = RoutingHint.TIME
 ) -> list[tuple[Peer, object]]:
-    return [*said(tell(locator, Query(requestor, label, b"cookie", hint), SOURCE))]
+    return [*said(tell(locator, LocatorQuery(requestor, label, b"cookie", hint), SOURCE))]
 
 
-def query_of(effects: list[Effect]) -> Query:
-    (query,) = [message for _, message in said(effects) if isinstance(message, Query)]
+def query_of(effects: list[Effect]) -> LocatorQuery:
+    (query,) = [message for _, message in said(effects) if isinstance(message, LocatorQuery)]
     return query
 
 
-def reported(label: Label, cookie: bytes, *locations: Location, exact: bool = False) -> Report:
-    return Report(None, cookie, label, locations, exact)
+def reported(label: Label, cookie: bytes, *locations: Location, exact: bool = False) -> LocatorReport:
+    return LocatorReport(None, cookie, label, locations, exact)
 
 
 # --- queries of others
 
 
 def test_a_query_goes_on_to_who_is_closer_and_unchanged() -> None:
-    for hint in Hint:
+    for hint in RoutingHint:
         locator = knowing()
-        assert asked(locator, hint=hint) == [(peer(NEAR), Query(SOURCE, LABEL, b"cookie", hint))]
+        assert asked(locator, hint=hint) == [(peer(NEAR), LocatorQuery(SOURCE, LABEL, b"cookie", hint))]
 
 
 def test_who_knows_answers_by_way_of_another_and_passes_on_until_it_knows_enough() -> None:
@@ -72,18 +85,18 @@ def test_who_knows_answers_by_way_of_another_and_passes_on_until_it_knows_enough
         locator = knowing(*known)
         sent = asked(locator)
         (to, report), rest = sent[0], sent[1:]
-        assert isinstance(report, Report)
+        assert isinstance(report, LocatorReport)
         assert to in (peer(NEAR), peer(FAR))
         assert (report.destination, report.cookie, report.exact) == (SOURCE, b"cookie", False)
         assert {*report.locations} <= {*known}
-        assert rest == ([(peer(NEAR), Query(SOURCE, LABEL, b"cookie"))] if goes_on else [])
+        assert rest == ([(peer(NEAR), LocatorQuery(SOURCE, LABEL, b"cookie"))] if goes_on else [])
 
 
 def test_the_best_locations_come_first_if_not_all_may_be_sent() -> None:
     known = [located(10, 3, old=True), located(11, 9, 100), located(12, 9), located(13, 8, old=True)]
     many = [located(number, 2, old=True) for number in range(20, 30)]
     ((_, report), _) = asked(knowing(*known, *many))
-    assert isinstance(report, Report)
+    assert isinstance(report, LocatorReport)
     assert report.locations[:4] == (
         located(12, 9),
         located(11, 9, 100),
@@ -92,37 +105,37 @@ def test_the_best_locations_come_first_if_not_all_may_be_sent() -> None:
     )
     assert 4 <= len(report.locations) < 14
     direct = serialize(replace(report, destination=None), GROUP)
-    assert len(direct) <= 3 * len(serialize(Query(SOURCE, LABEL, b"cookie"), GROUP))
+    assert len(direct) <= 3 * len(serialize(LocatorQuery(SOURCE, LABEL, b"cookie"), GROUP))
 
 
 def test_what_we_have_is_reported_as_it_is_now() -> None:
     locator = knowing(located(0, 3, old=True), located(10, 5), friends=(FAR,))
     locator.offer(LABEL, ResourceParameters(7), 0)
     ((_, report),) = asked(locator)
-    assert isinstance(report, Report)
+    assert isinstance(report, LocatorReport)
     assert report.locations == (located(0, 7), located(10, 5))
     locator.offer(LABEL, ResourceParameters(4), 0)
     ((_, report),) = asked(locator)
-    assert isinstance(report, Report)
+    assert isinstance(report, LocatorReport)
     assert report.locations == (located(10, 5), located(0, 4, old=True))
     assert locator._desk.map.known(LABEL) == (located(0, 3, old=True), located(10, 5))
 
 
 def test_nobody_closer_and_nothing_known_is_not_found() -> None:
     locator = knowing(friends=(FAR,))
-    assert asked(locator) == [(peer(FAR), Report(SOURCE, b"cookie", LABEL, ()))]
+    assert asked(locator) == [(peer(FAR), LocatorReport(SOURCE, b"cookie", LABEL, ()))]
 
 
 def test_a_node_says_that_a_label_is_its_own() -> None:
     locator = knowing()
     ((_, report),) = asked(locator, label=MINE)
-    assert report == Report(SOURCE, b"cookie", MINE, (), True)
+    assert report == LocatorReport(SOURCE, b"cookie", MINE, (), True)
 
 
 def test_a_query_does_not_go_back_to_who_asks() -> None:
     locator = knowing()
-    sent = said(tell(locator, Query(peer(NEAR), LABEL, b"c"), peer(NEAR)))
-    assert [message for _, message in sent] == [Report(peer(NEAR), b"c", LABEL, ())]
+    sent = said(tell(locator, LocatorQuery(peer(NEAR), LABEL, b"c"), peer(NEAR)))
+    assert [message for _, message in sent] == [LocatorReport(peer(NEAR), b"c", LABEL, ())]
 
 
 def test_who_knows_nobody_cannot_answer_others() -> None:
@@ -137,11 +150,11 @@ def test_who_has_proved_to_be_there_gets_all_in_parts_that_fit() -> None:
     befriend(locator, FAR, 77)
     everything = set()
     for number in range(100):
-        where = Place(b"\x20\x01" + bytes(13) + bytes([number]), PORT, TCP)
+        where = ContactAddress(b"\x20\x01" + bytes(13) + bytes([number]), PORT, TCP)
         everything.add(Location(where, ResourceParameters(5)))
         locator._desk.map.add(LABEL, Location(where, ResourceParameters(5)), 0, proved=True)
     sent = asked(locator)
-    reports = [report for _, report in sent if isinstance(report, Report)]
+    reports = [report for _, report in sent if isinstance(report, LocatorReport)]
     assert len(reports) == 3
     assert {one for report in reports for one in report.locations} == everything
     assert all(len(serialize(report, GROUP)) <= limits.DATAGRAM_MAX for report in reports)
@@ -152,9 +165,9 @@ def test_who_has_proved_to_be_there_gets_all_in_parts_that_fit() -> None:
 
 def test_a_report_for_another_is_passed_on_without_its_address() -> None:
     locator = alone()
-    report = Report(peer(5), b"c", LABEL, (located(1, 5),), True)
+    report = LocatorReport(peer(5), b"c", LABEL, (located(1, 5),), True)
     (effect,) = tell(locator, report, SOURCE)
-    assert effect == Send(peer(5), serialize(replace(report, destination=None), GROUP))
+    assert effect == SendDatagram(peer(5), serialize(replace(report, destination=None), GROUP))
 
 
 def test_reports_are_not_passed_on_to_where_nothing_is_sent() -> None:
@@ -165,17 +178,17 @@ def test_reports_are_not_passed_on_to_where_nothing_is_sent() -> None:
         Peer(address(5), b"\0\0"),
         Peer(address(0), TCP),
     ):
-        assert tell(locator, Report(wrong, b"c", LABEL, ()), SOURCE) == []
+        assert tell(locator, LocatorReport(wrong, b"c", LABEL, ()), SOURCE) == []
     assert locator.counts().drops == {"address": 4}
 
 
 def test_who_never_answered_is_passed_on_only_so_much_a_minute() -> None:
     locator = alone()
     befriend(locator, 6)
-    report = Report(peer(5), b"c", LABEL, (located(1, 5),))
+    report = LocatorReport(peer(5), b"c", LABEL, (located(1, 5),))
     passed = [effect for _ in range(200) for effect in tell(locator, report, SOURCE)]
     assert passed
-    size = sum(len(effect.datagram) for effect in passed if isinstance(effect, Send))
+    size = sum(len(effect.datagram) for effect in passed if isinstance(effect, SendDatagram))
     assert size <= limits.FORWARD_BYTES < size + 200
     assert locator.counts().drops == {"forwarded": 200 - len(passed)}
     assert (
@@ -191,7 +204,7 @@ def test_a_report_to_ourselves_has_arrived() -> None:
     effects = tell(
         locator, replace(reported(LABEL, query.cookie, located(1, 5)), destination=peer(0)), SOURCE, 40_000
     )
-    assert effects == [Found(LABEL, (located(1, 5),), 40_000)]
+    assert effects == [ResourceFound(LABEL, (located(1, 5),), 40_000)]
 
 
 def test_without_a_cookie_of_ours_nothing_is_handed_up() -> None:
@@ -214,17 +227,17 @@ def test_what_is_handed_up_are_places_of_others_that_did_not_fail() -> None:
     locator = knowing()
     query = query_of(locator.seek(LABEL, 0))
     locator.failed(place(3), 0)
-    private = Location(Place(b"\x0a\0\0\1", PORT, TCP), ResourceParameters(9))
+    private = Location(ContactAddress(b"\x0a\0\0\1", PORT, TCP), ResourceParameters(9))
     told = (located(0, 9), located(3, 9), private, located(1, 5), located(2, 7, old=True), located(4, 6))
     assert tell(locator, reported(LABEL, query.cookie, *told, exact=True), SOURCE) == [
-        Found(LABEL, (located(4, 6), located(1, 5), located(2, 7, old=True)), 0, exact=True)
+        ResourceFound(LABEL, (located(4, 6), located(1, 5), located(2, 7, old=True)), 0, exact=True)
     ]
     assert tell(locator, reported(LABEL, query.cookie, *told[:3]), SOURCE) == []
     assert locator.counts().drops == {"useless": 1}
     # That we have it is no news to us.
     for nobody in ((), told[:1]):
         assert tell(locator, reported(LABEL, query.cookie, *nobody), SOURCE, 5_000) == [
-            NotFound(LABEL, 5_000)
+            ResourceNotFound(LABEL, 5_000)
         ]
 
 
@@ -233,15 +246,19 @@ def test_news_of_what_we_have_are_handed_up_if_they_are_some_and_not_too_often()
     locator.offer(LABEL, ResourceParameters(5), 0)
 
     def news(*locations: Location, now_us: int = 0) -> list[Effect]:
-        return tell(locator, Report(None, None, LABEL, locations), SOURCE, now_us)
+        return tell(locator, LocatorReport(None, None, LABEL, locations), SOURCE, now_us)
 
     assert news(located(1, 5), located(2, 4)) == []
     locator.failed(place(3), 0)
     assert news(located(3, 9)) == []
-    assert news(located(1, 5), located(2, 8), located(4, 9)) == [Newer(LABEL, (located(4, 9), located(2, 8)))]
+    assert news(located(1, 5), located(2, 8), located(4, 9)) == [
+        NewerVersionReported(LABEL, (located(4, 9), located(2, 8)))
+    ]
     assert news(located(5, 10)) == []
     assert locator.counts().drops == {"news": 1}
-    assert news(located(5, 10), now_us=limits.NEWER_GAP_US) == [Newer(LABEL, (located(5, 10),))]
+    assert news(located(5, 10), now_us=limits.NEWER_GAP_US) == [
+        NewerVersionReported(LABEL, (located(5, 10),))
+    ]
     locator.offer(LABEL, ResourceParameters(5, old=True), 0)
     assert news(located(5, 10), now_us=10 * limits.NEWER_GAP_US) == []
     locator.withdraw(LABEL)
@@ -253,12 +270,12 @@ def test_news_of_what_we_have_are_handed_up_if_they_are_some_and_not_too_often()
 
 def test_a_village_of_one_answers_itself() -> None:
     locator = alone()
-    assert locator.seek(LABEL, 0) == [NotFound(LABEL, 0)]
-    tell(locator, Post((Advert(LABEL, located(1, 5)),)), SOURCE)
+    assert locator.seek(LABEL, 0) == [ResourceNotFound(LABEL, 0)]
+    tell(locator, LocatorPost((Advert(LABEL, located(1, 5)),)), SOURCE)
     effects = locator.wake(locator.next_wake_us())
     while not effects:
         effects = locator.wake(locator.next_wake_us())
-    assert effects == [Found(LABEL, (located(1, 5),), 0)]
+    assert effects == [ResourceFound(LABEL, (located(1, 5),), 0)]
 
 
 def test_a_lookup_asks_again_and_ends() -> None:
@@ -266,13 +283,13 @@ def test_a_lookup_asks_again_and_ends() -> None:
     effects = locator.seek(LABEL, 0)
     assert locator.seek(LABEL, 0) == []
     ended_us = 0
-    while not any(isinstance(one, Ended) for one in effects):
+    while not any(isinstance(one, LookupEnded) for one in effects):
         ended_us = locator.next_wake_us()
         effects += locator.wake(ended_us)
-    queries = [message for _, message in said(effects) if isinstance(message, Query)]
+    queries = [message for _, message in said(effects) if isinstance(message, LocatorQuery)]
     assert len(queries) == SETTINGS.seek_queries_max
     assert 30_000_000 < ended_us < 200_000_000
-    assert effects[-1] == Ended(LABEL, found=False)
+    assert effects[-1] == LookupEnded(LABEL, found=False)
     assert locator.counts().seeks == 0
 
 
@@ -294,22 +311,25 @@ def test_only_so_many_lookups_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None
     locator = knowing()
     for at in (1, 2):
         locator.seek(beside(at), 0)
-    with pytest.raises(SeeksFullError, match="2 labels are sought"):
+    with pytest.raises(TooManyLookupsError, match="2 labels are sought"):
         locator.seek(beside(3), 0)
     locator.stop_seeking(beside(1))
     assert locator.seek(beside(3), 0)
 
 
 def test_the_best_way_is_among_who_is_closer_and_any_other_way_goes_anywhere() -> None:
-    firsts: dict[Hint, set[Peer]] = {hint: set() for hint in Hint}
-    for hint in Hint:
+    firsts: dict[RoutingHint, set[Peer]] = {hint: set() for hint in RoutingHint}
+    for hint in RoutingHint:
         locator = knowing()
         for _ in range(60):
             firsts[hint].update(to for to, _ in said(locator.seek(LABEL, 0, hint)))
             locator.stop_seeking(LABEL)
-    assert firsts[Hint.BEST] == {peer(NEAR)}
-    assert all(firsts[hint] == {peer(NEAR), peer(FAR)} for hint in (Hint.TIME, Hint.HOPS, Hint.UNIFORM))
-    assert knowing(friends=(FAR,)).seek(LABEL, 0, Hint.BEST) == [NotFound(LABEL, 0)]
+    assert firsts[RoutingHint.BEST] == {peer(NEAR)}
+    assert all(
+        firsts[hint] == {peer(NEAR), peer(FAR)}
+        for hint in (RoutingHint.TIME, RoutingHint.HOPS, RoutingHint.UNIFORM)
+    )
+    assert knowing(friends=(FAR,)).seek(LABEL, 0, RoutingHint.BEST) == [ResourceNotFound(LABEL, 0)]
 
 
 # --- who cannot be reached
@@ -320,7 +340,7 @@ def requestors(locator: Locator) -> list[Peer]:
     effects = locator.seek(LABEL, 0)
     for _ in range(8):
         effects += locator.wake(locator.next_wake_us())
-    return [message.requestor for _, message in said(effects) if isinstance(message, Query)]
+    return [message.requestor for _, message in said(effects) if isinstance(message, LocatorQuery)]
 
 
 def test_until_somebody_pinged_us_answers_are_to_come_to_where_we_ask() -> None:
@@ -337,16 +357,16 @@ def test_we_ask_in_place_of_who_cannot_be_reached_and_pass_back_what_comes() -> 
     locator = knowing(friends=(NEAR, FAR))
     ((to, query),) = asked(locator, Peer(b"", PORT))
     assert to == peer(NEAR)
-    assert isinstance(query, Query)
+    assert isinstance(query, LocatorQuery)
     assert (query.requestor, query.label) == (peer(0), LABEL)
     assert query.cookie != b"cookie"
     # A stranger gets three times the bytes of its query, all together.
-    allowed = 3 * len(serialize(Query(Peer(b"", PORT), LABEL, b"cookie"), GROUP))
+    allowed = 3 * len(serialize(LocatorQuery(Peer(b"", PORT), LABEL, b"cookie"), GROUP))
     passed = []
     for number in range(20):
         passed += tell(locator, reported(LABEL, query.cookie, located(number + 10, 5)), peer(NEAR))
     assert said(passed)[0] == (SOURCE, reported(LABEL, b"cookie", located(10, 5)))
-    assert 0 < sum(len(one.datagram) for one in passed if isinstance(one, Send)) <= allowed
+    assert 0 < sum(len(one.datagram) for one in passed if isinstance(one, SendDatagram)) <= allowed
     assert locator.counts().drops["amplified"] > 10
     assert tell(locator, reported(beside(4), query.cookie), peer(NEAR)) == []
     assert tell(locator, reported(LABEL, query.cookie), peer(NEAR), limits.QUERY_WAIT_US) == []
@@ -355,7 +375,7 @@ def test_we_ask_in_place_of_who_cannot_be_reached_and_pass_back_what_comes() -> 
 def test_whoever_has_proved_to_be_there_is_passed_back_all() -> None:
     locator = knowing(friends=(NEAR, FAR, 77))
     ((_, query),) = asked(locator, Peer(b"", PORT))
-    assert isinstance(query, Query)
+    assert isinstance(query, LocatorQuery)
     for number in range(20):
         assert tell(locator, reported(LABEL, query.cookie, located(number + 10, 5)), peer(NEAR))
 
@@ -366,7 +386,7 @@ def test_what_we_know_ourselves_goes_straight_to_who_cannot_be_reached() -> None
 
 
 def test_who_cannot_be_reached_itself_asks_for_nobody() -> None:
-    locator = alone(me=Place(b"", PORT, TCP))
+    locator = alone(me=ContactAddress(b"", PORT, TCP))
     befriend(locator, NEAR, FAR)
     assert asked(locator, Peer(b"", PORT)) == []
     assert locator.counts().drops == {"unreachable": 1}
@@ -394,13 +414,13 @@ def test_a_village_finds_what_it_has(seed: int) -> None:
             found = {
                 place.place
                 for one in village.found(number, label)
-                if isinstance(one, Found)
+                if isinstance(one, ResourceFound)
                 for place in one.locations
             }
             assert found <= {place(number) for number in holders[label] if number not in hidden}
             assert found or not village.found(number, label)
-    assert all(any(isinstance(one, Found) for one in village.found(1, label)) for label in labels)
-    hidden_found = [any(isinstance(one, Found) for one in village.found(39 if index % 2 else 34, label))
+    assert all(any(isinstance(one, ResourceFound) for one in village.found(1, label)) for label in labels)
+    hidden_found = [any(isinstance(one, ResourceFound) for one in village.found(39 if index % 2 else 34, label))
                     for index, label in enumerate(labels)]  # fmt: skip
     assert all(hidden_found)
     assert village.largest <= limits.DATAGRAM_MAX

@@ -10,7 +10,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place, node_of, port_of
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, node_of, port_of
 from tinyssb_node.islands.locator.errors import (
     DatagramSizeError,
     DestinationError,
@@ -25,18 +25,18 @@ from tinyssb_node.islands.locator.labels import (
     label_of_feed,
 )
 from tinyssb_node.islands.locator.packets import (
-    Hint,
+    LocatorPing,
+    LocatorPong,
+    LocatorPost,
+    LocatorQuery,
+    LocatorReport,
     Message,
     MessageType,
-    Ping,
-    Pong,
-    Post,
-    Query,
-    Report,
+    RoutingHint,
     parse,
-    passed_on,
     serialize,
     type_of,
+    without_indirection,
 )
 from tinyssb_node.islands.locator.usf import parse_usf, serialize_usf
 from tinyssb_node.islands.locator.values import Advert, Location, NodeParameters, ResourceParameters
@@ -44,60 +44,64 @@ from tinyssb_node.islands.locator.values import Advert, Location, NodeParameters
 VECTORS = Path(__file__).parents[2] / "vectors" / "locator"
 FROZEN = json.loads((VECTORS / "messages_v1.json").read_text("utf-8"))
 GROUP = group_of_network(Network(b"test"))
-A = Place(node_of("192.0.2.1"), port_of(4242), port_of(8008))
-B = Place(node_of("2001:db8::2"), port_of(4243), port_of(8009))
+A = ContactAddress(node_of("192.0.2.1"), port_of(4242), port_of(8008))
+B = ContactAddress(node_of("2001:db8::2"), port_of(4243), port_of(8009))
 NAMELESS = Peer(b"", A.message)
 COOKIE, FRESH = bytes(range(12)), bytes(range(16, 28))
 LABEL = label_of_feed(FeedId(bytes(range(32))))
 NODE = NodeParameters(3_600, 10_000_000, 2**30)
 
 
-def location(place: Place, timestamp: int, completeness: int = 255, *, old: bool = False) -> Location:
+def location(
+    place: ContactAddress, timestamp: int, completeness: int = 255, *, old: bool = False
+) -> Location:
     return Location(place, ResourceParameters(timestamp, completeness, old))
 
 
 EXAMPLES: dict[str, Message] = {
-    "ping": Ping(A.peer, COOKIE),
-    "ping of a node that cannot be reached": Ping(NAMELESS, COOKIE),
-    "pong with one cookie": Pong(None, COOKIE, A, (), NODE),
-    "pong with two cookies": Pong(FRESH, COOKIE, A, (B.peer,), NODE),
-    "report, direct, without cookie": Report(None, None, LABEL, (location(B, 18),)),
-    "report, indirect, without cookie": Report(A.peer, None, LABEL, (location(B, 18),)),
-    "report, direct, with cookie, nothing found": Report(None, COOKIE, LABEL, ()),
-    "report, indirect, with cookie, two locations, one old": Report(
+    "ping": LocatorPing(A.peer, COOKIE),
+    "ping of a node that cannot be reached": LocatorPing(NAMELESS, COOKIE),
+    "pong with one cookie": LocatorPong(None, COOKIE, A, (), NODE),
+    "pong with two cookies": LocatorPong(FRESH, COOKIE, A, (B.peer,), NODE),
+    "report, direct, without cookie": LocatorReport(None, None, LABEL, (location(B, 18),)),
+    "report, indirect, without cookie": LocatorReport(A.peer, None, LABEL, (location(B, 18),)),
+    "report, direct, with cookie, nothing found": LocatorReport(None, COOKIE, LABEL, ()),
+    "report, indirect, with cookie, two locations, one old": LocatorReport(
         A.peer, COOKIE, LABEL, (location(B, 18, 200), location(A, 17, old=True))
     ),
-    "report, by the node that has the label": Report(None, COOKIE, LABEL, (location(A, 2**39 - 1, 0),), True),
-    "post of two": Post(
+    "report, by the node that has the label": LocatorReport(
+        None, COOKIE, LABEL, (location(A, 2**39 - 1, 0),), True
+    ),
+    "post of two": LocatorPost(
         (Advert(LABEL, location(A, 17)), Advert(label_of_address(A.node), location(B, 0, 128)))
     ),
-    "query": Query(A.peer, LABEL, COOKIE),
-    "query, as few hops as can be": Query(A.peer, LABEL, COOKIE, Hint.HOPS),
-    "query of a node that cannot be reached": Query(NAMELESS, LABEL, COOKIE),
+    "query": LocatorQuery(A.peer, LABEL, COOKIE),
+    "query, as few hops as can be": LocatorQuery(A.peer, LABEL, COOKIE, RoutingHint.HOPS),
+    "query of a node that cannot be reached": LocatorQuery(NAMELESS, LABEL, COOKIE),
 }
 
 short = st.binary(max_size=20) | st.binary(min_size=4, max_size=4)
 cookies = st.binary(max_size=255)
 labels = st.binary(min_size=20, max_size=20).map(Label)
 peers = st.builds(Peer, short, short)
-places = st.builds(Place, short, short, short)
+places = st.builds(ContactAddress, short, short, short)
 parameters = st.builds(
     ResourceParameters, st.integers(0, limits.TIMESTAMP_MAX), st.integers(0, 255), st.booleans()
 )
 locations = st.builds(Location, places, parameters)
 numbers = st.binary(min_size=2, max_size=2).map(parse_usf)
 messages: st.SearchStrategy[Message] = st.one_of(
-    st.builds(Ping, peers, cookies),
+    st.builds(LocatorPing, peers, cookies),
     st.builds(
-        Pong, st.none() | cookies, cookies, places, st.lists(peers, max_size=8).map(tuple),
+        LocatorPong, st.none() | cookies, cookies, places, st.lists(peers, max_size=8).map(tuple),
         st.builds(NodeParameters, numbers, numbers, numbers),
     ),
     st.builds(
-        Report, st.none() | peers, st.none() | cookies, labels, st.lists(locations, max_size=8).map(tuple),
+        LocatorReport, st.none() | peers, st.none() | cookies, labels, st.lists(locations, max_size=8).map(tuple),
         st.booleans(),
     ),
-    st.builds(Post, st.lists(st.builds(Advert, labels, locations), max_size=8).map(tuple)),
-    st.builds(Query, peers, labels, cookies, st.sampled_from(Hint)),
+    st.builds(LocatorPost, st.lists(st.builds(Advert, labels, locations), max_size=8).map(tuple)),
+    st.builds(LocatorQuery, peers, labels, cookies, st.sampled_from(RoutingHint)),
 )  # fmt: skip
 groups = st.binary(max_size=255)
 
@@ -113,13 +117,13 @@ def test_frozen_bytes() -> None:
 
 def _as_read(message: Message) -> Message:
     """What goes as a short float loses what it has beyond nine bits."""
-    if not isinstance(message, Pong):
+    if not isinstance(message, LocatorPong):
         return message
     said = message.parameters
     rounded = NodeParameters(
         *(parse_usf(serialize_usf(one)) for one in (said.uptime_s, said.bandwidth_bps, said.free_bytes))
     )
-    return Pong(message.fresh, message.copied, message.sender, message.others, rounded)
+    return LocatorPong(message.fresh, message.copied, message.sender, message.others, rounded)
 
 
 def test_the_examples_of_the_page_are_frozen_ones_of_every_type() -> None:
@@ -148,9 +152,9 @@ def test_what_is_written_is_read(message: Message, group: bytes) -> None:
 def test_further_options_are_ignored(message: Message, more: bytes) -> None:
     datagram = serialize(message, GROUP)
     body, tail = datagram[:-10], datagram[-10:]
-    optional = isinstance(message, Report | Query) and not getattr(message, "exact", True)
-    if isinstance(message, Query):
-        optional = message.hint is Hint.TIME
+    optional = isinstance(message, LocatorReport | LocatorQuery) and not getattr(message, "exact", True)
+    if isinstance(message, LocatorQuery):
+        optional = message.hint is RoutingHint.TIME
     if optional:
         more = b"\x3f" + more  # Reserved bits of the first byte are ignored, too.
     if len(body + more + tail) <= limits.DATAGRAM_MAX:
@@ -161,8 +165,14 @@ def test_further_options_are_ignored(message: Message, more: bytes) -> None:
 @given(messages, st.data())
 def test_what_is_cut_off_is_refused(message: Message, data: st.DataObject) -> None:
     body, tail = serialize(message, GROUP)[:-10], serialize(message, GROUP)[-10:]
-    if isinstance(message, Report | Query) and len(body) and parse(body + tail, GROUP) == message:
-        has_option = message.exact if isinstance(message, Report) else message.hint is not Hint.TIME
+    if (
+        isinstance(message, LocatorReport | LocatorQuery)
+        and len(body)
+        and parse(body + tail, GROUP) == message
+    ):
+        has_option = (
+            message.exact if isinstance(message, LocatorReport) else message.hint is not RoutingHint.TIME
+        )
         body = body[:-1] if has_option else body
     if len(body) <= limits.DATAGRAM_MAX - 10:
         cut = body[: data.draw(st.integers(0, len(body) - 1))]
@@ -184,8 +194,10 @@ def test_any_bytes_have_an_outcome(data: bytes, type_: int) -> None:
 def test_a_report_that_is_passed_on_is_the_direct_one(
     to: Peer, cookie: bytes | None, label: Label, found: tuple[Location, ...], exact: bool
 ) -> None:
-    indirect = serialize(Report(to, cookie, label, found, exact), GROUP)
-    assert passed_on(indirect, to) == serialize(Report(None, cookie, label, found, exact), GROUP)
+    indirect = serialize(LocatorReport(to, cookie, label, found, exact), GROUP)
+    assert without_indirection(indirect, to) == serialize(
+        LocatorReport(None, cookie, label, found, exact), GROUP
+    )
 
 
 PING = serialize(EXAMPLES["ping"], GROUP)
@@ -222,6 +234,6 @@ def test_every_type_has_its_number() -> None:
 
 def test_what_no_message_can_say_is_refused() -> None:
     with pytest.raises(ValueError, match="range"):
-        serialize(Ping(A.peer, bytes(256)), GROUP)
+        serialize(LocatorPing(A.peer, bytes(256)), GROUP)
     with pytest.raises(ValueError, match="range"):
-        serialize(Post((Advert(LABEL, location(A, 1)),) * 256), GROUP)
+        serialize(LocatorPost((Advert(LABEL, location(A, 1)),) * 256), GROUP)

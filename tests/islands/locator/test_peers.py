@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.islands.locator.villages import PORT, TCP, address, peer, place
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.chance import pick_weighed, quasi
-from tinyssb_node.islands.locator.confirmed import Confirmed, weighed
-from tinyssb_node.islands.locator.historic import Historic
+from tinyssb_node.islands.locator.chance import pick_weighed, quasi_period_us
+from tinyssb_node.islands.locator.confirmed import ConfirmedPeers, weighed
+from tinyssb_node.islands.locator.historic import HistoricPeers
 from tinyssb_node.islands.locator.labels import Label, label_of_address, position
-from tinyssb_node.islands.locator.packets import Hint
-from tinyssb_node.islands.locator.unconfirmed import Unconfirmed
+from tinyssb_node.islands.locator.packets import RoutingHint
+from tinyssb_node.islands.locator.unconfirmed import UnconfirmedPeers
 from tinyssb_node.islands.locator.values import NodeParameters
 
 MINE = label_of_address(address(0))
@@ -37,8 +37,8 @@ def near(got: int, of: int, probability: float) -> bool:
 # --- historic
 
 
-def history(additions: int, seed: int = 1, probability: float = 0.05, threshold: int = 32) -> Historic:
-    historic = Historic([], probability=probability, threshold=threshold, chance=random.Random(seed))
+def history(additions: int, seed: int = 1, probability: float = 0.05, threshold: int = 32) -> HistoricPeers:
+    historic = HistoricPeers([], probability=probability, threshold=threshold, chance=random.Random(seed))
     for number in range(additions):
         historic.add(peer(number))
     return historic
@@ -73,15 +73,15 @@ def test_a_peer_that_is_remembered_keeps_its_age_and_gets_its_new_port() -> None
 
 
 def test_the_historic_list_never_shrinks_and_has_a_bound() -> None:
-    historic = Historic([], probability=0.0, threshold=4, chance=random.Random(1))
+    historic = HistoricPeers([], probability=0.0, threshold=4, chance=random.Random(1))
     for number in range(2 * limits.HISTORIC_MAX):
         before = len(historic)
         historic.add(peer(number))
         assert before <= len(historic) <= limits.HISTORIC_MAX
     assert historic.peers[0] == peer(2 * limits.HISTORIC_MAX - 1)
-    kept = Historic(historic.peers * 3, probability=0.5, threshold=4, chance=random.Random(1))
+    kept = HistoricPeers(historic.peers * 3, probability=0.5, threshold=4, chance=random.Random(1))
     assert kept.peers == historic.peers
-    assert Historic([], probability=0.5, threshold=4, chance=random.Random(1)).pick() is None
+    assert HistoricPeers([], probability=0.5, threshold=4, chance=random.Random(1)).pick() is None
 
 
 # --- unconfirmed
@@ -92,7 +92,7 @@ def test_the_historic_list_never_shrinks_and_has_a_bound() -> None:
 def test_unconfirmed_peers_are_where_they_belong(
     steps: list[tuple[int, bool]], limit: int, seed: int
 ) -> None:
-    sets = Unconfirmed(MINE, limit, random.Random(seed))
+    sets = UnconfirmedPeers(MINE, limit, random.Random(seed))
     plain: dict[bytes, Peer] = {}
     for number, moved in steps:
         added = Peer(address(number), b"\x09\x09" if moved else PORT)
@@ -114,7 +114,7 @@ def test_unconfirmed_peers_are_where_they_belong(
 
 
 def test_nobody_is_unconfirmed_under_our_own_label() -> None:
-    sets = Unconfirmed(MINE, 4, random.Random(1))
+    sets = UnconfirmedPeers(MINE, 4, random.Random(1))
     sets.add(peer(0))
     assert len(sets) == 0
 
@@ -129,7 +129,7 @@ def test_sets_beyond_the_first_empty_one_are_part_of_the_one_before(
     chances = Counter[int]()
     historic = 0
     for seed in range(600):
-        sets = Unconfirmed(MINE, 8, random.Random(seed))
+        sets = UnconfirmedPeers(MINE, 8, random.Random(seed))
         for at in filled:
             for number in BY_POSITION[at][:2]:
                 sets.add(peer(number))
@@ -145,8 +145,8 @@ def test_sets_beyond_the_first_empty_one_are_part_of_the_one_before(
 # --- confirmed
 
 
-def confirmed(*positions: int, each: int = 1, seed: int = 1, limit: int = 16) -> Confirmed:
-    sets = Confirmed(MINE, limit, random.Random(seed))
+def confirmed(*positions: int, each: int = 1, seed: int = 1, limit: int = 16) -> ConfirmedPeers:
+    sets = ConfirmedPeers(MINE, limit, random.Random(seed))
     for at in positions:
         for number in BY_POSITION[at][:each]:
             sets.add(place(number), 1_000 * number, NOTHING, number)
@@ -160,7 +160,7 @@ def confirmed(*positions: int, each: int = 1, seed: int = 1, limit: int = 16) ->
 def test_confirmed_peers_beside_a_plain_table(
     steps: list[tuple[int, int]], limit: int, before_us: int
 ) -> None:
-    sets = Confirmed(MINE, limit, random.Random(7))
+    sets = ConfirmedPeers(MINE, limit, random.Random(7))
     plain: dict[Peer, int] = {}
     for number, now_us in steps:
         sets.add(place(number), 5, NOTHING, now_us)
@@ -259,17 +259,17 @@ def test_hints_choose_otherwise() -> None:
             for _ in range(3_000)
             if (chosen := weighed(chance, closer, towards, hint)) is not None
         )
-        for hint in Hint
+        for hint in RoutingHint
     }
-    assert all(near(count, 3_000, 1 / 3) for count in shares[Hint.UNIFORM].values())
-    assert len(shares[Hint.BEST]) == 1
-    assert len(shares[Hint.HOPS]) == len(shares[Hint.TIME]) == 3
-    assert shares[Hint.HOPS].most_common(1)[0][0] == deep.peer
-    near_ones = weighed(chance, closer, None, Hint.BEST)
+    assert all(near(count, 3_000, 1 / 3) for count in shares[RoutingHint.UNIFORM].values())
+    assert len(shares[RoutingHint.BEST]) == 1
+    assert len(shares[RoutingHint.HOPS]) == len(shares[RoutingHint.TIME]) == 3
+    assert shares[RoutingHint.HOPS].most_common(1)[0][0] == deep.peer
+    near_ones = weighed(chance, closer, None, RoutingHint.BEST)
     assert near_ones == quick
-    assert sets.choose_relay(Hint.BEST) == min(sets.all(), key=lambda one: one.rtt_us)
-    assert weighed(chance, [], towards, Hint.TIME) is None
-    same = weighed(chance, closer[:1], closer[0].label, Hint.HOPS)
+    assert sets.choose_relay(RoutingHint.BEST) == min(sets.all(), key=lambda one: one.rtt_us)
+    assert weighed(chance, [], towards, RoutingHint.TIME) is None
+    same = weighed(chance, closer[:1], closer[0].label, RoutingHint.HOPS)
     assert same == closer[0]
 
 
@@ -278,7 +278,7 @@ def test_hints_choose_otherwise() -> None:
 
 def test_quasi_periods_are_between_half_and_half_more() -> None:
     chance = random.Random(3)
-    drawn = [quasi(chance, 1_000) for _ in range(4_000)]
+    drawn = [quasi_period_us(chance, 1_000) for _ in range(4_000)]
     assert min(drawn) >= 500
     assert max(drawn) < 1_500
     assert abs(sum(drawn) / 4_000 - 1_000) < 25

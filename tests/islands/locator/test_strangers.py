@@ -9,11 +9,17 @@ from hypothesis import strategies as st
 from tests.fuzz.targets.locator import Story
 from tests.islands.locator.villages import GROUP, PORT, SETTINGS, TCP, address, peer, place
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place
-from tinyssb_node.islands.locator.effects import Send
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
+from tinyssb_node.islands.locator.effects import SendDatagram
 from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.packets import Ping, Post, Query, Report, serialize
+from tinyssb_node.islands.locator.packets import (
+    LocatorPing,
+    LocatorPost,
+    LocatorQuery,
+    LocatorReport,
+    serialize,
+)
 from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
 
 
@@ -36,9 +42,9 @@ def test_a_flood_of_pings_leaves_nothing_behind() -> None:
     locator = made()
     for number in range(1, 3_000):
         source = peer(number)
-        ping = serialize(Ping(source, b"c"), GROUP)
+        ping = serialize(LocatorPing(source, b"c"), GROUP)
         (effect,) = locator.receive(ping, source, number)
-        assert isinstance(effect, Send)
+        assert isinstance(effect, SendDatagram)
         assert effect.to == source
         assert len(effect.datagram) <= 3 * len(ping)
     desk = locator._desk
@@ -53,9 +59,11 @@ def test_tables_that_strangers_fill_have_bounds(monkeypatch: pytest.MonkeyPatch)
     for number in range(1, 400):
         source, label = peer(number), Label(number.to_bytes(20, "big"))
         advert = Advert(label, Location(place(number), ResourceParameters(number)))
-        locator.receive(serialize(Post((advert,)), GROUP), source, number)
-        locator.receive(serialize(Query(Peer(b"", PORT), label, b"c"), GROUP), source, number)
-        locator.receive(serialize(Report(peer(1_000 + number), None, label, ()), GROUP), source, number)
+        locator.receive(serialize(LocatorPost((advert,)), GROUP), source, number)
+        locator.receive(serialize(LocatorQuery(Peer(b"", PORT), label, b"c"), GROUP), source, number)
+        locator.receive(
+            serialize(LocatorReport(peer(1_000 + number), None, label, ()), GROUP), source, number
+        )
         locator.failed(place(number), number)
     assert locator.counts().locations <= 100
     assert len(locator._lookups.relays) <= 10
@@ -77,11 +85,11 @@ def test_drops_are_counted_by_reason() -> None:
         Peer(b"\xff" * 4, PORT),
         Peer(address(1), b""),
     ):
-        assert locator.receive(serialize(Ping(nobody, b""), GROUP), nobody, 0) == []
-    where = Place(address(5), PORT, b"\0\0")
+        assert locator.receive(serialize(LocatorPing(nobody, b""), GROUP), nobody, 0) == []
+    where = ContactAddress(address(5), PORT, b"\0\0")
     advert = Advert(Label(bytes(20)), Location(where, ResourceParameters(1)))
-    locator.receive(serialize(Post((advert,)), GROUP), source, 0)
-    locator.receive(serialize(Query(Peer(b"\xff" * 4, TCP), Label(bytes(20)), b""), GROUP), source, 0)
+    locator.receive(serialize(LocatorPost((advert,)), GROUP), source, 0)
+    locator.receive(serialize(LocatorQuery(Peer(b"\xff" * 4, TCP), Label(bytes(20)), b""), GROUP), source, 0)
     counts = locator.counts()
     assert counts.drops == {
         "Truncated": 1, "DatagramSize": 1, "ForeignGroup": 1, "MessageType": 1, "Destination": 1, "address": 2,

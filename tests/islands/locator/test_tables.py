@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from tests.islands.locator.villages import GROUP, place
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Place
-from tinyssb_node.islands.locator.adverts import Buffers
-from tinyssb_node.islands.locator.errors import ResourcesFullError
+from tinyssb_node.islands.locator.addresses import ContactAddress
+from tinyssb_node.islands.locator.adverts import AdvertBuffers
+from tinyssb_node.islands.locator.errors import TooManyResourcesError
 from tinyssb_node.islands.locator.labels import Label
-from tinyssb_node.islands.locator.packets import Post, serialize
-from tinyssb_node.islands.locator.resources import Resources
-from tinyssb_node.islands.locator.tables import Ageing
-from tinyssb_node.islands.locator.timers import NEVER_US, Timers
+from tinyssb_node.islands.locator.packets import LocatorPost, serialize
+from tinyssb_node.islands.locator.resources import LocalResources
+from tinyssb_node.islands.locator.tables import ExpiringMap
+from tinyssb_node.islands.locator.timers import NEVER_US, LocatorTimers
 from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
 
 
@@ -28,7 +28,7 @@ def label(number: int) -> Label:
     )
 )
 def test_timers_beside_a_dict(steps: list[tuple[str, int | None, int]]) -> None:
-    timers, plain, now_us = Timers(), dict[object, int](), 0
+    timers, plain, now_us = LocatorTimers(), dict[object, int](), 0
     for key, due_us, later in steps:
         if due_us is None:
             timers.cancel(key)
@@ -49,7 +49,7 @@ def test_timers_beside_a_dict(steps: list[tuple[str, int | None, int]]) -> None:
 
 
 def test_what_is_set_while_others_are_due_comes_next_time_and_the_heap_stays_small() -> None:
-    timers = Timers()
+    timers = LocatorTimers()
     timers.set("a", 1)
     for key in timers.pop(5):
         timers.set(key, 0)
@@ -62,7 +62,7 @@ def test_what_is_set_while_others_are_due_comes_next_time_and_the_heap_stays_sma
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), max_size=60), st.integers(1, 5))
 def test_a_table_forgets_by_age_and_its_oldest(steps: list[tuple[int, int]], most: int) -> None:
-    table: Ageing[int, int] = Ageing(most=most, age_us=10)
+    table: ExpiringMap[int, int] = ExpiringMap(most=most, age_us=10)
     plain: list[tuple[int, int, int]] = []
     now_us = 0
     for number, (key, later) in enumerate(steps):
@@ -80,14 +80,14 @@ def test_a_table_forgets_by_age_and_its_oldest(steps: list[tuple[int, int]], mos
 
 
 def test_a_value_that_changes_keeps_its_age() -> None:
-    table: Ageing[str, int] = Ageing(most=2, age_us=10)
+    table: ExpiringMap[str, int] = ExpiringMap(most=2, age_us=10)
     table.put("a", 1, 0)
     table.change("a", 2)
     assert (table.get("a", 9), table.get("a", 10)) == (2, None)
 
 
 def advert(number: int, *, wide: bool = False, timestamp: int = 1) -> Advert:
-    where = Place(b"\x20" * 16, b"\1\1", b"\1\1") if wide else place(number)
+    where = ContactAddress(b"\x20" * 16, b"\1\1", b"\1\1") if wide else place(number)
     return Advert(label(number), Location(where, ResourceParameters(timestamp)))
 
 
@@ -97,7 +97,7 @@ def advert(number: int, *, wide: bool = False, timestamp: int = 1) -> Advert:
     st.integers(1, 40),
 )
 def test_what_waits_in_a_buffer_fits_in_one_post(steps: list[tuple[int, bool, int]], count_max: int) -> None:
-    buffers = Buffers(count_max=count_max, group_size=len(GROUP))
+    buffers = AdvertBuffers(count_max=count_max, group_size=len(GROUP))
     plain: dict[int, dict[tuple[int, bool], Advert]] = {}
     for number, wide, at in steps:
         one = advert(number, wide=wide, timestamp=number + at)
@@ -110,7 +110,7 @@ def test_what_waits_in_a_buffer_fits_in_one_post(steps: list[tuple[int, bool, in
         assert first == (len(waiting) == 1 and (number, wide) in waiting and first)
         assert buffers.full(at) == (len(waiting) >= count_max)
         assert len(buffers) == sum(len(each) for each in plain.values())
-        post = serialize(Post(tuple(waiting.values())), GROUP)
+        post = serialize(LocatorPost(tuple(waiting.values())), GROUP)
         assert len(post) <= limits.DATAGRAM_MAX
         assert len(waiting) <= count_max
     for at in [*plain]:
@@ -119,14 +119,14 @@ def test_what_waits_in_a_buffer_fits_in_one_post(steps: list[tuple[int, bool, in
 
 
 def test_an_advert_that_is_replaced_takes_no_more_room() -> None:
-    buffers = Buffers(count_max=3, group_size=8)
+    buffers = AdvertBuffers(count_max=3, group_size=8)
     for timestamp in range(100):
         assert buffers.fits(0, advert(1, timestamp=timestamp))
         buffers.add(0, advert(1, timestamp=timestamp))
 
 
 def test_a_buffer_is_begun_once() -> None:
-    buffers = Buffers(count_max=3, group_size=8)
+    buffers = AdvertBuffers(count_max=3, group_size=8)
     assert [buffers.add(0, advert(1)), buffers.add(0, advert(1, timestamp=2)), buffers.add(0, advert(2))] == [
         True,
         False,
@@ -137,10 +137,10 @@ def test_a_buffer_is_begun_once() -> None:
 
 def test_resources_have_a_bound_and_numbers_that_can_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "RESOURCES_MAX", 2)
-    resources = Resources()
+    resources = LocalResources()
     for number in (1, 2, 1):
         resources.put(label(number), ResourceParameters(number))
-    with pytest.raises(ResourcesFullError, match="2 resources"):
+    with pytest.raises(TooManyResourcesError, match="2 resources"):
         resources.put(label(3), ResourceParameters(1))
     for wrong in (
         ResourceParameters(-1),
@@ -156,6 +156,6 @@ def test_resources_have_a_bound_and_numbers_that_can_be_said(monkeypatch: pytest
 
 
 def test_adverts_of_a_resource_come_at_ever_longer_intervals() -> None:
-    resources = Resources()
+    resources = LocalResources()
     periods = [resources.next_period_us(label(1), 100_000_000) for _ in range(5)]
     assert periods == [15_000_000, 30_000_000, 60_000_000, 100_000_000, 100_000_000]

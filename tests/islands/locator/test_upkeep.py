@@ -17,11 +17,11 @@ from tests.islands.locator.villages import (
     tell,
 )
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place
-from tinyssb_node.islands.locator.effects import Newer
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
+from tinyssb_node.islands.locator.effects import NewerVersionReported
 from tinyssb_node.islands.locator.labels import Label, label_of_address
 from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.packets import Post, Report, serialize
+from tinyssb_node.islands.locator.packets import LocatorPost, LocatorReport, serialize
 from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
 
 MINE = label_of_address(address(0))
@@ -35,11 +35,13 @@ def beside(at: int) -> Label:
 LABEL = beside(2)
 
 
-def posts(locator: Locator, until_us: int) -> list[tuple[Peer, Post]]:
+def posts(locator: Locator, until_us: int) -> list[tuple[Peer, LocatorPost]]:
     found = []
     while locator.next_wake_us() <= until_us:
         now_us = locator.next_wake_us()
-        found += [(to, message) for to, message in said(locator.wake(now_us)) if isinstance(message, Post)]
+        found += [
+            (to, message) for to, message in said(locator.wake(now_us)) if isinstance(message, LocatorPost)
+        ]
     return found
 
 
@@ -48,16 +50,16 @@ def test_what_is_posted_is_kept_and_goes_on_to_who_is_closer() -> None:
     near, far = BY_POSITION[2][0], BY_POSITION[0][0]
     befriend(locator, near, far)
     advert = Advert(LABEL, located(1, 5))
-    assert tell(locator, Post((advert,)), peer(1)) == []
+    assert tell(locator, LocatorPost((advert,)), peer(1)) == []
     assert locator._desk.map.known(LABEL) == (located(1, 5),)
     assert posts(locator, limits.BUFFER_AGE_US - 1) == []
-    assert posts(locator, limits.BUFFER_AGE_US) == [(peer(near), Post((advert,)))]
+    assert posts(locator, limits.BUFFER_AGE_US) == [(peer(near), LocatorPost((advert,)))]
 
 
 def test_what_nobody_is_closer_to_stays() -> None:
     locator = alone()
     befriend(locator, BY_POSITION[0][0])
-    tell(locator, Post((Advert(LABEL, located(1, 5)), Advert(MINE, located(1, 5)))), peer(1))
+    tell(locator, LocatorPost((Advert(LABEL, located(1, 5)), Advert(MINE, located(1, 5)))), peer(1))
     assert posts(locator, limits.BUFFER_AGE_US) == []
     assert locator.counts().locations == 2
     assert len(locator._upkeep.buffers) == 0
@@ -72,9 +74,9 @@ def test_a_full_buffer_goes_at_once() -> None:
         Advert(Label(LABEL[:19] + bytes([number])), one.location) for number, one in enumerate(adverts)
     ]
     sent = [post for part in range(0, len(adverts), 10)
-            for _, post in said(tell(locator, Post(tuple(adverts[part : part + 10])), peer(1)))]  # fmt: skip
+            for _, post in said(tell(locator, LocatorPost(tuple(adverts[part : part + 10])), peer(1)))]  # fmt: skip
     (post,) = sent
-    assert post == Post(tuple(adverts[: SETTINGS.buffer_count_max]))
+    assert post == LocatorPost(tuple(adverts[: SETTINGS.buffer_count_max]))
 
 
 def test_a_buffer_goes_before_it_is_too_large_for_a_datagram() -> None:
@@ -83,9 +85,9 @@ def test_a_buffer_goes_before_it_is_too_large_for_a_datagram() -> None:
     befriend(locator, near)
     adverts = [Advert(Label(LABEL[:19] + bytes([number])), located(1, 5)) for number in range(40)]
     sent = [post for part in range(0, 40, 10)
-            for _, post in said(tell(locator, Post(tuple(adverts[part : part + 10])), peer(1)))]  # fmt: skip
+            for _, post in said(tell(locator, LocatorPost(tuple(adverts[part : part + 10])), peer(1)))]  # fmt: skip
     (post,) = sent
-    assert post == Post(tuple(adverts[:32]))
+    assert post == LocatorPost(tuple(adverts[:32]))
     assert len(serialize(post, GROUP)) > limits.DATAGRAM_MAX - 37
 
 
@@ -103,7 +105,7 @@ def test_enough_others_as_new_and_as_complete_keep_an_advert_from_going_on() -> 
         befriend(locator, near)
         for one in others:
             locator._desk.map.add(LABEL, one, 0, proved=True)
-        tell(locator, Post((Advert(LABEL, located(1, 5)),)), peer(1))
+        tell(locator, LocatorPost((Advert(LABEL, located(1, 5)),)), peer(1))
         assert len(posts(locator, limits.BUFFER_AGE_US)) == expected
 
 
@@ -120,7 +122,7 @@ def test_own_resources_are_advertised_soon_then_seldom_and_in_the_open() -> None
     while locator.next_wake_us() < day:
         now_us = locator.next_wake_us()
         befriend(locator, 1, 2, 3, now_us=now_us)
-        times += [now_us for _, message in said(locator.wake(now_us)) if isinstance(message, Post)]
+        times += [now_us for _, message in said(locator.wake(now_us)) if isinstance(message, LocatorPost)]
     assert 10 <= len(times) <= 20
     assert sum(one > day / 2 for one in times) <= 5
 
@@ -158,7 +160,7 @@ def test_news_of_ours_is_advertised_within_minutes() -> None:
 
 
 def test_who_cannot_be_reached_advertises_nothing() -> None:
-    locator = alone(me=Place(b"", PORT, TCP))
+    locator = alone(me=ContactAddress(b"", PORT, TCP))
     befriend(locator, 1)
     locator.offer(LABEL, ResourceParameters(9), 0)
     assert posts(locator, 10**11) == []
@@ -169,28 +171,30 @@ def test_who_posts_something_old_is_told_of_all_that_is_newer() -> None:
     locator = alone()
     befriend(locator, 30)
     for number, timestamp in ((10, 7), (11, 8), (12, 5)):
-        tell(locator, Post((Advert(LABEL, located(number, timestamp)),)), peer(30))
-    effects = tell(locator, Post((Advert(LABEL, located(1, 5)),)), peer(30))
+        tell(locator, LocatorPost((Advert(LABEL, located(number, timestamp)),)), peer(30))
+    effects = tell(locator, LocatorPost((Advert(LABEL, located(1, 5)),)), peer(30))
     assert said(effects) == [
-        (peer(30), Report(peer(1), None, LABEL, (located(11, 8), located(10, 7, old=True)))),
+        (peer(30), LocatorReport(peer(1), None, LABEL, (located(11, 8), located(10, 7, old=True)))),
     ]
-    assert said(tell(locator, Post((Advert(LABEL, located(1, 5, old=True)),)), peer(30))) == []
+    assert said(tell(locator, LocatorPost((Advert(LABEL, located(1, 5, old=True)),)), peer(30))) == []
 
 
 def test_who_is_behind_what_is_posted_is_told_of_that() -> None:
     locator = alone()
     befriend(locator, 30)
-    tell(locator, Post(tuple(Advert(LABEL, located(number, 5)) for number in (10, 11))), peer(30))
-    same_node = Location(Place(address(1), b"\1\1", TCP), ResourceParameters(4))
-    tell(locator, Post((Advert(LABEL, same_node),)), peer(30))
-    effects = tell(locator, Post((Advert(LABEL, located(1, 9)),)), peer(30))
-    assert {(to, message.destination) for to, message in said(effects) if isinstance(message, Report)} == {
+    tell(locator, LocatorPost(tuple(Advert(LABEL, located(number, 5)) for number in (10, 11))), peer(30))
+    same_node = Location(ContactAddress(address(1), b"\1\1", TCP), ResourceParameters(4))
+    tell(locator, LocatorPost((Advert(LABEL, same_node),)), peer(30))
+    effects = tell(locator, LocatorPost((Advert(LABEL, located(1, 9)),)), peer(30))
+    assert {(to, message.destination) for to, message in said(effects) if isinstance(message, LocatorReport)} == {
         (peer(30), peer(10)), (peer(30), peer(11)),
     }  # fmt: skip
     assert all(
-        message.locations == (located(1, 9),) for _, message in said(effects) if isinstance(message, Report)
+        message.locations == (located(1, 9),)
+        for _, message in said(effects)
+        if isinstance(message, LocatorReport)
     )
-    assert said(tell(locator, Post((Advert(LABEL, located(1, 9)),)), peer(30))) == []
+    assert said(tell(locator, LocatorPost((Advert(LABEL, located(1, 9)),)), peer(30))) == []
 
 
 def test_we_are_told_by_ourselves_that_we_are_behind() -> None:
@@ -199,8 +203,8 @@ def test_we_are_told_by_ourselves_that_we_are_behind() -> None:
     locator.offer(LABEL, ResourceParameters(5), 0)
     posts(locator, 2 * limits.ADVERT_FIRST_US)
     now_us = 2 * limits.ADVERT_FIRST_US
-    assert tell(locator, Post((Advert(LABEL, located(1, 9)),)), peer(30), now_us) == [
-        Newer(LABEL, (located(1, 9),))
+    assert tell(locator, LocatorPost((Advert(LABEL, located(1, 9)),)), peer(30), now_us) == [
+        NewerVersionReported(LABEL, (located(1, 9),))
     ]
 
 
@@ -210,12 +214,12 @@ def test_what_a_stranger_posts_brings_no_more_than_three_times_its_bytes() -> No
         locator = alone(wide)
         befriend(locator, 30)
         for number in range(100, 150):
-            tell(locator, Post((Advert(LABEL, located(number, 5)),)), peer(30))
-        post = Post((Advert(LABEL, located(1, 9)),))
+            tell(locator, LocatorPost((Advert(LABEL, located(number, 5)),)), peer(30))
+        post = LocatorPost((Advert(LABEL, located(1, 9)),))
         reports = said(tell(locator, post, peer(30) if proved else peer(31)))
         size = 0
         for _, message in reports:
-            assert isinstance(message, Report)
+            assert isinstance(message, LocatorReport)
             size += len(serialize(replace(message, destination=None), GROUP))
         assert (size > 3 * len(serialize(post, GROUP))) == proved
         assert len(reports) == (50 if proved else 2)
@@ -225,25 +229,31 @@ def test_our_own_location_goes_on_and_does_not_change_our_map() -> None:
     locator = alone()
     near = BY_POSITION[2][0]
     befriend(locator, near)
-    tell(locator, Post((Advert(LABEL, located(0, 77)),)), peer(1))
+    tell(locator, LocatorPost((Advert(LABEL, located(0, 77)),)), peer(1))
     assert locator.counts().locations == 0
-    assert posts(locator, limits.BUFFER_AGE_US) == [(peer(near), Post((Advert(LABEL, located(0, 77)),)))]
+    assert posts(locator, limits.BUFFER_AGE_US) == [
+        (peer(near), LocatorPost((Advert(LABEL, located(0, 77)),)))
+    ]
 
 
 def test_places_that_nobody_could_connect_to_are_dropped() -> None:
     locator = alone()
     wrong = [
-        Place(address(1), PORT, b""), Place(address(1), PORT, b"\0\0"), Place(address(1), b"", TCP),
-        Place(b"", PORT, TCP), Place(b"\x0a\0\0\1", PORT, TCP), Place(address(0), TCP, TCP),
+        ContactAddress(address(1), PORT, b""), ContactAddress(address(1), PORT, b"\0\0"), ContactAddress(address(1), b"", TCP),
+        ContactAddress(b"", PORT, TCP), ContactAddress(b"\x0a\0\0\1", PORT, TCP), ContactAddress(address(0), TCP, TCP),
     ]  # fmt: skip
-    tell(locator, Post(tuple(Advert(LABEL, Location(one, ResourceParameters(1))) for one in wrong)), peer(1))
+    tell(
+        locator,
+        LocatorPost(tuple(Advert(LABEL, Location(one, ResourceParameters(1))) for one in wrong)),
+        peer(1),
+    )
     assert locator.counts().drops == {"address": len(wrong)}
     assert locator.counts().locations == 0
 
 
 def test_a_place_that_failed_is_forgotten_for_an_hour() -> None:
     locator = alone()
-    post = Post((Advert(LABEL, located(1, 5)), Advert(LABEL, located(2, 5))))
+    post = LocatorPost((Advert(LABEL, located(1, 5)), Advert(LABEL, located(2, 5))))
     tell(locator, post, peer(9))
     locator.failed(place(1), 0)
     tell(locator, post, peer(9))
@@ -255,7 +265,7 @@ def test_a_place_that_failed_is_forgotten_for_an_hour() -> None:
 
 def test_locations_are_forgotten_at_their_age_limit() -> None:
     locator = alone()
-    tell(locator, Post((Advert(LABEL, located(1, 5)),)), peer(9))
+    tell(locator, LocatorPost((Advert(LABEL, located(1, 5)),)), peer(9))
     locator.wake(limits.LOCATION_AGE_US - 1)
     assert locator.counts().locations == 1
     locator.wake(limits.LOCATION_AGE_US + limits.TIDY_US)

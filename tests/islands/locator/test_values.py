@@ -19,7 +19,7 @@ from tinyssb_node.islands.locator.addresses import (
     reachable,
     scope_of,
 )
-from tinyssb_node.islands.locator.cookies import Cookies, Use
+from tinyssb_node.islands.locator.cookies import CookieMaker, CookiePurpose
 from tinyssb_node.islands.locator.labels import (
     Label,
     group_of_network,
@@ -47,8 +47,8 @@ def test_frozen_values() -> None:
     for row in FROZEN["usf"]:
         assert serialize_usf(row["number"]).hex() == row["bytes"]
     for row in FROZEN["cookies"]:
-        cookies = Cookies(bytes.fromhex(row["secret"]))
-        made = cookies.make(Use(row["use"].encode()), bytes.fromhex(row["subject"]), row["now_us"])
+        cookies = CookieMaker(bytes.fromhex(row["secret"]))
+        made = cookies.make(CookiePurpose(row["use"].encode()), bytes.fromhex(row["subject"]), row["now_us"])
         assert made.hex() == row["cookie"]
 
 
@@ -130,17 +130,17 @@ def test_addresses_as_people_write_them() -> None:
 def test_a_cookie_is_known_again_for_what_it_was_made(
     secret: bytes, subject: bytes, now_us: int, later: int
 ) -> None:
-    cookies = Cookies(secret)
-    cookie = cookies.make(Use.PONG, subject, now_us)
+    cookies = CookieMaker(secret)
+    cookie = cookies.make(CookiePurpose.PONG, subject, now_us)
     assert len(cookie) == limits.COOKIE_SIZE
-    age_us = cookies.age_us(cookie, Use.PONG, subject, now_us + later, 10**9)
+    age_us = cookies.age_us(cookie, CookiePurpose.PONG, subject, now_us + later, 10**9)
     assert age_us is not None
     assert abs(age_us - later) < 1_000
-    assert cookies.age_us(cookie, Use.REPORT, subject, now_us, 10**9) is None
-    assert cookies.age_us(cookie, Use.PONG, subject + b"x", now_us, 10**9) is None
-    assert cookies.age_us(cookie, Use.PONG, subject, now_us + 2_000_000, 1_000_000) is None
-    assert Cookies(secret[::-1] + b"x").age_us(cookie, Use.PONG, subject, now_us, 10**9) is None
+    assert cookies.age_us(cookie, CookiePurpose.REPORT, subject, now_us, 10**9) is None
+    assert cookies.age_us(cookie, CookiePurpose.PONG, subject + b"x", now_us, 10**9) is None
+    assert cookies.age_us(cookie, CookiePurpose.PONG, subject, now_us + 2_000_000, 1_000_000) is None
+    assert CookieMaker(secret[::-1] + b"x").age_us(cookie, CookiePurpose.PONG, subject, now_us, 10**9) is None
     for at in range(len(cookie)):
         changed = cookie[:at] + bytes((cookie[at] ^ 1,)) + cookie[at + 1 :]
-        assert cookies.age_us(changed, Use.PONG, subject, now_us, 10**9) is None
-    assert cookies.age_us(cookie[:-1], Use.PONG, subject, now_us, 10**9) is None
+        assert cookies.age_us(changed, CookiePurpose.PONG, subject, now_us, 10**9) is None
+    assert cookies.age_us(cookie[:-1], CookiePurpose.PONG, subject, now_us, 10**9) is None

@@ -5,18 +5,18 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass
 
-from tinyssb_node.islands.locator.addresses import Peer, Place, port_of
-from tinyssb_node.islands.locator.effects import Effect, Send
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, port_of
+from tinyssb_node.islands.locator.effects import Effect, SendDatagram
 from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.packets import Message, Ping, Pong, parse, serialize
-from tinyssb_node.islands.locator.settings import Settings
+from tinyssb_node.islands.locator.packets import LocatorPing, LocatorPong, Message, parse, serialize
+from tinyssb_node.islands.locator.settings import LocatorSettings
 from tinyssb_node.islands.locator.values import Location, NodeParameters, ResourceParameters
 
 GROUP = b"village!"
 PORT = port_of(4242)
 TCP = port_of(8008)
-SETTINGS = Settings(group=GROUP)
+SETTINGS = LocatorSettings(group=GROUP)
 
 
 def address(number: int) -> bytes:
@@ -24,8 +24,8 @@ def address(number: int) -> bytes:
     return (0x14000000 + 7919 * number).to_bytes(4, "big")
 
 
-def place(number: int) -> Place:
-    return Place(address(number), PORT, TCP)
+def place(number: int) -> ContactAddress:
+    return ContactAddress(address(number), PORT, TCP)
 
 
 def peer(number: int) -> Peer:
@@ -41,7 +41,7 @@ class Village:
     loss: float = 0.0
     hidden: frozenset[int] = frozenset()
     """Nodes behind a NAT: only whom they sent to in the last half minute reaches them."""
-    settings: Settings = SETTINGS
+    settings: LocatorSettings = SETTINGS
     now_us: int = 0
     bytes_sent: int = 0
 
@@ -55,7 +55,7 @@ class Village:
         self.sent = 0
         self.largest = 0
         for number in range(self.count):
-            me = Place(b"" if number in self.hidden else address(number), PORT, TCP)
+            me = ContactAddress(b"" if number in self.hidden else address(number), PORT, TCP)
             begun_us = 50_000 * number
             locator = Locator(
                 self.settings, me, random.Random(self.seed + number), bytes([number % 256]) * 32, begun_us,
@@ -71,7 +71,7 @@ class Village:
     def do(self, number: int, effects: list[Effect]) -> None:
         source = peer(number)
         for effect in effects:
-            if not isinstance(effect, Send):
+            if not isinstance(effect, SendDatagram):
                 self.heard[number].append(effect)
                 continue
             self.bytes_sent += len(effect.datagram)
@@ -121,14 +121,14 @@ class Village:
 # --- one node, by hand
 
 
-def alone(settings: Settings = SETTINGS, me: Place | None = None, seed: int = 1) -> Locator:
+def alone(settings: LocatorSettings = SETTINGS, me: ContactAddress | None = None, seed: int = 1) -> Locator:
     """A node that knows nobody."""
     return Locator(settings, place(0) if me is None else me, random.Random(seed), bytes(32), 0)
 
 
 def said(effects: list[Effect]) -> list[tuple[Peer, Message]]:
     """What is sent, and to whom."""
-    return [(one.to, parse(one.datagram, GROUP)) for one in effects if isinstance(one, Send)]
+    return [(one.to, parse(one.datagram, GROUP)) for one in effects if isinstance(one, SendDatagram)]
 
 
 def tell(locator: Locator, message: Message, source: Peer, now_us: int = 0) -> list[Effect]:
@@ -139,12 +139,17 @@ def tell(locator: Locator, message: Message, source: Peer, now_us: int = 0) -> l
 def befriend(locator: Locator, *numbers: int, now_us: int = 0) -> None:
     """Let these nodes ping it, and answer its cookie: they are confirmed."""
     for number in numbers:
-        answered = said(tell(locator, Ping(peer(number), b"hello"), peer(number), now_us))
+        answered = said(tell(locator, LocatorPing(peer(number), b"hello"), peer(number), now_us))
         ((_, pong),) = answered
-        assert isinstance(pong, Pong)
+        assert isinstance(pong, LocatorPong)
         assert pong.fresh is not None
         assert (
-            tell(locator, Pong(None, pong.fresh, place(number), (), NodeParameters()), peer(number), now_us)
+            tell(
+                locator,
+                LocatorPong(None, pong.fresh, place(number), (), NodeParameters()),
+                peer(number),
+                now_us,
+            )
             == []
         )
 

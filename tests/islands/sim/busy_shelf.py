@@ -13,11 +13,11 @@ from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.islands.sim.meshes import Gateway
+from tinyssb_node.islands.sim.meshes import SimulatedGateway
 from tinyssb_node.scheduling.link import Allowance
-from tinyssb_node.sim.checkers import Duty, Law
-from tinyssb_node.sim.inhabitants import Inhabitant, Watcher
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.checkers import AirtimeLaw, DutyCycleChecker
+from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.traffic import content
 from tinyssb_node.sim.world import World
 
@@ -53,7 +53,7 @@ class Author:
         return self._tip.seq
 
 
-class Arrivals(Watcher):
+class Arrivals(SimulationWatcher):
     """When what the gateway holds comes to each node of the island."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Arrivals(Watcher):
         self.wanted: frozenset[FeedId] = frozenset()
         self.arrived = 0
 
-    def recorded(self, inhabitant: Inhabitant, event: Event, now_us: int) -> None:
+    def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
         if not isinstance(event, EntryAppended) or event.origin == "own":
             return
         if inhabitant.name == GATE:
@@ -99,10 +99,13 @@ def play(
 ) -> Outcome:
     """The gateway fetches *feeds*, the first *followed* of which nodes of the island follow, for so many *hours*.
     *in_set* more of them the gateway takes into its set, as if there were no shelf."""
-    arrivals, duty = Arrivals(), Duty(dict.fromkeys((GATE, *ISLAND), Law(most_us=DUTY.limit_us)))
+    arrivals, duty = (
+        Arrivals(),
+        DutyCycleChecker(dict.fromkeys((GATE, *ISLAND), AirtimeLaw(most_us=DUTY.limit_us))),
+    )
     world = World(
         seed,
-        lambda chance: Medium(MediumOptions(), chance),
+        lambda chance: SimulatedMedium(MediumOptions(), chance),
         allowance=DUTY,
         admission=Admission,
         watchers=[duty, arrivals],
@@ -110,7 +113,7 @@ def play(
     )
     for name in ISLAND:
         world.add(name)
-    gate = Gateway(world, GATE)
+    gate = SimulatedGateway(world, GATE)
     authors = [Author(number) for number in range(feeds)]
     end_us, brought = round(hours * HOUR_US), [0]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tinyssb_node.cli.main import main
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.islands.sim.dht import DhtWorld
 from tinyssb_node.islands.sim.dht_lines import as_json, as_text, sizes_table
 from tinyssb_node.islands.sim.dht_options import NAMES, DhtOptions, sizes_up_to
@@ -61,7 +61,7 @@ def test_a_network_whose_nodes_come_and_go() -> None:
     [("nodes", 3), ("nodes", 10**6), ("warm_h", 1.0), ("apart_h", 99.0), ("churn_per_h", -1.0)],
 )
 def test_what_cannot_be(field: str, value: float) -> None:
-    with pytest.raises(OptionError):
+    with pytest.raises(SimulationOptionError):
         replace(SMALL, **{field: value})  # type: ignore[arg-type]  # one of them at a time
 
 

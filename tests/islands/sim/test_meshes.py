@@ -3,12 +3,12 @@
 from tests.islands.sim.busy_shelf import ISLAND, play
 from tests.nodes import key_of
 from tinyssb_node import limits
-from tinyssb_node.gossip.admission import Admission, Admit
+from tinyssb_node.gossip.admission import Admission, AdmissionPolicy
 from tinyssb_node.ids import FeedId
-from tinyssb_node.islands.sim.meshes import Gateway, InternetLink
+from tinyssb_node.islands.sim.meshes import InternetLink, SimulatedGateway
 from tinyssb_node.scheduling.link import Allowance
-from tinyssb_node.sim.checkers import Duty, Feeds, Law
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.checkers import AirtimeLaw, DutyCycleChecker, FeedChecker
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.traffic import content
 from tinyssb_node.sim.world import World
 
@@ -25,15 +25,18 @@ class TwoIslands:
         everybody = (*EAST, "ge", *WEST, "gw")
         self.world = world = World(
             seed,
-            lambda chance: Medium(MediumOptions(), chance),
+            lambda chance: SimulatedMedium(MediumOptions(), chance),
             allowance=DUTY,
             admission=Admission,
-            watchers=[Duty(dict.fromkeys(everybody, Law(most_us=DUTY.limit_us))), Feeds()],
+            watchers=[
+                DutyCycleChecker(dict.fromkeys(everybody, AirtimeLaw(most_us=DUTY.limit_us))),
+                FeedChecker(),
+            ],
             keep_events=False,
         )
         for name in (*EAST, *WEST):
             world.add(name)
-        self.east, self.west = Gateway(world, "ge"), Gateway(world, "gw")
+        self.east, self.west = SimulatedGateway(world, "ge"), SimulatedGateway(world, "gw")
         world.cut((*EAST, "ge"), (*WEST, "gw"))
         self.links = 0
 
@@ -121,11 +124,11 @@ def test_what_a_gateway_fetches_besides_costs_the_island_no_airtime() -> None:
     assert beside.arrived >= 0.8 * beside.wanted * len(ISLAND)
 
 
-def island_beside_a_hub(across: Admit) -> World:
+def island_beside_a_hub(across: AdmissionPolicy) -> World:
     """Four nodes on the air, one of them on a wire to somebody with 40 feeds; after a quarter of an hour."""
     world = World(
         1,
-        lambda chance: Medium(MediumOptions(), chance),
+        lambda chance: SimulatedMedium(MediumOptions(), chance),
         allowance=DUTY,
         admission=lambda: Admission(across=across),
         keep_events=False,
@@ -141,7 +144,7 @@ def island_beside_a_hub(across: Admit) -> World:
 
 
 def test_what_is_named_on_a_wire_takes_no_airtime_where_the_gateway_says_so() -> None:
-    shut, ajar = island_beside_a_hub(Admit.INVITE), island_beside_a_hub(Admit.OPEN)
+    shut, ajar = island_beside_a_hub(AdmissionPolicy.INVITE), island_beside_a_hub(AdmissionPolicy.OPEN)
     assert [len(shut.inhabitants[name].node.feeds()) for name in (*EAST, "gate")] == [4] * 4
     assert [len(ajar.inhabitants[name].node.feeds()) for name in (*EAST, "gate")] == [45] * 4
     assert shut.airtime_us < ajar.airtime_us / 2

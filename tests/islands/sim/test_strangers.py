@@ -19,8 +19,8 @@ from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import FaceName, FeedId, PacketKind
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.scheduling.link import Allowance, LinkProfile, Reception
-from tinyssb_node.sim.checkers import Duty, Law
-from tinyssb_node.sim.medium import Medium, MediumOptions
+from tinyssb_node.sim.checkers import AirtimeLaw, DutyCycleChecker
+from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.world import World
 
 SECOND_US = 1_000_000
@@ -129,10 +129,14 @@ def on_air(
 ) -> tuple[World, int]:
     world = World(
         seed,
-        lambda chance: Medium(MediumOptions(), chance),
+        lambda chance: SimulatedMedium(MediumOptions(), chance),
         allowance=DUTY,
         admission=Admission,
-        watchers=[Duty(dict.fromkeys(HONEST, Law(most_us=DUTY.limit_us)) | {"mallory": Law()})],
+        watchers=[
+            DutyCycleChecker(
+                dict.fromkeys(HONEST, AirtimeLaw(most_us=DUTY.limit_us)) | {"mallory": AirtimeLaw()}
+            )
+        ],
         keep_events=False,
     )
     for name in HONEST:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.daemon.processes import make_home, tinyssb
 from tests.pzp.database.messages import BOB, public
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def home(tmp_path: Path) -> Path:
 def types(home: Path, *words: str, code: int = 0, stdin: bytes = b"") -> str:
     ended = tinyssb(home, "pzp", *words, stdin=stdin)
     assert ended.returncode == code, ended.stderr.decode()
-    return (ended.stdout if code in (0, Exit.DATA) and ended.stdout else ended.stderr).decode()
+    return (ended.stdout if code in (0, ExitCode.DATA) and ended.stdout else ended.stderr).decode()
 
 
 def objects(home: Path, *words: str, code: int = 0) -> list[dict[str, Any]]:
@@ -46,8 +46,8 @@ def test_an_identity_is_made_once_and_gets_keys(home: Path) -> None:
     assert shown["ours"]
     assert set(shown["keys"]) > {public(BOB)}
     assert "2 keys" in types(home, "identity")
-    assert "is no key" in types(home, "identity", "add-key", group, "x", code=Exit.DATA)
-    assert "which key" in types(home, "identity", "add-key", group, code=Exit.DATA)
+    assert "is no key" in types(home, "identity", "add-key", group, "x", code=ExitCode.DATA)
+    assert "which key" in types(home, "identity", "add-key", group, code=ExitCode.DATA)
 
 
 def test_what_is_written_is_listed_and_shown(home: Path) -> None:
@@ -72,22 +72,22 @@ def test_feed_v1_has_no_groups(home: Path) -> None:
 
 
 def test_what_nobody_would_take_is_not_written(home: Path) -> None:
-    assert "identity create" in types(home, "publish", "post", "{}", code=Exit.MISSING)
+    assert "identity create" in types(home, "publish", "post", "{}", code=ExitCode.MISSING)
     begun(home)
-    assert "Quote it" in types(home, "publish", "post", "hello", code=Exit.DATA)
-    assert "nobody would take it" in types(home, "publish", "po", "{}", code=Exit.DATA)
+    assert "Quote it" in types(home, "publish", "post", "hello", code=ExitCode.DATA)
+    assert "nobody would take it" in types(home, "publish", "po", "{}", code=ExitCode.DATA)
     objects(home, "identity", "create", "second")
-    assert "--group" in types(home, "publish", "post", "{}", code=Exit.USAGE)
-    assert "names no message" in types(home, "show", "x", code=Exit.DATA)
-    assert "no message" in types(home, "show", "1" * 16, code=Exit.MISSING)
-    assert "no feed" in types(home, "feed", "zzz", code=Exit.MISSING)
+    assert "--group" in types(home, "publish", "post", "{}", code=ExitCode.USAGE)
+    assert "names no message" in types(home, "show", "x", code=ExitCode.DATA)
+    assert "no message" in types(home, "show", "1" * 16, code=ExitCode.MISSING)
+    assert "no feed" in types(home, "feed", "zzz", code=ExitCode.MISSING)
 
 
 def test_a_file_travels_and_bad_lines_are_told(home: Path, tmp_path: Path) -> None:
     _, id_ = begun(home)
     file, spoilt = tmp_path / "all.ndjson", tmp_path / "spoilt.ndjson"
     assert "3 messages" in types(home, "export", str(file))
-    assert "is there already" in types(home, "export", str(file), code=Exit.CREATE)
+    assert "is there already" in types(home, "export", str(file), code=ExitCode.CREATE)
     assert types(home, "export", "-").encode() == file.read_bytes()
     (feed,) = objects(home)
     assert types(home, "export", "-", feed["feed"]).encode() == file.read_bytes()
@@ -95,18 +95,18 @@ def test_a_file_travels_and_bad_lines_are_told(home: Path, tmp_path: Path) -> No
     assert "all is well" in types(home, "verify", "-", stdin=file.read_bytes())
     make_home(tmp_path / "other")
     spoilt.write_bytes(b"no json\n" + file.read_bytes().replace(b"hello", b"hullo"))
-    told = types(tmp_path / "other", "import", str(spoilt), code=Exit.DATA)
+    told = types(tmp_path / "other", "import", str(spoilt), code=ExitCode.DATA)
     assert "line 1: Json: " in told
     assert "line 4: PayloadHash: " in told
     assert "Took 2 messages; 0 were here already. 2 lines are wrong" in told
-    *bad, counts = objects(tmp_path / "other", "verify", str(spoilt), code=Exit.DATA)
+    *bad, counts = objects(tmp_path / "other", "verify", str(spoilt), code=ExitCode.DATA)
     assert [row["line"] for row in bad] == [1, 4]
     assert (bad[1]["field"], bad[1]["value"]) == ("data", "{'text': 'hullo'}")
     assert bad[1]["rule"].startswith("must have the hash that the metadata says")
     assert counts == {"lines": 4, "new": 2, "known": 0, "gone": 0, "bad": 2}
     assert "Took 1 message; 2 were here already." in types(tmp_path / "other", "import", str(file))
     assert objects(tmp_path / "other", "show", id_)[0]["message"] == objects(home, "show", id_)[0]["message"]
-    assert "cannot be read" in types(home, "import", str(tmp_path / "nothing"), code=Exit.MISSING)
+    assert "cannot be read" in types(home, "import", str(tmp_path / "nothing"), code=ExitCode.MISSING)
 
 
 def test_a_certificate_is_all_that_somebody_else_needs(home: Path, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_certificate_is_all_that_somebody_else_needs(home: Path, tmp_path: Pat
     assert (row["id"], row["messages"], row["bytes"]) == (last["id"], 4, file.stat().st_size)
     assert b"hello" not in file.read_bytes()
     assert types(home, "certificate", last["id"]).encode() == file.read_bytes()
-    assert "is there already" in types(home, "certificate", first, str(file), code=Exit.CREATE)
+    assert "is there already" in types(home, "certificate", first, str(file), code=ExitCode.CREATE)
     assert "4 messages: all is well" in types(home, "verify", str(file))
     assert "pzp verify" in types(home, "certificate", first, str(tmp_path / "other.ndjson"))
 
@@ -128,11 +128,11 @@ def test_what_is_erased_or_collected_is_gone(home: Path) -> None:
     assert "Erased" in types(home, "erase", id_)
     assert "(erased)" in types(home, "feed", feed["feed"])
     assert "says nothing here" in types(home, "erase", id_)
-    assert "was kept" in types(home, "erase", objects(home, "identity")[1]["group"], code=Exit.DATA)
+    assert "was kept" in types(home, "erase", objects(home, "identity")[1]["group"], code=ExitCode.DATA)
     assert "newest-1" in types(home, "goal", feed["feed"][:4], "newest-1")
     assert objects(home)[0]["goal"] == "newest-1"
     assert "as long as there is room" in types(home, "goal", feed["feed"], "-")
-    assert "no goal" in types(home, "goal", feed["feed"], "some", code=Exit.DATA)
+    assert "no goal" in types(home, "goal", feed["feed"], "some", code=ExitCode.DATA)
     unknown = "9h6g8tW8CNXnh6HcriVGkz"
     assert objects(home, "goal", unknown, "all") == [{"feed": unknown, "goal": "all"}]
     (row,) = objects(home, "gc")
@@ -146,19 +146,19 @@ def test_without_its_libraries_it_says_what_to_install(home: Path, monkeypatch: 
         "tinyssb_node.pzp.commands.talk.find_spec", lambda name: None if name == "blake3" else found(name)
     )
     for words in ([], ["verify", "-"], ["gateway"]):
-        told = types(home, *words, code=Exit.UNAVAILABLE)
+        told = types(home, *words, code=ExitCode.UNAVAILABLE)
         assert "pip install 'tinyssb-node[pzp]'" in told
 
 
 def test_sending_needs_the_daemon(home: Path) -> None:
     _, id_ = begun(home)
-    assert "tinyssb run" in types(home, "send", id_, code=Exit.UNAVAILABLE)
+    assert "tinyssb run" in types(home, "send", id_, code=ExitCode.UNAVAILABLE)
 
 
 def test_what_cannot_be_sent_was_written(home: Path) -> None:
     begun(home)
     ended = tinyssb(home, "pzp", "publish", "post", '{"n": 1}', "--air", "--json")
-    assert ended.returncode == Exit.UNAVAILABLE
+    assert ended.returncode == ExitCode.UNAVAILABLE
     id_ = json.loads(ended.stdout)["id"]
     assert f"tinyssb pzp send {id_}" in ended.stderr.decode()
     assert objects(home, "show", id_)[0]["message"]["data"] == {"n": 1}

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pzp.database.messages import BOB, Author, changed, filled, state, without
-from tinyssb_node.pzp.commands.file import Bad, Counts, Taker
-from tinyssb_node.pzp.database.database import Database
-from tinyssb_node.pzp.database.memory import MemoryRows
+from tinyssb_node.pzp.commands.file import LineImporter, PzpImportCounts, RejectedLine
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.messages import limits as pzp_limits
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.screens import limits
@@ -30,26 +30,28 @@ def lines(*messages: Json) -> bytes:
     return b"".join(canonical(one) + b"\n" for one in messages)
 
 
-def take(data: bytes, database: Database | None = None, *, strict: bool = True) -> tuple[Counts, list[Bad]]:
-    bad: list[Bad] = []
-    taker = Taker(database or Database(MemoryRows()), strict=strict, wall_us=7, tell=bad.append)
+def take(
+    data: bytes, database: PzpDatabase | None = None, *, strict: bool = True
+) -> tuple[PzpImportCounts, list[RejectedLine]]:
+    bad: list[RejectedLine] = []
+    taker = LineImporter(database or PzpDatabase(MemoryPzpRows()), strict=strict, wall_us=7, tell=bad.append)
     counts = taker.take(io.BytesIO(data), lambda _lines, _bytes: None)
     assert counts.lines == counts.new + counts.known + counts.gone + counts.bad
     assert counts.bad == len(bad)
     return counts, bad
 
 
-def names(bad: list[Bad]) -> list[tuple[int, str]]:
+def names(bad: list[RejectedLine]) -> list[tuple[int, str]]:
     return [(one.line, type(one.error).__name__) for one in bad]
 
 
 @given(st.randoms(use_true_random=False))
 def test_all_is_taken_in_any_order(chance: random.Random) -> None:
-    author, database = told(), Database(MemoryRows())
+    author, database = told(), PzpDatabase(MemoryPzpRows())
     shuffled = chance.sample(author.written, len(author.written))
     counts, _ = take(lines(*shuffled), database)
     assert (counts.new, counts.bad) == (len(author.written), 0)
-    whole = Database(MemoryRows())
+    whole = PzpDatabase(MemoryPzpRows())
     filled(whole, author)
     for name in ("order", "tips", "keys", "totals"):
         assert state(database)[name] == state(whole)[name]
@@ -100,14 +102,14 @@ def test_only_so_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_was_erased_stays_so() -> None:
-    author, database = told(), Database(MemoryRows())
+    author, database = told(), PzpDatabase(MemoryPzpRows())
     take(lines(*author.written), database)
     assert database.erase(take_id(database))
     counts, _ = take(lines(*author.written), database)
     assert (counts.gone, counts.known) == (1, len(author.written) - 1)
 
 
-def take_id(database: Database) -> str:
+def take_id(database: PzpDatabase) -> str:
     return database.records()[3].id
 
 
@@ -116,7 +118,7 @@ def test_a_large_file_is_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
     author = told()
     data = lines(*author.written)
     seen: list[tuple[int, int]] = []
-    taker = Taker(Database(MemoryRows()), strict=True, wall_us=7, tell=print)
+    taker = LineImporter(PzpDatabase(MemoryPzpRows()), strict=True, wall_us=7, tell=print)
     taker.take(io.BytesIO(data), lambda *at: seen.append(at))
     assert len(seen) > 2
     assert seen[-1] == (len(author.written), len(data))

@@ -20,18 +20,18 @@ from tests.pzp.database.messages import (
 from tests.pzp.messages.vectors import load
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.database import limits
-from tinyssb_node.pzp.database.database import Added, Database, Outcome
+from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpAddResult, PzpDatabase
 from tinyssb_node.pzp.database.errors import (
     GroupUnknownError,
     PzpMissingError,
-    PzpRefusedError,
+    PzpUnpublishableError,
     TangleUnknownError,
 )
-from tinyssb_node.pzp.database.port import Said
+from tinyssb_node.pzp.database.port import PayloadState
 from tinyssb_node.pzp.messages import base58, errors, message
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import V1, V2, check, write, write_feed_root
 
 
@@ -40,30 +40,35 @@ class DatabaseContract:
 
     # --- adding
 
-    def test_what_is_added_can_be_asked_for(self, database: Database) -> None:
+    def test_what_is_added_can_be_asked_for(self, database: PzpDatabase) -> None:
         author = Author()
         author.says(5)
         for one in author.written:
             added = database.add(one, wall_us=7)
             record = need(database.record(added.id))
-            assert added.outcome is Outcome.NEW
+            assert added.outcome is PzpAddOutcome.NEW
             assert record.message() == one
-            assert (record.version, record.added_us, record.said, record.strict) == (2, 7, Said.HERE, True)
+            assert (record.version, record.added_us, record.said, record.strict) == (
+                2,
+                7,
+                PayloadState.HERE,
+                True,
+            )
         assert database.tangle(author.feed).topological() == author.tangle.topological()
         assert database.tangle(author.feed).tips == author.tangle.tips
         assert [one.root for one in database.tangles()] == sorted([author.group, author.feed])
         totals = database.totals()
         assert (totals.messages, totals.bytes) == (7, sum(len(canonical(one)) for one in author.written))
 
-    def test_what_is_known_is_not_added_again(self, database: Database) -> None:
+    def test_what_is_known_is_not_added_again(self, database: PzpDatabase) -> None:
         author = filled(database, Author())
         before = state(database)
         found = database.add(author.written[1], wall_us=8)
-        assert found == Added(author.feed, author.feed, Outcome.KNOWN)
+        assert found == PzpAddResult(author.feed, author.feed, PzpAddOutcome.KNOWN)
         assert state(database) == before
 
     @pytest.mark.parametrize("name", ["v1-feed-forks", "v2-feed-forks", "v2-feed-wide"])
-    def test_feeds_of_the_original_are_taken(self, database: Database, name: str) -> None:
+    def test_feeds_of_the_original_are_taken(self, database: PzpDatabase, name: str) -> None:
         vectors = load(name)
         for record in [*load("v2-identity")["tangle"], *vectors["msgs"]]:
             database.add(record["msg"], wall_us=1)
@@ -71,7 +76,7 @@ class DatabaseContract:
         assert tangle.topological() == vectors["topoSort"]
         assert sorted(tangle.tips) == sorted(vectors.get("tips", tangle.tips))
 
-    def test_a_thread_of_the_original_without_the_feed_it_began_in(self, database: Database) -> None:
+    def test_a_thread_of_the_original_without_the_feed_it_began_in(self, database: PzpDatabase) -> None:
         vectors = load("v2-multi-tangle")
         for record in load("v2-identity")["tangle"]:
             database.add(record["msg"], wall_us=1)
@@ -87,10 +92,10 @@ class DatabaseContract:
             database.add(record["msg"], wall_us=1)
         assert database.tangle(feed["rootHash"]).topological() == feed["topoSort"]
 
-    def test_a_message_of_two_tangles_is_in_both_whichever_came_first(self, database: Database) -> None:
+    def test_a_message_of_two_tangles_is_in_both_whichever_came_first(self, database: PzpDatabase) -> None:
         one, other = Author(), Author(kind="chat")
         start = one.say({"text": "a thread"})
-        thread = Tangle(start)
+        thread = PzpTangle(start)
         message.enter(V2.fields, one.by_id(start), thread)
         reply = other.say({"text": "yes"}, thread)
         second = other.say({"text": "no"}, thread)
@@ -101,7 +106,7 @@ class DatabaseContract:
         assert database.tangle(other.feed).tips == {second}
         assert {one.root: one.messages for one in database.tangles()}[start] == 3
 
-    def test_what_does_not_fit_into_another_tangle_stays_out_of_it(self, database: Database) -> None:
+    def test_what_does_not_fit_into_another_tangle_stays_out_of_it(self, database: PzpDatabase) -> None:
         one, other = filled(database, Author()), Author(BOB)
         # Bob names Alice's feed, of which he is no author.
         said = other.say({"text": "intrusion"}, one.tangle)
@@ -110,24 +115,24 @@ class DatabaseContract:
         assert said not in database.tangle(one.feed)
         with pytest.raises(errors.FeedOwnerError):
             database.add(other.by_id(said), one.feed, wall_us=1)
-        assert Database(database._rows).tangle(one.feed).topological() == [one.feed]
+        assert PzpDatabase(database._rows).tangle(one.feed).topological() == [one.feed]
 
-    def test_it_may_be_added_for_a_tangle_that_is_no_feed(self, database: Database) -> None:
+    def test_it_may_be_added_for_a_tangle_that_is_no_feed(self, database: PzpDatabase) -> None:
         one, other = Author(), Author(kind="chat")
         start = one.say({"text": "a thread"})
         filled(database, one)
-        thread = Tangle(start)
+        thread = PzpTangle(start)
         message.enter(V2.fields, one.by_id(start), thread)
         reply = other.say({"text": "yes"}, thread)
         with pytest.raises(errors.RootError):
             database.add(other.by_id(reply), wall_us=1)  # its feed is not here
-        assert database.add(other.by_id(reply), start, wall_us=1).outcome is Outcome.NEW
+        assert database.add(other.by_id(reply), start, wall_us=1).outcome is PzpAddOutcome.NEW
         assert database.tangle(start).tips == {reply}
         assert reply not in database.tangle(other.feed)
         database.add(other.by_id(other.feed), wall_us=1)
         assert database.tangle(other.feed).tips == {reply}
 
-    def test_without_its_group_or_tangle_a_message_is_refused(self, database: Database) -> None:
+    def test_without_its_group_or_tangle_a_message_is_refused(self, database: PzpDatabase) -> None:
         author = Author()
         author.say({})
         with pytest.raises(GroupUnknownError):
@@ -143,7 +148,7 @@ class DatabaseContract:
             database.add(weave, wall_us=1)
         assert database.totals().messages == 1
 
-    def test_what_is_wrong_is_refused_and_changes_nothing(self, database: Database) -> None:
+    def test_what_is_wrong_is_refused_and_changes_nothing(self, database: PzpDatabase) -> None:
         author = Author()
         author.says(3)
         bad = changed(author.written.pop())
@@ -156,7 +161,7 @@ class DatabaseContract:
                 database.add(value, wall_us=1)
         assert state(database) == before
 
-    def test_compat_takes_more(self, database: Database) -> None:
+    def test_compat_takes_more(self, database: PzpDatabase) -> None:
         author = filled(database, Author())
         more = changed(author.written[1])
         said = write(V2, ALICE, "sealed.box", "post", [author.tangle], author.group, [author.group])
@@ -166,7 +171,7 @@ class DatabaseContract:
         assert not need(database.record(added.id)).strict
         assert more["data"] is None
 
-    def test_places_that_only_compat_takes_are_passed_over(self, database: Database) -> None:
+    def test_places_that_only_compat_takes_are_passed_over(self, database: PzpDatabase) -> None:
         author = filled(database, Author())
         author.say({})
         said = changed(author.written[-1])
@@ -182,16 +187,18 @@ class DatabaseContract:
         database.delete(added.id)
         assert database.record(added.id) is None
 
-    def test_numbers_that_grow_are_bounded(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_numbers_that_grow_are_bounded(
+        self, database: PzpDatabase, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         author = filled(database, Author())
         author.say({"numbers": [1e20] * 100})
         monkeypatch.setattr("tinyssb_node.pzp.messages.limits.TEXT_MAX", 2_000)
         with pytest.raises(errors.TextSizeError):
             database.add(author.written[-1], wall_us=1)
 
-    def test_a_feed_of_v1_needs_no_group(self, database: Database) -> None:
+    def test_a_feed_of_v1_needs_no_group(self, database: PzpDatabase) -> None:
         root = write_feed_root(V1, ALICE, public(ALICE), "post")
-        tangle = Tangle(message.message_id(root))
+        tangle = PzpTangle(message.message_id(root))
         message.enter(V1.fields, root, tangle)
         database.add(root, wall_us=1)
         database.add(write(V1, ALICE, {"n": 1}, "post", [tangle]), wall_us=1)
@@ -201,7 +208,7 @@ class DatabaseContract:
 
     # --- identities
 
-    def test_members_write_and_strangers_do_not(self, database: Database) -> None:
+    def test_members_write_and_strangers_do_not(self, database: PzpDatabase) -> None:
         author = Author()
         filled(database, author)
         said = author.say({"by": "bob"}, key=BOB)
@@ -209,10 +216,10 @@ class DatabaseContract:
             database.add(author.by_id(said), wall_us=1)
         added = author.add_key(BOB)
         database.add(author.by_id(added), wall_us=1)
-        assert database.add(author.by_id(said), wall_us=1).outcome is Outcome.NEW
+        assert database.add(author.by_id(said), wall_us=1).outcome is PzpAddOutcome.NEW
         assert database.tangle(author.group).keys == {public(ALICE), public(BOB)}
 
-    def test_who_was_no_member_adds_no_key(self, database: Database) -> None:
+    def test_who_was_no_member_adds_no_key(self, database: PzpDatabase) -> None:
         author = filled(database, Author())
         added = author.add_key(CAROL, key=CAROL)
         with pytest.raises(errors.NotMemberError):
@@ -220,7 +227,7 @@ class DatabaseContract:
         database.add(author.by_id(added), wall_us=1, strict=False)  # the original lets anybody in
         assert public(CAROL) in database.tangle(author.group).keys
 
-    def test_a_key_that_came_empty_counts_once_it_is_known(self, database: Database) -> None:
+    def test_a_key_that_came_empty_counts_once_it_is_known(self, database: PzpDatabase) -> None:
         author = Author()
         added = author.add_key(BOB)
         author.say({"by": "bob"}, key=BOB)
@@ -228,17 +235,17 @@ class DatabaseContract:
         database.add(without(first), wall_us=1)
         with pytest.raises(GroupUnknownError):
             database.add(root, wall_us=1)
-        assert database.add(first, wall_us=1).outcome is Outcome.FILLED
+        assert database.add(first, wall_us=1).outcome is PzpAddOutcome.FILLED
         database.add(root, wall_us=1)
         database.add(without(second), wall_us=1)
         with pytest.raises(errors.NotMemberError):
             database.add(said, wall_us=1)
-        assert database.add(second, wall_us=1) == Added(added, author.group, Outcome.FILLED)
-        assert database.add(said, wall_us=1).outcome is Outcome.NEW
+        assert database.add(second, wall_us=1) == PzpAddResult(added, author.group, PzpAddOutcome.FILLED)
+        assert database.add(said, wall_us=1).outcome is PzpAddOutcome.NEW
 
     @pytest.mark.parametrize(("empty", "key"), [(0, ALICE), (2, BOB)])
     def test_what_waited_for_a_key_that_came_empty_has_its_place_with_it(
-        self, database: Database, empty: int, key: SigningKey
+        self, database: PzpDatabase, empty: int, key: SigningKey
     ) -> None:
         one, other = Author(), Author(nonce="another")
         for author in (one, other):
@@ -248,15 +255,15 @@ class DatabaseContract:
         for number in (0, 2):
             said = one.written[number]
             database.add(without(said) if number == empty else said, one.group, wall_us=1, strict=False)
-        assert database.add(both, other.group, wall_us=1).outcome is Outcome.NEW
+        assert database.add(both, other.group, wall_us=1).outcome is PzpAddOutcome.NEW
         assert public(CAROL) not in database.tangle(one.group).keys
-        assert database.add(one.written[empty], wall_us=1).outcome is Outcome.FILLED
+        assert database.add(one.written[empty], wall_us=1).outcome is PzpAddOutcome.FILLED
         assert public(CAROL) in database.tangle(one.group).keys
 
     # --- in any order
 
     @pytest.mark.parametrize("seed", range(4))
-    def test_tips_do_not_depend_on_the_order_of_arrival(self, database: Database, seed: int) -> None:
+    def test_tips_do_not_depend_on_the_order_of_arrival(self, database: PzpDatabase, seed: int) -> None:
         author, chance = Author(), random.Random(seed)
         ids = author.says(2)
         for number in range(25):
@@ -277,14 +284,14 @@ class DatabaseContract:
                     continue
             assert taken, "nothing of the rest is taken"
             left = [one for one in left if message.message_id(one) not in taken]
-        for tangle in (database.tangle(author.feed), Database(database._rows).tangle(author.feed)):
+        for tangle in (database.tangle(author.feed), PzpDatabase(database._rows).tangle(author.feed)):
             assert tangle.tips == author.tangle.tips
             assert tangle.topological() == author.tangle.topological()
             assert tangle.place_of_next() == author.tangle.place_of_next()
 
     # --- publishing
 
-    def test_what_is_published_is_what_the_original_writes(self, database: Database) -> None:
+    def test_what_is_published_is_what_the_original_writes(self, database: PzpDatabase) -> None:
         vectors = load("v2-feed-linear")
         group = database.create_identity(ALICE, NONCE, wall_us=1)
         records = [record["msg"] for record in vectors["msgs"]]
@@ -296,7 +303,7 @@ class DatabaseContract:
             assert got["data"] == expected["data"]
         assert need(database.record(vectors["rootHash"])).message() == records[0]
 
-    def test_what_is_published_is_taken_elsewhere(self, database: Database) -> None:
+    def test_what_is_published_is_taken_elsewhere(self, database: PzpDatabase) -> None:
         group = database.create_identity(ALICE, "x", wall_us=1)
         database.add_key(ALICE, group, public(BOB), wall_us=1)
         first = database.publish(BOB, {"n": 1}, "post", group, wall_us=1)
@@ -305,35 +312,35 @@ class DatabaseContract:
         database.publish(CAROL, {"n": 4}, "post", wall_us=1)  # Feed V1
         assert set(database.goals().values()) == {ALL}
         assert len(database.tangle(first)) == 3
-        tangles: dict[str, Tangle] = {}
+        tangles: dict[str, PzpTangle] = {}
         for record in database.records():
             said, version = record.message(), V1 if record.version == 1 else V2
             places = message.metadata_of(said)["tangles"]
             assert isinstance(places, dict)
             for root in places or [record.id]:
-                tangle = tangles.setdefault(root, Tangle(root))
+                tangle = tangles.setdefault(root, PzpTangle(root))
                 if not len(tangle) and root != record.id:
                     message.enter(version.fields, need(database.record(root)).message(), tangle)
                 keys = (public(ALICE), public(BOB))
                 assert check(version, dict(said), tangle, keys) == record.id
                 message.enter(version.fields, said, tangle)
 
-    def test_nothing_is_published_that_nobody_takes(self, database: Database) -> None:
+    def test_nothing_is_published_that_nobody_takes(self, database: PzpDatabase) -> None:
         group = database.create_identity(ALICE, "x", wall_us=1)
         before = state(database)
-        with pytest.raises(PzpRefusedError, match="a key of the group"):
+        with pytest.raises(PzpUnpublishableError, match="a key of the group"):
             database.publish(BOB, {}, "post", group, wall_us=1)
-        with pytest.raises(PzpRefusedError, match="at least 3"):
+        with pytest.raises(PzpUnpublishableError, match="at least 3"):
             database.publish(ALICE, {}, "po", group, wall_us=1)
-        with pytest.raises(PzpRefusedError, match="an object or null"):
+        with pytest.raises(PzpUnpublishableError, match="an object or null"):
             database.publish(ALICE, "text", "post", group, wall_us=1)
-        with pytest.raises(PzpRefusedError, match="surrogates"):
+        with pytest.raises(PzpUnpublishableError, match="surrogates"):
             database.publish(ALICE, {"a": "\ud800"}, "post", group, wall_us=1)
         with pytest.raises(PzpMissingError):
             database.publish(ALICE, {}, "post", group[::-1], wall_us=1)
         with pytest.raises(PzpMissingError):
             database.publish(ALICE, {}, "post", group, tangles=[group[::-1]], wall_us=1)
-        with pytest.raises(PzpRefusedError):
+        with pytest.raises(PzpUnpublishableError):
             database.add_key(BOB, group, public(CAROL), wall_us=1)
         with pytest.raises(PzpMissingError):
             database.add_key(ALICE, group[::-1], public(CAROL), wall_us=1)
@@ -341,7 +348,7 @@ class DatabaseContract:
 
     # --- asking
 
-    def test_by_owner_kind_and_depth(self, database: Database) -> None:
+    def test_by_owner_kind_and_depth(self, database: PzpDatabase) -> None:
         one, other = Author(), Author(BOB, kind="chat")
         ids, _ = one.says(12), other.says(3)
         filled(database, one)
@@ -355,7 +362,7 @@ class DatabaseContract:
         assert [record.id for record in database.slice(one.feed, 3, 5)] == ids[2:5]
         assert list(database.slice("nowhere", 0, 9)) == []
 
-    def test_a_certificate_leads_to_the_root(self, database: Database) -> None:
+    def test_a_certificate_leads_to_the_root(self, database: PzpDatabase) -> None:
         author = Author()
         ids = author.says(40)
         filled(database, author)
@@ -370,7 +377,7 @@ class DatabaseContract:
 
     # --- bounds
 
-    def test_few_tangles_are_in_memory(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_few_tangles_are_in_memory(self, database: PzpDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(limits, "TANGLES_HELD_MAX", 2)
         authors = [Author(kind=f"kind{number}") for number in range(4)]
         for author in authors:
@@ -383,7 +390,7 @@ class DatabaseContract:
             assert len(database._held._held) <= 2
 
     def test_only_so_many_tangles_are_looked_at(
-        self, database: Database, monkeypatch: pytest.MonkeyPatch
+        self, database: PzpDatabase, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(limits, "PLACES_MAX", 2)
         monkeypatch.setattr(limits, "WAITING_MAX", 1)
@@ -391,7 +398,7 @@ class DatabaseContract:
         threads = []
         for number in range(3):
             start = other.say({"n": number})
-            threads.append(Tangle(start))
+            threads.append(PzpTangle(start))
             message.enter(V2.fields, other.by_id(start), threads[-1])
         author.say({}, *threads)
         author.say({}, *threads)

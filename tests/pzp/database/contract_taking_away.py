@@ -3,86 +3,88 @@
 import pytest
 
 from tests.pzp.database.messages import ALICE, BOB, Author, filled, keep, need, public, state, without
-from tinyssb_node.pzp.database.database import Database, Outcome
-from tinyssb_node.pzp.database.errors import PzpKeptError, PzpMissingError
-from tinyssb_node.pzp.database.port import Said
+from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
+from tinyssb_node.pzp.database.errors import PzpDependencyError, PzpMissingError
+from tinyssb_node.pzp.database.port import PayloadState
 from tinyssb_node.pzp.messages import errors, message
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import V2, check
 
 
 class TakingAwayContract:
     """Subclasses give a fixture ``database``: an empty one."""
 
-    def test_what_is_erased_keeps_id_and_signature(self, database: Database) -> None:
+    def test_what_is_erased_keeps_id_and_signature(self, database: PzpDatabase) -> None:
         author = Author()
         ids = author.says(3)
         filled(database, author)
         assert database.erase(ids[1])
         record = need(database.record(ids[1]))
-        assert record.said is Said.ERASED
+        assert record.said is PayloadState.ERASED
         assert record.message() == without(author.by_id(ids[1]))
         assert message.message_id(record.message()) == ids[1]
         assert not database.erase(ids[1])
         assert not database.erase(author.feed)
-        assert database.add(author.by_id(ids[1]), wall_us=9).outcome is Outcome.GONE
+        assert database.add(author.by_id(ids[1]), wall_us=9).outcome is PzpAddOutcome.GONE
         assert need(database.record(ids[1])).message()["data"] is None
         expected = sum(len(need(database.record(one.id)).text) for one in database.records())
         assert database.totals().bytes == expected
-        with pytest.raises(PzpKeptError):
+        with pytest.raises(PzpDependencyError):
             database.erase(author.group)
         with pytest.raises(PzpMissingError):
             database.erase("nothing")
 
-    def test_what_came_empty_is_filled_if_it_is_right(self, database: Database) -> None:
+    def test_what_came_empty_is_filled_if_it_is_right(self, database: PzpDatabase) -> None:
         author = Author()
         ids = author.says(3)
         author.written[3] = without(author.by_id(ids[1]))
         filled(database, author)
         full: dict[str, Json] = {**author.written[3], "data": {"text": "message 1"}}
-        assert need(database.record(ids[1])).said is Said.ABSENT
+        assert need(database.record(ids[1])).said is PayloadState.ABSENT
         with pytest.raises(errors.PayloadHashError):
             database.add(full | {"data": {"text": "another"}}, wall_us=1)
-        assert database.add(full | {"sig": author.written[0]["sig"]}, wall_us=1).outcome is Outcome.FILLED
+        assert (
+            database.add(full | {"sig": author.written[0]["sig"]}, wall_us=1).outcome is PzpAddOutcome.FILLED
+        )
         record = need(database.record(ids[1]))
-        assert (record.said, record.message()) == (Said.HERE, full)
-        assert database.add(full, wall_us=1).outcome is Outcome.KNOWN
+        assert (record.said, record.message()) == (PayloadState.HERE, full)
+        assert database.add(full, wall_us=1).outcome is PzpAddOutcome.KNOWN
 
-    def test_what_is_deleted_does_not_come_back(self, database: Database) -> None:
+    def test_what_is_deleted_does_not_come_back(self, database: PzpDatabase) -> None:
         author = Author()
         ids = author.says(9)
         filled(database, author)
-        with pytest.raises(PzpKeptError, match="certified"):
+        with pytest.raises(PzpDependencyError, match="certified"):
             database.delete(ids[2])  # depth 3, to which 7 links
-        with pytest.raises(PzpKeptError, match="root of other"):
+        with pytest.raises(PzpDependencyError, match="root of other"):
             database.delete(author.feed)
-        with pytest.raises(PzpKeptError, match="names a key"):
+        with pytest.raises(PzpDependencyError, match="names a key"):
             database.delete(author.group)
         database.delete(ids[8])
         assert database.record(ids[8]) is None
         assert database.tangle(author.feed).tips == {ids[7]}
         assert database.ghosts(author.feed) == {ids[8]: 9}
-        assert database.add(author.by_id(ids[8]), wall_us=1).outcome is Outcome.GONE
+        assert database.add(author.by_id(ids[8]), wall_us=1).outcome is PzpAddOutcome.GONE
         database.delete(ids[7], ghost_span=0)
-        assert database.add(author.by_id(ids[7]), wall_us=1).outcome is Outcome.NEW
+        assert database.add(author.by_id(ids[7]), wall_us=1).outcome is PzpAddOutcome.NEW
         with pytest.raises(PzpMissingError):
             database.delete(ids[8])
-        assert database.tangle(author.feed).tips == Database(database._rows).tangle(author.feed).tips
+        assert database.tangle(author.feed).tips == PzpDatabase(database._rows).tangle(author.feed).tips
 
-    def test_of_what_was_deleted_the_place_is_taken_again(self, database: Database) -> None:
+    def test_of_what_was_deleted_the_place_is_taken_again(self, database: PzpDatabase) -> None:
         author = Author()
         ids = author.says(3)
         filled(database, author)
         database.delete(ids[2])
         assert database.bare(author.feed) == {}
-        assert database.add(without(author.by_id(ids[2])), wall_us=1).outcome is Outcome.NEW
+        assert database.add(without(author.by_id(ids[2])), wall_us=1).outcome is PzpAddOutcome.NEW
         assert database.bare(author.feed) == {ids[2]: False}
         assert database.ghosts(author.feed) == {}
-        assert database.add(author.by_id(ids[2]), wall_us=1).outcome is Outcome.GONE
+        assert database.add(author.by_id(ids[2]), wall_us=1).outcome is PzpAddOutcome.GONE
 
-    def test_what_came_empty_can_be_erased_before_more_of_it_comes(self, database: Database) -> None:
+    def test_what_came_empty_can_be_erased_before_more_of_it_comes(self, database: PzpDatabase) -> None:
         author = Author()
         ids = author.says(1)
         author.written[2] = without(full := author.written[2])
@@ -90,9 +92,9 @@ class TakingAwayContract:
         assert database.bare(author.feed) == {ids[0]: True}
         assert database.erase(ids[0])
         assert database.bare(author.feed) == {ids[0]: False}
-        assert database.add(full, wall_us=1).outcome is Outcome.GONE
+        assert database.add(full, wall_us=1).outcome is PzpAddOutcome.GONE
 
-    def test_ghosts_are_forgotten_after_a_while(self, database: Database) -> None:
+    def test_ghosts_are_forgotten_after_a_while(self, database: PzpDatabase) -> None:
         author = Author()
         ids = author.says(3)
         filled(database, author)
@@ -103,7 +105,7 @@ class TakingAwayContract:
         database.delete(last, ghost_span=5)
         assert list(database.ghosts(author.feed)) == [last]
 
-    def test_all_in_a_batch_or_nothing(self, database: Database) -> None:
+    def test_all_in_a_batch_or_nothing(self, database: PzpDatabase) -> None:
         author = Author()
         author.says(5)
         filled(database, Author())
@@ -132,7 +134,7 @@ class TakingAwayContract:
 
     # --- collecting
 
-    def test_nothing_goes_while_there_is_room(self, database: Database) -> None:
+    def test_nothing_goes_while_there_is_room(self, database: PzpDatabase) -> None:
         author = Author()
         author.says(20)
         filled(database, author)
@@ -142,7 +144,7 @@ class TakingAwayContract:
         assert (collected.deleted, collected.stripped) == (0, 0)
         assert state(database) == before
 
-    def test_the_newest_are_kept_with_their_way_to_the_root(self, database: Database) -> None:
+    def test_the_newest_are_kept_with_their_way_to_the_root(self, database: PzpDatabase) -> None:
         author = Author()
         ids = author.says(40)
         filled(database, author)
@@ -154,7 +156,7 @@ class TakingAwayContract:
             author.feed,
             *(ids[depth - 1] for depth in (3, 12, 25, 37, 38, 39, 40) if depth != 37),
         ]
-        assert [record.said is Said.HERE for record in database.slice(author.feed, 1, 99)] == [
+        assert [record.said is PayloadState.HERE for record in database.slice(author.feed, 1, 99)] == [
             False, False, False, True, True, True,
         ]  # fmt: skip
         assert (collected.deleted, collected.stripped) == (34, 3)
@@ -169,7 +171,7 @@ class TakingAwayContract:
             assert check(V2, dict(said), author.tangle, [public(ALICE)]) == id_
             message.enter(V2.fields, said, author.tangle)
 
-    def test_of_a_set_what_counts_is_kept(self, database: Database) -> None:
+    def test_of_a_set_what_counts_is_kept(self, database: PzpDatabase) -> None:
         author = Author(kind="set_v1__follows")
         first = author.say({"add": ["bob"], "del": [], "supersedes": []})
         ids = author.says(3)
@@ -180,7 +182,9 @@ class TakingAwayContract:
         filled(database, author)
         keep(database, author.feed, "set")
         database.collect(0)
-        whole = [record.id for record in database.slice(author.feed, 1, 99) if record.said is Said.HERE]
+        whole = [
+            record.id for record in database.slice(author.feed, 1, 99) if record.said is PayloadState.HERE
+        ]
         assert whole == [both, gone, one]
         assert database.certificate(one, author.feed) is not None
         # What followed the second one is gone: a tip, as far as is known here. The next message leaves it out.
@@ -193,21 +197,23 @@ class TakingAwayContract:
             id_ for id_ in [first, *ids] if database.record(id_) is None
         }
 
-    def test_what_is_before_a_tip_that_goes_is_a_tip_again(self, database: Database) -> None:
+    def test_what_is_before_a_tip_that_goes_is_a_tip_again(self, database: PzpDatabase) -> None:
         author = Author()
         ids = author.says(8)
         filled(database, author)
         # Without 6, which 7 follows, 5 is a tip as far as is known, but surely none until 7 has gone, too.
         for gone, tips, end in ((6, {8, 5}, 8), (8, {7, 5}, 7), (7, {5}, 5)):
             database.delete(ids[gone - 1])
-            for one in (database, Database(database._rows)):
+            for one in (database, PzpDatabase(database._rows)):
                 assert one.tangle(author.feed).tips == {ids[tip - 1] for tip in tips}
                 assert one.tangle(author.feed).ends == {ids[end - 1]}
         for id_ in reversed(ids[:5]):
             database.delete(id_)
         assert database.tangle(author.feed).tips == {author.feed}
 
-    def test_what_nobody_asked_for_goes_first_the_longest_untouched_before(self, database: Database) -> None:
+    def test_what_nobody_asked_for_goes_first_the_longest_untouched_before(
+        self, database: PzpDatabase
+    ) -> None:
         authors = [Author(key, kind=kind) for key in (ALICE, BOB) for kind in ("first", "second", "third")]
         for author in authors:
             author.says(5)
@@ -223,11 +229,11 @@ class TakingAwayContract:
         database.collect(0)
         assert {one.root for one in database.tangles()} == {authors[0].feed, authors[0].group}
 
-    def test_a_message_of_two_tangles_stays_for_either(self, database: Database) -> None:
+    def test_a_message_of_two_tangles_stays_for_either(self, database: PzpDatabase) -> None:
         one, other = Author(), Author(kind="chat")
         start = one.say({"text": "a thread"})
         one.says(3)
-        thread = Tangle(start)
+        thread = PzpTangle(start)
         message.enter(V2.fields, one.by_id(start), thread)
         reply = other.say({"text": "yes"}, thread)
         other.says(30)
@@ -238,13 +244,13 @@ class TakingAwayContract:
         keep(database, start, "all")
         database.collect(0)
         for id_ in (start, reply):
-            assert need(database.record(id_)).said is Said.HERE
+            assert need(database.record(id_)).said is PayloadState.HERE
         keep(database, start, "none")
         database.collect(0)
         assert database.record(reply) is None
-        assert database.record(start) is None or need(database.record(start)).said is Said.ABSENT
+        assert database.record(start) is None or need(database.record(start)).said is PayloadState.ABSENT
 
-    def test_a_group_goes_when_nothing_of_it_is_left(self, database: Database) -> None:
+    def test_a_group_goes_when_nothing_of_it_is_left(self, database: PzpDatabase) -> None:
         author = Author()
         author.add_key(BOB)
         author.says(3)
@@ -260,7 +266,7 @@ class TakingAwayContract:
         database.collect(0)
         assert database.totals().messages == database.totals().bytes == 0
 
-    def test_what_was_collected_comes_back_if_it_is_asked_for(self, database: Database) -> None:
+    def test_what_was_collected_comes_back_if_it_is_asked_for(self, database: PzpDatabase) -> None:
         author = Author()
         author.says(30)
         filled(database, author)

@@ -16,10 +16,10 @@ from tests.pzp.database.messages import ALICE, BOB, keep, public, state
 from tests.torture.images import Disk, write_image
 from tests.torture.shim import Call, Did, Shim
 from tinyssb_node.errors import StoreFailedError, TinyssbError
-from tinyssb_node.pzp.database.database import Database
-from tinyssb_node.pzp.database.errors import PzpKeptError
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.errors import PzpDependencyError
 from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqliteRows
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
 from tinyssb_node.pzp.messages import message
 
 STEPS = 14
@@ -57,10 +57,10 @@ class Life:
                     self.shim.count(Call.SYNC)
 
     def _boot(self, steps: int) -> int:
-        rows = SqliteRows.open(self.path)
+        rows = SqlitePzpRows.open(self.path)
         if self.careless:
             rows._connection.execute("PRAGMA synchronous = OFF")
-        with closing(Database(rows)) as database:
+        with closing(PzpDatabase(rows)) as database:
             self._claim(database)
             self.group = database.create_identity(ALICE, "x", wall_us=1)
             self._claim(database)
@@ -70,12 +70,12 @@ class Life:
                 steps -= 1
         return 0
 
-    def _claim(self, database: Database) -> None:
+    def _claim(self, database: PzpDatabase) -> None:
         """From now on the state has to be this one, or a later one."""
         self.states.append(state(database))
         self.shim.mark(len(self.states) - 1)
 
-    def _step(self, database: Database) -> None:
+    def _step(self, database: PzpDatabase) -> None:
         """One transaction."""
         ids = [record.id for record in database.records(0, 1_000, owner=self.group)]
         tasks: list[Callable[[], object]] = [
@@ -88,17 +88,17 @@ class Life:
         ]
         try:
             self.chance.choice(tasks)()
-        except PzpKeptError:
+        except PzpDependencyError:
             return
 
-    def _publish(self, database: Database) -> None:
+    def _publish(self, database: PzpDatabase) -> None:
         kind = self.chance.choice(["post", "chat"])
         with database.batch():
             for _ in range(self.chance.randint(1, 12)):
                 said = {"text": "x" * self.chance.choice([10, 500, 9_000])}
                 database.publish(ALICE, dict(said), kind, self.group, wall_us=1)
 
-    def _collect(self, database: Database) -> None:
+    def _collect(self, database: PzpDatabase) -> None:
         with database.batch():
             for summary in database.tangles():
                 if summary.root != self.group:
@@ -125,7 +125,7 @@ def record(shim: Shim, home: Path, seed: int, *, careless: bool) -> tuple[Life, 
 
 def check(image: Path, life: Life, claimed: int) -> None:
     """What is left is what was claimed last, or what was about to be; and it can be written."""
-    with closing(Database(SqliteRows.open(image / PZP_FILE))) as database:
+    with closing(PzpDatabase(SqlitePzpRows.open(image / PZP_FILE))) as database:
         found = state(database)
         if found not in life.states[claimed : claimed + 2] and not (claimed < 0 and not found["records"]):
             raise AssertionError(

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from tests.pzp.database.messages import ALICE, BOB, NONCE, keep, public
-from tinyssb_node.pzp.database.database import Database
+from tinyssb_node.pzp.database.database import PzpDatabase
 
 FOLDER = Path(__file__).parents[2] / "vectors" / "pzp" / "store"
 
 
-def fill(database: Database) -> None:
+def fill(database: PzpDatabase) -> None:
     """Something of all that version 1 can hold."""
     group = database.create_identity(ALICE, NONCE, wall_us=1_700_000_000_000_000)
     database.add_key(ALICE, group, public(BOB), wall_us=1_700_000_001_000_000)

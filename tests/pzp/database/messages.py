@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.pzp.database.database import Database
-from tinyssb_node.pzp.database.port import Record
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.port import PzpRecord
 from tinyssb_node.pzp.messages import base58, message
 from tinyssb_node.pzp.messages.goals import parse_goal
 from tinyssb_node.pzp.messages.jsontext import Json
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import (
     V2,
     write,
@@ -35,19 +35,19 @@ class Author:
         """All of it, the identity and the feed's root first."""
         first = write_identity(key, nonce)
         self.group = message.message_id(first)
-        self.identity = Tangle(self.group)
+        self.identity = PzpTangle(self.group)
         self._enter(first, self.identity)
         root = write_feed_root(V2, key, self.group, kind)
         self.feed = message.message_id(root)
-        self.tangle = Tangle(self.feed)
+        self.tangle = PzpTangle(self.feed)
         self._enter(root, self.tangle)
 
-    def _enter(self, said: dict[str, Json], *tangles: Tangle) -> str:
+    def _enter(self, said: dict[str, Json], *tangles: PzpTangle) -> str:
         self.written.append(said)
         ids = [message.enter(V2.fields, said, tangle) for tangle in tangles]
         return ids[0]
 
-    def say(self, said: Json, *more: Tangle, key: SigningKey | None = None) -> str:
+    def say(self, said: Json, *more: PzpTangle, key: SigningKey | None = None) -> str:
         """Write into the feed, and the tangles *more*; returns the id."""
         tips = sorted(self.identity.tips)
         one = write(V2, key or self.key, said, self.kind, [self.tangle, *more], self.group, tips)
@@ -55,7 +55,7 @@ class Author:
 
     def say_beside(self, said: Json, *behind: str) -> str:
         """Write into the feed what knows of these and what they follow only."""
-        before, self.tangle = self.tangle, Tangle(self.feed)
+        before, self.tangle = self.tangle, PzpTangle(self.feed)
         kept = before.ancestors(behind)
         for one in self.written:
             id_ = message.message_id(one)
@@ -76,7 +76,7 @@ class Author:
         return [self.say({"text": f"message {number}"}) for number in range(count)]
 
 
-def filled(database: Database, author: Author) -> Author:
+def filled(database: PzpDatabase, author: Author) -> Author:
     """*author*, all of whose messages are in the database."""
     for one in author.written:
         database.add(one, wall_us=7)
@@ -94,13 +94,13 @@ def changed(said: dict[str, Json]) -> dict[str, Any]:
     return copy
 
 
-def need(record: Record | None) -> Record:
+def need(record: PzpRecord | None) -> PzpRecord:
     """What has to be there."""
     assert record is not None
     return record
 
 
-def state(database: Database) -> dict[str, Any]:
+def state(database: PzpDatabase) -> dict[str, Any]:
     """All that can be asked."""
     tangles = {one.root: database.tangle(one.root) for one in database.tangles()}
     return {
@@ -117,5 +117,5 @@ def state(database: Database) -> dict[str, Any]:
     }
 
 
-def keep(database: Database, root: str, goal: str) -> None:
+def keep(database: PzpDatabase, root: str, goal: str) -> None:
     database.set_goal(root, parse_goal(goal))

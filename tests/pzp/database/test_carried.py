@@ -17,11 +17,11 @@ from tests.store.gaps import cut_and_given_again
 from tinyssb_node.catalog.catalog import STORE_FILE
 from tinyssb_node.codec import bipf
 from tinyssb_node.pzp.database import limits
-from tinyssb_node.pzp.database.carried import CARRIED_FILE, Carried, CaughtUp
-from tinyssb_node.pzp.database.database import Database
-from tinyssb_node.pzp.database.memory import MemoryRows
+from tinyssb_node.pzp.database.carried import CARRIED_FILE, EntryImporter, EntryImportResult
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqliteRows
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.airform import serialize_air
 from tinyssb_node.pzp.messages.jsontext import Json
@@ -34,7 +34,7 @@ class Mesh:
         self.folder = folder
         self.home = Home(folder, Writer("ana"))
         self.writers = {"ana": self.home.owner}
-        self.database = Database(MemoryRows())
+        self.database = PzpDatabase(MemoryPzpRows())
 
     def close(self) -> None:
         self.home.close()
@@ -46,12 +46,12 @@ class Mesh:
             assert isinstance(content, bytes)
             self.home.keep([writer.write(content)])
 
-    def catch_up(self) -> CaughtUp:
-        with closing(Carried.open(self.folder)) as carried:
+    def catch_up(self) -> EntryImportResult:
+        with closing(EntryImporter.open(self.folder)) as carried:
             return carried.catch_up(self.database, wall_us=7)
 
     def place_of(self, id_: str) -> tuple[bytes, int] | None:
-        with closing(Carried.open(self.folder)) as carried:
+        with closing(EntryImporter.open(self.folder)) as carried:
             return carried.place_of(id_)
 
 
@@ -73,14 +73,14 @@ def told() -> Author:
 
 def whole(*authors: Author) -> dict[str, object]:
     """A database to which all was added in the order in which it was written."""
-    database = Database(MemoryRows())
+    database = PzpDatabase(MemoryPzpRows())
     for author in authors:
         for one in author.written:
             database.add(one, wall_us=7)
     return logical(database)
 
 
-def logical(database: Database) -> dict[str, object]:
+def logical(database: PzpDatabase) -> dict[str, object]:
     """All that does not depend on the order of arrival."""
     found = state(database)
     return {name: found[name] for name in ("totals", "order", "tips", "keys", "next")}
@@ -90,9 +90,9 @@ def test_what_entries_carry_is_taken_once(mesh: Mesh) -> None:
     author = told()
     mesh.home.keep([mesh.home.owner.write(b"something else")])
     mesh.carry(*author.written)
-    assert mesh.catch_up() == CaughtUp(done=mesh.home.store.last_arrival(), new=len(author.written))
+    assert mesh.catch_up() == EntryImportResult(done=mesh.home.store.last_arrival(), new=len(author.written))
     assert logical(mesh.database) == whole(author)
-    assert mesh.catch_up() == CaughtUp()
+    assert mesh.catch_up() == EntryImportResult()
     ids = [message.message_id(one) for one in author.written]
     assert [mesh.place_of(id_) for id_ in ids] == [(mesh.home.owner.feed, seq) for seq in range(2, 8)]
     assert mesh.place_of("nobody") is None
@@ -108,7 +108,7 @@ def test_a_store_that_was_repaired_is_read_to_its_end(mesh: Mesh, monkeypatch: p
     home.store = cut_and_given_again(home.store, home.folder / STORE_FILE, home.owner.feed, 1)
     assert mesh.catch_up().new == len(author.written)
     assert logical(mesh.database) == whole(author)
-    assert mesh.catch_up() == CaughtUp()
+    assert mesh.catch_up() == EntryImportResult()
 
 
 @pytest.mark.parametrize("order", list(permutations(range(6)))[:: 720 // 8])
@@ -129,7 +129,7 @@ def test_what_waits_is_woken_by_what_comes_another_way(mesh: Mesh) -> None:
     mesh.carry(*author.written[2:])
     assert mesh.catch_up().waiting == 4
     mesh.database.add(author.written[0], wall_us=1)
-    assert mesh.catch_up() == CaughtUp(
+    assert mesh.catch_up() == EntryImportResult(
         new=1, waiting=3
     )  # the key was added; the feed's root is lacking still
     mesh.database.add(author.written[1], wall_us=1)
@@ -215,7 +215,7 @@ def test_a_crash_before_the_end_costs_nothing(mesh: Mesh, monkeypatch: pytest.Mo
     author = told()
     mesh.carry(*author.written)
 
-    def crash(database: Database) -> str:
+    def crash(database: PzpDatabase) -> str:
         if database.totals().messages:
             raise KeyboardInterrupt
         return ""
@@ -235,7 +235,7 @@ def test_batches_are_small(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
     author = told()
     mesh.carry(*reversed(author.written))
     seen: list[tuple[int, int]] = []
-    with closing(Carried.open(mesh.folder)) as carried:
+    with closing(EntryImporter.open(mesh.folder)) as carried:
         carried.catch_up(mesh.database, wall_us=7, progress=lambda *at: seen.append(at))
     last = mesh.home.store.last_arrival()
     assert len(seen) >= last // 3
@@ -251,13 +251,13 @@ def test_several_may_look_at_once(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -
 
     def look() -> int:
         with (
-            closing(Database(SqliteRows.open(mesh.folder / PZP_FILE))) as database,
-            closing(Carried.open(mesh.folder)) as carried,
+            closing(PzpDatabase(SqlitePzpRows.open(mesh.folder / PZP_FILE))) as database,
+            closing(EntryImporter.open(mesh.folder)) as carried,
         ):
             return carried.catch_up(database, wall_us=7).new
 
     with ThreadPoolExecutor(3) as pool:
         found = [each.result() for each in [pool.submit(look) for _ in range(3)]]
     assert sum(found) == len(author.written)
-    with closing(Database(SqliteRows.open(mesh.folder / PZP_FILE))) as database:
+    with closing(PzpDatabase(SqlitePzpRows.open(mesh.folder / PZP_FILE))) as database:
         assert logical(database) == whole(author)

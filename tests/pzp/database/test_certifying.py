@@ -6,23 +6,23 @@ import pytest
 
 from tests.pzp.database.messages import ALICE, BOB, Author, keep, need
 from tinyssb_node.pzp.database.certifying import certificate
-from tinyssb_node.pzp.database.database import Database
+from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpMissingError
-from tinyssb_node.pzp.database.memory import MemoryRows
+from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.message import Message
 
 
-def database_of(*authors: Author) -> Database:
-    database = Database(MemoryRows())
+def database_of(*authors: Author) -> PzpDatabase:
+    database = PzpDatabase(MemoryPzpRows())
     for author in authors:
         for one in author.written:
             database.add(one, wall_us=1)
     return database
 
 
-def of(database: Database, id_: str) -> list[Message]:
+def of(database: PzpDatabase, id_: str) -> list[Message]:
     return certificate(database, need(database.record(id_)))
 
 
@@ -32,7 +32,7 @@ def ids(proof: list[Message]) -> list[str]:
 
 def proves(proof: list[Message], id_: str, *roots: str) -> bool:
     """Whether somebody who has nothing else, and takes what he can, finds the message in these tangles."""
-    database = Database(MemoryRows())
+    database = PzpDatabase(MemoryPzpRows())
     for one in proof:
         with suppress(MessageError):
             database.add(dict(one), wall_us=1)
@@ -95,7 +95,7 @@ def test_without_a_way_there_is_no_certificate() -> None:
     author = Author()
     begun = [*author.written]
     late = author.says(2)[-1]
-    database = Database(MemoryRows())
+    database = PzpDatabase(MemoryPzpRows())
     for one in begun:
         database.add(one, wall_us=1)
     database.add(author.by_id(late), late, wall_us=1)  # as a root of what follows it

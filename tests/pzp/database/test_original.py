@@ -4,16 +4,16 @@ import pytest
 
 from tests.pzp.database.messages import ALICE, BOB, CAROL, NONCE, need, public
 from tests.pzp.messages.vectors import load
-from tinyssb_node.pzp.database.database import Database, Outcome
-from tinyssb_node.pzp.database.errors import GroupUnknownError, PzpRefusedError
-from tinyssb_node.pzp.database.memory import MemoryRows
+from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
+from tinyssb_node.pzp.database.errors import GroupUnknownError, PzpUnpublishableError
+from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.messages import errors
 from tinyssb_node.pzp.messages.jsontext import Json
 
 
 def test_the_same_calls_write_the_same_messages() -> None:
     vectors = load("v2-db")
-    database, group = Database(MemoryRows()), vectors["group"]
+    database, group = PzpDatabase(MemoryPzpRows()), vectors["group"]
     added = database.create_identity(ALICE, NONCE, wall_us=1)
     first = database.publish(ALICE, {"text": "1"}, "post", group, wall_us=1)
     written = [
@@ -34,9 +34,9 @@ def test_the_same_calls_write_the_same_messages() -> None:
         assert tangle.deletable_and_erasable(id_) == (said["deletables"], said["erasables"])
     nothing: list[tuple[Json, str]] = [({}, "p"), ([1], "post")]
     for payload, kind in nothing:
-        with pytest.raises(PzpRefusedError):
+        with pytest.raises(PzpUnpublishableError):
             database.publish(ALICE, payload, kind, group, wall_us=1)
-    with pytest.raises(PzpRefusedError):  # which the original writes, and no other peer takes
+    with pytest.raises(PzpUnpublishableError):  # which the original writes, and no other peer takes
         database.publish(CAROL, {"text": "x"}, "post", group, wall_us=1)
     database.erase(first)
     assert need(database.record(first)).message() == vectors["afterErase"]
@@ -46,7 +46,7 @@ def test_the_same_calls_write_the_same_messages() -> None:
 
 def test_another_peer_takes_and_refuses_the_same() -> None:
     vectors = load("v2-db")
-    database = Database(MemoryRows())
+    database = PzpDatabase(MemoryPzpRows())
     root = vectors["allRecordsInLogOrder"][1]["msg"]
     group, one, add_bob, two, three = (step["msg"] for step in vectors["log"][:5])
     order = [root, group, group, root, three, two, one, add_bob, two, three]
@@ -59,4 +59,4 @@ def test_another_peer_takes_and_refuses_the_same() -> None:
             continue
         added = database.add(said, wall_us=1)
         assert added.id == step["hash"]
-        assert added.outcome is (Outcome.KNOWN if number == 2 else Outcome.NEW)
+        assert added.outcome is (PzpAddOutcome.KNOWN if number == 2 else PzpAddOutcome.NEW)

@@ -7,36 +7,36 @@ import pytest
 
 from tests.pzp.database.messages import keep
 from tests.pzp.sync.replicas import World, world
-from tinyssb_node.pzp.database.database import Database
-from tinyssb_node.pzp.database.memory import MemoryRows
-from tinyssb_node.pzp.database.replica import Replica
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.memory import MemoryPzpRows
+from tinyssb_node.pzp.database.replica import DatabaseReplica
 from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqliteRows
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.goals import ALL, NONE
-from tinyssb_node.pzp.sync.port import Msgs, Taken
-from tinyssb_node.pzp.sync.sync import Sync
+from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica
+from tinyssb_node.pzp.sync.sync import PzpSync
 
 
 @pytest.fixture
 def sides(tmp_path):
-    with closing(Database(SqliteRows.open(tmp_path / PZP_FILE))) as one:
-        yield one, Database(MemoryRows())
+    with closing(PzpDatabase(SqlitePzpRows.open(tmp_path / PZP_FILE))) as one:
+        yield one, PzpDatabase(MemoryPzpRows())
 
 
-def put(database: Database, lives: World, posts: int | None = None) -> None:
+def put(database: PzpDatabase, lives: World, posts: int | None = None) -> None:
     for one in [*lives.identity, *lives.posts[:posts]]:
         database.add(dict(one), wall_us=1)
 
 
-def wanting(database: Database, lives: World, goal: str) -> Replica:
+def wanting(database: PzpDatabase, lives: World, goal: str) -> DatabaseReplica:
     keep(database, lives.feed, goal)
     keep(database, lives.group, "all")
-    return Replica(database, lambda: 5)
+    return DatabaseReplica(database, lambda: 5)
 
 
-def sync(one: Msgs, other: Msgs, root: str) -> None:
-    sides = [Sync(one, random.Random(1).randbytes), Sync(other, random.Random(2).randbytes)]
+def sync(one: PzpReplica, other: PzpReplica, root: str) -> None:
+    sides = [PzpSync(one, random.Random(1).randbytes), PzpSync(other, random.Random(2).randbytes)]
     sides[0].start(root)
     moving = True
     while moving:
@@ -95,16 +95,16 @@ def test_what_was_erased_and_deleted_stays_so(sides) -> None:
 
 
 def test_what_breaks_a_rule_is_refused_with_the_reason() -> None:
-    database, lives = Database(MemoryRows()), world(1)
-    replica = Replica(database, lambda: 1)
-    assert replica.add(lives.group, lives.identity[0]) is Taken.NEW
-    assert replica.add(lives.group, lives.identity[0]) is Taken.KNOWN
-    assert replica.add(lives.feed, lives.posts[1]) is Taken.REFUSED
+    database, lives = PzpDatabase(MemoryPzpRows()), world(1)
+    replica = DatabaseReplica(database, lambda: 1)
+    assert replica.add(lives.group, lives.identity[0]) is MessageOutcome.NEW
+    assert replica.add(lives.group, lives.identity[0]) is MessageOutcome.KNOWN
+    assert replica.add(lives.feed, lives.posts[1]) is MessageOutcome.REFUSED
     assert "the tangle's root" in str(replica.refused)
     assert replica.get(lives.group) == lives.identity[0]
     assert replica.get(lives.feed) is None
     assert replica.goal(lives.feed) is NONE
-    assert Replica(database, lambda: 1, default=ALL).goal(lives.feed) is ALL
+    assert DatabaseReplica(database, lambda: 1, default=ALL).goal(lives.feed) is ALL
     with replica.batch():
-        assert replica.add(lives.feed, lives.posts[0]) is Taken.NEW
+        assert replica.add(lives.feed, lives.posts[0]) is MessageOutcome.NEW
     assert message.message_id(lives.posts[0]) in replica.tangle(lives.feed)

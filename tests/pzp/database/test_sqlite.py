@@ -16,10 +16,10 @@ from tests.pzp.database.frozen import FOLDER, fill
 from tests.pzp.database.messages import ALICE, BOB, Author, filled, keep, need, public, state
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
 from tinyssb_node.pzp.database import limits, schema
-from tinyssb_node.pzp.database.database import Database, Outcome
+from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpBusyError
-from tinyssb_node.pzp.database.memory import MemoryRows
-from tinyssb_node.pzp.database.sqlite import SqliteRows
+from tinyssb_node.pzp.database.memory import MemoryPzpRows
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
 from tinyssb_node.pzp.messages import errors
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json
@@ -32,12 +32,12 @@ def path(tmp_path):
 
 @pytest.fixture
 def database(path):
-    with closing(Database(SqliteRows.open(path))) as database:
+    with closing(PzpDatabase(SqlitePzpRows.open(path))) as database:
         yield database
 
 
-def opened(path) -> Database:
-    return Database(SqliteRows.open(path))
+def opened(path) -> PzpDatabase:
+    return PzpDatabase(SqlitePzpRows.open(path))
 
 
 def everything(path) -> bytes:
@@ -50,7 +50,7 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
     def database(self, database):
         return database
 
-    def test_all_of_it_survives_closing(self, database: Database, path) -> None:
+    def test_all_of_it_survives_closing(self, database: PzpDatabase, path) -> None:
         author = Author()
         author.says(30)
         filled(database, author)
@@ -61,12 +61,12 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
         database.close()
         with closing(opened(path)) as again:
             assert state(again) == before
-        with closing(Database(SqliteRows.open_readonly(path))) as again:
+        with closing(PzpDatabase(SqlitePzpRows.open_readonly(path))) as again:
             assert state(again) == before
             with pytest.raises(StoreFailedError, match="readonly"):
                 again.set_goal(author.feed, ALL)
 
-    def test_what_was_erased_is_nowhere_on_the_disk(self, database: Database, path) -> None:
+    def test_what_was_erased_is_nowhere_on_the_disk(self, database: PzpDatabase, path) -> None:
         author = filled(database, Author())
         secret = "the cat is under the roof" * 300
         ids = [database.publish(ALICE, {"text": secret}, "post", author.group, wall_us=1) for _ in range(9)]
@@ -77,7 +77,7 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
             database.delete(ids[-1])
         assert b"under the roof" not in everything(path)
 
-    def test_room_is_given_back(self, database: Database, path) -> None:
+    def test_room_is_given_back(self, database: PzpDatabase, path) -> None:
         author = filled(database, Author())
         with database.batch():
             for number in range(50):
@@ -87,7 +87,7 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
         database.collect(0)
         assert path.stat().st_size < 300_000
 
-    def test_two_processes_see_each_other(self, database: Database, path) -> None:
+    def test_two_processes_see_each_other(self, database: PzpDatabase, path) -> None:
         with closing(opened(path)) as other:
             author = filled(database, Author())
             first = other.publish(ALICE, {"n": 1}, "post", author.group, wall_us=1)
@@ -104,7 +104,7 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
                 other.set_goal("x", ALL)
             other.set_goal("x", ALL)
 
-    def test_a_batch_in_which_a_write_failed_is_not_kept(self, database: Database, path) -> None:
+    def test_a_batch_in_which_a_write_failed_is_not_kept(self, database: PzpDatabase, path) -> None:
         author = filled(database, Author())
         author.say({})
         before = state(database)
@@ -113,7 +113,7 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
             with database.batch():
                 database.set_goal(author.feed, ALL)
                 rows = database._rows
-                assert isinstance(rows, SqliteRows)
+                assert isinstance(rows, SqlitePzpRows)
                 with pytest.raises(StoreFailedError):
                     rows._run("INSERT INTO messages (id) VALUES ('x')")
                 database.set_goal(author.group, ALL)
@@ -124,14 +124,14 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
             database.set_goal(author.feed, ALL)
         assert state(database) == before
         with closing(opened(path)) as again:
-            assert again.add(author.written[-1], wall_us=1).outcome is Outcome.NEW
+            assert again.add(author.written[-1], wall_us=1).outcome is PzpAddOutcome.NEW
 
 
-def test_on_a_full_disk_it_can_be_read_and_goes_on_once_there_is_room(database: Database) -> None:
+def test_on_a_full_disk_it_can_be_read_and_goes_on_once_there_is_room(database: PzpDatabase) -> None:
     author = filled(database, Author())
     before = state(database)
     rows = database._rows
-    assert isinstance(rows, SqliteRows)
+    assert isinstance(rows, SqlitePzpRows)
     rows._connection.execute("PRAGMA max_page_count = 20")
 
     def publish_much() -> None:
@@ -158,7 +158,7 @@ def test_a_file_of_another_is_left_as_it_is(path, statements, error) -> None:
         for statement in statements:
             connection.execute(statement)
     before = path.read_bytes()
-    for opening in (SqliteRows.open, SqliteRows.open_readonly):
+    for opening in (SqlitePzpRows.open, SqlitePzpRows.open_readonly):
         with pytest.raises(error):
             opening(path)
     assert path.read_bytes() == before
@@ -167,15 +167,15 @@ def test_a_file_of_another_is_left_as_it_is(path, statements, error) -> None:
 def test_what_is_no_database_is_left_as_it_is(path) -> None:
     path.write_bytes(b"something else" * 400)
     with pytest.raises(StoreDamagedError):
-        SqliteRows.open(path)
+        SqlitePzpRows.open(path)
     assert path.read_bytes() == b"something else" * 400
     path.unlink()
     with pytest.raises(StoreFailedError):
-        SqliteRows.open_readonly(path)
+        SqlitePzpRows.open_readonly(path)
     assert not path.exists()
     path.touch()
     with pytest.raises(StoreDamagedError, match="empty"):
-        SqliteRows.open_readonly(path)
+        SqlitePzpRows.open_readonly(path)
 
 
 def test_damage_within_is_said(path) -> None:
@@ -224,7 +224,7 @@ def test_what_the_disk_refuses_at_opening_is_said(
     else:
         monkeypatch.setattr(schema, refused, fail)
     with pytest.raises(StoreFailedError, match="Input/output"):
-        SqliteRows.open(path)
+        SqlitePzpRows.open(path)
 
 
 KILLED = """
@@ -260,10 +260,10 @@ def test_a_process_that_is_killed_loses_what_was_not_committed_only(path) -> Non
 
 
 def test_the_frozen_file_holds_what_was_put_into_it(path) -> None:
-    expected = Database(MemoryRows())
+    expected = PzpDatabase(MemoryPzpRows())
     fill(expected)
     shutil.copy(FOLDER / "pzp_v1.sqlite", path)
-    with closing(Database(SqliteRows.open_readonly(path))) as database:
+    with closing(PzpDatabase(SqlitePzpRows.open_readonly(path))) as database:
         frozen = state(database)
     assert frozen == state(expected)
     with closing(opened(path)) as database:
@@ -281,7 +281,7 @@ def test_the_frozen_file_holds_what_was_put_into_it(path) -> None:
     }
 
 
-def test_errors_of_peers_do_not_undo_the_batch(database: Database) -> None:
+def test_errors_of_peers_do_not_undo_the_batch(database: PzpDatabase) -> None:
     author = Author()
     author.says(2)
     with database.batch():
@@ -296,7 +296,7 @@ def test_errors_of_peers_do_not_undo_the_batch(database: Database) -> None:
 
 def test_several_may_make_the_file_at_once(tmp_path) -> None:
     def make(path: Path) -> None:
-        SqliteRows.open(path).close()
+        SqlitePzpRows.open(path).close()
 
     # Without a lock it went wrong about once in ten.
     with ThreadPoolExecutor(4) as pool:

@@ -10,11 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.pzp.database.messages import ALICE, BOB, Author, keep, state, without
 from tinyssb_node.errors import LocalError
-from tinyssb_node.pzp.database.database import Database
-from tinyssb_node.pzp.database.memory import MemoryRows
-from tinyssb_node.pzp.database.sqlite import SqliteRows
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.memory import MemoryPzpRows
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
 from tinyssb_node.pzp.messages import errors, message
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import V2
 
 
@@ -24,7 +24,7 @@ def world() -> list[Author]:
     one, other = Author(), Author(kind="chat")
     one.add_key(BOB)
     ids = one.says(3)
-    thread = Tangle(ids[0])
+    thread = PzpTangle(ids[0])
     message.enter(V2.fields, one.by_id(ids[0]), thread)
     for number in range(20):
         if number % 4 == 0:
@@ -50,8 +50,8 @@ class Twins(RuleBasedStateMachine):
     def open_both(self):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "pzp.sqlite"
-        self.rows = MemoryRows()
-        self.memory, self.sqlite = Database(self.rows), Database(SqliteRows.open(self.path))
+        self.rows = MemoryPzpRows()
+        self.memory, self.sqlite = PzpDatabase(self.rows), PzpDatabase(SqlitePzpRows.open(self.path))
         self.clock = 0
 
     def both(self, operation):
@@ -104,14 +104,14 @@ class Twins(RuleBasedStateMachine):
     @rule()
     def restart(self):
         self.sqlite.close()
-        self.sqlite = Database(SqliteRows.open(self.path))
+        self.sqlite = PzpDatabase(SqlitePzpRows.open(self.path))
 
     @invariant()
     def they_agree_with_each_other_and_with_what_is_kept(self):
         if hasattr(self, "sqlite"):
             before = state(self.memory)
             assert state(self.sqlite) == before
-            assert state(Database(self.rows)) == before
+            assert state(PzpDatabase(self.rows)) == before
 
     @invariant()
     def what_is_held_is_sound(self):

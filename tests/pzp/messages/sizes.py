@@ -11,9 +11,9 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect
 from tinyssb_node.pzp.messages import base58, message
-from tinyssb_node.pzp.messages.airform import TooBig, serialize_air
+from tinyssb_node.pzp.messages.airform import AirFormTooLarge, serialize_air
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
-from tinyssb_node.pzp.messages.tangle import RootFacts, Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts
 from tinyssb_node.pzp.messages.versions import (
     V2,
     write,
@@ -27,7 +27,7 @@ FORTY = "We are at the hut, all well, back at six"
 TWEET = "Snow above 2,200 m since noon; the ridge is closed. " * 5 + "Take the road, then."
 
 
-def grown(group: str, kind: str, length: int) -> Tangle:
+def grown(group: str, kind: str, length: int) -> PzpTangle:
     """The feed of *group*, with *length* messages behind its root."""
     root = write_feed_root(V2, ALICE, group, kind)
     tangle = tangle_of(V2, message.message_id(root), [root])
@@ -66,7 +66,7 @@ def typical() -> Iterator[tuple[str, dict[str, Json]]]:
 
 def row(name: str, messages: list[message.Message]) -> str:
     """Means over *messages*."""
-    carried = [content for one in messages if not isinstance(content := serialize_air(one), TooBig)]
+    carried = [content for one in messages if not isinstance(content := serialize_air(one), AirFormTooLarge)]
     assert len(carried) == len(messages)
     before, after = [len(canonical(dict(one))) for one in messages], [len(content) for content in carried]
     packets = [fmean(packet_count(size, Dialect.SPEC) for size in sizes) for sizes in (before, after)]

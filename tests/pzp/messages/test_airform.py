@@ -13,7 +13,7 @@ from tests.pzp.messages.vectors import FOLDER, VERSION, load, made
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.messages import base58, errors, limits, message
-from tinyssb_node.pzp.messages.airform import TooBig, parse_air, serialize_air
+from tinyssb_node.pzp.messages.airform import AirFormTooLarge, parse_air, serialize_air
 from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
 
 FROZEN = FOLDER.parent / "content" / "pzp_air_v1.json"
@@ -172,9 +172,9 @@ def long_message(letters: int) -> dict[str, Any]:
 def test_what_no_entry_carries_is_answered_with_its_size() -> None:
     fits = limits.AIR_MAX - len(carried(long_message(60_000))) + 60_000
     assert len(carried(long_message(fits))) == limits.AIR_MAX
-    assert serialize_air(long_message(fits + 1)) == TooBig(limits.AIR_MAX + 1, limits.AIR_MAX)
+    assert serialize_air(long_message(fits + 1)) == AirFormTooLarge(limits.AIR_MAX + 1, limits.AIR_MAX)
     huge = serialize_air(long_message(limits.TEXT_MAX))
-    assert isinstance(huge, TooBig)
+    assert isinstance(huge, AirFormTooLarge)
     assert huge.size > limits.TEXT_MAX
     with pytest.raises(errors.AirFormError, match="at most 65536 bytes"):
         parse_air(bipf.encode(["PZP", "{}" + " " * limits.AIR_MAX]))
@@ -188,7 +188,7 @@ def test_ids_are_bounded() -> None:
     assert not is_text(content)
     assert len(canonical(parse_air(content) or {})) < limits.TEXT_MAX
     place["prev"] *= 2
-    assert serialize_air(whole) == TooBig(
+    assert serialize_air(whole) == AirFormTooLarge(
         len(bipf.encode(["PZP", canonical(whole).decode()])), limits.AIR_MAX
     )
     claims_more = content.replace(b"\x02\x01\xfe\x0f\x02", b"\x02\x01\xff\x0f\x02")

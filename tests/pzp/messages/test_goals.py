@@ -9,18 +9,18 @@ from tinyssb_node.pzp.messages.goals import (
     ALL,
     NONE,
     Goal,
-    Keep,
-    Needs,
+    GoalKind,
+    GoalNeeds,
     needs,
     parse_goal,
     unsuperseded,
 )
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 
 
 @pytest.mark.parametrize(
     ("text", "goal"),
-    [("all", ALL), ("none", NONE), ("set", Goal(Keep.SET)), ("newest-100", Goal(Keep.NEWEST, 100))],
+    [("all", ALL), ("none", NONE), ("set", Goal(GoalKind.SET)), ("newest-100", Goal(GoalKind.NEWEST, 100))],
 )
 def test_goals_are_written_as_they_are_read(text: str, goal: Goal) -> None:
     assert parse_goal(text) == goal
@@ -40,14 +40,14 @@ def test_what_is_no_goal_is_refused(text: str) -> None:
 
 
 def test_of_nothing_nothing_is_needed() -> None:
-    assert needs(Tangle("0"), ALL, dict) == Needs(frozenset(), frozenset())
-    assert needs(chain(3), NONE, dict) == Needs(frozenset(), frozenset())
+    assert needs(PzpTangle("0"), ALL, dict) == GoalNeeds(frozenset(), frozenset())
+    assert needs(chain(3), NONE, dict) == GoalNeeds(frozenset(), frozenset())
 
 
 def test_of_a_chain_the_way_to_the_root_is_kept() -> None:
-    found = needs(chain(40), Goal(Keep.NEWEST, 2), dict)
-    assert found == Needs(frozenset({"40", "39"}), frozenset({"12", "3", "0"}))
-    assert needs(chain(2), ALL, dict) == Needs(frozenset({"0", "1", "2"}), frozenset())
+    found = needs(chain(40), Goal(GoalKind.NEWEST, 2), dict)
+    assert found == GoalNeeds(frozenset({"40", "39"}), frozenset({"12", "3", "0"}))
+    assert needs(chain(2), ALL, dict) == GoalNeeds(frozenset({"0", "1", "2"}), frozenset())
 
 
 @given(graphs(), st.integers(1, 6))
@@ -55,7 +55,7 @@ def test_everything_kept_is_certified_and_what_comes_next_is_too(
     graph: dict[int, list[int]], count: int
 ) -> None:
     tangle = built(graph, random.Random(1))
-    found = needs(tangle, Goal(Keep.NEWEST, count), dict)
+    found = needs(tangle, Goal(GoalKind.NEWEST, count), dict)
     assert found.whole == set(tangle.topological()[-count:])
     assert not found.whole & found.trail
     kept = found.whole | found.trail

@@ -10,8 +10,8 @@ from tests.pzp.messages.vectors import load, tangle_of
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.messages import base58, errors, message
 from tinyssb_node.pzp.messages.jsontext import canonical
-from tinyssb_node.pzp.messages.tangle import Tangle
-from tinyssb_node.pzp.messages.versions import V1, V2, Version, check, write_feed_root
+from tinyssb_node.pzp.messages.tangle import PzpTangle
+from tinyssb_node.pzp.messages.versions import V1, V2, PzpVersion, check, write_feed_root
 
 ALICE, CAROL = (SigningKey(name.ljust(32, b"\0")) for name in (b"alice", b"carol"))
 GROUP = "XKKmEBmqKGa5twQ2HNSk7t"
@@ -84,7 +84,7 @@ def test_null_for_the_places_is_refused(strict: bool) -> None:
 
 def test_anybody_makes_a_feeds_root_and_members_what_follows() -> None:
     root = write_feed_root(V2, CAROL, GROUP, "post")
-    assert check(V2, root, Tangle(ROOT), ()) == ROOT
+    assert check(V2, root, PzpTangle(ROOT), ()) == ROOT
     with pytest.raises(errors.NotMemberError):
         check(V2, FEED["msgs"][1]["msg"], tangle_of(V2, ROOT, [root]), {base58.encode(CAROL.feed_id)})
 
@@ -101,7 +101,7 @@ def test_anybody_makes_a_feeds_root_and_members_what_follows() -> None:
         (V1, "", False),
     ],
 )
-def test_roots_whose_places_are_no_object(version: Version, tangles, taken: bool) -> None:
+def test_roots_whose_places_are_no_object(version: PzpVersion, tangles, taken: bool) -> None:
     owner = base58.encode(ALICE.feed_id) if version is V1 else GROUP
     said: dict[str, Any] = write_feed_root(version, ALICE, owner, "post")
     said["metadata"]["tangles"] = tangles
@@ -109,9 +109,9 @@ def test_roots_whose_places_are_no_object(version: Version, tangles, taken: bool
     root = message.message_id(said)
     keys = [base58.encode(ALICE.feed_id)]
     if taken:
-        assert check(version, said, Tangle(root), keys, strict=False) == root
+        assert check(version, said, PzpTangle(root), keys, strict=False) == root
     else:
         with pytest.raises(errors.NotAnObjectError):
-            check(version, said, Tangle(root), keys, strict=False)
+            check(version, said, PzpTangle(root), keys, strict=False)
     with pytest.raises(errors.MessageError):
-        check(version, said, Tangle(root), keys)
+        check(version, said, PzpTangle(root), keys)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.pzp.messages.vectors import VERSION, load, tangle_of
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.lipmaa import lipmaa_depth
-from tinyssb_node.pzp.messages.tangle import RootFacts, Tangle, in_locale_order
+from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts, in_locale_order
 
 
 def test_order_within_a_depth() -> None:
@@ -76,9 +76,9 @@ def test_a_message_in_two_tangles() -> None:
         assert tangle.topological()[0] == root
 
 
-def chain(length: int) -> Tangle:
+def chain(length: int) -> PzpTangle:
     """A feed of one author, *length* messages after the root, named by their depths."""
-    tangle = Tangle("0")
+    tangle = PzpTangle("0")
     tangle.add_root(RootFacts())
     for depth in range(1, length + 1):
         tangle.add(str(depth), depth, sorted({str(depth - 1), str(lipmaa_depth(depth))}))
@@ -99,7 +99,7 @@ def test_a_certificate_is_short() -> None:
 
 
 def test_no_certificate_where_links_are_missing() -> None:
-    tangle = Tangle("0")
+    tangle = PzpTangle("0")
     tangle.add("9", 9, ["8", "7"])
     assert tangle.certificate("9") is None
     assert tangle.path_to_root("9") == []
@@ -127,11 +127,11 @@ def graphs(draw: st.DrawFn) -> dict[int, list[int]]:
     return {0: [], **{number: sorted(draw(choice)) for number, choice in before.items()}}
 
 
-def built(graph: dict[int, list[int]], chance: random.Random) -> Tangle:
+def built(graph: dict[int, list[int]], chance: random.Random) -> PzpTangle:
     """A tangle of it, whose messages come in any order."""
     arrivals = list(graph)
     chance.shuffle(arrivals)
-    tangle = Tangle("0")
+    tangle = PzpTangle("0")
     for number in arrivals:
         if number == 0:
             tangle.add_root(RootFacts(), "key 0")
@@ -180,7 +180,7 @@ def test_what_is_taken_away_was_never_there(
     tangle = built(graph, chance)
     for number in sorted(gone & graph.keys(), key=lambda _: chance.random()):
         tangle.remove(str(number))
-    left, fresh = graph.keys() - gone, Tangle("0")
+    left, fresh = graph.keys() - gone, PzpTangle("0")
     fresh.add_root(RootFacts(), "key 0")
     for number in left - {0}:
         prev = [str(one) for one in graph[number]]
@@ -220,7 +220,7 @@ def test_an_end_follows_everything_or_stands_beside_it(
 
 
 def test_a_key_is_looked_for_near_and_the_founders_is_always_known() -> None:
-    tangle = Tangle("0")
+    tangle = PzpTangle("0")
     tangle.add_root(RootFacts(identity=True), "founder")
     for depth in range(1, 50):
         tangle.add(str(depth), depth, [str(depth - 1)], f"key {depth}")

@@ -11,7 +11,7 @@ from tests.pzp.messages.vectors import VERSION, load, made, tangle_of
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.messages import base58, errors, message
 from tinyssb_node.pzp.messages.jsontext import canonical, read
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import (
     V1,
     V2,
@@ -141,7 +141,7 @@ def test_feeds_of_the_original_are_taken_and_written(name: str, strict: bool) ->
     keys = {
         pair["public"]: SigningKey(bytes.fromhex(pair["seed32Hex"])) for pair in load("v2-keys")["keypairs"]
     }
-    tangle = Tangle(vectors["msgs"][0]["hash"])
+    tangle = PzpTangle(vectors["msgs"][0]["hash"])
     for record in vectors["msgs"]:
         one = record["msg"]
         if len(tangle) and name.endswith("linear"):
@@ -185,7 +185,7 @@ def test_what_was_erased_keeps_id_and_signature() -> None:
 ALICE, BOB, CAROL = (SigningKey(name.ljust(32, b"\0")) for name in (b"alice", b"bob", b"carol"))
 
 
-def entered(said, tangle: Tangle):
+def entered(said, tangle: PzpTangle):
     """*said* checked strictly and added."""
     check(V2, said, tangle)
     message.enter(V2.fields, said, tangle)
@@ -208,7 +208,7 @@ def test_an_identity_is_written_as_the_original_writes_it() -> None:
     vectors = load("v2-identity")
     first = write_identity(ALICE, "MYNONCE")
     assert first == vectors["tangle"][0]["msg"]
-    tangle = Tangle(vectors["groupId"])
+    tangle = PzpTangle(vectors["groupId"])
     for record in vectors["tangle"]:
         check(V2, record["msg"], tangle)
         message.enter(V2.fields, record["msg"], tangle)
@@ -220,7 +220,7 @@ def test_an_identity_is_written_as_the_original_writes_it() -> None:
 
 def test_only_who_was_a_member_adds_keys() -> None:
     first = write_identity(ALICE, "x")
-    tangle = Tangle(message.message_id(first))
+    tangle = PzpTangle(message.message_id(first))
     entered(first, tangle)
     before = write_added_key(CAROL, tangle, base58.encode(CAROL.feed_id))
     stranger = pytest.raises(errors.NotMemberError)
@@ -240,7 +240,7 @@ def test_any_value_has_an_answer(value) -> None:
     for strict in (False, True):
         for version in (V1, V2):
             with pytest.raises(errors.MessageError):
-                check(version, value, Tangle("x"), strict=strict)
+                check(version, value, PzpTangle("x"), strict=strict)
     with pytest.raises(errors.MessageError):
         version_of(value)
 
@@ -271,7 +271,7 @@ def test_a_message_with_many_predecessors_costs_its_sender_and_not_us(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = write_feed_root(V2, ALICE, "XKKmEBmqKGa5twQ2HNSk7t", "post")
-    tangle = Tangle(message.message_id(first))
+    tangle = PzpTangle(message.message_id(first))
     message.enter(V2.fields, first, tangle)
     wide = [message.hash_bytes(bytes([n, m])) for n in range(20) for m in range(20)]
     for depth, one in enumerate(wide, 1):
@@ -279,13 +279,13 @@ def test_a_message_with_many_predecessors_costs_its_sender_and_not_us(
     said = write(V2, ALICE, {}, "post", [tangle], "XKKmEBmqKGa5twQ2HNSk7t", ["XKKmEBmqKGa5twQ2HNSk7t"])
     said["metadata"]["tangles"][tangle.root]["prev"] = sorted(wide)  # type: ignore[index, call-overload, assignment] # JSON
     searched: list[int] = []
-    search = Tangle.ancestors
+    search = PzpTangle.ancestors
 
-    def counted(self: Tangle, *args, **bounds) -> set[str]:
+    def counted(self: PzpTangle, *args, **bounds) -> set[str]:
         searched.append(1)
         return search(self, *args, **bounds)
 
-    monkeypatch.setattr(Tangle, "ancestors", counted)
+    monkeypatch.setattr(PzpTangle, "ancestors", counted)
     with pytest.raises(errors.PrevAncestorError):
         check(V2, said, tangle, [base58.encode(ALICE.feed_id)])
     assert searched == [1]

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from tinyssb_node.pzp.messages import message
-from tinyssb_node.pzp.messages.tangle import Tangle
-from tinyssb_node.pzp.messages.versions import V1, V2, Version
+from tinyssb_node.pzp.messages.tangle import PzpTangle
+from tinyssb_node.pzp.messages.versions import V1, V2, PzpVersion
 
 FOLDER = Path(__file__).parents[2] / "vectors" / "pzp"
 VERSION = {"v1": V1, "v2": V2}
@@ -15,9 +15,9 @@ def load(name: str):
     return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
 
 
-def tangle_of(version: Version, root: str, messages) -> Tangle:
+def tangle_of(version: PzpVersion, root: str, messages) -> PzpTangle:
     """A tangle with *messages*, added as they come."""
-    tangle = Tangle(root)
+    tangle = PzpTangle(root)
     for one in messages:
         message.enter(version.fields, one.get("msg", one), tangle)
     return tangle

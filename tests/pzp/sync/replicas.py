@@ -10,9 +10,9 @@ from functools import lru_cache
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.messages import base58, message
 from tinyssb_node.pzp.messages.errors import MessageError
-from tinyssb_node.pzp.messages.goals import ALL, NONE, Goal, Keep, needs
+from tinyssb_node.pzp.messages.goals import ALL, NONE, Goal, GoalKind, needs
 from tinyssb_node.pzp.messages.message import Message, metadata_of
-from tinyssb_node.pzp.messages.tangle import RootFacts, Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts
 from tinyssb_node.pzp.messages.versions import (
     V2,
     VERSIONS,
@@ -24,8 +24,8 @@ from tinyssb_node.pzp.messages.versions import (
     write_identity,
 )
 from tinyssb_node.pzp.sync import limits
-from tinyssb_node.pzp.sync.port import Taken
-from tinyssb_node.pzp.sync.sync import Event, Sync
+from tinyssb_node.pzp.sync.port import MessageOutcome
+from tinyssb_node.pzp.sync.sync import Event, PzpSync
 
 KEYS = [SigningKey(name.ljust(32, b"\0")) for name in (b"alice", b"bob", b"carol")]
 
@@ -37,7 +37,7 @@ class Replica:
         self.goals = dict(goals or {})
         self.default = default
         self.messages: dict[str, Message] = {}
-        self.tangles: dict[str, Tangle] = {}
+        self.tangles: dict[str, PzpTangle] = {}
         self.erased: set[str] = set()
         self.deleted: dict[str, dict[str, int]] = {}
         self.refusals: list[MessageError] = []
@@ -46,8 +46,8 @@ class Replica:
     def goal(self, root: str) -> Goal:
         return self.goals.get(root, self.default)
 
-    def tangle(self, root: str) -> Tangle:
-        return self.tangles.get(root) or Tangle(root)
+    def tangle(self, root: str) -> PzpTangle:
+        return self.tangles.get(root) or PzpTangle(root)
 
     def bare(self, root: str) -> Mapping[str, bool]:
         return {
@@ -70,26 +70,26 @@ class Replica:
         self.batches += 1
         yield
 
-    def add(self, root: str, message_: Message) -> Taken:
+    def add(self, root: str, message_: Message) -> MessageOutcome:
         try:
             return self._add(root, message_)
         except MessageError as error:
             self.refusals.append(error)
-            return Taken.REFUSED
+            return MessageOutcome.REFUSED
 
-    def _add(self, root: str, added: Message) -> Taken:
+    def _add(self, root: str, added: Message) -> MessageOutcome:
         fields = version_of(dict(added)).fields
         id_ = message.message_id(added)
         held = self.messages.get(id_)
         if held is not None and id_ in self.tangle(root):
             if added["data"] is None or held["data"] is not None or id_ in self.erased:
-                return Taken.KNOWN
+                return MessageOutcome.KNOWN
             assert message.hash_and_size(added["data"])[0] == metadata_of(held)["dataHash"]
             self.messages[id_] = added
-            return Taken.NEW
+            return MessageOutcome.NEW
         if id_ in self.ghosts(root):
             if added["data"] is not None:
-                return Taken.KNOWN
+                return MessageOutcome.KNOWN
             self.erased.add(id_)
         tangle = self.tangle(root)
         group = metadata_of(added)["group"]
@@ -98,7 +98,7 @@ class Replica:
         self.tangles[root] = tangle
         self.messages.setdefault(id_, added)
         self.deleted.get(root, {}).pop(id_, None)
-        return Taken.NEW
+        return MessageOutcome.NEW
 
     def erase(self, id_: str) -> None:
         self.messages[id_] = message.erase(V2.fields, self.messages[id_])
@@ -137,7 +137,7 @@ class World:
     ) -> Replica:
         """Add to *replica* the identity, and of the feed what can be added of *posts*."""
         for one in self.identity:
-            assert replica.add(self.group, one) is Taken.NEW
+            assert replica.add(self.group, one) is MessageOutcome.NEW
         for one in self.posts if posts is None else posts:
             replica.add(self.feed, one)
         if replies:
@@ -153,14 +153,14 @@ def world(seed: int, posts: int = 30, forks: float = 0.3) -> World:
     chance = random.Random(seed)
     founds = write_identity(KEYS[0], f"world {seed}")
     group = message.message_id(founds)
-    identity, tangle = [founds], Tangle(group)
+    identity, tangle = [founds], PzpTangle(group)
     message.enter(V2.fields, founds, tangle)
     for key in KEYS[1:]:
         identity.append(write_added_key(KEYS[0], tangle, base58.encode(key.feed_id)))
         message.enter(V2.fields, identity[-1], tangle)
     root = write_feed_root(V2, KEYS[0], group, "post")
     feed = message.message_id(root)
-    known = [Tangle(feed) for _ in KEYS]
+    known = [PzpTangle(feed) for _ in KEYS]
     written: list[Message] = [root]
     for number in range(posts):
         writer = chance.randrange(len(KEYS))
@@ -173,7 +173,7 @@ def world(seed: int, posts: int = 30, forks: float = 0.3) -> World:
         post = write(V2, KEYS[writer], said, "post", [known[writer]], group, sorted(tangle.tips))  # type: ignore[arg-type] # JSON
         message.enter(V2.fields, post, known[writer])
         written.append(post)
-    thread = Tangle(message.message_id(written[1]))
+    thread = PzpTangle(message.message_id(written[1]))
     thread.add_root(RootFacts())
     replies: list[Message] = []
     for number in range(3):
@@ -206,7 +206,7 @@ class Wire:
 
     def restart(self) -> None:
         """Both programs begin anew: what they held is all that is left."""
-        self.sides = [Sync(self.one, self.chance.randbytes), Sync(self.other, self.chance.randbytes)]
+        self.sides = [PzpSync(self.one, self.chance.randbytes), PzpSync(self.other, self.chance.randbytes)]
 
     def run(self, most: int = 100_000) -> list[Event]:
         """Carry packets until there are none, at most so many; returns what happened at the first side meanwhile."""
@@ -235,7 +235,7 @@ class Wire:
 
 
 def newest(count: int) -> Goal:
-    return Goal(Keep.NEWEST, count)
+    return Goal(GoalKind.NEWEST, count)
 
 
 def clone(replica: Replica) -> Replica:

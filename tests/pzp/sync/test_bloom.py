@@ -8,7 +8,7 @@ from tests.pzp.sync.replicas import Replica, world
 from tests.pzp.sync.test_packets import FROZEN
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.bloom import Bloom, make_bloom
-from tinyssb_node.pzp.sync.holding import Held, digests
+from tinyssb_node.pzp.sync.holding import TangleHoldings, digests
 
 
 def test_frozen_filters_and_digests() -> None:
@@ -20,7 +20,7 @@ def test_frozen_filters_and_digests() -> None:
     assert world(0, 6).ids() == record["feed"]
     nonce, listed = bytes.fromhex(record["nonce"]), "\n".join(record["items"])
     assert blake3(nonce + listed.encode()).hexdigest()[:32] == record["digest"]
-    (found,) = digests(held, Held(held, record["feed"][0]), 0, nonce)
+    (found,) = digests(held, TangleHoldings(held, record["feed"][0]), 0, nonce)
     assert (found.high, found.value.hex()) == (record["high"], record["digest"])
 
 

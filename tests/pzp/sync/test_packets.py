@@ -10,60 +10,60 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.pzp.messages import base58
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.packets import (
-    Answer,
-    Ask,
-    Digest,
-    End,
-    Exchange,
-    Give,
-    Have,
+    EndReason,
+    ExchangeId,
     Packet,
+    PzpAnswer,
+    PzpAsk,
+    PzpDigest,
+    PzpEnd,
+    PzpGive,
+    PzpHave,
+    PzpWant,
     SyncPacketError,
-    Want,
-    Why,
     parse_packet,
     serialize_packet,
 )
-from tinyssb_node.pzp.sync.ranges import EMPTY, Range
+from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange
 
 FROZEN = Path(__file__).parents[2] / "vectors" / "pzpsync" / "packets_v1.json"
 ROOT = "PzuT1Dwbbgn6a8NeLuHuKw"
-OF = Exchange(ROOT, bytes(range(8)))
+OF = ExchangeId(ROOT, bytes(range(8)))
 EXAMPLES: list[Packet] = [
-    Have(OF, 0, Range(0, 12), [Digest(2**53 - 1, bytes(range(16)))]),
-    Have(OF, 300, EMPTY, [Digest(300, bytes(16)), Digest(301, bytes(range(16)))]),
-    Want(OF, 300, Range(1, 4), Range(1, 2**53 - 1)),
-    Ask(OF, 0, EMPTY, Range(0, 12), b"\x01\x02\x03"),
-    Answer(OF, 1, 12, b""),
-    Give(OF, 3, 300, False, [b"{}", b'{"a":1}']),
-    Give(OF, 0, 0, True, []),
-    End(OF, Why.DONE),
-    End(OF, Why.BUSY),
+    PzpHave(OF, 0, DepthRange(0, 12), [PzpDigest(2**53 - 1, bytes(range(16)))]),
+    PzpHave(OF, 300, EMPTY, [PzpDigest(300, bytes(16)), PzpDigest(301, bytes(range(16)))]),
+    PzpWant(OF, 300, DepthRange(1, 4), DepthRange(1, 2**53 - 1)),
+    PzpAsk(OF, 0, EMPTY, DepthRange(0, 12), b"\x01\x02\x03"),
+    PzpAnswer(OF, 1, 12, b""),
+    PzpGive(OF, 3, 300, False, [b"{}", b'{"a":1}']),
+    PzpGive(OF, 0, 0, True, []),
+    PzpEnd(OF, EndReason.DONE),
+    PzpEnd(OF, EndReason.BUSY),
 ]
 
 depths = st.integers(0, limits.DEPTH_MAX)
-ranges = st.builds(Range, depths, depths).map(lambda one: one or EMPTY)
+ranges = st.builds(DepthRange, depths, depths).map(lambda one: one or EMPTY)
 exchanges = st.builds(
-    Exchange, st.binary(min_size=16, max_size=16).map(base58.encode), st.binary(min_size=8, max_size=8)
+    ExchangeId, st.binary(min_size=16, max_size=16).map(base58.encode), st.binary(min_size=8, max_size=8)
 )
 rounds = st.integers(0, limits.ROUNDS_MAX - 1)
 digests = st.lists(depths, min_size=1, max_size=4, unique=True).map(
-    lambda highs: [Digest(high, bytes(16)) for high in sorted(highs)]
+    lambda highs: [PzpDigest(high, bytes(16)) for high in sorted(highs)]
 )
 packets = st.one_of(
-    st.builds(Have, exchanges, st.just(0), ranges, digests),
-    st.builds(Want, exchanges, depths, ranges, ranges),
-    st.builds(Ask, exchanges, rounds, ranges, ranges, st.binary(max_size=40)),
-    st.builds(Answer, exchanges, rounds, depths, st.binary(max_size=40)),
+    st.builds(PzpHave, exchanges, st.just(0), ranges, digests),
+    st.builds(PzpWant, exchanges, depths, ranges, ranges),
+    st.builds(PzpAsk, exchanges, rounds, ranges, ranges, st.binary(max_size=40)),
+    st.builds(PzpAnswer, exchanges, rounds, depths, st.binary(max_size=40)),
     st.builds(
-        Give,
+        PzpGive,
         exchanges,
         rounds,
         st.integers(0, limits.GIVEN_MAX),
         st.booleans(),
         st.lists(st.binary(max_size=40), max_size=4),
     ),
-    st.builds(End, exchanges, st.sampled_from(Why)),
+    st.builds(PzpEnd, exchanges, st.sampled_from(EndReason)),
 )
 
 

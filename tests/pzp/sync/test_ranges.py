@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pzp.messages.vectors import FOLDER
-from tinyssb_node.pzp.messages.goals import ALL, NONE, Goal, Keep, parse_goal
-from tinyssb_node.pzp.sync.ranges import EMPTY, Range, wanted
+from tinyssb_node.pzp.messages.goals import ALL, NONE, Goal, GoalKind, parse_goal
+from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange, wanted
 
-ranges = st.builds(Range, st.integers(0, 40), st.integers(0, 40))
+ranges = st.builds(DepthRange, st.integers(0, 40), st.integers(0, 40))
 
 
 def test_the_originals_ranges_of_all_and_at_least_the_newest_of_others() -> None:
@@ -15,11 +15,11 @@ def test_the_originals_ranges_of_all_and_at_least_the_newest_of_others() -> None
     assert len(vectors) > 100
     for one in vectors:
         goal = parse_goal(one["goal"] or "none")
-        theirs = Range(*one["remote"])
-        found = wanted(goal, Range(*one["local"]), theirs)
+        theirs = DepthRange(*one["remote"])
+        found = wanted(goal, DepthRange(*one["local"]), theirs)
         original = set(range(one["want"][0], one["want"][1] + 1))
         ours = set(range(found.low, found.high + 1))
-        if goal.keep is not Keep.NEWEST:
+        if goal.keep is not GoalKind.NEWEST:
             assert ours == original
         else:
             # The original asks for what it will not keep, and never for the other half of a fork at its own depth.
@@ -28,8 +28,8 @@ def test_the_originals_ranges_of_all_and_at_least_the_newest_of_others() -> None
 
 
 @given(ranges, ranges, st.integers(1, 50))
-def test_the_newest_of_both(have: Range, theirs: Range, count: int) -> None:
-    found = wanted(Goal(Keep.NEWEST, count), have, theirs)
+def test_the_newest_of_both(have: DepthRange, theirs: DepthRange, count: int) -> None:
+    found = wanted(Goal(GoalKind.NEWEST, count), have, theirs)
     held = [*range(have.low, have.high + 1), *range(theirs.low, theirs.high + 1)]
     newest = range(max(held, default=0) - count + 1, max(held, default=0) + 1)
     assert {depth for depth in range(50) if depth in found} == {
@@ -38,12 +38,12 @@ def test_the_newest_of_both(have: Range, theirs: Range, count: int) -> None:
 
 
 def test_nothing_is_wanted_of_nothing_and_for_nothing() -> None:
-    assert wanted(NONE, EMPTY, Range(0, 9)) == wanted(ALL, Range(0, 9), EMPTY) == EMPTY
-    assert wanted(Goal(Keep.SET), EMPTY, Range(0, 9)) == Range(0, 9)
+    assert wanted(NONE, EMPTY, DepthRange(0, 9)) == wanted(ALL, DepthRange(0, 9), EMPTY) == EMPTY
+    assert wanted(Goal(GoalKind.SET), EMPTY, DepthRange(0, 9)) == DepthRange(0, 9)
 
 
 @given(ranges, ranges)
-def test_a_cut_has_what_both_have(one: Range, other: Range) -> None:
+def test_a_cut_has_what_both_have(one: DepthRange, other: DepthRange) -> None:
     both = {depth for depth in range(41) if depth in one and depth in other}
     assert {depth for depth in range(41) if depth in one.cut(other)} == both
     assert bool(one.cut(other)) == bool(both)

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.pzp.messages.vectors import FOLDER
 from tests.pzp.sync.replicas import ALL, NONE, Replica, Wire, World, clone, newest, world
 from tinyssb_node.pzp.messages import message
-from tinyssb_node.pzp.messages.goals import Goal, Keep, parse_goal
-from tinyssb_node.pzp.messages.tangle import RootFacts, Tangle
+from tinyssb_node.pzp.messages.goals import Goal, GoalKind, parse_goal
+from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts
 from tinyssb_node.pzp.sync import limits
-from tinyssb_node.pzp.sync.holding import Held
-from tinyssb_node.pzp.sync.ranges import Range
-from tinyssb_node.pzp.sync.sync import Broken, Synced
+from tinyssb_node.pzp.sync.holding import TangleHoldings
+from tinyssb_node.pzp.sync.ranges import DepthRange
+from tinyssb_node.pzp.sync.sync import PzpSyncViolation, SyncCompleted
 
 SEEDS = range(6)
 
@@ -29,7 +29,7 @@ def replica(one: World, chance: random.Random, goal: Goal) -> Replica:
     if chance.random() < 0.2:
         return made
     one.fill(made, some(one, chance))
-    if goal.keep is Keep.NEWEST:
+    if goal.keep is GoalKind.NEWEST:
         made.prune(one.feed)
     if chance.random() < 0.3 and len(made.tangle(one.feed)) > 2:
         made.erase(chance.choice(sorted(made.whole(one.feed) - {one.feed})))
@@ -42,7 +42,7 @@ def expected(before: Replica, other: Replica, feed: str) -> set[str]:
     held = {one: before.tangle(feed).depth(one) or 0 for one in before.whole(feed)}
     theirs = {one: other.tangle(feed).depth(one) or 0 for one in other.whole(feed)}
     both = held | theirs
-    if goal.keep is Keep.NEWEST:
+    if goal.keep is GoalKind.NEWEST:
         least = max(both.values(), default=0) - goal.count
         theirs = {one: depth for one, depth in theirs.items() if depth > least}
     unwanted = before.ghosts(feed).keys() | before.erased
@@ -70,7 +70,7 @@ def test_both_hold_the_union_as_far_as_they_want(
     wire = Wire(one, other, chance_seed)
     wire.sides[0].start(here.feed)
     (event,) = wire.run()
-    assert isinstance(event, Synced)
+    assert isinstance(event, SyncCompleted)
     assert event.complete
     assert wire.packets <= 2 + 4 * limits.ROUNDS_MAX + 1
     assert one.whole(here.feed) >= wanted
@@ -97,7 +97,7 @@ def test_lost_packets_and_restarts_cost_time_only(seed: int, chance_seed: int, g
             events = wire.run(most=chance.randrange(1, 40))
         if chance.random() < 0.3:
             wire.restart()
-        elif any(isinstance(event, Synced) for event in events):
+        elif any(isinstance(event, SyncCompleted) for event in events):
             break
         else:
             wire.stall()
@@ -122,7 +122,7 @@ def test_what_the_original_ends_with(run) -> None:
     ]
     wire = Wire(sides[0], sides[1])
     wire.sides[0].start(feed)
-    assert isinstance(wire.run()[0], Synced)
+    assert isinstance(wire.run()[0], SyncCompleted)
     for side, name in zip(sides, "AB", strict=True):
         side.prune(feed)
         ended = {record["hash"] for record in run[f"after{name}"] if not record["erased"]}
@@ -221,7 +221,7 @@ def test_what_was_deleted_is_not_even_offered() -> None:
     del other.messages[tip]
     wire = Wire(one, other)
     wire.sides[0].start(here.feed)
-    assert wire.run() == [Synced(here.feed, True, 0, 0, 0)]
+    assert wire.run() == [SyncCompleted(here.feed, True, 0, 0, 0)]
     assert tip not in other.messages
 
 
@@ -246,7 +246,9 @@ def test_many_tangles_take_turns_and_too_many_are_told(monkeypatch: pytest.Monke
     assert wire.sides[0].start(worlds[0].feed)
     assert not wire.sides[0].start("another")
     events = wire.run()
-    assert {event.root for event in events if isinstance(event, Synced)} == {here.feed for here in worlds}
+    assert {event.root for event in events if isinstance(event, SyncCompleted)} == {
+        here.feed for here in worlds
+    }
     assert all(other.whole(here.feed) == one.whole(here.feed) for here in worlds)
 
 
@@ -258,7 +260,7 @@ def test_windows_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
         wire = Wire(here.fill(Replica()), here.fill(Replica(), posts))
         wire.sides[0].start(here.feed)
         (event,) = wire.run()
-        assert isinstance(event, Synced)
+        assert isinstance(event, SyncCompleted)
         assert event.complete
         assert wire.other.whole(here.feed) == set(here.ids())
         assert not wire.other.refusals
@@ -274,7 +276,7 @@ def test_windows_in_which_nothing_differs_are_passed_over(monkeypatch: pytest.Mo
         wire = Wire(here.fill(Replica()), here.fill(Replica(), posts))
         wire.sides[0].start(here.feed)
         (event,) = wire.run()
-        assert isinstance(event, Synced)
+        assert isinstance(event, SyncCompleted)
         assert event.complete
         assert len(missing) <= event.given <= len(missing) + 20 * windows
         assert wire.other.whole(here.feed) == set(ids)
@@ -288,7 +290,7 @@ def test_a_sync_ends_after_so_many_windows(monkeypatch: pytest.MonkeyPatch) -> N
     wire = Wire(here.fill(Replica()), Replica())
     wire.sides[0].start(here.feed)
     (event,) = wire.run()
-    assert isinstance(event, Synced)
+    assert isinstance(event, SyncCompleted)
     assert not event.complete
     assert 0 < len(wire.other.whole(here.feed)) < 20
 
@@ -301,13 +303,13 @@ def test_one_depth_with_too_many_messages_is_cut(monkeypatch: pytest.MonkeyPatch
             return {}
 
     held = AllWhole()
-    tangle = held.tangles["root"] = Tangle("root")
+    tangle = held.tangles["root"] = PzpTangle("root")
     tangle.add_root(RootFacts())
     for number in range(9):
         tangle.add(f"m{number}", 1, ["root"])
-    assert Held(held, "root").window(Range(0, 5)).depths == Range(0, 0)
-    assert Held(held, "root").window(Range(1, 5)).depths == Range(1, 1)
-    assert len(Held(held, "root").window(Range(1, 5)).ids) == 4
+    assert TangleHoldings(held, "root").window(DepthRange(0, 5)).depths == DepthRange(0, 0)
+    assert TangleHoldings(held, "root").window(DepthRange(1, 5)).depths == DepthRange(1, 1)
+    assert len(TangleHoldings(held, "root").window(DepthRange(1, 5)).ids) == 4
 
 
 def test_a_replica_that_changes_meanwhile_does_no_harm() -> None:
@@ -330,7 +332,7 @@ def test_where_nobody_wants_anything_nothing_happens() -> None:
     here = world(1)
     wire = Wire(here.fill(Replica(default=NONE)), Replica(default=NONE))
     wire.sides[0].start(here.feed)
-    assert wire.run() == [Synced(here.feed, True, 0, 0, 0)]
+    assert wire.run() == [SyncCompleted(here.feed, True, 0, 0, 0)]
     assert wire.packets == 3
     assert not wire.other.messages
 
@@ -347,4 +349,4 @@ def test_what_is_too_much_for_a_round_comes_in_another(
         wire.sides[0].start(here.feed)
         wire.run()
     assert other.whole(here.feed) == one.whole(here.feed)
-    assert not any(isinstance(event, Broken) for event in wire.said)
+    assert not any(isinstance(event, PzpSyncViolation) for event in wire.said)

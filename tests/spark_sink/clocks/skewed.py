@@ -12,7 +12,7 @@ import numpy as np
 
 from spark_sink.clocks.estimates import Estimates, estimate
 from spark_sink.clocks.sightings import Clocks, Sightings, by_clock
-from tinyssb_node.sim.options import Options
+from tinyssb_node.sim.options import SimulationOptions
 from tinyssb_node.sim.runner import run_scenario
 
 HOUR_US = 3_600_000_000
@@ -89,7 +89,7 @@ def estimated(log: Sequence[Sighting]) -> list[Found]:
     return [Found(clock, known[found.reference[place]], place, found) for place, clock in enumerate(known)]
 
 
-def play(options: Options, folder: Path) -> list[Sighting]:
+def play(options: SimulationOptions, folder: Path) -> list[Sighting]:
     """What went over the air, by clocks that are right."""
     run_scenario(options, events=folder)
     logs = (path.read_text() for path in sorted(folder.rglob("*.jsonl")))

@@ -8,30 +8,30 @@ from statistics import mean
 import pytest
 
 from tests.spark_sink.clocks.skewed import HOUR_US, Sighting, Skew, estimated, oracle, play
-from tinyssb_node.sim.faults import Clock as ClockFault
-from tinyssb_node.sim.faults import Crash
-from tinyssb_node.sim.options import Channel, Options
-from tinyssb_node.sim.topology import Domain, Islands, Line, Topology
-from tinyssb_node.sim.traffic import Posts
+from tinyssb_node.sim.faults import ClockJump as ClockFault
+from tinyssb_node.sim.faults import NodeCrash
+from tinyssb_node.sim.options import ChannelOptions, SimulationOptions
+from tinyssb_node.sim.topology import DomainTopology, IslandsTopology, LineTopology, Topology
+from tinyssb_node.sim.traffic import PeriodicPostTraffic
 
 WITHIN_US = 20_000
 
 
-def options(topology: Topology, nodes: int = 6, **more: object) -> Options:
-    base = Options(
+def options(topology: Topology, nodes: int = 6, **more: object) -> SimulationOptions:
+    base = SimulationOptions(
         seed=3,
         nodes=nodes,
         hours=3.0,
         topology=topology,
-        channel=Channel(loss=0.1),
-        traffic=(Posts(nodes=(f"n0-n{nodes - 1}",), every_s=300, until_s=9_000),),
+        channel=ChannelOptions(loss=0.1),
+        traffic=(PeriodicPostTraffic(nodes=(f"n0-n{nodes - 1}",), every_s=300, until_s=9_000),),
     )
     return replace(base, **more)  # type: ignore[arg-type]  # the tests name fields that exist
 
 
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> list[Sighting]:
-    return play(options(Line()), tmp_path_factory.mktemp("line") / "logs")
+    return play(options(LineTopology()), tmp_path_factory.mktemp("line") / "logs")
 
 
 def moments(right: list[Sighting]) -> list[int]:
@@ -39,7 +39,11 @@ def moments(right: list[Sighting]) -> list[int]:
     return [min(times), (min(times) + max(times)) // 2, max(times)]
 
 
-@pytest.mark.parametrize("topology", [Domain(), Line(), Islands(count=2)], ids=["domain", "line", "islands"])
+@pytest.mark.parametrize(
+    "topology",
+    [DomainTopology(), LineTopology(), IslandsTopology(count=2)],
+    ids=["domain", "line", "islands"],
+)
 @pytest.mark.parametrize("jitter_us", [0, 8_000])
 def test_hours_and_50_ppm_are_found_within_20_ms(topology: Topology, jitter_us: int, tmp_path: Path) -> None:
     right = play(options(topology), tmp_path / "logs")
@@ -66,7 +70,7 @@ def test_the_same_as_least_squares_that_knows_what_belongs_together(line: list[S
 
 
 @pytest.mark.parametrize("moment", [0, 1, 2])
-@pytest.mark.parametrize("topology", [Domain(), Line()], ids=["domain", "line"])
+@pytest.mark.parametrize("topology", [DomainTopology(), LineTopology()], ids=["domain", "line"])
 def test_the_error_is_of_the_size_that_is_stated(topology: Topology, moment: int, tmp_path: Path) -> None:
     right = play(options(topology, hours=1.0), tmp_path / "logs")
     right_us = moments(right)[moment]
@@ -91,8 +95,8 @@ def test_any_order_and_any_number_of_times_gives_the_same(line: list[Sighting]) 
 
 
 def test_a_jump_and_a_restart_make_another_clock(tmp_path: Path) -> None:
-    faults = (ClockFault(nodes=("n1",), at_s=4_000, step_s=None), Crash(nodes=("n2",), at_s=5_000))
-    right = play(options(Domain(), 4, faults=faults), tmp_path / "logs")
+    faults = (ClockFault(nodes=("n1",), at_s=4_000, step_s=None), NodeCrash(nodes=("n2",), at_s=5_000))
+    right = play(options(DomainTopology(), 4, faults=faults), tmp_path / "logs")
     found = estimated(right)
     clocks: dict[str, list[int]] = {}
     for one in found:
@@ -105,7 +109,7 @@ def test_a_jump_and_a_restart_make_another_clock(tmp_path: Path) -> None:
 
 
 def test_groups_that_never_met_have_a_reference_each(tmp_path: Path) -> None:
-    right = play(options(Islands(count=2, joined=False)), tmp_path / "logs")
+    right = play(options(IslandsTopology(count=2, joined=False)), tmp_path / "logs")
     skew = Skew()
     found = estimated(skew.over(right))
     assert len({one.reference for one in found}) == 2

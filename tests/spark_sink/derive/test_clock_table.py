@@ -11,17 +11,19 @@ from spark_sink.derive.clock_table import Records, clock_rows, records
 from spark_sink.derive.mesh_time import corrections
 from spark_sink.derive.sights import DTYPES, Packed, pack
 from tests.spark_sink.clocks.skewed import Sighting, Skew, play
-from tinyssb_node.sim.options import Channel, Options
-from tinyssb_node.sim.topology import Line
-from tinyssb_node.sim.traffic import Posts
+from tinyssb_node.sim.options import ChannelOptions, SimulationOptions
+from tinyssb_node.sim.topology import LineTopology
+from tinyssb_node.sim.traffic import PeriodicPostTraffic
 
 WITHIN_US = 20_000
 
 
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> list[Sighting]:
-    posts = Posts(nodes=("n0-n4",), every_s=300, until_s=4_000)
-    options = Options(nodes=5, hours=1.5, topology=Line(), channel=Channel(loss=0.1), traffic=(posts,))
+    posts = PeriodicPostTraffic(nodes=("n0-n4",), every_s=300, until_s=4_000)
+    options = SimulationOptions(
+        nodes=5, hours=1.5, topology=LineTopology(), channel=ChannelOptions(loss=0.1), traffic=(posts,)
+    )
     return play(options, tmp_path_factory.mktemp("line") / "logs")
 
 

@@ -19,9 +19,9 @@ from tests.spark_sink.derive.facts_of import sights_of
 from tests.spark_sink.derive.handmade import SINCE_US
 from tests.spark_sink.derive.oracle_a import sending_of
 from tests.spark_sink.derive.test_clock_table import as_records
-from tinyssb_node.sim.options import Channel, Options
-from tinyssb_node.sim.topology import Islands, Line, Topology
-from tinyssb_node.sim.traffic import Posts
+from tinyssb_node.sim.options import ChannelOptions, SimulationOptions
+from tinyssb_node.sim.topology import IslandsTopology, LineTopology, Topology
+from tinyssb_node.sim.traffic import PeriodicPostTraffic
 
 MESH = 2**40
 SECOND_US = 1_000_000
@@ -75,12 +75,14 @@ def test_nothing_is_nothing() -> None:
     assert transmissions(sights_of([{"kind": RX, "node_no": 1, "mesh_us": 0}])).sender.tolist() == [-1]
 
 
-@pytest.mark.parametrize("topology", [Line(), Islands(count=3)], ids=["line", "islands"])
+@pytest.mark.parametrize("topology", [LineTopology(), IslandsTopology(count=3)], ids=["line", "islands"])
 def test_by_clocks_hours_wrong_all_is_put_down_to_who_truly_sent_it(
     topology: Topology, tmp_path: Path
 ) -> None:
-    posts = Posts(nodes=("n0-n11",), every_s=400, until_s=3_000)
-    options = Options(nodes=12, hours=1.2, topology=topology, channel=Channel(loss=0.1), traffic=(posts,))
+    posts = PeriodicPostTraffic(nodes=("n0-n11",), every_s=400, until_s=3_000)
+    options = SimulationOptions(
+        nodes=12, hours=1.2, topology=topology, channel=ChannelOptions(loss=0.1), traffic=(posts,)
+    )
     right = play(options, tmp_path / "logs")
     truth = {(one.hash, one.t_us): one.node for one in right if one.direction == "tx"}
     log = Skew(jitter_us=5_000).over(right)

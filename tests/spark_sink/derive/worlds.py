@@ -12,8 +12,8 @@ import pytest
 
 from spark_sink.derive.facts import HOUR_US, Facts
 from tests.spark_sink.derive.facts_of import facts_of
-from tinyssb_node.sim.faults import Crash, Hang
-from tinyssb_node.sim.options import Options
+from tinyssb_node.sim.faults import NodeCrash, RadioHang
+from tinyssb_node.sim.options import SimulationOptions
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenarios import build
 
@@ -45,11 +45,14 @@ def world(name: str) -> World:
         return World(whole, tuple(parts))
 
 
-def _options(name: str) -> Options:
+def _options(name: str) -> SimulationOptions:
     if name == "partition":
         return replace(build("partition"), stop=False, hours=1.6)
     if name == "faults":
-        faults = Crash(nodes=("n2",), at_s=900, down_s=2_400), Hang(nodes=("n8",), at_s=300, for_s=5_000)
+        faults = (
+            NodeCrash(nodes=("n2",), at_s=900, down_s=2_400),
+            RadioHang(nodes=("n8",), at_s=300, for_s=5_000),
+        )
         return replace(build("islands"), stop=False, hours=2.2, faults=faults)
     return build(name)
 

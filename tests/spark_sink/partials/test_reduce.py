@@ -16,10 +16,10 @@ from spark_sink.partials.reduce import reduce
 from tests.spark_sink.logs import Record, node_name
 from tests.spark_sink.partials import odd, oracle
 from tests.spark_sink.partials.blocks import block, keyed, read, records_of, reduced
-from tinyssb_node.sim.faults import Clock, Crash
-from tinyssb_node.sim.options import Channel, Options, Stream
+from tinyssb_node.sim.faults import ClockJump, NodeCrash
+from tinyssb_node.sim.options import CableOptions, ChannelOptions, SimulationOptions
 from tinyssb_node.sim.runner import run_scenario
-from tinyssb_node.sim.traffic import Posts
+from tinyssb_node.sim.traffic import PeriodicPostTraffic
 
 
 def facts(tables: dict[str, pa.Table]) -> dict[str, oracle.Facts]:
@@ -74,17 +74,17 @@ def test_odd_records_divided_in_any_way_are_what_the_oracle_counts(data: st.Data
     check(some, reduced([[block(rows) for rows in task] for task in tasks]))
 
 
-SIMULATED = Options(
+SIMULATED = SimulationOptions(
     nodes=5,
     hours=0.5,
     stop=False,
-    channel=Channel(loss=0.1, corrupt=0.01),
-    streams=(Stream(left="n0", right="n4"),),
+    channel=ChannelOptions(loss=0.1, corrupt=0.01),
+    streams=(CableOptions(left="n0", right="n4"),),
     traffic=(
-        Posts(nodes=("n0-n4",), every_s=120, until_s=900),
-        Posts(nodes=("n1",), every_s=300, until_s=900, size=400),
+        PeriodicPostTraffic(nodes=("n0-n4",), every_s=120, until_s=900),
+        PeriodicPostTraffic(nodes=("n1",), every_s=300, until_s=900, size=400),
     ),
-    faults=(Crash(nodes=("n2",), at_s=300), Clock(nodes=("n3",), at_s=500, step_s=-7_000)),
+    faults=(NodeCrash(nodes=("n2",), at_s=300), ClockJump(nodes=("n3",), at_s=500, step_s=-7_000)),
 )
 """A run with side chains, a cable, invalid packets, a restart and a jump of a clock."""
 

@@ -8,14 +8,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from tinyssb_node import limits
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tinyssb_node.control.rows import AirtimeRow
-    from tinyssb_node.faces.ether_protocol import Command, Status
+    from tinyssb_node.faces.ether_protocol import Command, EtherStatus
 
 _HOST = "127.0.0.1"
 
@@ -23,7 +23,7 @@ _HOST = "127.0.0.1"
 class UnknownNodeError(ProblemError):
     """A node that was never on the ether."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
     def __init__(self, name: str, there: Sequence[str]) -> None:
         super().__init__(
@@ -75,10 +75,10 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def faces(arguments: argparse.Namespace) -> int:
     """List faces."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.screens.render import duration, table
 
-    with Client.at_home(arguments.home) as node:
+    with DaemonClient.at_home(arguments.home) as node:
         rows = list(node.faces())
     if arguments.json:
         for row in rows:
@@ -104,9 +104,9 @@ def faces(arguments: argparse.Namespace) -> int:
 
 def airtime(arguments: argparse.Namespace) -> int:
     """Show the accounts of airtime."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
 
-    with Client.at_home(arguments.home) as node:
+    with DaemonClient.at_home(arguments.home) as node:
         rows = list(node.airtime())
     if arguments.json:
         for row in rows:
@@ -153,7 +153,7 @@ def ether(arguments: argparse.Namespace) -> int:
     """Run an ether, or speak with one."""
     import asyncio
 
-    from tinyssb_node.faces.ether_protocol import GetStatus
+    from tinyssb_node.faces.ether_protocol import EtherGetStatus
     from tinyssb_node.sim.ether import ether_command
 
     if arguments.action is None:
@@ -161,7 +161,7 @@ def ether(arguments: argparse.Namespace) -> int:
     host, port = arguments.host, arguments.port
     if arguments.action == "cut":
         _require_names(
-            (*arguments.left, *arguments.right), asyncio.run(ether_command(host, port, GetStatus()))
+            (*arguments.left, *arguments.right), asyncio.run(ether_command(host, port, EtherGetStatus()))
         )
     status = asyncio.run(ether_command(host, port, _command(arguments)))
     print(_as_json(status) if arguments.json else _as_table(status))
@@ -197,7 +197,7 @@ def _run_ether(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _require_names(names: Sequence[str], status: Status) -> None:
+def _require_names(names: Sequence[str], status: EtherStatus) -> None:
     """Raise UnknownNodeError unless all *names* are of nodes that are on the ether, or were."""
     there = {node.name for node in status.nodes}
     for name in names:
@@ -206,20 +206,20 @@ def _require_names(names: Sequence[str], status: Status) -> None:
 
 
 def _command(arguments: argparse.Namespace) -> Command:
-    from tinyssb_node.faces.ether_protocol import Cut, GetStatus, Heal
+    from tinyssb_node.faces.ether_protocol import EtherCut, EtherGetStatus, EtherHeal
 
     if arguments.action == "cut":
-        return Cut(left=arguments.left, right=arguments.right)
-    return Heal() if arguments.action == "heal" else GetStatus()
+        return EtherCut(left=arguments.left, right=arguments.right)
+    return EtherHeal() if arguments.action == "heal" else EtherGetStatus()
 
 
-def _as_json(status: Status) -> str:
+def _as_json(status: EtherStatus) -> str:
     import msgspec
 
     return msgspec.json.encode(status).decode()
 
 
-def _as_table(status: Status) -> str:
+def _as_table(status: EtherStatus) -> str:
     from tinyssb_node.screens.render import duration, table
 
     header = ("NODE", "HERE", "SENT", "AIRTIME", "HEARD", "COLLIDED", "LOST")

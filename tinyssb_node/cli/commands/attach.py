@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.problems import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tinyssb_node.cli.heldfile import HeldFile
     from tinyssb_node.content.files import File
-    from tinyssb_node.screens.estimate import Cost
+    from tinyssb_node.screens.estimate import AirtimeCost
     from tinyssb_node.store.home import Home
     from tinyssb_node.store.port import FeedRecord, StoredEntry
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 class FileRefusedError(ProblemError):
     """A file that cannot be attached."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
 
-class NobodyToAskError(ProblemError):
+class ConfirmationUnavailableError(ProblemError):
     """A question that nobody can answer: there is no terminal."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
-class NotHereYetError(ProblemError):
+class FetchTimeoutError(ProblemError):
     """The rest of a file did not come in time."""
 
-    exit_code = Exit.BUSY
+    exit_code = ExitCode.BUSY
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -85,14 +85,14 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 def attach(arguments: argparse.Namespace) -> int:
     """Publish a file, after saying what it costs."""
     from tinyssb_node.content.files import serialize_file
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.feeds.layout import packet_count
     from tinyssb_node.ids import Dialect
     from tinyssb_node.screens.estimate import as_json, costs_in_words, estimate
 
     file = read_file(arguments)
     content = serialize_file(file)
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         packets = packet_count(len(content), Dialect(node.status()["dialect"]))
         costs = estimate(packets, list(node.faces()), list(node.airtime()))
         about: dict[str, object] = {
@@ -108,7 +108,7 @@ def attach(arguments: argparse.Namespace) -> int:
             return 0
         if not arguments.yes and not _agreed(file, packets, costs):
             print("Nothing was published.", file=sys.stderr)
-            return Exit.ATTENTION
+            return ExitCode.ATTENTION
         row = node.publish(content)
     if arguments.json:
         print(json.dumps({"feed": row["feed"], "seq": row["seq"], "id": row["id"], **about}))
@@ -158,8 +158,8 @@ def _title(file: File) -> str:
     return f"{name}: {len(file.data):,} bytes{type_}"
 
 
-def _agreed(file: File, packets: int, costs: Sequence[Cost]) -> bool:
-    """Say what it costs, and ask. Raises NobodyToAskError."""
+def _agreed(file: File, packets: int, costs: Sequence[AirtimeCost]) -> bool:
+    """Say what it costs, and ask. Raises ConfirmationUnavailableError."""
     from tinyssb_node.screens.estimate import costs_in_words
 
     told = "\n".join([_title(file), *(f"  {line}" for line in costs_in_words(packets, costs))])
@@ -167,7 +167,7 @@ def _agreed(file: File, packets: int, costs: Sequence[Cost]) -> bool:
     if costs:
         print("  That is for saying it once; what somebody misses is said again.", file=sys.stderr)
     if not _somebody_there():
-        raise NobodyToAskError(
+        raise ConfirmationUnavailableError(
             "Nobody can be asked here whether to publish this, so it was not.", "Give --yes to do it unasked."
         )
     print("Publish it? It cannot be taken back. [y/N] ", end="", file=sys.stderr, flush=True)
@@ -182,7 +182,7 @@ def fetch(arguments: argparse.Namespace) -> int:
     """Wait until a file is here, and write it."""
     from tinyssb_node.cli.heldfile import clean_name
     from tinyssb_node.content.files import parse_file
-    from tinyssb_node.screens.newfile import refuse_taken, write_new_file
+    from tinyssb_node.screens.newfile import require_absent, write_new_file
     from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
@@ -193,7 +193,7 @@ def fetch(arguments: argparse.Namespace) -> int:
     otherwise = f"tinyssb-{entry.feed.hex()[:12]}-{entry.seq}"
     name = held.head.name
     if arguments.output != "-" and name is not None:
-        refuse_taken(_target(arguments.output, clean_name(name, otherwise)))
+        require_absent(_target(arguments.output, clean_name(name, otherwise)))
     if held.content is None:
         _await(arguments, record, held, lambda: _look(home, arguments, feed, seq)[1].held)
         _, held = _look(home, arguments, feed, seq)
@@ -235,9 +235,9 @@ def _named(arguments: argparse.Namespace) -> tuple[str, int]:
     feed, dot, seq = str(arguments.what).rpartition(".")
     if dot and seq.isascii() and seq.isdigit():
         return feed, int(seq[:12])
-    from tinyssb_node.screens.talk import Talk
+    from tinyssb_node.screens.talk import NodeSession
 
-    with Talk.at_home(arguments.home, arguments.network) as talk:
+    with NodeSession.at_home(arguments.home, arguments.network) as talk:
         talk.catch_up()
         row = talk.find_message(arguments.what)
         return row.feed.hex(), row.seq
@@ -245,23 +245,23 @@ def _named(arguments: argparse.Namespace) -> tuple[str, int]:
 
 def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tuple[FeedRecord, HeldFile]:
     """A feed, and the file in entry *seq* of it, as they are in the store now. Raises UnknownFeedError,
-    AmbiguousFeedError, UnknownEntryError, NoFileError."""
-    from tinyssb_node.cli.heldfile import look_at
+    AmbiguousFeedError, UnknownEntryError, NotAFileError."""
+    from tinyssb_node.cli.heldfile import inspect_file
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.naming import OWN_FEED, find_feed
-    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.ids import DEFAULT_NETWORK
     from tinyssb_node.problems import UnknownEntryError
     from tinyssb_node.store.sqlite import SqliteStore
 
     network, _ = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
-    own = read_own(home).feed if feed == OWN_FEED else None
+    own = read_node_identity(home).feed if feed == OWN_FEED else None
     with closing(SqliteStore.open_readonly(home.of(network).store)) as store:
         record = find_feed(store.feeds(), feed, own)
         entry = store.entry(record.feed, seq) if 0 < seq <= record.seq else None
         if entry is not None:
             assert record.dialect is not None, "a feed with entries has a dialect"
-            return record, look_at(store, entry, record.dialect)
+            return record, inspect_file(store, entry, record.dialect)
     held = f"1 to {record.seq}" if record.seq else "none"
     raise UnknownEntryError(
         f"This node does not hold entry {seq} of {record.feed.hex()}; it holds {held}.",
@@ -282,18 +282,18 @@ def _await(
 ) -> None:
     """Show how the rest arrives until it is here; *look* counts what is.
 
-    Raises NotHereYetError, DaemonUnreachableError.
+    Raises FetchTimeoutError, DaemonUnreachableError.
     """
     import time
 
     from tinyssb_node.cli.heldfile import wait_for
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.screens.estimate import packets_in_words
 
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         node.status()  # without a daemon nothing would ever come
     if not record.wanted:
-        raise NotHereYetError(
+        raise FetchTimeoutError(
             f"Not all of it is here, and feed {record.feed.hex()} is not followed, so nobody is asked for the rest.",
             f"Follow it: tinyssb follow {record.feed.hex()}",
         )
@@ -310,7 +310,7 @@ def _await(
     finally:
         done()
     if here < held.chunks:
-        raise NotHereYetError(
+        raise FetchTimeoutError(
             f"{here:,} of {packets_in_words(held.chunks)} are here. Nothing was written.",
             "The node goes on asking for the rest; fetch it again later.",
         )

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from tinyssb_node.catalog.rows import PersonRow
     from tinyssb_node.content.blocklist import BlockStep
     from tinyssb_node.ids import FeedId
-    from tinyssb_node.screens.people import Names
-    from tinyssb_node.screens.talk import Talk
+    from tinyssb_node.screens.people import DisplayNames
+    from tinyssb_node.screens.talk import NodeSession
 
 
 class NotBlockedError(ProblemError):
     """Somebody is to be on one's list whom one does not block."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
 
 class OwnListError(ProblemError):
     """One's own list need not be followed."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     _add_person(action)
     action = add_action(
         "publish",
-        publish,
+        publish_blocklist,
         "tell everybody whom you block, for good, and whom you no longer block since you said so",
     )
     action.add_argument(
@@ -81,9 +81,9 @@ def _add_person(action: argparse.ArgumentParser) -> None:
 def blocklist(arguments: argparse.Namespace) -> int:
     """List who is blocked, and the lists that are followed."""
     from tinyssb_node.screens.render import table
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         people, names = talk.catalog.people(), talk.names()
         lists = {
             row.feed: _listed(talk.catalog.blocklist(row.feed), people) for row in people if row.list_followed
@@ -106,7 +106,7 @@ def blocklist(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _by(authors: Collection[FeedId], names: Names) -> str:
+def _by(authors: Collection[FeedId], names: DisplayNames) -> str:
     return ", ".join(names.shown(author) for author in authors) or "you"
 
 
@@ -130,9 +130,9 @@ def _list_json(feed: FeedId, listed: _Listed) -> dict[str, object]:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show somebody's list."""
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         author, names = talk.find_person(arguments.person), talk.names()
         listed = _listed(talk.catalog.blocklist(author.feed), talk.catalog.people())
     if arguments.json:
@@ -145,14 +145,14 @@ def show(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def publish(arguments: argparse.Namespace) -> int:
+def publish_blocklist(arguments: argparse.Namespace) -> int:
     """Publish one's blocks. Raises NotBlockedError, BlocklistFullError, and what publishing raises."""
     from tinyssb_node.content.blocklist import block_step, serialize_block_step
-    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.feeds.layout import packet_count
-    from tinyssb_node.screens.talking import opened, published
+    from tinyssb_node.screens.talking import describe_published, open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         listed = talk.catalog.blocklist(talk.own)
         step = block_step(listed, _wanted(talk, arguments.people, listed))
         if step is None:
@@ -163,7 +163,7 @@ def publish(arguments: argparse.Namespace) -> int:
             return 0
         content = serialize_block_step(step)
         if arguments.dry_run:
-            packets = packet_count(len(content), read_own(talk.home).dialect)
+            packets = packet_count(len(content), read_node_identity(talk.home).dialect)
             if arguments.json:
                 print(
                     json.dumps({"added": len(step.added), "removed": len(step.removed), "packets": packets})
@@ -173,14 +173,16 @@ def publish(arguments: argparse.Namespace) -> int:
                     f"{_changed(step)}. Packets: {packets}. Nothing was published; what is cannot be unsaid."
                 )
             return 0
-        return published(arguments, f"Told everybody ({_changed(step)}):", talk.client.publish(content))
+        return describe_published(
+            arguments, f"Told everybody ({_changed(step)}):", talk.client.publish(content)
+        )
 
 
 def _changed(step: BlockStep) -> str:
     return f"{len(step.added)} blocked, {len(step.removed)} no longer"
 
 
-def _wanted(talk: Talk, people: Iterable[str], listed: frozenset[bytes]) -> set[bytes]:
+def _wanted(talk: NodeSession, people: Iterable[str], listed: frozenset[bytes]) -> set[bytes]:
     """What one's list should be. Raises NotBlockedError."""
     from tinyssb_node.content.blocklist import blocked_short
     from tinyssb_node.content.contacts import read_contacts
@@ -191,7 +193,7 @@ def _wanted(talk: Talk, people: Iterable[str], listed: frozenset[bytes]) -> set[
     return chosen.union(listed & blocked) if chosen else blocked
 
 
-def _blocked_by_us(talk: Talk, text: str) -> FeedId:
+def _blocked_by_us(talk: NodeSession, text: str) -> FeedId:
     person = talk.find_person(text)
     if not person.blocked or person.blocked_by:
         raise NotBlockedError(
@@ -213,9 +215,9 @@ def unfollow(arguments: argparse.Namespace) -> int:
 
 def _followed(arguments: argparse.Namespace, *, followed: bool) -> int:
     from tinyssb_node.content.contacts import follow_list
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         author = talk.find_person(arguments.person)
         if author.own:
             raise OwnListError(

@@ -80,10 +80,10 @@ def list_boards(arguments: argparse.Namespace) -> int:
     from tinyssb_node.screens.chatlines import short
     from tinyssb_node.screens.render import local_time, table
     from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import board_row_json
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         rows = talk.catalog.boards()
     if arguments.json:
         for row in rows:
@@ -107,10 +107,10 @@ def show(arguments: argparse.Namespace) -> int:
     """Show a board, or one card with all that is on it."""
     from tinyssb_node.cli.boardlines import board_lines, card_lines, find_card
     from tinyssb_node.screens.screen import width
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import board_json, item_json
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         board, names = talk.find_board(arguments.board), talk.names()
     card = None if arguments.card is None else find_card(board, arguments.card)
     if arguments.json:
@@ -125,10 +125,10 @@ def history(arguments: argparse.Namespace) -> int:
     """List what was done on a board."""
     from tinyssb_node.screens.chatlines import local_minute, short
     from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import change_json
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         board, names = talk.find_board(arguments.board), talk.names()
         came_us = {row.id: row.committed_us for row in talk.catalog.operations(board.id)}
     for done in board.history:
@@ -145,19 +145,19 @@ def history(arguments: argparse.Namespace) -> int:
 
 def new(arguments: argparse.Namespace) -> int:
     """Begin a board."""
-    from tinyssb_node.screens.talking import opened, published
+    from tinyssb_node.screens.talking import describe_published, open_node
 
-    with opened(arguments) as talk:
-        return published(arguments, "Began the board", talk.new_board(arguments.name))
+    with open_node(arguments) as talk:
+        return describe_published(arguments, "Began the board", talk.new_board(arguments.name))
 
 
 def change(arguments: argparse.Namespace) -> int:
     """Do one operation on a board."""
     from tinyssb_node.cli.boardlines import find_card, find_list
     from tinyssb_node.content.board import Operation
-    from tinyssb_node.screens.talking import opened, published, text_given
+    from tinyssb_node.screens.talking import describe_published, open_node, text_given
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         board = talk.find_board(arguments.board)
         readers: dict[str, Callable[[str], str | MessageId | FeedId]] = {
             "card": lambda text: find_card(board, text).id,
@@ -168,28 +168,28 @@ def change(arguments: argparse.Namespace) -> int:
         words = arguments.words[1:]
         values = [readers.get(word, str)(getattr(arguments, word)) for word in words]
         row = talk.change_board(board.id, Operation[arguments.operation], *values)
-    return published(arguments, "Done:", row)
+    return describe_published(arguments, "Done:", row)
 
 
 def remove(arguments: argparse.Namespace) -> int:
     """Take a card or a list off a board."""
     from tinyssb_node.cli.boardlines import find_thing
-    from tinyssb_node.content.board import Item, Operation
-    from tinyssb_node.screens.talking import opened, published
+    from tinyssb_node.content.board import Card, Operation
+    from tinyssb_node.screens.talking import describe_published, open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         board = talk.find_board(arguments.board)
         thing = find_thing(board, arguments.thing)
-        operation = Operation.ITEM_REMOVE if isinstance(thing, Item) else Operation.COLUMN_REMOVE
+        operation = Operation.ITEM_REMOVE if isinstance(thing, Card) else Operation.COLUMN_REMOVE
         row = talk.change_board(board.id, operation, thing.id)
-    return published(arguments, "Done:", row)
+    return describe_published(arguments, "Done:", row)
 
 
 def answer(arguments: argparse.Namespace) -> int:
     """Accept or decline an invitation."""
-    from tinyssb_node.screens.talking import opened, published
+    from tinyssb_node.screens.talking import describe_published, open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         board = talk.find_board(arguments.board)
         row = talk.answer_invitation(board.id, accept=arguments.action == "accept")
-    return published(arguments, "Done:", row)
+    return describe_published(arguments, "Done:", row)

@@ -11,13 +11,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
-    from tinyssb_node.cli.carrying import Found, Left
-    from tinyssb_node.cli.offering import Taken
+    from tinyssb_node.cli.carrying import FolderContents, FolderWriteResult
+    from tinyssb_node.cli.offering import ImportResult
     from tinyssb_node.store.port import Store
 
 
@@ -41,11 +41,17 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def carry(arguments: argparse.Namespace) -> int:
     """Take, then leave. What was taken stays taken, whatever happens to the folder then."""
-    from tinyssb_node.cli.carrying import folder_of, leave, look, require_place, take
-    from tinyssb_node.cli.offering import Taken
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.cli.carrying import (
+        export_to_folder,
+        folder_of,
+        import_folder,
+        read_folder,
+        require_folder,
+    )
+    from tinyssb_node.cli.offering import ImportResult
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.ids import DEFAULT_NETWORK
     from tinyssb_node.store.home import Home
     from tinyssb_node.store.sqlite import SqliteStore
@@ -54,22 +60,22 @@ def carry(arguments: argparse.Namespace) -> int:
     home.require()
     name, network = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
     place = Path(arguments.folder)
-    require_place(place)
+    require_folder(place)
     folder = folder_of(place, network)
-    found = look(place, folder, _show)
+    found = read_folder(place, folder, _show)
 
     def opened() -> Store:
         return SqliteStore.open_readonly(home.of(name).store)
 
-    taken = None if arguments.leave else Taken()
+    taken = None if arguments.leave else ImportResult()
     left, done = None, False
     try:
         if taken is not None and found.whole:
-            with Client.at_home(arguments.home, arguments.network) as node:
-                take(node, found, opened, taken, _show)
+            with DaemonClient.at_home(arguments.home, arguments.network) as node:
+                import_folder(node, found, opened, taken, _show)
         if not arguments.take:
             with closing(opened()) as store:
-                left = leave(place, folder, store, found, read_own(home).feed)
+                left = export_to_folder(place, folder, store, found, read_node_identity(home).feed)
         done = True
     finally:
         # What was taken until then is told whatever ends it, before the error is.
@@ -80,7 +86,7 @@ def carry(arguments: argparse.Namespace) -> int:
             if done:
                 _say_end(found, taken, left, leaves=not arguments.take)
     refused = taken is not None and taken.refused
-    return Exit.DATA if refused or found.damaged else Exit.OK
+    return ExitCode.DATA if refused or found.damaged else ExitCode.OK
 
 
 def _show(done: int, total: int) -> None:
@@ -89,7 +95,9 @@ def _show(done: int, total: int) -> None:
         print(f"\r\x1b[K· {done:,} of {total:,} files", end="" if done + 1 < total else "\n", file=sys.stderr)
 
 
-def _row(found: Found, taken: Taken | None, left: Left | None) -> dict[str, object]:
+def _row(
+    found: FolderContents, taken: ImportResult | None, left: FolderWriteResult | None
+) -> dict[str, object]:
     return {
         "files": len(found.whole),
         "damaged": found.damaged,
@@ -110,7 +118,7 @@ def _row(found: Found, taken: Taken | None, left: Left | None) -> dict[str, obje
     }
 
 
-def _say(found: Found, taken: Taken | None) -> None:
+def _say(found: FolderContents, taken: ImportResult | None) -> None:
     """Tell what came of the files that are there."""
     from tinyssb_node.screens.safetext import one_line
 
@@ -137,7 +145,9 @@ def _say(found: Found, taken: Taken | None) -> None:
         )
 
 
-def _say_end(found: Found, taken: Taken | None, left: Left | None, *, leaves: bool) -> None:
+def _say_end(
+    found: FolderContents, taken: ImportResult | None, left: FolderWriteResult | None, *, leaves: bool
+) -> None:
     """Tell how it ended: that nothing was to be taken, or left, is known only then."""
     if taken is not None and not taken.feeds:
         nothing_else = not (found.damaged or taken.refused or taken.passed or taken.early)

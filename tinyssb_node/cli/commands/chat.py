@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from tinyssb_node.catalog.rows import ConversationRow, MessageRow
     from tinyssb_node.ids import FeedId, MessageId
-    from tinyssb_node.screens.chatlines import Lines
-    from tinyssb_node.screens.people import Names
-    from tinyssb_node.screens.talk import Talk
+    from tinyssb_node.screens.chatlines import ChatFormatter
+    from tinyssb_node.screens.people import DisplayNames
+    from tinyssb_node.screens.talk import NodeSession
     from tinyssb_node.screens.talkjson import JsonLines
 
 
@@ -86,11 +86,11 @@ def _add_with(parser: argparse.ArgumentParser, default: object) -> None:
 def read(arguments: argparse.Namespace) -> int:
     """Show the latest messages, and what comes."""
     from tinyssb_node.catalog.rows import PUBLIC
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
     if arguments.group is not None:
         return _read_group(arguments)
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         names = talk.names()
         people = [names.find(text).feed for text in arguments.people or ()]
         where = talk.conversation_with(people) if people else PUBLIC
@@ -111,7 +111,7 @@ def read(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_forks(talk: Talk, names: Names, rows: Sequence[MessageRow]) -> None:
+def _tell_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) -> None:
     """Say which of those who wrote *rows* are heard no more, and why."""
     forked = talk.catalog.forked()
     for feed in sorted({row.feed for row in rows} & forked.keys()):
@@ -124,10 +124,10 @@ def _read_group(arguments: argparse.Namespace) -> int:
     import time
 
     from tinyssb_node.screens.grouptalk import messages
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
     _refuse_beside_group(arguments)
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         names = talk.names()
         rows = messages(talk.client, arguments.group, names, limit=min(arguments.last, limits.CHAT_LAST_MAX))
         lines = _lines(arguments, talk, names, rows)
@@ -160,16 +160,16 @@ def _refuse_beside_group(arguments: argparse.Namespace) -> None:
 def say(arguments: argparse.Namespace) -> int:
     """Say something, and name what was said."""
     from tinyssb_node.catalog.rows import PUBLIC
-    from tinyssb_node.screens.talking import opened, published, text_given
+    from tinyssb_node.screens.talking import describe_published, open_node, text_given
 
     text = text_given(" ".join(arguments.text))
     if arguments.group is not None:
         from tinyssb_node.cli.commands.group import said
 
         _refuse_beside_group(arguments)
-        with opened(arguments) as talk:
+        with open_node(arguments) as talk:
             return said(arguments, talk.say_to_group(arguments.group, text))
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         answered = None if arguments.reply is None else talk.find_message(arguments.reply)
         reply_to = None if answered is None else answered.id
         if arguments.people:
@@ -178,16 +178,16 @@ def say(arguments: argparse.Namespace) -> int:
         else:
             where = PUBLIC if answered is None or answered.conversation is None else answered.conversation
             row = talk.say(text, where, reply_to)
-    return published(arguments, "Said", row)
+    return describe_published(arguments, "Said", row)
 
 
 def list_conversations(arguments: argparse.Namespace) -> int:
     """List conversations, the one with the latest message first."""
     from tinyssb_node.screens.render import local_time, table
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import conversation_json
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         names, groups = talk.names(), talk.groups()
         rows = [*talk.catalog.conversations(), *(groups or ())]
     rows.sort(key=lambda row: -(row.last.committed_us if row.last is not None else 0))
@@ -208,11 +208,11 @@ def list_conversations(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _title(row: ConversationRow, names: Names) -> str:
+def _title(row: ConversationRow, names: DisplayNames) -> str:
     """Who reads a conversation, or what the group is called."""
-    from tinyssb_node.screens.grouptalk import GroupRoom, called
+    from tinyssb_node.screens.grouptalk import GroupConversation, called
 
-    if isinstance(row, GroupRoom):
+    if isinstance(row, GroupConversation):
         return f"group {called(row.title, row.name)}" + (f" ({row.note})" if row.note else "")
     if not row.members:
         return "everybody"
@@ -221,22 +221,22 @@ def _title(row: ConversationRow, names: Names) -> str:
 
 
 def _lines(
-    arguments: argparse.Namespace, talk: Talk, names: Names, rows: Sequence[MessageRow]
-) -> Lines | JsonLines:
+    arguments: argparse.Namespace, talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]
+) -> ChatFormatter | JsonLines:
     """What turns messages to lines, for a program or for a person."""
     if arguments.json:
         from tinyssb_node.screens.talkjson import JsonLines
 
         return JsonLines(names)
-    from tinyssb_node.screens.chatlines import Lines
+    from tinyssb_node.screens.chatlines import ChatFormatter
     from tinyssb_node.screens.screen import width
 
-    lines = Lines(names, width(), held_by(talk, names, rows))
+    lines = ChatFormatter(names, width(), held_by(talk, names, rows))
     lines.fit(rows)
     return lines
 
 
-def held_by(talk: Talk, names: Names, rows: Sequence[MessageRow]) -> dict[MessageId, str]:
+def held_by(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) -> dict[MessageId, str]:
     """Who has which of our own messages among *rows*, in words."""
     receipts = talk.receipts(rows)
     if not receipts:
@@ -244,23 +244,27 @@ def held_by(talk: Talk, names: Names, rows: Sequence[MessageRow]) -> dict[Messag
     import time
 
     from tinyssb_node.ids import FeedId
-    from tinyssb_node.screens.holding import holding_text
+    from tinyssb_node.screens.holding import holders_text
 
     def name_of(digits: str) -> str:
         return names.shown(FeedId.from_hex(digits))
 
     now_us = time.time_ns() // 1_000
-    return {id_: holding_text(receipt, name_of, now_us) for id_, receipt in receipts.items()}
+    return {id_: holders_text(receipt, name_of, now_us) for id_, receipt in receipts.items()}
 
 
-def _show(lines: Lines | JsonLines, row: MessageRow) -> None:
+def _show(lines: ChatFormatter | JsonLines, row: MessageRow) -> None:
     for line in lines.message(row) if row.placed is not None else lines.waiting(row):
         # A reader at the other end of a pipe sees each message when it comes.
         print(line, flush=True)
 
 
 def _follow(
-    talk: Talk, where: str | None, people: Sequence[FeedId], after: int, lines: Lines | JsonLines
+    talk: NodeSession,
+    where: str | None,
+    people: Sequence[FeedId],
+    after: int,
+    lines: ChatFormatter | JsonLines,
 ) -> None:
     """Show what comes behind the place *after*, for ever."""
     import time

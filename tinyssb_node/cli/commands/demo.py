@@ -36,8 +36,8 @@ def demo(arguments: argparse.Namespace) -> int:
     from contextlib import suppress
     from pathlib import Path
 
-    from tinyssb_node.cli.demo.mesh import Mesh, free_port
-    from tinyssb_node.cli.demo.story import Story
+    from tinyssb_node.cli.demo.mesh import DemoMesh, free_port
+    from tinyssb_node.cli.demo.story import DemoStory
 
     begun_s = time.monotonic()
 
@@ -48,7 +48,7 @@ def demo(arguments: argparse.Namespace) -> int:
             flush=True,
         )
 
-    mesh = Mesh(Path(arguments.folder).absolute(), free_port(arguments.port))
+    mesh = DemoMesh(Path(arguments.folder).absolute(), free_port(arguments.port))
     deadline_s = None if arguments.seconds is None else begun_s + arguments.seconds
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -57,7 +57,7 @@ def demo(arguments: argparse.Namespace) -> int:
         )
         mesh.start()
         tell(f"The page: {mesh.page}  (Spark needs some seconds more; Ctrl-C ends the demonstration)")
-        story = Story(mesh, tell, deadline_s)
+        story = DemoStory(mesh, tell, deadline_s)
         with suppress(KeyboardInterrupt):
             story.run()
         tell("Ending: the channel is made whole, nodes and tables settle.")

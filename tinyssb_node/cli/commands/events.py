@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_limit, add_network
 
 
-class NoEventsError(ProblemError):
+class EventLogMissingError(ProblemError):
     """There is no event log yet."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -53,17 +53,17 @@ def events(arguments: argparse.Namespace) -> int:
 
 
 def event_folder(given: str | None, network: str | None = None) -> Path:
-    """The folder of the node's segments. Raises HomeMissingError, UnknownNetworkError, NoEventsError."""
+    """The folder of the node's segments. Raises HomeMissingError, UnknownNetworkError, EventLogMissingError."""
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.setup import node_name, read_own
+    from tinyssb_node.daemon.setup import node_name, read_node_identity
     from tinyssb_node.store.home import Home
 
     home = Home.find(given, os.environ)
     home.require()
     place = home if network is None else home.of(read_config(home).find_network(network)[0])
-    folder = place.events / node_name(read_own(home).feed)
+    folder = place.events / node_name(read_node_identity(home).feed)
     if not folder.is_dir():
-        raise NoEventsError(
+        raise EventLogMissingError(
             "This node has not run yet, so nothing has happened.", "Start it with `tinyssb run`."
         )
     return folder

@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Final
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import (
     Subparsers,
     add_command,
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 _DIGITS: Final = frozenset("0123456789abcdef")
 
 
-class DigitsError(ProblemError):
+class FeedIdLengthError(ProblemError):
     """A feed id that is new to the node has too few digits, or too many."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
     def __init__(self, count: int, size: int) -> None:
         super().__init__(
@@ -96,10 +96,10 @@ def _add_unfollow(subparsers: Subparsers, common: argparse.ArgumentParser) -> ar
 
 def feeds(arguments: argparse.Namespace) -> int:
     """List feeds."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.screens.render import SHORT_ID, table
 
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.feeds())
     if arguments.json:
         _print_json(rows)
@@ -113,9 +113,9 @@ def feeds(arguments: argparse.Namespace) -> int:
 
 def log(arguments: argparse.Namespace) -> int:
     """List entries."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
 
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         for row in node.log(arguments.feed, last=arguments.limit, follow=arguments.follow):
             # A reader at the other end of a pipe sees each entry when it comes.
             print(json.dumps(_decoded(row)) if arguments.json else _log_line(row), flush=True)
@@ -124,9 +124,9 @@ def log(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show one entry."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
 
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.show(arguments.feed, arguments.seq)
     print(json.dumps(_decoded(row)) if arguments.json else _entry_page(row))
     return 0
@@ -134,29 +134,29 @@ def show(arguments: argparse.Namespace) -> int:
 
 def follow(arguments: argparse.Namespace) -> int:
     """Follow a feed."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
 
     feed = _feed_to_follow(arguments)
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.follow(feed)
     return _say_followed(arguments, row, "Now following", "Already following")
 
 
 def unfollow(arguments: argparse.Namespace) -> int:
     """Stop following a feed."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
 
     feed = feed_named(arguments)
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.unfollow(feed)
     return _say_followed(arguments, row, "No longer following", "Was not following")
 
 
 def goset(arguments: argparse.Namespace) -> int:
     """Show the set."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
 
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.goset()
     if arguments.json:
         print(json.dumps(row))
@@ -174,31 +174,31 @@ def feed_named(arguments: argparse.Namespace) -> str:
     feed: str = arguments.feed
     if feed == "me" or not set(feed.lower()) - _DIGITS:
         return feed
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         return talk.find_person(feed).feed.hex()
 
 
 def _feed_to_follow(arguments: argparse.Namespace) -> str:
     """The feed that is meant: all digits of one, which may be new, or whoever is known by these or is called so.
 
-    Raises DigitsError, UnknownPersonError, AmbiguousPersonError.
+    Raises FeedIdLengthError, UnknownPersonError, AmbiguousPersonError.
     """
     from tinyssb_node.limits import FEED_ID_SIZE
     from tinyssb_node.screens.people import UnknownPersonError
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
     feed: str = arguments.feed
     is_digits = bool(feed) and not set(feed.lower()) - _DIGITS
     if is_digits and len(feed) == 2 * FEED_ID_SIZE:
         return feed
     try:
-        with opened(arguments) as talk:
+        with open_node(arguments) as talk:
             return talk.find_person(feed).feed.hex()
     except UnknownPersonError:
         if is_digits:
-            raise DigitsError(len(feed), 2 * FEED_ID_SIZE) from None
+            raise FeedIdLengthError(len(feed), 2 * FEED_ID_SIZE) from None
         raise
 
 

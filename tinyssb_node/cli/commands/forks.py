@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.problems import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:
@@ -33,19 +33,19 @@ _OWN = (
 class NoForkError(ProblemError):
     """The node has no proof that the feed is forked."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 class ProofRefusedError(ProblemError):
     """It is no proof, or proves nothing."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
 
 class NetworkKeyMissingError(ProblemError):
     """A proof from a network whose key is not here: nothing can be said of it."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -67,9 +67,9 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def forks(arguments: argparse.Namespace) -> int:
     """List forks."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
 
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.forks())
     if arguments.json:
         for row in rows:
@@ -105,11 +105,11 @@ def _listing(rows: list[ForkRow], name_of: Callable[[str], str]) -> str:
 def export(arguments: argparse.Namespace) -> int:
     """Write a proof. Raises NoForkError."""
     from tinyssb_node.cli.commands.feeds import feed_named
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.screens.newfile import write_new_file
 
     feed = feed_named(arguments).lower()
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.forks())
     found = [row for row in rows if row["feed"].startswith(feed) or (feed == "me" and row["own"])]
     if len({row["feed"] for row in found}) != 1:

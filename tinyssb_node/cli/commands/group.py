@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import (
     Subparsers,
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from tinyssb_node.control.group_rows import GroupCostRow, GroupShownRow, GroupWrittenRow
     from tinyssb_node.ids import FeedId
-    from tinyssb_node.screens.people import Names
-    from tinyssb_node.screens.talk import Talk
+    from tinyssb_node.screens.people import DisplayNames
+    from tinyssb_node.screens.talk import NodeSession
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -103,9 +103,9 @@ def create(arguments: argparse.Namespace) -> int:
     """Make a group."""
     from tinyssb_node.cli.grouplines import short
     from tinyssb_node.screens.grouptalk import called
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
         row = talk.client.group_create(arguments.name, [feed.hex() for feed in people])
     others = [feed for feed in people if not names.is_own(feed)]
@@ -120,10 +120,10 @@ def create(arguments: argparse.Namespace) -> int:
 
 def add_people(arguments: argparse.Namespace) -> int:
     """Add people to a group."""
-    from tinyssb_node.screens.talking import opened, text_given
+    from tinyssb_node.screens.talking import open_node, text_given
 
     text = None if arguments.text is None else text_given(arguments.text)
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
         feeds = [feed.hex() for feed in people]
         if arguments.dry_run:
@@ -141,9 +141,9 @@ def add_people(arguments: argparse.Namespace) -> int:
 
 def exclude(arguments: argparse.Namespace) -> int:
     """Exclude people from a group, after saying what that costs and what it does not do."""
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
         feeds = [feed.hex() for feed in people]
         cost = talk.client.group_cost("group_exclude", arguments.group, feeds)
@@ -151,7 +151,7 @@ def exclude(arguments: argparse.Namespace) -> int:
             return _tell_cost(arguments, talk, cost)
         if not arguments.yes and not _agreed(talk, cost, people, names):
             print("Nothing was written.", file=sys.stderr)
-            return Exit.ATTENTION
+            return ExitCode.ATTENTION
         row = talk.client.group_exclude(arguments.group, feeds)
     return _wrote(
         arguments,
@@ -161,9 +161,9 @@ def exclude(arguments: argparse.Namespace) -> int:
     )
 
 
-def _agreed(talk: Talk, cost: GroupCostRow, people: Sequence[FeedId], names: Names) -> bool:
-    """Say what it costs and what it does not do, and ask. Raises NobodyToAskError."""
-    from tinyssb_node.cli.commands.attach import NobodyToAskError
+def _agreed(talk: NodeSession, cost: GroupCostRow, people: Sequence[FeedId], names: DisplayNames) -> bool:
+    """Say what it costs and what it does not do, and ask. Raises ConfirmationUnavailableError."""
+    from tinyssb_node.cli.commands.attach import ConfirmationUnavailableError
     from tinyssb_node.cli.grouplines import short
 
     who = _shown(people, names)
@@ -176,7 +176,7 @@ def _agreed(talk: Talk, cost: GroupCostRow, people: Sequence[FeedId], names: Nam
     ]
     print("\n".join(told), file=sys.stderr)
     if not _somebody_there():
-        raise NobodyToAskError(
+        raise ConfirmationUnavailableError(
             "Nobody can be asked here whether to exclude them, so nothing was written.",
             "Give --yes to do it unasked.",
         )
@@ -191,7 +191,7 @@ def _somebody_there() -> bool:
     return sys.stdin.isatty()
 
 
-def _tell_cost(arguments: argparse.Namespace, talk: Talk, cost: GroupCostRow) -> int:
+def _tell_cost(arguments: argparse.Namespace, talk: NodeSession, cost: GroupCostRow) -> int:
     from tinyssb_node.screens.estimate import as_json, estimate
 
     if arguments.json:
@@ -202,7 +202,7 @@ def _tell_cost(arguments: argparse.Namespace, talk: Talk, cost: GroupCostRow) ->
     return 0
 
 
-def _cost_lines(talk: Talk, cost: GroupCostRow) -> list[str]:
+def _cost_lines(talk: NodeSession, cost: GroupCostRow) -> list[str]:
     """What something costs: messages, packets, and on each radio face airtime."""
     from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words
 
@@ -221,9 +221,9 @@ def _cost_lines(talk: Talk, cost: GroupCostRow) -> list[str]:
 def leave(arguments: argparse.Namespace) -> int:
     """Leave a group."""
     from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         row = talk.client.group_leave(arguments.group)
     return _wrote(
         arguments,
@@ -236,9 +236,9 @@ def leave(arguments: argparse.Namespace) -> int:
 def come_back(arguments: argparse.Namespace) -> int:
     """Take part in a group again."""
     from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         row = talk.client.group_return(arguments.group)
     if arguments.json:
         print(json.dumps(row))
@@ -249,10 +249,10 @@ def come_back(arguments: argparse.Namespace) -> int:
 
 def post(arguments: argparse.Namespace) -> int:
     """Say something to a group."""
-    from tinyssb_node.screens.talking import opened, text_given
+    from tinyssb_node.screens.talking import open_node, text_given
 
     text = text_given(" ".join(arguments.text))
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         row = talk.say_to_group(arguments.group, text)
     return said(arguments, row)
 
@@ -280,13 +280,13 @@ def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then:
     return 0
 
 
-def _people(talk: Talk, texts: Sequence[str]) -> list[FeedId]:
+def _people(talk: NodeSession, texts: Sequence[str]) -> list[FeedId]:
     """Whom *texts* mean, each once. Raises UnknownPersonError, AmbiguousPersonError."""
     names = talk.names()
     return list(dict.fromkeys(names.find(text).feed for text in texts))
 
 
-def _shown(people: Sequence[FeedId], names: Names) -> str:
+def _shown(people: Sequence[FeedId], names: DisplayNames) -> str:
     from tinyssb_node.screens.grouptalk import people_in_words
 
     return people_in_words(people, names)
@@ -298,9 +298,9 @@ def _shown(people: Sequence[FeedId], names: Names) -> str:
 def list_groups(arguments: argparse.Namespace) -> int:
     """List groups."""
     from tinyssb_node.cli.grouplines import listing
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
 
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.group_list())
     if arguments.json:
         for row in rows:
@@ -319,9 +319,9 @@ def show(arguments: argparse.Namespace) -> int:
     from tinyssb_node.cli.graph import ASCII, UNICODE
     from tinyssb_node.cli.grouplines import shown
     from tinyssb_node.screens.screen import can_draw, width
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         listing = talk.client.group_show(arguments.group)
         epochs = list(listing)
         names = talk.names()
@@ -337,9 +337,9 @@ def show(arguments: argparse.Namespace) -> int:
 
 def read(arguments: argparse.Namespace) -> int:
     """Show what was said in a group."""
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         last = min(arguments.last, limits.CHAT_LAST_MAX)
         if arguments.json:
             for row in talk.client.group_read(arguments.group, limit=last):
@@ -349,15 +349,15 @@ def read(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def show_messages(talk: Talk, group: str, last: int) -> None:
+def show_messages(talk: NodeSession, group: str, last: int) -> None:
     """Print the latest messages of a group."""
-    from tinyssb_node.screens.chatlines import Lines
+    from tinyssb_node.screens.chatlines import ChatFormatter
     from tinyssb_node.screens.grouptalk import messages
     from tinyssb_node.screens.screen import width
 
     names = talk.names()
     rows = messages(talk.client, group, names, limit=last)
-    lines = Lines(names, width())
+    lines = ChatFormatter(names, width())
     lines.fit(rows)
     for row in rows:
         for line in lines.message(row):
@@ -370,9 +370,9 @@ def audit(arguments: argparse.Namespace) -> int:
     """List all messages of a group."""
     from tinyssb_node.cli.grouplines import audit as lines
     from tinyssb_node.screens.screen import width
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         rows = list(talk.client.group_audit(arguments.group))
         names = talk.names()
     if arguments.json:

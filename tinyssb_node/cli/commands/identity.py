@@ -12,7 +12,7 @@ from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_
 
 if TYPE_CHECKING:
     from tinyssb_node.store.home import Home
-    from tinyssb_node.store.secrets import Kept
+    from tinyssb_node.store.secrets import IdentityFileContent
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -148,7 +148,7 @@ def show_all(arguments: argparse.Namespace) -> int:
 def _listed(home: Home, name: str | None) -> dict[str, str | None]:
     """What `list` tells of an identity."""
     from tinyssb_node.control.explain import explain
-    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.errors import LocalError
     from tinyssb_node.store.home import MAIN_IDENTITY
 
@@ -156,7 +156,7 @@ def _listed(home: Home, name: str | None) -> dict[str, str | None]:
     row: dict[str, str | None] = dict.fromkeys(("name", "feed", "dialect", "kept", "path", "note", "problem"))
     row["name"], row["path"] = name or MAIN_IDENTITY, str(place.identity)
     try:
-        kept = read_own(place)
+        kept = read_node_identity(place)
     except LocalError as error:
         row["problem"] = explain(error).message
         return row
@@ -168,13 +168,13 @@ def _listed(home: Home, name: str | None) -> dict[str, str | None]:
 def new(arguments: argparse.Namespace) -> int:
     """Make a further identity."""
     from tinyssb_node.daemon.identities import new_identity, require_room
-    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.ids import Dialect
     from tinyssb_node.store.home import Home
 
     home, name = Home.find(arguments.home, os.environ), arguments.identity
     require_room(home, name)
-    dialect = read_own(home).dialect if arguments.dialect is None else Dialect(arguments.dialect)
+    dialect = read_node_identity(home).dialect if arguments.dialect is None else Dialect(arguments.dialect)
     feed = new_identity(home, name, dialect)
     print(f"Made the identity '{name}' in {home.of_identity(name).root}.\nIts feed is {feed.hex()}.")
     print(
@@ -184,9 +184,9 @@ def new(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _how(kept: Kept, name: str | None) -> tuple[str, str]:
+def _how(kept: IdentityFileContent, name: str | None) -> tuple[str, str]:
     """How the key is kept, for programs and for people; *name* is that of a further identity."""
-    from tinyssb_node.store.sealing import Sealed
+    from tinyssb_node.store.sealing import SealedSeed
     from tinyssb_node.store.unlocking import IDENTITY_CREDENTIAL, credential_name
 
     if kept.secret is None:
@@ -194,7 +194,7 @@ def _how(kept: Kept, name: str | None) -> tuple[str, str]:
             "credential",
             f"handed in by systemd, as the credential {credential_name(IDENTITY_CREDENTIAL, name)}",
         )
-    if isinstance(kept.secret, Sealed):
+    if isinstance(kept.secret, SealedSeed):
         return "sealed", "sealed with a passphrase"
     return "plain", "in the file as it is: whoever can read it can write this feed"
 
@@ -307,7 +307,7 @@ def _words() -> str:
 
 def seal(arguments: argparse.Namespace) -> int:
     """Seal the key, or seal it anew."""
-    from tinyssb_node.daemon.setup import new_passphrase, replace_own, unlock_identity
+    from tinyssb_node.daemon.setup import new_passphrase, replace_secret, unlock_identity
     from tinyssb_node.problems import BadRequestError
     from tinyssb_node.screens.passphrases import ask_new, asker, somebody_there
     from tinyssb_node.store.secrets import kept_sealed
@@ -322,7 +322,7 @@ def seal(arguments: argparse.Namespace) -> int:
             f"The key is {_how(kept, name)[1]}.",
             "Name a file that holds one in TINYSSB_PASSPHRASE_FILE, or run this on a terminal, where you are asked.",
         )
-    replace_own(home, kept_sealed(identity, passphrase))
+    replace_secret(home, kept_sealed(identity, passphrase))
     was_plain = isinstance(kept.secret, bytes)
     print(f"Sealed {home.identity}. Without the passphrase only a backup brings the key back.")
     if was_plain:
@@ -332,13 +332,13 @@ def seal(arguments: argparse.Namespace) -> int:
 
 def unseal(arguments: argparse.Namespace) -> int:
     """Keep the key as it is again."""
-    from tinyssb_node.daemon.setup import replace_own, unlock_identity
+    from tinyssb_node.daemon.setup import replace_secret, unlock_identity
     from tinyssb_node.screens.passphrases import asker
     from tinyssb_node.store.secrets import kept_plain
 
     home, _ = _kept(arguments)
     identity = unlock_identity(home, os.environ, asker(), _name(arguments))
-    replace_own(home, kept_plain(identity))
+    replace_secret(home, kept_plain(identity))
     print(f"{home.identity} holds the key as it is again: whoever can read it can write this feed.")
     return 0
 
@@ -347,7 +347,7 @@ def detach(arguments: argparse.Namespace) -> int:
     """Keep only whose key it is."""
     from dataclasses import replace
 
-    from tinyssb_node.daemon.setup import replace_own
+    from tinyssb_node.daemon.setup import replace_secret
     from tinyssb_node.problems import BadRequestError
     from tinyssb_node.screens.passphrases import somebody_there
 
@@ -363,7 +363,7 @@ def detach(arguments: argparse.Namespace) -> int:
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             print("Left as it was.")
             return 0
-    replace_own(home, replace(kept, secret=None))
+    replace_secret(home, replace(kept, secret=None))
     print(
         f"{home.identity} names the feed only. The node runs where systemd hands in the key: docs/reference/keys.md"
     )
@@ -372,9 +372,9 @@ def detach(arguments: argparse.Namespace) -> int:
 
 def sure(arguments: argparse.Namespace) -> int:
     """Say that nothing of the feed is missing."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
 
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         changed = node.sure(_name(arguments))["changed"]
     print("It writes its feed from now on." if changed else "It was certain already.")
     return 0
@@ -388,9 +388,9 @@ def _name(arguments: argparse.Namespace) -> str | None:
     return None if name == MAIN_IDENTITY else name
 
 
-def _kept(arguments: argparse.Namespace) -> tuple[Home, Kept]:
+def _kept(arguments: argparse.Namespace) -> tuple[Home, IdentityFileContent]:
     """The folder of the identity that *arguments* name, and what its identity file says."""
-    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
@@ -399,4 +399,4 @@ def _kept(arguments: argparse.Namespace) -> tuple[Home, Kept]:
         from tinyssb_node.daemon.identities import find_identity
 
         home = find_identity(home, name)
-    return home, read_own(home)
+    return home, read_node_identity(home)

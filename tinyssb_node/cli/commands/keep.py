@@ -11,11 +11,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.problems import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
-    from tinyssb_node.cli.offering import Taken
+    from tinyssb_node.cli.offering import ImportResult
     from tinyssb_node.codec.dmx import Network
     from tinyssb_node.daemon.verify import Damage
     from tinyssb_node.store.home import Home
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class ImportRefusedError(ProblemError):
     """The node did not take a packet of the file."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
-    def __init__(self, taken: Taken) -> None:
+    def __init__(self, taken: ImportResult) -> None:
         from tinyssb_node.cli.offering import NO_PLACE
 
         (_, feed), reason = next(iter(taken.refused.items()))
@@ -42,12 +42,12 @@ class ImportRefusedError(ProblemError):
         )
 
 
-class ImportBrokenOffError(ProblemError):
+class ImportInterruptedError(ProblemError):
     """The file was whole, and can be read no more."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
-    def __init__(self, file: str, taken: Taken) -> None:
+    def __init__(self, file: str, taken: ImportResult) -> None:
         super().__init__(
             f"{file} was whole, and could not be read again to its end. What was taken until then is kept: "
             f"{taken.entries:,} entries and {taken.chunks:,} chunks.",
@@ -55,10 +55,10 @@ class ImportBrokenOffError(ProblemError):
         )
 
 
-class NoMomentError(ProblemError):
+class InvalidSinceError(ProblemError):
     """What `--since` names is neither a time nor a file."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
     def __init__(self, text: str) -> None:
         super().__init__(
@@ -140,24 +140,24 @@ def export(arguments: argparse.Namespace) -> int:
 def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
     """Where an export of each feed begins: *text* is a time, or the name of an earlier export.
 
-    Raises NoMomentError, FileUnreadableError, ExportDamagedError, ExportTooNewError.
+    Raises InvalidSinceError, FileUnreadableError, ExportDamagedError, ExportTooNewError.
     """
     from datetime import datetime
 
     from tinyssb_node.cli.whens import moment_of
-    from tinyssb_node.daemon.exportcover import Cover, firsts_since
+    from tinyssb_node.daemon.exportcover import ExportCoverage, firsts_since
     from tinyssb_node.daemon.exports import read_export
 
     since_us = moment_of(text, datetime.now().astimezone())
     if since_us is not None:
         firsts = firsts_since(store, since_us)
         return lambda record: firsts.get(record.feed, record.seq + 1)
-    cover = Cover(store)
+    cover = ExportCoverage(store)
     try:
         with Path(text).open("rb") as file:
             cover.add(read_export(file))
     except FileNotFoundError as error:
-        raise NoMomentError(text) from error
+        raise InvalidSinceError(text) from error
     except OSError as error:
         raise FileUnreadableError(text, error) from error
     return cover.first_lacked
@@ -165,21 +165,21 @@ def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
 
 def import_(arguments: argparse.Namespace) -> int:
     """Read a file to its end, then offer its packets to the daemon."""
-    from tinyssb_node.cli.offering import Taken, offer
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.cli.offering import ImportResult, offer
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.daemon.exports import ExportDamagedError, read_export
 
-    taken = Taken()
+    taken = ImportResult()
     try:
         with Path(arguments.file).open("rb") as file:
             for _ in read_export(file):
                 pass
             file.seek(0)
-            with Client.at_home(arguments.home, arguments.network) as node:
+            with DaemonClient.at_home(arguments.home, arguments.network) as node:
                 try:
                     offer(node, arguments.file, read_export(file), taken)
                 except (OSError, ExportDamagedError) as error:
-                    raise ImportBrokenOffError(arguments.file, taken) from error
+                    raise ImportInterruptedError(arguments.file, taken) from error
     except OSError as error:
         raise FileUnreadableError(arguments.file, error) from error
     if taken.refused:
@@ -224,7 +224,7 @@ def verify(arguments: argparse.Namespace) -> int:
         print(
             "Nothing was changed. `tinyssb verify --repair` takes out what is damaged; peers give it again."
         )
-    return Exit.DATA if damages else Exit.OK
+    return ExitCode.DATA if damages else ExitCode.OK
 
 
 def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[Damage]) -> int:
@@ -248,7 +248,7 @@ def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[D
         feeds = [{"feed": feed, "keeps": keep, "had": had} for feed, keep, had in kept]
         row = {"aside": aside and str(aside), "cut": feeds, "left": [feed.hex() for feed in spared]}
         print(json.dumps(row))
-        return Exit.DATA if spared else Exit.OK
+        return ExitCode.DATA if spared else ExitCode.OK
     for feed, keep, had in kept:
         print(
             f"{feed} keeps what is whole of its first {keep:,} entries, of {had:,}; peers give the rest again."
@@ -260,7 +260,7 @@ def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[D
             f"{own.hex()} is yours and was left as it is. `--repair --own` cuts it, too: what peers hold of it comes "
             "back, and it is not written before; what nobody holds has to be said anew, after `tinyssb identity sure`."
         )
-    return Exit.DATA if spared else Exit.OK
+    return ExitCode.DATA if spared else ExitCode.OK
 
 
 def doctor(arguments: argparse.Namespace) -> int:
@@ -285,7 +285,7 @@ def doctor(arguments: argparse.Namespace) -> int:
             print(f"{'ok ' if finding.ok else 'BAD'}  {finding.check}: {finding.found}")
             if finding.advice:
                 print(f"     {finding.advice}")
-    return Exit.OK if all(finding.ok for finding in findings) else Exit.ATTENTION
+    return ExitCode.OK if all(finding.ok for finding in findings) else ExitCode.ATTENTION
 
 
 def _home(arguments: argparse.Namespace) -> Home:
@@ -309,8 +309,8 @@ def _open_network(home: Home, arguments: argparse.Namespace) -> tuple[Store, Net
 def _chosen(home: Home, store: Store, names: list[str]) -> list[FeedRecord]:
     """The feeds *names* name, all without any. Raises UnknownFeedError, AmbiguousFeedError."""
     from tinyssb_node.daemon.naming import OWN_FEED, find_feed
-    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.daemon.setup import read_node_identity
 
     records = list(store.feeds())
-    own = read_own(home).feed if OWN_FEED in names else None
+    own = read_node_identity(home).feed if OWN_FEED in names else None
     return [find_feed(records, name, own) for name in dict.fromkeys(names)] if names else records

@@ -9,7 +9,7 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import BadRequestError, Exit, ProblemError
+from tinyssb_node.problems import BadRequestError, ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from tinyssb_node.store.port import FeedRecord
 
 
-class KeyRefusedError(ProblemError):
+class SetKeyRejectedError(ProblemError):
     """A key that the set cannot have."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -98,7 +98,7 @@ def network(arguments: argparse.Namespace) -> int:
 
 
 def rekey(arguments: argparse.Namespace) -> int:
-    """Leave a set for a fresh one. Raises KeyRefusedError, BadRequestError, and what the store or the daemon raises."""
+    """Leave a set for a fresh one. Raises SetKeyRejectedError, BadRequestError, and what the store or the daemon raises."""
     from tinyssb_node.store.sqlite import SqliteStore
 
     home = _home(arguments)
@@ -106,7 +106,7 @@ def rekey(arguments: argparse.Namespace) -> int:
     with closing(SqliteStore.open_readonly(home.of(name).store)) as store:
         records = list(store.feeds())
     if key == _set_key(home, name):
-        raise KeyRefusedError(
+        raise SetKeyRejectedError(
             "The set has this key already. Nothing was changed.",
             "`tinyssb network` shows it; without KEY a new one is drawn.",
         )
@@ -153,7 +153,7 @@ def _named(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, Netw
 def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]:
     """The network and the key that its set is to have: told, drawn, or empty for the network's own.
 
-    Raises KeyRefusedError for one that no set can have, or that another network here has.
+    Raises SetKeyRejectedError for one that no set can have, or that another network here has.
     """
     from secrets import token_bytes
 
@@ -171,7 +171,7 @@ def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]
     except ValueError:
         key = b""
     if not SET_KEY_MIN <= len(key) <= NETWORK_KEY_MAX:
-        raise KeyRefusedError(
+        raise SetKeyRejectedError(
             f"'{arguments.key[: 2 * NETWORK_KEY_MAX]}' is no key. Nothing was changed.",
             f"It takes {SET_KEY_MIN} to {NETWORK_KEY_MAX} bytes, two hexadecimal digits each, as whoever drew it told.",
         )
@@ -179,7 +179,7 @@ def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]
         return name, b""
     for other, known in read_config(home).networks.items():
         if other != name and key in {known.key, _set_key(home, other)}:
-            raise KeyRefusedError(
+            raise SetKeyRejectedError(
                 f"The network {other} has this key: nothing would tell their packets apart. Nothing was changed.",
                 "Take another key; without KEY a new one is drawn.",
             )
@@ -191,9 +191,9 @@ def _plan(home: Home, arguments: argparse.Namespace, records: Sequence[FeedRecor
     from tinyssb_node.content.contacts import read_contacts
     from tinyssb_node.daemon.naming import find_feed
     from tinyssb_node.daemon.rekey import plan_rekey
-    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.daemon.setup import read_node_identity
 
-    own = read_own(home).feed
+    own = read_node_identity(home).feed
     chosen, refused = (
         {find_feed(records, each, own).feed for each in given} for given in (arguments.keep, arguments.leave)
     )
@@ -247,10 +247,10 @@ def _agreed() -> bool:
 
 def _carry_out(arguments: argparse.Namespace, home: Home, key: bytes, left: Sequence[FeedId]) -> bool:
     """Do it, by the daemon if it runs. Returns whether it does."""
-    from tinyssb_node.control.client import Client, DaemonUnreachableError
+    from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 
     try:
-        node = Client.at_home(arguments.home, arguments.network)
+        node = DaemonClient.at_home(arguments.home, arguments.network)
     except DaemonUnreachableError:
         pass
     else:

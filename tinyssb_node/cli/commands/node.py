@@ -91,10 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def status(arguments: argparse.Namespace) -> int:
     """Show the daemon's answer."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.screens.render import duration, fields
 
-    with Client.at_home(arguments.home) as node:
+    with DaemonClient.at_home(arguments.home) as node:
         row = node.status()
     if arguments.json:
         print(json.dumps(row))
@@ -179,12 +179,12 @@ def _writing(row: StatusRow | NetworkRow | IdentityRow) -> str:
 def show_id(arguments: argparse.Namespace) -> int:
     """Show who the node is, from its files."""
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.setup import read_own
+    from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()
-    kept = read_own(home)
+    kept = read_node_identity(home)
     if arguments.json:
         name = read_config(home).name
         print(json.dumps({"feed": kept.feed.hex(), "dialect": kept.dialect.value, "name": name}))

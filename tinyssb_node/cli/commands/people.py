@@ -7,20 +7,20 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.catalog.rows import PersonRow
     from tinyssb_node.ids import FeedId
-    from tinyssb_node.screens.people import Names
-    from tinyssb_node.screens.talk import Talk
+    from tinyssb_node.screens.people import DisplayNames
+    from tinyssb_node.screens.talk import NodeSession
 
 
-class OneselfError(ProblemError):
+class SelfBlockError(ProblemError):
     """Our user would be blocked."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -65,11 +65,11 @@ def _add_person(parser: argparse.ArgumentParser) -> None:
 def alias(arguments: argparse.Namespace) -> int:
     """Say what we call ourselves."""
     from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talking import opened, published
+    from tinyssb_node.screens.talking import describe_published, open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         if arguments.name is not None:
-            return published(arguments, "Told everybody:", talk.call_me(arguments.name))
+            return describe_published(arguments, "Told everybody:", talk.call_me(arguments.name))
         own = talk.own
         me = talk.catalog.person(own)
         said = None if me is None else me.said
@@ -85,10 +85,10 @@ def contacts(arguments: argparse.Namespace) -> int:
     from tinyssb_node.screens.people import SHORT_FEED
     from tinyssb_node.screens.render import local_time, table
     from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import person_json
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         people, names = talk.catalog.people(), talk.names()
     if arguments.json:
         for person in people:
@@ -111,7 +111,7 @@ def contacts(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _state(person: PersonRow, names: Names) -> str:
+def _state(person: PersonRow, names: DisplayNames) -> str:
     """Whether somebody is blocked, and by whose word if it is not our user's."""
     by = ", ".join(names.shown(author) for author in person.blocked_by)
     return f"blocked by {by}" if by else "blocked" if person.blocked else ""
@@ -119,9 +119,9 @@ def _state(person: PersonRow, names: Names) -> str:
 
 def petname(arguments: argparse.Namespace) -> int:
     """Give somebody a name, or take it away."""
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         feed = talk.find_person(arguments.person).feed
         talk.petname(feed, arguments.name or None)
         shown = talk.names().shown(feed)
@@ -143,9 +143,9 @@ def unblock(arguments: argparse.Namespace) -> int:
 
 
 def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         feed = _feed(talk, arguments.person)
         if blocked:
             talk.block(feed)
@@ -159,8 +159,8 @@ def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
     return 0
 
 
-def _feed(talk: Talk, text: str) -> FeedId:
-    """Whom *text* means: somebody known, or a whole feed id. Raises OneselfError, and as ``Talk.find_person`` does."""
+def _feed(talk: NodeSession, text: str) -> FeedId:
+    """Whom *text* means: a known person, or a whole feed id. Raises SelfBlockError, and as ``NodeSession.find_person`` does."""
     from tinyssb_node.ids import FeedId
     from tinyssb_node.screens.people import UnknownPersonError
 
@@ -171,7 +171,7 @@ def _feed(talk: Talk, text: str) -> FeedId:
             return FeedId.from_hex(text)
         raise
     if person.own:
-        raise OneselfError(
+        raise SelfBlockError(
             "That is you, and you cannot be blocked here. Nothing was changed.", "Name somebody else."
         )
     return person.feed

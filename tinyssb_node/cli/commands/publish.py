@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit, FileUnreadableError, ProblemError
+from tinyssb_node.problems import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class InputError(ProblemError):
     """What should be published cannot be used."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -47,10 +47,10 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def publish(arguments: argparse.Namespace) -> int:
     """Publish, and say where it went."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
 
     content = read_content(arguments)
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.publish(content, arguments.identity)
     if arguments.json:
         print(json.dumps(row))

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 class BoardUnusableError(ProblemError):
     """No such profile, or one that cannot be used."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 class SpeedUnknownError(ProblemError):
     """No serial port has such a speed."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
 class FolderUnwritableError(ProblemError):
     """A folder, or a file in it, cannot be written."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -113,7 +113,7 @@ def probe(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         for note in notes:
             print(f"note {note}")
-    return Exit.OK if well else Exit.ATTENTION
+    return ExitCode.OK if well else ExitCode.ATTENTION
 
 
 def _look_at_port(arguments: argparse.Namespace) -> Looked:

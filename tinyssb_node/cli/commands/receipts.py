@@ -7,23 +7,23 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_limit, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.control.rows import HolderRow, ReceiptRow
 
 _SEQ_DIGITS_MAX = 10
 """Decimal digits that a sequence number may have; more of them begin an id."""
 
 
-class UnknownMessageError(ProblemError):
+class UnknownOwnEntryError(ProblemError):
     """No entry of ours is named so."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -48,10 +48,10 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def receipts(arguments: argparse.Namespace) -> int:
     """List receipts, or show those of one entry."""
-    from tinyssb_node.control.client import Client
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.screens.talking import names_shown
 
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         if arguments.message is not None:
             row = _find(node, arguments.message)
             print(json.dumps(row) if arguments.json else _page(row, names_shown(arguments)))
@@ -65,7 +65,7 @@ def receipts(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _find(node: Client, name: str) -> ReceiptRow:
+def _find(node: DaemonClient, name: str) -> ReceiptRow:
     """The entry called *name*. Raises UnknownMessageError."""
     if name.isascii() and name.isdigit() and len(name) <= _SEQ_DIGITS_MAX:
         # The rest of the listing is cut off with the connection.
@@ -76,17 +76,17 @@ def _find(node: Client, name: str) -> ReceiptRow:
     if len(found) == 1:
         return found[0]
     if found:
-        raise UnknownMessageError(
+        raise UnknownOwnEntryError(
             f"{len(found)} entries have an id that begins so.", "Give more of its digits."
         )
-    raise UnknownMessageError(
+    raise UnknownOwnEntryError(
         "This node has written no such entry, or it only acknowledges others.",
         "`tinyssb receipts` lists them; `tinyssb log me` shows all entries.",
     )
 
 
 def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.screens.holding import holding_text, moment
+    from tinyssb_node.screens.holding import holders_text, moment
     from tinyssb_node.screens.render import SHORT_ID, table
 
     now_us = time.time_ns() // 1_000
@@ -95,7 +95,7 @@ def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
             row["seq"],
             row["id"][:SHORT_ID],
             moment(row["committed_us"], now_us),
-            holding_text(row, name_of, now_us),
+            holders_text(row, name_of, now_us),
         )
         for row in rows
     ]
@@ -103,14 +103,14 @@ def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
 
 
 def _page(row: ReceiptRow, name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.screens.holding import holding_text
+    from tinyssb_node.screens.holding import holders_text
     from tinyssb_node.screens.render import fields, local_time
 
     pairs: list[tuple[str, object]] = [
         ("seq", row["seq"]),
         ("id", row["id"]),
         ("written", local_time(row["committed_us"])),
-        ("who has it", holding_text(row, name_of, time.time_ns() // 1_000)),
+        ("who has it", holders_text(row, name_of, time.time_ns() // 1_000)),
     ]
     pairs += [(holder["kind"], _holder(holder, name_of)) for holder in row["holders"]]
     pairs += [("missing", f"{name_of(feed)}, who has acknowledged others") for feed in row["missing"]]

@@ -31,18 +31,18 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 def search(arguments: argparse.Namespace) -> int:
     """Show what has all the words, the best first."""
     from tinyssb_node.screens import limits
-    from tinyssb_node.screens.chatlines import Lines
+    from tinyssb_node.screens.chatlines import ChatFormatter
     from tinyssb_node.screens.screen import width
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import JsonLines
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         rows = talk.catalog.search(" ".join(arguments.words), min(arguments.limit, limits.CHAT_LAST_MAX))
         names = talk.names()
     if arguments.json:
-        lines: JsonLines | Lines = JsonLines(names)
+        lines: JsonLines | ChatFormatter = JsonLines(names)
     else:
-        lines = Lines(names, width())
+        lines = ChatFormatter(names, width())
         lines.fit(rows)
         if not rows:
             print("No message has all these words.")

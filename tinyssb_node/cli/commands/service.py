@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit
+from tinyssb_node.problems import ExitCode
 from tinyssb_node.screens.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 
 def _service(arguments: argparse.Namespace) -> Service:
-    from tinyssb_node.cli.systemd import Service, run_tool, this_program
+    from tinyssb_node.cli.systemd import Service, current_program, run_tool
 
-    program = getattr(arguments, "program", None) or this_program()
+    program = getattr(arguments, "program", None) or current_program()
     return Service(arguments.root.absolute(), program.absolute(), run_tool)
 
 
@@ -69,7 +69,7 @@ def install(arguments: argparse.Namespace) -> int:
     else:
         print(f"    sudo -u tinyssb {service.program} --home {STATE} init")
         print("    sudo systemctl enable --now tinyssb")
-    return Exit.OK
+    return ExitCode.OK
 
 
 def uninstall(arguments: argparse.Namespace) -> int:
@@ -79,7 +79,7 @@ def uninstall(arguments: argparse.Namespace) -> int:
     removed = _service(arguments).uninstall()
     print("\n".join(f"Removed {place}" for place in removed) or "There was no service.")
     print(f"Kept: {STATE} with the node's secret key, {CONFIG.parent}, and the user tinyssb.")
-    return Exit.OK
+    return ExitCode.OK
 
 
 def status(arguments: argparse.Namespace) -> int:
@@ -99,4 +99,4 @@ def status(arguments: argparse.Namespace) -> int:
         rows += [("says", manager["StatusText"])] if manager.get("StatusText") else []
         print(fields([*rows, *((str(place), found.value) for place, found in files.items())]))
     well = manager.get("ActiveState") == "active" and set(files.values()) == {FileState.CURRENT}
-    return Exit.OK if well else Exit.ATTENTION
+    return ExitCode.OK if well else ExitCode.ATTENTION

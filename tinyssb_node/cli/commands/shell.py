@@ -2,14 +2,14 @@
 
 import argparse
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command
 
 
 class CompletionMissingError(ProblemError):
     """The library that writes completions is not installed."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:

@@ -11,8 +11,8 @@ from tinyssb_node.screens.options import Subparsers, add_command, positive
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tinyssb_node.sim.options import Options
-    from tinyssb_node.sim.report import Report
+    from tinyssb_node.sim.options import SimulationOptions
+    from tinyssb_node.sim.report import SimulationReport
 
 _BAR = 30
 _DEFAULT = "domain10"
@@ -126,7 +126,7 @@ def _play(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _draw(report: Report, path: Path) -> None:
+def _draw(report: SimulationReport, path: Path) -> None:
     """Raises PlotError."""
     from tinyssb_node.cli.sim_report import PlotError
 
@@ -140,7 +140,7 @@ def _draw(report: Report, path: Path) -> None:
         raise PlotError(path, str(error)) from error
 
 
-def _options(arguments: argparse.Namespace) -> Options:
+def _options(arguments: argparse.Namespace) -> SimulationOptions:
     from dataclasses import replace
     from pathlib import Path
 
@@ -159,7 +159,7 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 def _search(arguments: argparse.Namespace) -> int:
     """Exit code 1 if a seed failed."""
-    from tinyssb_node.errors import OptionError, SimulationFailedError
+    from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
     from tinyssb_node.sim.search import search
 
     seeds = range(arguments.first, arguments.first + arguments.seeds)
@@ -172,7 +172,7 @@ def _search(arguments: argparse.Namespace) -> int:
                 failed += 1
                 bar.end()
                 print(f"{outcome.replay}\n    {outcome.rule}: {outcome.what}", flush=True)
-            left_out += isinstance(outcome, OptionError)
+            left_out += isinstance(outcome, SimulationOptionError)
             bar.show(played / len(seeds), f"of {len(seeds)} seeds, {failed} failed")
             if failed >= arguments.failures:
                 break
@@ -188,15 +188,15 @@ def _bulk(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
     from pathlib import Path
 
-    from tinyssb_node.errors import OptionError
-    from tinyssb_node.sim.bulk import Bulk, BulkOptions
+    from tinyssb_node.errors import SimulationOptionError
+    from tinyssb_node.sim.bulk import BulkOptions, BulkWriter
 
     if arguments.hours is not None and not arguments.hours.is_integer():
-        raise OptionError("hours", "bulk logs take whole hours")
+        raise SimulationOptionError("hours", "bulk logs take whole hours")
     given = {key: getattr(arguments, key) for key in ("nodes", "hours", "seed")}
     chosen = {key: int(value) for key, value in given.items() if value is not None}
     options = replace(BulkOptions(), **chosen)
-    bulk = Bulk(options, Path(arguments.folder))
+    bulk = BulkWriter(options, Path(arguments.folder))
     bar = _Bar()
     try:
         records = bulk.run(lambda gone, so_far: bar.show(gone / options.hours, f"{so_far:,} records"))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tinyssb_node.catalog.rows import MessageRow
-    from tinyssb_node.screens.people import Names
-    from tinyssb_node.screens.talk import Talk
+    from tinyssb_node.screens.people import DisplayNames
+    from tinyssb_node.screens.talk import NodeSession
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -77,9 +77,9 @@ def show_usage(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Draw a part of a tangle."""
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         rows, centre = _thread(talk, arguments.id)
         names = talk.names()
         first, behind = window(len(rows), centre, arguments.last)
@@ -99,7 +99,7 @@ def window(count: int, centre: int, size: int) -> tuple[int, int]:
     return first, min(count, first + size)
 
 
-def _thread(talk: Talk, text: str) -> tuple[Sequence[MessageRow], int]:
+def _thread(talk: NodeSession, text: str) -> tuple[Sequence[MessageRow], int]:
     """All messages of the tangle that *text* names, in canonical order, and which of them it names.
 
     Raises NoThreadError, UnknownMessageError, AmbiguousMessageError.
@@ -118,10 +118,12 @@ def _thread(talk: Talk, text: str) -> tuple[Sequence[MessageRow], int]:
     return rows, rows.index(row)
 
 
-def _draw(rows: Sequence[MessageRow], first: int, behind: int, names: Names, *, ascii_only: bool) -> None:
+def _draw(
+    rows: Sequence[MessageRow], first: int, behind: int, names: DisplayNames, *, ascii_only: bool
+) -> None:
     """Print messages *first* to *behind*, with the lines between all of them."""
     from tinyssb_node.cli.graph import ASCII, UNICODE, draw
-    from tinyssb_node.screens.chatlines import Lines
+    from tinyssb_node.screens.chatlines import ChatFormatter
     from tinyssb_node.screens.screen import can_draw, width
 
     begin = max(0, first - limits.THREAD_CONTEXT)
@@ -134,7 +136,7 @@ def _draw(rows: Sequence[MessageRow], first: int, behind: int, names: Names, *, 
     if first:
         print(f"({first:,} messages before)")
     lanes = max((len(line.drawing) for line in drawn), default=0)
-    lines = Lines(names, None if room is None else room - lanes - 2)
+    lines = ChatFormatter(names, None if room is None else room - lanes - 2)
     lines.fit(read[first - begin :])
     for line in drawn:
         row = None if line.message is None else by_id[line.message]
@@ -154,10 +156,10 @@ def continued(drawing: str, glyphs: str) -> str:
 def export(arguments: argparse.Namespace) -> int:
     """Write a whole tangle."""
     from tinyssb_node.cli.threadfile import as_json, as_markdown
-    from tinyssb_node.screens.talking import opened
+    from tinyssb_node.screens.talking import open_node
 
     write = {"json": as_json, "markdown": as_markdown}[arguments.format]
-    with opened(arguments) as talk:
+    with open_node(arguments) as talk:
         rows, _ = _thread(talk, arguments.id)
         text = write(rows, talk.names())
     if arguments.file == "-":

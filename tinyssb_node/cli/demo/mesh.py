@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node.codec.bipf import encode
-from tinyssb_node.control.client import Client, DaemonUnreachableError
+from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.daemon.setup import create_home
-from tinyssb_node.faces.ether_protocol import Cut, Heal
+from tinyssb_node.faces.ether_protocol import EtherCut, EtherHeal
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.sim.ether import ether_command
 from tinyssb_node.store.home import Home
 
@@ -37,11 +37,11 @@ _MARKER: Final = ".tinyssb-demo"
 class DemoFailedError(ProblemError):
     """A part of the demonstration did not start, or ended on its own."""
 
-    exit_code = Exit.SOFTWARE
+    exit_code = ExitCode.SOFTWARE
 
 
 @dataclass(slots=True)
-class Member:
+class DemoNode:
     """One node of the mesh, and what it published."""
 
     name: str
@@ -49,9 +49,9 @@ class Member:
     feed: FeedId
     published: int = 0
 
-    def client(self) -> Client:
+    def client(self) -> DaemonClient:
         """A connection to its daemon."""
-        return Client(read_config(self.home).control_socket)
+        return DaemonClient(read_config(self.home).control_socket)
 
 
 @dataclass(slots=True)
@@ -62,13 +62,13 @@ class _Process:
 
 
 @dataclass(slots=True)
-class Mesh:
+class DemoMesh:
     """Everything that runs. ``start`` it, and ``stop`` it whatever happens."""
 
     folder: Path
     page_port: int
     ether_port: int = field(default_factory=lambda: free_port(0))
-    members: dict[str, Member] = field(default_factory=dict)
+    members: dict[str, DemoNode] = field(default_factory=dict)
     _processes: list[_Process] = field(default_factory=list)
 
     @property
@@ -96,7 +96,7 @@ class Mesh:
         for name in NAMES:
             home = Home(self.folder / "nodes" / name)
             face = f"ether:127.0.0.1:{self.ether_port}?name={name}"
-            self.members[name] = Member(name, home, create_home(home, name, Dialect.SPEC, (face,)))
+            self.members[name] = DemoNode(name, home, create_home(home, name, Dialect.SPEC, (face,)))
             self._run(name, [us, "--home", home.root, "run"])
         for member in self.members.values():
             self._wait(f"the node {member.name}", partial(_is_up, member))
@@ -136,7 +136,7 @@ class Mesh:
                     f"See {process.log}.",
                 )
 
-    def ether(self, command: Cut | Heal) -> None:
+    def ether(self, command: EtherCut | EtherHeal) -> None:
         """Say something to the channel, as `tinyssb ether` would."""
         asyncio.run(ether_command("127.0.0.1", self.ether_port, command))
 
@@ -191,7 +191,7 @@ def _answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _is_up(member: Member) -> bool:
+def _is_up(member: DemoNode) -> bool:
     try:
         with member.client() as client:
             return client.status()["faces"] > 0

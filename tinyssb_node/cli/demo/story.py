@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from tinyssb_node.cli.demo.mesh import NAMES, Mesh
-from tinyssb_node.cli.demo.summary import Summary, read_tables, summarize
-from tinyssb_node.faces.ether_protocol import Cut, Heal
+from tinyssb_node.cli.demo.mesh import NAMES, DemoMesh
+from tinyssb_node.cli.demo.summary import DemoSummary, read_tables, summarize
+from tinyssb_node.faces.ether_protocol import EtherCut, EtherHeal
 
 Tell = Callable[[str], None]
 """Prints one line."""
@@ -39,10 +39,10 @@ _POSTS: Final = (
 """What people on a hill write: most fits into one packet or two, one needs a side chain of several."""
 
 
-class Story:
+class DemoStory:
     """One telling, until *deadline_s* (on the monotonic clock, None for no end)."""
 
-    def __init__(self, mesh: Mesh, tell: Tell, deadline_s: float | None) -> None:
+    def __init__(self, mesh: DemoMesh, tell: Tell, deadline_s: float | None) -> None:
         self._mesh = mesh
         self._tell = tell
         self._deadline_s = deadline_s
@@ -60,16 +60,16 @@ class Story:
                 return
             self._round(split)
 
-    def end(self) -> Summary:
+    def end(self) -> DemoSummary:
         """Make the mesh whole, let nodes and tables settle, and look."""
-        self._mesh.ether(Heal())
+        self._mesh.ether(EtherHeal())
         self._wait(_AGREE_S, lambda: summarize(self._mesh).nodes_agree)
         self._wait(_TABLES_S, lambda: summarize(self._mesh).tables_agree)
         return summarize(self._mesh)
 
     def _round(self, apart: Sequence[str]) -> None:
         rest = [name for name in NAMES if name not in apart]
-        self._mesh.ether(Cut(left=tuple(apart), right=tuple(rest)))
+        self._mesh.ether(EtherCut(left=tuple(apart), right=tuple(rest)))
         self._tell(f"Cut: {_list(apart)} on one side, {_list(rest)} on the other. Both sides post.")
         for name in (apart[0], rest[0], rest[-1]):
             self._mesh.publish(name, next(self._posts))
@@ -77,7 +77,7 @@ class Story:
             pass
         missing = self._missing()
         self._tell(f"{missing} copies are missing; the page shows who is behind.")
-        self._mesh.ether(Heal())
+        self._mesh.ether(EtherHeal())
         self._tell("The two sides meet again.")
         self._until_agreed("Everybody has everything")
         for _ in self._ticks(_PAUSE_S):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.cli.demo.mesh import Mesh
+from tinyssb_node.cli.demo.mesh import DemoMesh
 from tinyssb_node.control.rows import EntryRow
 from tinyssb_node.screens.render import table
 
@@ -16,7 +16,7 @@ View = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class DemoSummary:
     """The state of everything at one moment."""
 
     published: Mapping[str, int]
@@ -80,7 +80,7 @@ def _yes(truth: object) -> str:
     return "yes" if truth else "NO"
 
 
-def summarize(mesh: Mesh) -> Summary:
+def summarize(mesh: DemoMesh) -> DemoSummary:
     """Ask every node and the tables."""
     held: dict[str, View] = {}
     tips: dict[str, Mapping[str, str | None]] = {}
@@ -91,7 +91,7 @@ def summarize(mesh: Mesh) -> Summary:
         held[member.name] = {feed: count for feed, count in whole.items() if count}
         tips[member.name] = {row["feed"]: row["tip"] for row in rows}
     members = mesh.members.values()
-    return Summary(
+    return DemoSummary(
         published={member.name: member.published for member in members},
         held=held,
         tips=tips,

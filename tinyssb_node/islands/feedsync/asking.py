@@ -9,18 +9,18 @@ from tinyssb_node import limits as field_limits
 from tinyssb_node.ids import FeedId
 from tinyssb_node.islands.feedsync import limits
 from tinyssb_node.islands.feedsync.packets import (
+    FeedSyncGive,
+    FeedSyncMore,
     FeedSyncPacketError,
-    From,
-    Give,
-    More,
-    Name,
+    FeedSyncShow,
+    FeedSyncShown,
+    FeedSyncWant,
     Packet,
-    Run,
-    Show,
-    Shown,
-    Want,
+    PacketRun,
+    WantedFeed,
+    WantedRange,
 )
-from tinyssb_node.islands.feedsync.port import Holding
+from tinyssb_node.islands.feedsync.port import FeedSource
 
 
 @dataclass(slots=True)
@@ -48,10 +48,10 @@ class _Wanted:
     parting: _Parting | None = None
 
 
-class Asking:
+class FeedRequester:
     """Asks one peer."""
 
-    def __init__(self, holding: Holding, outbox: deque[Packet], short: Callable[[FeedId], bytes]) -> None:
+    def __init__(self, holding: FeedSource, outbox: deque[Packet], short: Callable[[FeedId], bytes]) -> None:
         """Ask for what *holding* lacks, and put what is to be said at once into *outbox*. *short* is how a feed is
         named over this connection."""
         self._holding = holding
@@ -85,7 +85,7 @@ class Asking:
         if wanted is not None and wanted.seq:
             self._due.pop(wanted.number, None)
             wanted.seq = 0
-            self._outbox.append(More(wanted.number, From(0)))
+            self._outbox.append(FeedSyncMore(wanted.number, WantedRange(0)))
 
     def changed(self, feed: FeedId) -> None:
         """*feed* has grown here, or turned out to be forked."""
@@ -100,9 +100,9 @@ class Asking:
         elif state.seq >= wanted.seq or (wanted.left_out and wanted.chains.isdisjoint(dict(state.chains))):
             self._due[wanted.number] = None
 
-    def next_packet(self) -> Want | More | None:
+    def next_packet(self) -> FeedSyncWant | FeedSyncMore | None:
         """The next names, or how far we are with one of those named; None for nothing."""
-        names: list[Name] = []
+        names: list[WantedFeed] = []
         while self._waiting and len(names) < limits.NAMES_MAX:
             feed = next(iter(self._waiting))
             del self._waiting[feed]
@@ -111,35 +111,35 @@ class Asking:
             if lacking.seq:
                 self._wanted.append(wanted)
                 self._of_feed[feed] = wanted
-                names.append(Name(self._short(feed), lacking))
+                names.append(WantedFeed(self._short(feed), lacking))
         if names:
-            return Want(tuple(names))
+            return FeedSyncWant(tuple(names))
         while self._due:
             number = next(iter(self._due))
             del self._due[number]
             lacking = self._lacking(self._wanted[number])
             if lacking.seq:
-                return More(number, lacking)
+                return FeedSyncMore(number, lacking)
         return None
 
-    def _lacking(self, wanted: _Wanted) -> From:
+    def _lacking(self, wanted: _Wanted) -> WantedRange:
         """What we lack of a feed now. It counts as said."""
         state = self._holding.state(wanted.feed)
         if state is None or not state.seq:
             wanted.seq = 1
-            return From(1)
+            return WantedRange(1)
         if state.fork is not None or state.seq >= field_limits.SEQ_MAX:
-            return From(0)
+            return WantedRange(0)
         assert state.tip is not None
         chains = tuple(state.chains[: limits.CHAINS_MAX])
         wanted.seq = state.seq + 1
         wanted.chains = frozenset(seq for seq, _ in chains)
         wanted.left_out = len(chains) < len(state.chains)
-        return From(wanted.seq, state.tip[: limits.CHECK_SIZE], chains)
+        return WantedRange(wanted.seq, state.tip[: limits.CHECK_SIZE], chains)
 
     # --- what the peer says
 
-    def on_give(self, give: Give) -> tuple[FeedId, list[Run]] | None:
+    def on_give(self, give: FeedSyncGive) -> tuple[FeedId, list[PacketRun]] | None:
         """What was given; None if it is wanted no more. Raises FeedSyncPacketError."""
         wanted = self._numbered(give.number)
         if not wanted.seq:
@@ -168,7 +168,7 @@ class Asking:
             wanted.seq = 0
             self._go_on(wanted, wanted.parting)
 
-    def on_shown(self, shown: Shown) -> tuple[FeedId, tuple[bytes, ...]] | None:
+    def on_shown(self, shown: FeedSyncShown) -> tuple[FeedId, tuple[bytes, ...]] | None:
         """Entries that are to be taken, for they prove a fork; None for none. Raises FeedSyncPacketError."""
         wanted = self._numbered(shown.number)
         if len(shown.packets) == 2:
@@ -189,7 +189,7 @@ class Asking:
         if parting.other - parting.same == 1 and parting.packet is not None:
             wanted.parting = None
             return wanted.feed, (parting.packet,)
-        self._outbox.append(Show(wanted.number, self._looked_at(parting)))
+        self._outbox.append(FeedSyncShow(wanted.number, self._looked_at(parting)))
         return None
 
     @staticmethod

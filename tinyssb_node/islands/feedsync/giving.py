@@ -9,18 +9,18 @@ from typing import Final
 from tinyssb_node.ids import FeedId
 from tinyssb_node.islands.feedsync import limits
 from tinyssb_node.islands.feedsync.packets import (
-    Differs,
+    FeedSyncDiffers,
+    FeedSyncGive,
+    FeedSyncMore,
     FeedSyncPacketError,
-    From,
-    Give,
-    More,
+    FeedSyncShow,
+    FeedSyncShown,
+    FeedSyncWant,
     Packet,
-    Run,
-    Show,
-    Shown,
-    Want,
+    PacketRun,
+    WantedRange,
 )
-from tinyssb_node.islands.feedsync.port import Holding, State
+from tinyssb_node.islands.feedsync.port import FeedSource, FeedState
 
 
 @dataclass(slots=True)
@@ -41,10 +41,10 @@ class _Asked:
     """It was told of a fork."""
 
 
-class Giving:
+class FeedResponder:
     """Answers one peer."""
 
-    def __init__(self, holding: Holding, outbox: deque[Packet]) -> None:
+    def __init__(self, holding: FeedSource, outbox: deque[Packet]) -> None:
         """Give of *holding*, and put what is to be said at once into *outbox*."""
         self._holding = holding
         self._outbox: Final = outbox
@@ -76,7 +76,7 @@ class Giving:
         if (asked := self._of_feed.get(feed)) is not None and asked.seq:
             self._due[asked.number] = None
 
-    def has(self, feed: FeedId, run: Run) -> None:
+    def has(self, feed: FeedId, run: PacketRun) -> None:
         """The peer gave *run* of *feed*: it holds that, and what comes before."""
         if (asked := self._of_feed.get(feed)) is None or not asked.seq:
             return
@@ -88,7 +88,7 @@ class Giving:
 
     # --- what the peer says
 
-    def on_want(self, want: Want) -> None:
+    def on_want(self, want: FeedSyncWant) -> None:
         """Raises FeedSyncPacketError."""
         if len(self._asked) + len(want.names) > limits.FEEDS_MAX:
             raise FeedSyncPacketError("it wants too many feeds")
@@ -98,7 +98,7 @@ class Giving:
             self._take(asked, name.lacking)
             self._match(asked)
 
-    def on_more(self, more: More) -> None:
+    def on_more(self, more: FeedSyncMore) -> None:
         """Raises FeedSyncPacketError."""
         asked = self._numbered(more.number)
         if more.lacking.seq and more.lacking.seq < asked.seq and not asked.check:
@@ -109,7 +109,7 @@ class Giving:
         if asked.feed is not None:
             self.changed(asked.feed)
 
-    def on_show(self, show: Show) -> None:
+    def on_show(self, show: FeedSyncShow) -> None:
         """Raises FeedSyncPacketError."""
         asked = self._numbered(show.number)
         self._shows += 1
@@ -117,7 +117,7 @@ class Giving:
             raise FeedSyncPacketError("it has too much shown to it")
         if asked.feed is not None:  # Else it is offered no more: an empty answer would be held to be a lie.
             kept = self._holding.entries(asked.feed, show.seq, 1)
-            self._outbox.append(Shown(show.number, show.seq, tuple(one.packet for one in kept)))
+            self._outbox.append(FeedSyncShown(show.number, show.seq, tuple(one.packet for one in kept)))
 
     def _numbered(self, number: int) -> _Asked:
         if number >= len(self._asked):
@@ -134,7 +134,7 @@ class Giving:
             self._of_feed[feed] = asked
             self.changed(feed)
 
-    def _take(self, asked: _Asked, lacking: From) -> None:
+    def _take(self, asked: _Asked, lacking: WantedRange) -> None:
         asked.seq = lacking.seq
         asked.check = (lacking.seq - 1, lacking.check) if lacking.seq > 1 else None
         if not lacking.seq:
@@ -142,7 +142,7 @@ class Giving:
             asked.chains.clear()
         self._take_chains(asked, lacking)
 
-    def _take_chains(self, asked: _Asked, lacking: From) -> None:
+    def _take_chains(self, asked: _Asked, lacking: WantedRange) -> None:
         """Remember them as far as there is room. The others are asked for again over the next connection."""
         for seq, chunk in lacking.chains:
             if seq in asked.chains:
@@ -153,7 +153,7 @@ class Giving:
 
     # --- what there is to give
 
-    def next_packet(self) -> Give | None:
+    def next_packet(self) -> FeedSyncGive | None:
         """The next to give; None for nothing now. It counts as given. Other answers go to the outbox."""
         while self._due:
             number = next(iter(self._due))
@@ -164,14 +164,14 @@ class Giving:
                 continue
             if self._differs(asked, asked.feed, state):
                 asked.seq = 0
-                self._outbox.append(Differs(number))
+                self._outbox.append(FeedSyncDiffers(number))
             elif runs := self._pick(asked, asked.feed, _last(state)):
                 self._due[number] = None
-                return Give(number, tuple(runs))
+                return FeedSyncGive(number, tuple(runs))
             self._prove(asked, state)
         return None
 
-    def _pick(self, asked: _Asked, feed: FeedId, last: int) -> list[Run]:
+    def _pick(self, asked: _Asked, feed: FeedId, last: int) -> list[PacketRun]:
         before = len(asked.chains)
         runs = _Pick(self._holding, feed, asked, last).runs()
         self._chains += len(asked.chains) - before
@@ -180,7 +180,7 @@ class Giving:
             self._chains -= 1
         return runs
 
-    def _differs(self, asked: _Asked, feed: FeedId, state: State) -> bool:
+    def _differs(self, asked: _Asked, feed: FeedId, state: FeedState) -> bool:
         """Whether the peer's last entry is another one than ours. As long as we hold none there, nobody knows."""
         if asked.check is None or asked.check[0] > state.seq:
             return False
@@ -189,15 +189,15 @@ class Giving:
         held = self._holding.entries(feed, seq, 1)
         return bool(held) and held[0].id[: limits.CHECK_SIZE] != check
 
-    def _prove(self, asked: _Asked, state: State) -> None:
+    def _prove(self, asked: _Asked, state: FeedState) -> None:
         fork = state.fork
         if fork is None or asked.proved or (asked.seq and asked.seq < fork.seq):
             return
         asked.proved = True
-        self._outbox.append(Shown(asked.number, fork.seq, (fork.held, fork.other)))
+        self._outbox.append(FeedSyncShown(asked.number, fork.seq, (fork.held, fork.other)))
 
 
-def _last(state: State) -> int:
+def _last(state: FeedState) -> int:
     """The last entry that others get: of a fork what begins it, and no more."""
     return state.seq if state.fork is None else min(state.seq, state.fork.seq)
 
@@ -205,15 +205,15 @@ def _last(state: State) -> int:
 class _Pick:
     """Picks what of one feed goes into one packet: what side chains lack, then entries, each with its side chain."""
 
-    def __init__(self, holding: Holding, feed: FeedId, asked: _Asked, last: int) -> None:
+    def __init__(self, holding: FeedSource, feed: FeedId, asked: _Asked, last: int) -> None:
         self._holding = holding
         self._feed = feed
         self._asked = asked
         self._last = last
         self._room = limits.GIVE_PACKETS_MAX
-        self._runs: list[Run] = []
+        self._runs: list[PacketRun] = []
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[PacketRun]:
         """In order; they count as given."""
         asked = self._asked
         for seq in sorted(asked.chains):
@@ -230,18 +230,18 @@ class _Pick:
             asked.seq += 1
             self._room -= 1
             if kept.chunks:
-                self._runs.append(Run(begun, None, tuple(packets)))
+                self._runs.append(PacketRun(begun, None, tuple(packets)))
                 self._chain(asked.seq - 1, 0, kept.chunks)
                 begun, packets = asked.seq, []
         if packets:
-            self._runs.append(Run(begun, None, tuple(packets)))
+            self._runs.append(PacketRun(begun, None, tuple(packets)))
         return self._runs
 
     def _chain(self, seq: int, first: int, chunks: int) -> None:
         room = min(self._room, chunks - first)
         packets = self._holding.chunks(self._feed, seq, first, room) if room > 0 else ()
         if packets:
-            self._runs.append(Run(seq, first, tuple(packets)))
+            self._runs.append(PacketRun(seq, first, tuple(packets)))
             self._room -= len(packets)
         following = first + len(packets)
         if following < chunks:

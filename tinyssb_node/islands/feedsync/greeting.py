@@ -16,10 +16,10 @@ from typing import Final
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.islands.feedsync import limits
 from tinyssb_node.islands.feedsync.packets import (
+    FeedSyncHello,
     FeedSyncPacketError,
-    Hello,
+    FeedSyncProof,
     Packet,
-    Proof,
     parse_packet,
     serialize_packet,
 )
@@ -29,7 +29,7 @@ CONTEXT: Final = b"tinyssb feed sync 1 "
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class HandshakeDone:
     """Both have shown what they know."""
 
     network: int
@@ -38,7 +38,7 @@ class Met:
     """Both nonces, the caller's first."""
 
 
-class Greeting:
+class Handshake:
     """One side's."""
 
     def __init__(self, networks: Sequence[Network], *, caller: bool, nonce: bytes) -> None:
@@ -49,8 +49,8 @@ class Greeting:
         self._caller = caller
         self._nonce = nonce
         self._salt = b""
-        self._outbox: list[Packet] = [Hello(limits.VERSION, nonce)]
-        self.met: Met | None = None
+        self._outbox: list[Packet] = [FeedSyncHello(limits.VERSION, nonce)]
+        self.met: HandshakeDone | None = None
         """Who is there, once that is known. There may still be a packet to be sent."""
 
     def packets(self) -> list[bytes]:
@@ -61,28 +61,28 @@ class Greeting:
     def receive(self, data: bytes) -> None:
         """Take what the other side sent. Raises FeedSyncPacketError: hang up."""
         packet = parse_packet(data)
-        if isinstance(packet, Hello) and not self._salt:
+        if isinstance(packet, FeedSyncHello) and not self._salt:
             self._on_hello(packet)
-        elif isinstance(packet, Proof) and self._salt and self.met is None:
+        elif isinstance(packet, FeedSyncProof) and self._salt and self.met is None:
             self._on_proof(packet)
         else:
             raise FeedSyncPacketError("it does not greet")
 
-    def _on_hello(self, hello: Hello) -> None:
+    def _on_hello(self, hello: FeedSyncHello) -> None:
         if hello.version != limits.VERSION:
             raise FeedSyncPacketError(f"it speaks version {hello.version}, and not {limits.VERSION}")
         if hello.nonce == self._nonce:
             raise FeedSyncPacketError("it says what we say")
         self._salt = self._nonce + hello.nonce if self._caller else hello.nonce + self._nonce
         if self._caller:
-            self._outbox.append(Proof(self._proof(self._networks[0], caller=True)))
+            self._outbox.append(FeedSyncProof(self._proof(self._networks[0], caller=True)))
 
-    def _on_proof(self, proof: Proof) -> None:
+    def _on_proof(self, proof: FeedSyncProof) -> None:
         for number, network in enumerate(self._networks):
             if hmac.compare_digest(proof.proof, self._proof(network, caller=not self._caller)):
-                self.met = Met(number, self._salt)
+                self.met = HandshakeDone(number, self._salt)
                 if not self._caller:
-                    self._outbox.append(Proof(self._proof(network, caller=False)))
+                    self._outbox.append(FeedSyncProof(self._proof(network, caller=False)))
                 return
         raise FeedSyncPacketError("it is of another network")
 

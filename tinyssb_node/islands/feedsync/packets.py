@@ -23,7 +23,7 @@ class FeedSyncPacketError(PeerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Hello:
+class FeedSyncHello:
     """The first packet of each side."""
 
     version: int
@@ -32,7 +32,7 @@ class Hello:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class FeedSyncProof:
     """The second one: that the network's key is known."""
 
     proof: bytes
@@ -40,7 +40,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class From:
+class WantedRange:
     """From where on a feed is lacking."""
 
     seq: int
@@ -53,31 +53,31 @@ class From:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class WantedFeed:
     """A feed that is wanted."""
 
     short: bytes
     """6 bytes."""
-    lacking: From
+    lacking: WantedRange
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
+class FeedSyncWant:
     """Feeds that are wanted; from now on they go by number, counted from 0 over all such packets of a side."""
 
-    names: tuple[Name, ...]
+    names: tuple[WantedFeed, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class More:
+class FeedSyncMore:
     """Of a feed that was named, something came from elsewhere, or it is wanted no more."""
 
     number: int
-    lacking: From
+    lacking: WantedRange
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PacketRun:
     """Entries, or chunks of one side chain, in a row."""
 
     seq: int
@@ -89,22 +89,22 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Give:
+class FeedSyncGive:
     """Some of what was wanted, in order."""
 
     number: int
-    runs: tuple[Run, ...]
+    runs: tuple[PacketRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Differs:
+class FeedSyncDiffers:
     """The entry before the one that is wanted next is another one here."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class FeedSyncShow:
     """Asks for one entry of a feed that was named, to find out where two branches part."""
 
     number: int
@@ -112,15 +112,24 @@ class Show:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """Answers ``Show`` by one entry, or none if there is none; two are both entries of a fork, given unasked."""
+class FeedSyncShown:
+    """Answers ``FeedSyncShow`` by one entry, or none if there is none; two are a fork, given unasked."""
 
     number: int
     seq: int
     packets: tuple[bytes, ...]
 
 
-Packet: TypeAlias = Hello | Proof | Want | More | Give | Differs | Show | Shown
+Packet: TypeAlias = (
+    FeedSyncHello
+    | FeedSyncProof
+    | FeedSyncWant
+    | FeedSyncMore
+    | FeedSyncGive
+    | FeedSyncDiffers
+    | FeedSyncShow
+    | FeedSyncShown
+)
 
 
 class _Reader:
@@ -160,10 +169,10 @@ class _Reader:
     def packets(self, count: int) -> tuple[bytes, ...]:
         return tuple(self.octets(_ENTRY) for _ in range(count))
 
-    def lacking(self) -> From:
+    def lacking(self) -> WantedRange:
         seq = self.number(field_limits.SEQ_MAX + 1)
         if seq == 0:
-            return From(0)
+            return WantedRange(0)
         check = self.octets(limits.CHECK_SIZE) if seq > 1 else b""
         chains: list[tuple[int, int]] = []
         for _ in range(self.number(limits.CHAINS_MAX)):
@@ -171,28 +180,28 @@ class _Reader:
             if place >= seq or (chains and place <= chains[-1][0]):
                 raise FeedSyncPacketError("side chains out of order")
             chains.append((place, self.number(limits.CHAIN_CHUNK_MAX)))
-        return From(seq, check, tuple(chains))
+        return WantedRange(seq, check, tuple(chains))
 
 
-def _read_hello(reader: _Reader) -> Hello:
+def _read_hello(reader: _Reader) -> FeedSyncHello:
     version = reader.number(0x7F)
     nonce = reader.octets(limits.NONCE_SIZE)
     while version != limits.VERSION and reader.more:
         reader.octets(1)  # what a later version has there
-    return Hello(version, nonce)
+    return FeedSyncHello(version, nonce)
 
 
-def _read_want(reader: _Reader) -> Want:
-    names: list[Name] = []
+def _read_want(reader: _Reader) -> FeedSyncWant:
+    names: list[WantedFeed] = []
     while reader.more:
         if len(names) == limits.NAMES_MAX:
             raise FeedSyncPacketError("too many names")
-        names.append(Name(reader.octets(limits.SHORT_SIZE), reader.lacking()))
-    return Want(tuple(names))
+        names.append(WantedFeed(reader.octets(limits.SHORT_SIZE), reader.lacking()))
+    return FeedSyncWant(tuple(names))
 
 
-def _read_give(reader: _Reader) -> Give:
-    number, runs, total = reader.feed(), list[Run](), 0
+def _read_give(reader: _Reader) -> FeedSyncGive:
+    number, runs, total = reader.feed(), list[PacketRun](), 0
     while reader.more:
         head = reader.number(2 * limits.GIVE_PACKETS_MAX + 1, 2)
         seq = reader.seq()
@@ -200,21 +209,21 @@ def _read_give(reader: _Reader) -> Give:
         total += head >> 1
         if total > limits.GIVE_PACKETS_MAX:
             raise FeedSyncPacketError("too much at a time")
-        runs.append(Run(seq, chunk, reader.packets(head >> 1)))
+        runs.append(PacketRun(seq, chunk, reader.packets(head >> 1)))
     if not runs:
         raise FeedSyncPacketError("nothing is given")
-    return Give(number, tuple(runs))
+    return FeedSyncGive(number, tuple(runs))
 
 
 _READERS: Final[Sequence[Callable[[_Reader], Packet]]] = (
     _read_hello,
-    lambda reader: Proof(reader.octets(limits.PROOF_SIZE)),
+    lambda reader: FeedSyncProof(reader.octets(limits.PROOF_SIZE)),
     _read_want,
-    lambda reader: More(reader.feed(), reader.lacking()),
+    lambda reader: FeedSyncMore(reader.feed(), reader.lacking()),
     _read_give,
-    lambda reader: Differs(reader.feed()),
-    lambda reader: Show(reader.feed(), reader.seq()),
-    lambda reader: Shown(reader.feed(), reader.seq(), reader.packets(reader.number(2))),
+    lambda reader: FeedSyncDiffers(reader.feed()),
+    lambda reader: FeedSyncShow(reader.feed(), reader.seq()),
+    lambda reader: FeedSyncShown(reader.feed(), reader.seq(), reader.packets(reader.number(2))),
 )
 """By kind, from 1."""
 
@@ -236,21 +245,21 @@ def parse_packet(data: bytes) -> Packet:
 def serialize_packet(packet: Packet) -> bytes:
     """Write a packet."""
     match packet:
-        case Hello():
+        case FeedSyncHello():
             return bytes((1, packet.version)) + packet.nonce
-        case Proof():
+        case FeedSyncProof():
             return b"\x02" + packet.proof
-        case Want():
+        case FeedSyncWant():
             return b"\x03" + b"".join(name.short + _from(name.lacking) for name in packet.names)
-        case More():
+        case FeedSyncMore():
             return b"\x04" + encode_varint(packet.number) + _from(packet.lacking)
-        case Give():
+        case FeedSyncGive():
             return b"\x05" + encode_varint(packet.number) + b"".join(map(_run, packet.runs))
-        case Differs():
+        case FeedSyncDiffers():
             return b"\x06" + encode_varint(packet.number)
-        case Show():
+        case FeedSyncShow():
             return b"\x07" + _numbers(packet.number, packet.seq)
-        case Shown():
+        case FeedSyncShown():
             return (
                 b"\x08" + _numbers(packet.number, packet.seq, len(packet.packets)) + b"".join(packet.packets)
             )
@@ -260,14 +269,14 @@ def _numbers(*numbers: int) -> bytes:
     return b"".join(map(encode_varint, numbers))
 
 
-def _from(lacking: From) -> bytes:
+def _from(lacking: WantedRange) -> bytes:
     if lacking.seq == 0:
         return b"\x00"
     chains = b"".join(_numbers(*chain) for chain in lacking.chains)
     return _numbers(lacking.seq) + lacking.check + _numbers(len(lacking.chains)) + chains
 
 
-def _run(run: Run) -> bytes:
+def _run(run: PacketRun) -> bytes:
     if run.chunk is None:
         return _numbers(2 * len(run.packets), run.seq) + b"".join(run.packets)
     return _numbers(2 * len(run.packets) + 1, run.seq, run.chunk) + b"".join(run.packets)

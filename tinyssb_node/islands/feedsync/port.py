@@ -8,7 +8,7 @@ from tinyssb_node.ids import FeedId, MessageId
 
 
 @dataclass(frozen=True, slots=True)
-class Fork:
+class ForkPair:
     """Both entries signed for one place."""
 
     seq: int
@@ -19,7 +19,7 @@ class Fork:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class FeedState:
     """How far a feed is held."""
 
     seq: int
@@ -28,12 +28,12 @@ class State:
     """The id of that entry."""
     chains: Sequence[tuple[int, int]] = ()
     """Side chains that lack packets, sorted: the entries they hang on, each with the number of the next packet."""
-    fork: Fork | None = None
+    fork: ForkPair | None = None
     """What proves that the feed is forked: nothing is wanted of it, and nothing behind that given."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptEntry:
     """An entry that is held."""
 
     packet: bytes
@@ -43,14 +43,14 @@ class Kept:
     """Packets of its side chain, held or not."""
 
 
-class Holding(Protocol):
+class FeedSource(Protocol):
     """Feeds that are held, as they are at the moment."""
 
-    def state(self, feed: FeedId) -> State | None:
+    def state(self, feed: FeedId) -> FeedState | None:
         """How far *feed* is held; None: nothing is known of it."""
         ...
 
-    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[Kept]:
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[KeptEntry]:
         """Up to *limit* entries from sequence number *first* on, in order."""
         ...
 

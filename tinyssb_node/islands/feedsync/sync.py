@@ -20,27 +20,27 @@ from typing import TypeAlias
 
 from tinyssb_node.ids import FeedId
 from tinyssb_node.islands.feedsync import limits
-from tinyssb_node.islands.feedsync.asking import Asking
-from tinyssb_node.islands.feedsync.giving import Giving
+from tinyssb_node.islands.feedsync.asking import FeedRequester
+from tinyssb_node.islands.feedsync.giving import FeedResponder
 from tinyssb_node.islands.feedsync.greeting import CONTEXT
 from tinyssb_node.islands.feedsync.packets import (
-    Differs,
+    FeedSyncDiffers,
+    FeedSyncGive,
+    FeedSyncMore,
     FeedSyncPacketError,
-    Give,
-    More,
+    FeedSyncShow,
+    FeedSyncShown,
+    FeedSyncWant,
     Packet,
-    Run,
-    Show,
-    Shown,
-    Want,
+    PacketRun,
     parse_packet,
     serialize_packet,
 )
-from tinyssb_node.islands.feedsync.port import Holding
+from tinyssb_node.islands.feedsync.port import FeedSource
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class FeedDataReceived:
     """The peer gave entries and chunks of a feed that is wanted. They are not checked."""
 
     feed: FeedId
@@ -49,18 +49,18 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class FeedSyncViolation:
     """The peer sends what nobody would who speaks this protocol: hang up."""
 
     why: str
     """In words."""
 
 
-Event: TypeAlias = Given | Broken
+Event: TypeAlias = FeedDataReceived | FeedSyncViolation
 
 
 @dataclass(slots=True)
-class Counts:
+class FeedSyncCounters:
     """What went over one connection, so far."""
 
     sent_bytes: int = 0
@@ -74,15 +74,15 @@ class Counts:
 class FeedSync:
     """One side of the sync with one peer."""
 
-    def __init__(self, holding: Holding, salt: bytes) -> None:
+    def __init__(self, holding: FeedSource, salt: bytes) -> None:
         """Sync feeds of *holding*; *salt* is what the greeting of both sides brought about."""
         self._salt = salt
         self._broken = False
         self._outbox: deque[Packet] = deque()
-        self._giving = Giving(holding, self._outbox)
-        self._asking = Asking(holding, self._outbox, self._short)
+        self._giving = FeedResponder(holding, self._outbox)
+        self._asking = FeedRequester(holding, self._outbox, self._short)
         self._events: list[Event] = []
-        self.counts = Counts()
+        self.counts = FeedSyncCounters()
 
     # --- what the shell says
 
@@ -136,7 +136,7 @@ class FeedSync:
             packet = self._outbox.popleft()
         if packet is None:
             return None
-        if isinstance(packet, Give):
+        if isinstance(packet, FeedSyncGive):
             self.counts.given += sum(len(run.packets) for run in packet.runs)
         data = serialize_packet(packet)
         self.counts.sent_bytes += len(data)
@@ -149,34 +149,34 @@ class FeedSync:
 
     def _break(self, why: str) -> None:
         self._broken = True
-        self._events.append(Broken(why))
+        self._events.append(FeedSyncViolation(why))
 
     def _take(self, packet: Packet) -> None:
         match packet:
-            case Want():
+            case FeedSyncWant():
                 self._giving.on_want(packet)
-            case More():
+            case FeedSyncMore():
                 self._giving.on_more(packet)
-            case Show():
+            case FeedSyncShow():
                 self._giving.on_show(packet)
-            case Give():
+            case FeedSyncGive():
                 if (given := self._asking.on_give(packet)) is not None:
                     self._got(*given)
-            case Differs():
+            case FeedSyncDiffers():
                 self._asking.on_differs(packet.number)
-            case Shown():
+            case FeedSyncShown():
                 if (shown := self._asking.on_shown(packet)) is not None:
-                    self._events.append(Given(*shown))
+                    self._events.append(FeedDataReceived(*shown))
             case _:
                 raise FeedSyncPacketError("it greets again")
 
-    def _got(self, feed: FeedId, runs: Iterable[Run]) -> None:
+    def _got(self, feed: FeedId, runs: Iterable[PacketRun]) -> None:
         packets: list[bytes] = []
         for run in runs:
             self._giving.has(feed, run)
             packets += run.packets
         self.counts.got += len(packets)
-        self._events.append(Given(feed, tuple(packets)))
+        self._events.append(FeedDataReceived(feed, tuple(packets)))
 
     def _short(self, feed: FeedId) -> bytes:
         return sha256(CONTEXT + self._salt + feed).digest()[: limits.SHORT_SIZE]

@@ -12,11 +12,11 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, NetworkName
 
 
-class NotBroughtError(LocalError):
+class BringFailedError(LocalError):
     """The daemon did not take what was brought, nor refuse it: it is not there, or has no room on its disk."""
 
 
-class Bringer:
+class BringClient:
     """One connection to the daemon, made when it is needed. Requests wait for each other."""
 
     def __init__(self, socket: Path) -> None:
@@ -27,7 +27,7 @@ class Bringer:
         self._requests = 0
 
     async def bring(self, network: NetworkName, feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
-        """Hand over up to 512 packets of *feed*, entries in order, each before its chunks. Raises NotBroughtError."""
+        """Hand over up to 512 packets of *feed*, entries in order, each before its chunks. Raises BringFailedError."""
         arguments = {"network": network, "feed": feed.hex(), "packets": [packet.hex() for packet in packets]}
         async with self._lock:
             self._requests += 1
@@ -37,7 +37,7 @@ class Bringer:
                 async with asyncio.timeout(limits.CLIENT_TIMEOUT_S):
                     line = await self._ask(request)
             except (OSError, TimeoutError) as error:
-                raise NotBroughtError(
+                raise BringFailedError(
                     f"The daemon does not answer at {self._socket}: {str(error) or 'too late'}"
                 ) from error
             finally:
@@ -46,7 +46,7 @@ class Bringer:
                     self.close()
         reply = parse_reply(line)
         if (refusal := reply.get("error")) is not None:
-            raise NotBroughtError(f"The daemon cannot take it: {refusal['message']}")
+            raise BringFailedError(f"The daemon cannot take it: {refusal['message']}")
         return cast("BroughtRow", reply.get("result"))
 
     def close(self) -> None:

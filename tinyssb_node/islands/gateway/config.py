@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node import limits as node_limits
-from tinyssb_node.daemon.configreader import Reader, split_address
+from tinyssb_node.daemon.configreader import ConfigReader, split_address
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 
@@ -16,7 +16,7 @@ GATEWAY_SOCKET: Final = "gateway.sock"
 """The name of the socket where the gateway is asked, beside the daemon's own."""
 
 
-class Which(StrEnum):
+class FeedSelection(StrEnum):
     """Feeds of a network, as a policy names them."""
 
     SET = "set"
@@ -41,9 +41,9 @@ class GatewayConfig:
     """Whom to ask first, address or name and port."""
     networks: tuple[NetworkName, ...]
     """Networks of which feeds are offered and sought."""
-    offer: Which
+    offer: FeedSelection
     """Which feeds others are told of, and given."""
-    seek: Which
+    seek: FeedSelection
     """Which feeds are sought and taken."""
     carry: frozenset[FeedId]
     """Feeds that are sought though they are in no set: they wait on the shelf."""
@@ -55,7 +55,7 @@ class GatewayConfig:
     """Certificates of who vouches for all gateways that there are connections with."""
 
 
-def read_gateway(reader: Reader, root: Path, networks: Iterable[NetworkName]) -> GatewayConfig:
+def read_gateway(reader: ConfigReader, root: Path, networks: Iterable[NetworkName]) -> GatewayConfig:
     """Read the table; *networks* are those of the node, whose folder is *root*. Raises ConfigError."""
     listen = reader.address("gateway.listen", f"0.0.0.0:{limits.PORT}", limits.PORT)
     assert listen is not None, "there is a default"
@@ -66,8 +66,8 @@ def read_gateway(reader: Reader, root: Path, networks: Iterable[NetworkName]) ->
         public=reader.address("gateway.public", "", limits.PORT),
         peers=_peers(reader),
         networks=_networks(reader, networks),
-        offer=reader.choice("gateway.offer", Which.SET),
-        seek=reader.choice("gateway.seek", Which.SET),
+        offer=reader.choice("gateway.offer", FeedSelection.SET),
+        seek=reader.choice("gateway.seek", FeedSelection.SET),
         carry=_carry(reader),
         cert_file=cert_file,
         key_file=key_file,
@@ -75,7 +75,7 @@ def read_gateway(reader: Reader, root: Path, networks: Iterable[NetworkName]) ->
     )
 
 
-def _carry(reader: Reader) -> frozenset[FeedId]:
+def _carry(reader: ConfigReader) -> frozenset[FeedId]:
     digits = 2 * node_limits.FEED_ID_SIZE
     allowed = (
         f"it takes a list of up to {limits.CARRY_MAX} feed ids of {digits} hexadecimal digits, each once"
@@ -88,7 +88,7 @@ def _carry(reader: Reader) -> frozenset[FeedId]:
     return feeds
 
 
-def _files(reader: Reader, root: Path) -> tuple[Path | None, Path | None, Path | None]:
+def _files(reader: ConfigReader, root: Path) -> tuple[Path | None, Path | None, Path | None]:
     """The files for TLS: all three, or none."""
     keys = ("gateway.cert_file", "gateway.key_file", "gateway.ca_file")
     texts = [reader.text(key, "", "it takes a path") for key in keys]
@@ -99,7 +99,7 @@ def _files(reader: Reader, root: Path) -> tuple[Path | None, Path | None, Path |
     return cert_file, key_file, ca_file
 
 
-def _peers(reader: Reader) -> tuple[tuple[str, int], ...]:
+def _peers(reader: ConfigReader) -> tuple[tuple[str, int], ...]:
     allowed = (
         f"it takes a list of up to {limits.FIRST_PEERS_MAX} addresses, each once, "
         f'such as ["gate.example.org:{limits.PORT}"]'
@@ -112,7 +112,7 @@ def _peers(reader: Reader) -> tuple[tuple[str, int], ...]:
     return found
 
 
-def _networks(reader: Reader, networks: Iterable[NetworkName]) -> tuple[NetworkName, ...]:
+def _networks(reader: ConfigReader, networks: Iterable[NetworkName]) -> tuple[NetworkName, ...]:
     known = list(networks)
     allowed = f"it takes a list of networks of this node, each once: {', '.join(known)}"
     named = reader.texts("gateway.networks", (DEFAULT_NETWORK,), allowed)

@@ -17,7 +17,7 @@ EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.E
 """What the system says when it has no socket for us: that says nothing of anybody else."""
 
 
-class Datagrams(asyncio.DatagramProtocol):
+class DatagramSocket(asyncio.DatagramProtocol):
     """An open socket. What cannot be sent is lost, as datagrams may be, and counted."""
 
     def __init__(self, received: Callable[[bytes, Peer], None]) -> None:

@@ -8,13 +8,13 @@ from typing import Protocol
 from tinyssb_node import limits as node_limits
 from tinyssb_node.control.arguments import Arguments
 from tinyssb_node.control.protocol import Request
-from tinyssb_node.control.server import Client
+from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.naming import OWN_FEED
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
-from tinyssb_node.islands.gateway.island import Island
+from tinyssb_node.islands.gateway.island import GatewayNetwork
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow
-from tinyssb_node.islands.locator.addresses import Place, text_of
+from tinyssb_node.islands.locator.addresses import ContactAddress, text_of
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 from tinyssb_node.problems import (
     AmbiguousFeedError,
@@ -24,11 +24,11 @@ from tinyssb_node.problems import (
 )
 
 
-class Shown(Protocol):
+class GatewayView(Protocol):
     """What the desk needs of the gateway."""
 
     @property
-    def islands(self) -> Mapping[NetworkName, Island]:
+    def islands(self) -> Mapping[NetworkName, GatewayNetwork]:
         """Its networks."""
         ...
 
@@ -46,17 +46,17 @@ class Shown(Protocol):
         ...
 
 
-class GatewayDesk:
+class GatewayHandler:
     """Reads the gateway, and looks for feeds."""
 
-    def __init__(self, gateway: Shown) -> None:
+    def __init__(self, gateway: GatewayView) -> None:
         self._gateway = gateway
-        self._commands: Mapping[str, Callable[[Arguments, Client], Awaitable[object]]] = {
+        self._commands: Mapping[str, Callable[[Arguments, ControlConnection], Awaitable[object]]] = {
             "status": self._status,
             "locate": self._locate,
         }
 
-    async def answer(self, request: Request, client: Client) -> object:
+    async def answer(self, request: Request, client: ControlConnection) -> object:
         """The result of *request*; items go to *client* before. Raises LocalError."""
         command = self._commands.get(request.command)
         if command is None:
@@ -66,11 +66,11 @@ class GatewayDesk:
             )
         return await command(Arguments(request.command, request.arguments), client)
 
-    async def _status(self, arguments: Arguments, _client: Client) -> GatewayRow:
+    async def _status(self, arguments: Arguments, _client: ControlConnection) -> GatewayRow:
         arguments.end()
         return self._gateway.row()
 
-    async def _locate(self, arguments: Arguments, client: Client) -> LocatedRow:
+    async def _locate(self, arguments: Arguments, client: ControlConnection) -> LocatedRow:
         name = arguments.text("feed")
         network = arguments.text("network") if arguments.has("network") else DEFAULT_NETWORK
         seconds = min(arguments.number("seconds", limits.LOCATE_S), limits.LOCATE_MAX_S)
@@ -84,7 +84,7 @@ class GatewayDesk:
         feed = self._find(island, name)
         return await self._watch(island, feed, seconds, client)
 
-    def _find(self, island: Island, name: str) -> FeedId:
+    def _find(self, island: GatewayNetwork, name: str) -> FeedId:
         """The feed that *name* names; by all its digits also one of which nothing is known here."""
         if name == OWN_FEED:
             return self._gateway.own
@@ -105,11 +105,13 @@ class GatewayDesk:
                 f"One that is not known here is located by all {2 * node_limits.FEED_ID_SIZE} digits of its id.",
             ) from None
 
-    async def _watch(self, island: Island, feed: FeedId, seconds: int, client: Client) -> LocatedRow:
+    async def _watch(
+        self, island: GatewayNetwork, feed: FeedId, seconds: int, client: ControlConnection
+    ) -> LocatedRow:
         """Tell *client* of locations as they come in, each when it is new or has changed."""
         reports: asyncio.Queue[_Told] = asyncio.Queue(limits.LOCATE_REPORTS_MAX)
         begun_us = self._gateway.now_us()
-        told: dict[Place, ResourceParameters] = {}
+        told: dict[ContactAddress, ResourceParameters] = {}
         total = denials = 0
         heard = _heard(island)
 
@@ -160,7 +162,7 @@ class _Told:
     over: bool
 
 
-def _heard(island: Island) -> int:
+def _heard(island: GatewayNetwork) -> int:
     """Answers to queries that came in so far."""
     counts = island.counts()
     return 0 if counts is None else counts.received.get("report_cookie", 0)

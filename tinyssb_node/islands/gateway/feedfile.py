@@ -11,18 +11,18 @@ from tinyssb_node.feeds.fork import parse_proof
 from tinyssb_node.feeds.layout import NO_CHUNK, layout_of
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 from tinyssb_node.islands.feedsync import limits
-from tinyssb_node.islands.feedsync.port import Fork, Kept, State
+from tinyssb_node.islands.feedsync.port import FeedState, ForkPair, KeptEntry
 from tinyssb_node.store.sqlite_file import StoreFile, store_faults
 
 
-class FeedFile(StoreFile):
+class FeedFileSource(StoreFile):
     """A ``Holding``. Every question raises StoreDamagedError and StoreFailedError."""
 
     def feeds(self) -> Sequence[FeedId]:
         """All feeds of which something is held, sorted."""
         return [FeedId(feed) for (feed,) in self._select("SELECT feed FROM feeds WHERE seq ORDER BY feed")]
 
-    def state(self, feed: FeedId) -> State | None:
+    def state(self, feed: FeedId) -> FeedState | None:
         """How far *feed* is held; None: nothing is known of it."""
         with self.snapshot():
             rows = self._select("SELECT number, seq, tip, forked_at FROM feeds WHERE feed = ?", bytes(feed))
@@ -34,9 +34,9 @@ class FeedFile(StoreFile):
                 number, NO_CHUNK, limits.CHAINS_MAX + 1,
             )  # fmt: skip
             fork = None if forked_at is None else self._fork(feed)
-        return State(seq, None if tip is None else MessageId(tip), tuple(chains), fork)
+        return FeedState(seq, None if tip is None else MessageId(tip), tuple(chains), fork)
 
-    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[Kept]:
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[KeptEntry]:
         """Up to *limit* entries from sequence number *first* on, in order."""
         rows = self._select(
             "SELECT packet, id, dialect FROM entries JOIN feeds ON entries.feed = number "
@@ -54,12 +54,12 @@ class FeedFile(StoreFile):
         )  # fmt: skip
         return [packet for (packet,) in rows]
 
-    def _fork(self, feed: FeedId) -> Fork | None:
+    def _fork(self, feed: FeedId) -> ForkPair | None:
         for (row,) in self._select(
             "SELECT proof FROM forks WHERE feed = ? ORDER BY seq LIMIT 1", bytes(feed)
         ):
             proof = parse_proof(row)
-            return Fork(proof.seq, proof.held, proof.other)
+            return ForkPair(proof.seq, proof.held, proof.other)
         return None
 
     def _select(self, sql: str, *values: int | bytes) -> list[tuple[Any, ...]]:
@@ -67,21 +67,21 @@ class FeedFile(StoreFile):
             return self._connection.execute(sql, values).fetchall()
 
 
-def _kept(packet: bytes, id_: bytes, dialect: str) -> Kept:
+def _kept(packet: bytes, id_: bytes, dialect: str) -> KeptEntry:
     parsed = parse_entry(packet)
     chunks = layout_of(parsed.type, parsed.content, Dialect(dialect)).chunks
-    return Kept(packet, MessageId(id_), chunks)
+    return KeptEntry(packet, MessageId(id_), chunks)
 
 
-class FeedFiles:
+class StoreAndShelfSource:
     """A ``Holding`` of a store and its shelf: of a feed that is in both, what is in the file that has more of it."""
 
     def __init__(self, store: Path, shelf: Path) -> None:
         """Use the store at *store*, and the shelf at *shelf* once there is one. Raises StoreTooNewError,
         StoreDamagedError, StoreFailedError."""
-        self._store = FeedFile(store)
+        self._store = FeedFileSource(store)
         self._shelf_path = shelf
-        self._shelf: FeedFile | None = None
+        self._shelf: FeedFileSource | None = None
 
     def close(self) -> None:
         """Let go of both files."""
@@ -94,26 +94,26 @@ class FeedFiles:
         shelf = self._find_shelf()
         return () if shelf is None else shelf.feeds()
 
-    def state(self, feed: FeedId) -> State | None:
-        """See ``FeedFile``."""
+    def state(self, feed: FeedId) -> FeedState | None:
+        """See ``FeedFileSource``."""
         return self._of(feed).state(feed)
 
-    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[Kept]:
-        """See ``FeedFile``."""
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[KeptEntry]:
+        """See ``FeedFileSource``."""
         return self._of(feed).entries(feed, first, limit)
 
     def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
-        """See ``FeedFile``."""
+        """See ``FeedFileSource``."""
         return self._of(feed).chunks(feed, seq, first, limit)
 
-    def _find_shelf(self) -> FeedFile | None:
+    def _find_shelf(self) -> FeedFileSource | None:
         if self._shelf is None and self._shelf_path.exists():
             # It is just being made, or cannot be read: as if it were not there.
             with suppress(LocalError):
-                self._shelf = FeedFile(self._shelf_path)
+                self._shelf = FeedFileSource(self._shelf_path)
         return self._shelf
 
-    def _of(self, feed: FeedId) -> FeedFile:
+    def _of(self, feed: FeedId) -> FeedFileSource:
         if (shelf := self._find_shelf()) is None or (second := shelf.state(feed)) is None:
             return self._store
         first = self._store.state(feed)

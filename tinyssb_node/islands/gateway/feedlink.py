@@ -1,6 +1,7 @@
 """Feed sync over WebSocket between gateways (docs/formats/feed-sync.md): the shell around ``FeedSync``.
 
-Both sides are given ``Side``s: what is held of a network, what is wanted and offered, and who takes what comes.
+Both sides are given ``FeedSyncParty``s: what is held of a network, what is wanted and offered,
+and who takes what comes.
 """
 
 import asyncio
@@ -25,14 +26,14 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.rows import BroughtRow
 from tinyssb_node.errors import LocalError
-from tinyssb_node.faces.access import Guard
-from tinyssb_node.faces.wsdoor import Door, StraightConnect
+from tinyssb_node.faces.access import ListenerPolicy
+from tinyssb_node.faces.wsdoor import NoRedirectConnect, WsListenerAccess
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.feedsync import limits as sync_limits
-from tinyssb_node.islands.feedsync.greeting import Greeting
+from tinyssb_node.islands.feedsync.greeting import Handshake
 from tinyssb_node.islands.feedsync.packets import FeedSyncPacketError
-from tinyssb_node.islands.feedsync.port import Holding
-from tinyssb_node.islands.feedsync.sync import Broken, Counts, FeedSync, Given
+from tinyssb_node.islands.feedsync.port import FeedSource
+from tinyssb_node.islands.feedsync.sync import FeedDataReceived, FeedSync, FeedSyncCounters, FeedSyncViolation
 
 SUBPROTOCOL: Final = Subprotocol("tinyssb-feeds-1")
 """What both sides have to speak."""
@@ -49,13 +50,13 @@ _QUIET.setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class FeedSyncParty:
     """What one side of a link is, for one network."""
 
     name: NetworkName
     """What our user calls it."""
     network: Network
-    holding: Holding
+    holding: FeedSource
     """What is held, as it is at each moment."""
     wanted: Callable[[], Collection[FeedId]]
     """Feeds that are to be had, at the moment."""
@@ -65,10 +66,10 @@ class Side:
     """Takes what came (``Bringer.bring``). Raises LocalErrors."""
 
 
-class FeedLink:
+class FeedSyncConnection:
     """One connection that is open, with the sync over it."""
 
-    def __init__(self, connection: Connection, sides: Sequence[Side], *, caller: bool) -> None:
+    def __init__(self, connection: Connection, sides: Sequence[FeedSyncParty], *, caller: bool) -> None:
         """*sides*: of the networks that it may be of; the *caller* has one."""
         self._connection = connection
         self._sides = sides
@@ -79,7 +80,7 @@ class FeedLink:
         self._work = asyncio.Event()
         self._left: set[FeedId] = set()
         """Feeds that there is no room for, or no use: they are wanted no more over this connection."""
-        self.side: Side | None = None
+        self.side: FeedSyncParty | None = None
         """Which network it is of, once that is known."""
         self.got: Counter[FeedId] = Counter()
         """Entries and chunks taken that were new, by feed."""
@@ -89,9 +90,9 @@ class FeedLink:
         """It ended by a fault of ours: our daemon or our disk does not work."""
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> FeedSyncCounters:
         """What went over it."""
-        return Counts() if self._sync is None else self._sync.counts
+        return FeedSyncCounters() if self._sync is None else self._sync.counts
 
     def refresh(self) -> None:
         """What is wanted and offered may be other feeds now."""
@@ -136,7 +137,7 @@ class FeedLink:
 
     async def _meet(self) -> FeedSync:
         networks = [side.network for side in self._sides]
-        greeting = Greeting(networks, caller=self._caller, nonce=token_bytes(sync_limits.NONCE_SIZE))
+        greeting = Handshake(networks, caller=self._caller, nonce=token_bytes(sync_limits.NONCE_SIZE))
         while True:
             for packet in greeting.packets():
                 await self._connection.send(packet)
@@ -159,13 +160,15 @@ class FeedLink:
             sync.receive(await self._packet())
             self._work.set()
             events = sync.events()
-            for given in [event for event in events if isinstance(event, Given)]:
+            for given in [event for event in events if isinstance(event, FeedDataReceived)]:
                 await self._take(sync, given)
-            for broken in [event for event in (*events, *sync.events()) if isinstance(event, Broken)]:
+            for broken in [
+                event for event in (*events, *sync.events()) if isinstance(event, FeedSyncViolation)
+            ]:
                 self.lied = True
                 return broken.why
 
-    async def _take(self, sync: FeedSync, given: Given) -> None:
+    async def _take(self, sync: FeedSync, given: FeedDataReceived) -> None:
         """Let the daemon take what was given, before more is read."""
         assert self.side is not None
         brought = await self.side.bring(given.feed, given.packets)
@@ -189,23 +192,23 @@ class FeedLink:
             await self._work.wait()
 
 
-class FeedListener:
+class FeedSyncListener:
     """Listens, and syncs with whoever connects."""
 
     def __init__(
         self,
-        sides: Callable[[], Sequence[Side]],
+        sides: Callable[[], Sequence[FeedSyncParty]],
         *,
         peers: int,
         each: int | None = None,
-        ended: Callable[[FeedLink, str], None] = lambda _link, _why: None,
+        ended: Callable[[FeedSyncConnection, str], None] = lambda _link, _why: None,
     ) -> None:
         """Sync what *sides* there are, with at most some *peers* at a time, of *each* address so many. *ended* is told
         why a link ended."""
         self._sides = sides
-        self._door = Door(Guard(each=each), peers)
+        self._door = WsListenerAccess(ListenerPolicy(each=each), peers)
         self._ended = ended
-        self.links: set[FeedLink] = set()
+        self.links: set[FeedSyncConnection] = set()
         """Connections that are open."""
 
     async def open(self, host: str, port: int, context: ssl.SSLContext | None = None) -> list[Server]:
@@ -233,7 +236,7 @@ class FeedListener:
 
     async def _serve(self, connection: ServerConnection) -> None:
         self._door.welcome(connection)
-        link = FeedLink(connection, self._sides(), caller=False)
+        link = FeedSyncConnection(connection, self._sides(), caller=False)
         self.links.add(link)
         reason = "this side went away"
         try:
@@ -248,13 +251,13 @@ class CallFailedError(LocalError):
 
 
 async def call(
-    url: str, side: Side, context: ssl.SSLContext | None = None, *, local: str | None = None
-) -> FeedLink:
+    url: str, side: FeedSyncParty, context: ssl.SSLContext | None = None, *, local: str | None = None
+) -> FeedSyncConnection:
     """Call the gateway at *url*, ``ws://host:port/feeds`` or ``wss:``, for which *context* says whom to trust; the link
     is then to be ``run``. *local* is the address of ours to call from; None: what the system thinks. Raises
     CallFailedError."""
     try:
-        connection = await StraightConnect(
+        connection = await NoRedirectConnect(
             url,
             ssl=context,
             local_addr=None if local is None else (local, 0),
@@ -269,4 +272,4 @@ async def call(
     if connection.subprotocol != SUBPROTOCOL:
         connection.transport.abort()
         raise CallFailedError(f"{url} does not speak {SUBPROTOCOL}")
-    return FeedLink(connection, [side], caller=True)
+    return FeedSyncConnection(connection, [side], caller=True)

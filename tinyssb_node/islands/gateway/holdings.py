@@ -6,21 +6,21 @@ from pathlib import Path
 
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId
-from tinyssb_node.islands.gateway.stored import WHOLE, Holding, Holdings
+from tinyssb_node.islands.gateway.stored import WHOLE, FeedHolding, StoreHoldings
 
 
-class AllHoldings:
+class CombinedHoldings:
     """The store and the shelf as one, of each feed what more is held of."""
 
     def __init__(self, store: Path, shelf: Path, carried: Collection[FeedId] = ()) -> None:
         """The store at *store*, and the shelf at *shelf* once there is one. *carried*: feeds that are to be had though
         they are in no set. Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
-        self._set = Holdings(store)
+        self._set = StoreHoldings(store)
         self._path = shelf
-        self._shelf: Holdings | None = None
+        self._shelf: StoreHoldings | None = None
         self._carried = carried
         self._looked = False
-        self.feeds: Sequence[Holding] = []
+        self.feeds: Sequence[FeedHolding] = []
         """What was found at the last look, sorted by feed id."""
 
     def close(self) -> None:
@@ -34,7 +34,7 @@ class AllHoldings:
         if self._shelf is None and self._path.exists():
             # It is just being made, or cannot be read: as if it were not there.
             with suppress(LocalError):
-                self._shelf = Holdings(self._path)
+                self._shelf = StoreHoldings(self._path)
         changed = self._set.look()
         changed |= self._shelf is not None and self._shelf.look()
         if self._looked and not changed:
@@ -43,7 +43,7 @@ class AllHoldings:
         changed, self.feeds = found != self.feeds, found
         return changed
 
-    def _merged(self) -> list[Holding]:
+    def _merged(self) -> list[FeedHolding]:
         feeds = {feed: _nothing(feed) for feed in self._carried}
         if self._shelf is not None:
             feeds |= {one.feed: one._replace(in_set=False) for one in self._shelf.feeds if one.seq}
@@ -57,5 +57,5 @@ class AllHoldings:
         return sorted(feeds.values())
 
 
-def _nothing(feed: FeedId) -> Holding:
-    return Holding(feed, 0, WHOLE, ours=False, wanted=True, in_set=False, forked=False)
+def _nothing(feed: FeedId) -> FeedHolding:
+    return FeedHolding(feed, 0, WHOLE, ours=False, wanted=True, in_set=False, forked=False)

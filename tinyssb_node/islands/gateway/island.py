@@ -10,25 +10,32 @@ from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.config import GatewayConfig
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
-from tinyssb_node.islands.gateway.policy import adverts, sought
-from tinyssb_node.islands.gateway.seeking import Call, Seeking
-from tinyssb_node.islands.gateway.stored import Holding
+from tinyssb_node.islands.gateway.policy import adverts, wanted_feeds
+from tinyssb_node.islands.gateway.seeking import ConnectionCandidate, FeedSearch
+from tinyssb_node.islands.gateway.stored import FeedHolding
 from tinyssb_node.islands.gateway.way import NOWHERE
 from tinyssb_node.islands.locator import limits as locator_limits
-from tinyssb_node.islands.locator.addresses import Peer, Place
-from tinyssb_node.islands.locator.chance import Chance
-from tinyssb_node.islands.locator.counts import Counts
-from tinyssb_node.islands.locator.effects import Effect, Ended, Found, Newer, NotFound, Send
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
+from tinyssb_node.islands.locator.chance import LocatorRandomSource
+from tinyssb_node.islands.locator.counts import LocatorCounters
+from tinyssb_node.islands.locator.effects import (
+    Effect,
+    LookupEnded,
+    NewerVersionReported,
+    ResourceFound,
+    ResourceNotFound,
+    SendDatagram,
+)
 from tinyssb_node.islands.locator.labels import Label, group_of_network, label_of_feed
 from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.settings import Settings
+from tinyssb_node.islands.locator.settings import LocatorSettings
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 Watch = Callable[[tuple[Location, ...], bool], None]
 """Is told of a report: locations, none where nobody is said to have it; and whether the lookup is over."""
 
 
-class Changes(NamedTuple):
+class HoldingChanges(NamedTuple):
     """What has changed here."""
 
     feeds: Sequence[FeedId]
@@ -37,11 +44,11 @@ class Changes(NamedTuple):
     """Feeds that are not sought any more."""
 
 
-class Held(Protocol):
+class HoldingsPort(Protocol):
     """What is held of the network."""
 
     @property
-    def feeds(self) -> Sequence[Holding]:
+    def feeds(self) -> Sequence[FeedHolding]:
         """At the last look."""
         ...
 
@@ -50,7 +57,7 @@ class Held(Protocol):
         ...
 
 
-class Island:
+class GatewayNetwork:
     """One network."""
 
     def __init__(
@@ -58,10 +65,10 @@ class Island:
         name: NetworkName,
         network: Network,
         config: GatewayConfig,
-        holdings: Held,
+        holdings: HoldingsPort,
         send: Callable[[Peer, bytes], None],
         *,
-        chance: Chance | None = None,
+        chance: LocatorRandomSource | None = None,
     ) -> None:
         """Say by *send* what is to be said, once ``begin`` was called. *chance*: the system's, unless told."""
         self.name: Final = name
@@ -70,7 +77,7 @@ class Island:
         self.ending: Final = group + bytes((len(group),))
         """What all datagrams of its locators end with."""
         self._chance = chance or random.SystemRandom()
-        self.seeking: Final = Seeking(self._chance.random)
+        self.seeking: Final = FeedSearch(self._chance.random)
         self.holdings: Final = holdings
         self._config = config
         self._send = send
@@ -80,7 +87,7 @@ class Island:
         """Who was known when that began."""
         self._met = 0
         """Peers that answered, at the last look."""
-        self._known: dict[FeedId, Holding] = {}
+        self._known: dict[FeedId, FeedHolding] = {}
         """What was held at the last look."""
         self._refrained: dict[FeedId, int] = {}
         """Feeds that are not to be had for a while, and until when."""
@@ -99,7 +106,7 @@ class Island:
 
     # --- who we are
 
-    def begin(self, me: Place, known: KnownPeers, now_us: int) -> None:
+    def begin(self, me: ContactAddress, known: KnownPeers, now_us: int) -> None:
         """Be *me* from now on, and know these peers beside those known already. What was told before is told anew."""
         if self._locator is not None:
             before = self.known()
@@ -109,7 +116,7 @@ class Island:
         # Who cannot be reached is not told of news either.
         self.seeking.again_us = limits.LOOKUP_AGAIN_US if me.node else limits.LOOKUP_RETRY_MAX_US
         self._locator = Locator(
-            Settings(group=group_of_network(self.network)),
+            LocatorSettings(group=group_of_network(self.network)),
             me,
             self._chance,
             token_bytes(locator_limits.SECRET_SIZE),
@@ -132,7 +139,7 @@ class Island:
             return KnownPeers()
         return KnownPeers(locator.historic(), locator.recent() or self._before)
 
-    def counts(self) -> Counts | None:
+    def counts(self) -> LocatorCounters | None:
         """What the locator did and holds; None: it has not begun."""
         return None if self._locator is None else self._locator.counts()
 
@@ -175,7 +182,7 @@ class Island:
         """When ``wake`` is due; None: never, so far."""
         return None if self._locator is None else self._locator.next_wake_us()
 
-    def look(self, linked: Collection[Place], now_us: int) -> Changes | None:
+    def look(self, linked: Collection[ContactAddress], now_us: int) -> HoldingChanges | None:
         """See what is held, tell others of it, and look for what is not; *linked* are called. None: all is as it was.
 
         Raises StoreDamagedError, StoreFailedError.
@@ -188,13 +195,13 @@ class Island:
             self._stale = False
             before, wanted = self._known, set(self.seeking.feeds)
             self._known = {one.feed: one for one in self.holdings.feeds}
-            held = sought(self.holdings.feeds, self._config.seek, self._config.carry)
+            held = wanted_feeds(self.holdings.feeds, self._config.seek, self._config.carry)
             for feed in self.seeking.want(
                 {feed: held[feed] for feed in held.keys() - self._refrained.keys()}
             ):
                 self._stop(feed)
             self._advertise(now_us)
-            changes = Changes(
+            changes = HoldingChanges(
                 [feed for feed, one in self._known.items() if before.get(feed) != one],
                 list(wanted - set(self.seeking.feeds)),
             )
@@ -207,12 +214,17 @@ class Island:
         return changes
 
     def calls(
-        self, linked: Collection[Place], room: int, now_us: int, *, resting: Collection[Place] = ()
-    ) -> Sequence[Call]:
+        self,
+        linked: Collection[ContactAddress],
+        room: int,
+        now_us: int,
+        *,
+        resting: Collection[ContactAddress] = (),
+    ) -> Sequence[ConnectionCandidate]:
         """Up to *room* places to connect to, none of those *resting*."""
         return self.seeking.calls(now_us, linked, room, resting=resting)
 
-    def failed(self, place: Place, now_us: int) -> None:
+    def failed(self, place: ContactAddress, now_us: int) -> None:
         """A connection to *place* failed, or it did not have what was promised."""
         if self.seeking.failed(place, now_us) and self._locator is not None:
             self._locator.failed(place, now_us)
@@ -225,7 +237,7 @@ class Island:
     # --- somebody watches
 
     def watch(self, feed: FeedId, watch: Watch, now_us: int) -> None:
-        """Look for *feed*, whatever the policy says, and tell *watch* of each report. Raises SeeksFullError."""
+        """Look for *feed*, whatever the policy says, and tell *watch* of each report. Raises TooManyLookupsError."""
         self._watches.setdefault(feed, []).append(watch)
         self._seek(feed, now_us)
 
@@ -275,27 +287,29 @@ class Island:
 
     def _perform(self, effects: Iterable[Effect], now_us: int) -> None:
         for effect in effects:
-            if isinstance(effect, Send):
+            if isinstance(effect, SendDatagram):
                 self._send(effect.to, effect.datagram)
-            elif isinstance(effect, Newer):
+            elif isinstance(effect, NewerVersionReported):
                 self._told_newer(effect, now_us)
             elif (feed := self._feeds.get(effect.label)) is not None:
                 self._reported(feed, effect, now_us)
 
-    def _reported(self, feed: FeedId, effect: Found | NotFound | Ended, now_us: int) -> None:
-        locations = effect.locations if isinstance(effect, Found) else ()
-        if isinstance(effect, Found):
+    def _reported(
+        self, feed: FeedId, effect: ResourceFound | ResourceNotFound | LookupEnded, now_us: int
+    ) -> None:
+        locations = effect.locations if isinstance(effect, ResourceFound) else ()
+        if isinstance(effect, ResourceFound):
             self.seeking.found(feed, locations, now_us)
             self.learnt = True
-        elif isinstance(effect, NotFound):
+        elif isinstance(effect, ResourceNotFound):
             if now_us - self._young_since_us >= limits.YOUNG_US:
                 self.seeking.denied(feed)
         else:
             self.seeking.ended(feed, now_us)
         for watch in tuple(self._watches.get(feed, ())):
-            watch(locations, isinstance(effect, Ended))
+            watch(locations, isinstance(effect, LookupEnded))
 
-    def _told_newer(self, effect: Newer, now_us: int) -> None:
+    def _told_newer(self, effect: NewerVersionReported, now_us: int) -> None:
         """We are behind, somebody says."""
         self.newer += 1
         self.learnt = True

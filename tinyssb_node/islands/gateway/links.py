@@ -19,25 +19,25 @@ from tinyssb_node.islands.gateway.feedlink import (
     KINDLY,
     PATH,
     CallFailedError,
-    FeedLink,
-    FeedListener,
-    Side,
+    FeedSyncConnection,
+    FeedSyncListener,
+    FeedSyncParty,
     call,
 )
-from tinyssb_node.islands.gateway.island import Changes, Island
+from tinyssb_node.islands.gateway.island import GatewayNetwork, HoldingChanges
 from tinyssb_node.islands.gateway.rows import LinkRow
-from tinyssb_node.islands.gateway.seeking import Call
-from tinyssb_node.islands.locator.addresses import Place, node_of, text_of
+from tinyssb_node.islands.gateway.seeking import ConnectionCandidate
+from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, text_of
 
 
-class Circle(NamedTuple):
+class TrustedGateways(NamedTuple):
     """Gateways that somebody vouches for, to each other."""
 
     listening: ssl.SSLContext
     calling: ssl.SSLContext
 
 
-def make_circle(settings: GatewayConfig) -> Circle | None:
+def load_trusted_gateways(settings: GatewayConfig) -> TrustedGateways | None:
     """What the settings say of TLS; None for nothing. Raises CertificateError and its kin."""
     if settings.cert_file is None or settings.key_file is None or settings.ca_file is None:
         return None
@@ -49,20 +49,20 @@ def make_circle(settings: GatewayConfig) -> Circle | None:
     )
     # Places have addresses that change, and no names: it is enough that somebody vouches for who is there.
     calling.check_hostname = False
-    return Circle(listening, calling)
+    return TrustedGateways(listening, calling)
 
 
 @dataclass(slots=True)
 class _Called:
     """A place that we called, or are calling."""
 
-    island: Island
-    why: Call
+    island: GatewayNetwork
+    why: ConnectionCandidate
     held: int
     """Entries held of the feed when it was called."""
     since_us: int
     task: asyncio.Task[None] | None = None
-    link: FeedLink | None = None
+    link: FeedSyncConnection | None = None
     """None while there is no connection yet."""
     got: int = 0
     """What the link had got of the feed when that was looked at last."""
@@ -70,16 +70,16 @@ class _Called:
     """When that had become more."""
 
 
-class Links:
+class GatewayLinks:
     """All connections of the gateway."""
 
     def __init__(
         self,
-        islands: Mapping[NetworkName, Island],
-        sides: Mapping[NetworkName, Side],
+        islands: Mapping[NetworkName, GatewayNetwork],
+        sides: Mapping[NetworkName, FeedSyncParty],
         tell: Callable[[str, str], None],
         now_us: Callable[[], int],
-        circle: Circle | None = None,
+        circle: TrustedGateways | None = None,
     ) -> None:
         """Let *islands* have connections, on which each is what *sides* says. *tell* is told what ended or failed, and
         where. *circle*: they are over TLS."""
@@ -88,19 +88,19 @@ class Links:
         self._circle = circle
         self._tell = tell
         self._now_us = now_us
-        self._listener = FeedListener(
+        self._listener = FeedSyncListener(
             lambda: list(self._sides.values()),
             peers=limits.CALLERS_MAX,
             each=limits.CALLERS_EACH_MAX,
             ended=self._caller_left,
         )
         self._servers: list[Server] = []
-        self._called: dict[tuple[NetworkName, Place], _Called] = {}
-        self._rest: dict[tuple[NetworkName, Place], int] = {}
+        self._called: dict[tuple[NetworkName, ContactAddress], _Called] = {}
+        self._rest: dict[tuple[NetworkName, ContactAddress], int] = {}
         """Places not to be called again until then."""
-        self._waited: dict[tuple[NetworkName, Place], int] = {}
+        self._waited: dict[tuple[NetworkName, ContactAddress], int] = {}
         """Until when those are waited for that called us, as long as they are here."""
-        self._since_us: dict[FeedLink, int] = {}
+        self._since_us: dict[FeedSyncConnection, int] = {}
         """Callers, and since when they are here."""
         self._local: str | None = None
         """The address that calls come from: the one that is listened on, so that others know us by it."""
@@ -136,7 +136,7 @@ class Links:
         """How many more may be called."""
         return limits.CALLS_MAX - len(self._called)
 
-    def linked(self, network: NetworkName) -> set[Place]:
+    def linked(self, network: NetworkName) -> set[ContactAddress]:
         """The places that are called."""
         return {place for name, place in self._called if name == network}
 
@@ -162,7 +162,7 @@ class Links:
                 if not self._is_here(name, why, now_us):
                     self._call(island, why, now_us)
 
-    def _is_here(self, name: NetworkName, why: Call, now_us: int) -> bool:
+    def _is_here(self, name: NetworkName, why: ConnectionCandidate, now_us: int) -> bool:
         """True if somebody at that address called us: he may bring what he has over that connection, for a while."""
         if not self._callers(name, why.place.node):
             return False
@@ -178,7 +178,7 @@ class Links:
             for link in self._listener.links
         )
 
-    def _call(self, island: Island, why: Call, now_us: int) -> None:
+    def _call(self, island: GatewayNetwork, why: ConnectionCandidate, now_us: int) -> None:
         held = island.held(why.feed)
         called = _Called(island, why, held, now_us, progress_us=now_us)
         self._called[island.name, why.place] = called
@@ -214,7 +214,7 @@ class Links:
             del self._called[island.name, place]
             self._rest[island.name, place] = self._now_us() + limits.CALL_AGAIN_US
 
-    def _from(self, place: Place) -> str | None:
+    def _from(self, place: ContactAddress) -> str | None:
         """The address of ours to call *place* from, if it is of the same kind."""
         local = self._local
         return local if local is not None and len(node_of(local)) == len(place.node) else None
@@ -237,7 +237,7 @@ class Links:
             self._waited[name, place] = now_us + limits.PROMISE_US
             task.cancel()
 
-    def _excusing(self, side: Side) -> Callable[[FeedId, Sequence[bytes]], Awaitable[BroughtRow]]:
+    def _excusing(self, side: FeedSyncParty) -> Callable[[FeedId, Sequence[bytes]], Awaitable[BroughtRow]]:
         """How *side* brings, and tells when that fails, and notes what is not to be brought."""
 
         async def bring(feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
@@ -266,18 +266,18 @@ class Links:
 
     # --- what is new here
 
-    def changed(self, network: NetworkName, changes: Changes) -> None:
+    def changed(self, network: NetworkName, changes: HoldingChanges) -> None:
         """Tell everybody of what is new here, and of what is wanted now."""
         for link in self._of(network):
             link.leave(changes.gone)
             link.refresh()
             link.changed(changes.feeds)
 
-    def _of(self, network: NetworkName) -> Sequence[FeedLink]:
+    def _of(self, network: NetworkName) -> Sequence[FeedSyncConnection]:
         links = [*self._listener.links, *(called.link for called in self._called.values() if called.link)]
         return [link for link in links if link.side is not None and link.side.name == network]
 
-    def _caller_left(self, link: FeedLink, reason: str) -> None:
+    def _caller_left(self, link: FeedSyncConnection, reason: str) -> None:
         self._since_us.pop(link, None)
         self._tell(_where(link), reason)
 
@@ -294,7 +294,7 @@ class Links:
         return rows + [_row(link, None, now_us - self._since_us.get(link, now_us)) for link in callers]
 
 
-def _row(link: FeedLink, why: FeedId | None, up_us: int) -> LinkRow:
+def _row(link: FeedSyncConnection, why: FeedId | None, up_us: int) -> LinkRow:
     assert link.side is not None, "others are not shown"
     counts = link.counts
     return {
@@ -310,12 +310,12 @@ def _row(link: FeedLink, why: FeedId | None, up_us: int) -> LinkRow:
     }
 
 
-def _where(link: FeedLink) -> str:
+def _where(link: FeedSyncConnection) -> str:
     host, port = link.address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _node(link: FeedLink) -> bytes:
+def _node(link: FeedSyncConnection) -> bytes:
     """The address of the other side, as the locator writes it; none if it is of another kind."""
     with suppress(ValueError):
         return node_of(link.address[0])

@@ -9,42 +9,42 @@ from contextlib import ExitStack, closing, suppress
 from functools import partial
 from typing import Final
 
-from tinyssb_node.control.access import Door
+from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
 from tinyssb_node.daemon.clock import boottime_ns
 from tinyssb_node.daemon.config import Config
-from tinyssb_node.daemon.ending import watch_for_the_end
+from tinyssb_node.daemon.ending import watch_for_shutdown
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits, policy
-from tinyssb_node.islands.gateway.bringer import Bringer
+from tinyssb_node.islands.gateway.bringer import BringClient
 from tinyssb_node.islands.gateway.config import GATEWAY_SOCKET, GatewayConfig
-from tinyssb_node.islands.gateway.datagrams import Datagrams
-from tinyssb_node.islands.gateway.desk import GatewayDesk
-from tinyssb_node.islands.gateway.feedfile import FeedFiles
-from tinyssb_node.islands.gateway.feedlink import Side
-from tinyssb_node.islands.gateway.holdings import AllHoldings
-from tinyssb_node.islands.gateway.island import Island
-from tinyssb_node.islands.gateway.links import Links, make_circle
+from tinyssb_node.islands.gateway.datagrams import DatagramSocket
+from tinyssb_node.islands.gateway.desk import GatewayHandler
+from tinyssb_node.islands.gateway.feedfile import StoreAndShelfSource
+from tinyssb_node.islands.gateway.feedlink import FeedSyncParty
+from tinyssb_node.islands.gateway.holdings import CombinedHoldings
+from tinyssb_node.islands.gateway.island import GatewayNetwork
+from tinyssb_node.islands.gateway.links import GatewayLinks, load_trusted_gateways
 from tinyssb_node.islands.gateway.peersfile import PEERS_FILE, KnownPeers, read_peers, write_peers
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocatorRow, ProblemRow
-from tinyssb_node.islands.gateway.way import Way
+from tinyssb_node.islands.gateway.way import Reachability
 from tinyssb_node.islands.locator.addresses import Peer, text_of
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.store.home import Home
 
 
 class GatewayOffError(ProblemError):
     """The settings do not speak of a gateway."""
 
-    exit_code = Exit.CONFIG
+    exit_code = ExitCode.CONFIG
 
 
-class GatewayAddressError(ProblemError):
+class GatewayListenError(ProblemError):
     """The gateway cannot listen where it is told to."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, listen: tuple[str, int], error: OSError) -> None:
         super().__init__(
@@ -53,7 +53,7 @@ class GatewayAddressError(ProblemError):
         )
 
 
-class Gateway:
+class IslandGateway:
     """One run of it."""
 
     def __init__(self, home: Home, config: Config, own: FeedId, logger: Logger) -> None:
@@ -71,7 +71,7 @@ class Gateway:
         self._stopping = False
         self._hurry = asyncio.Event()
         """Look at once."""
-        self.islands: Mapping[NetworkName, Island] = {}
+        self.islands: Mapping[NetworkName, GatewayNetwork] = {}
         self._problems: dict[str, tuple[str, int]] = {}
         """What went wrong last, by where, and when."""
         self._begun_us = self.now_us()
@@ -85,20 +85,20 @@ class Gateway:
     async def run(self, *, supervised: bool) -> None:
         """Work until a signal, or if it is *supervised* until standard input ends.
 
-        Raises StoreFailedError and its kin, GatewayAddressError, HomeRefusedError.
+        Raises StoreFailedError and its kin, GatewayAddressError, HomeInaccessibleError.
         """
-        watch_for_the_end(self._end, supervised=supervised)
+        watch_for_shutdown(self._end, supervised=supervised)
         with ExitStack() as stack:
-            kept, bringer = self._read_peers(), Bringer(self._config.control_socket)
-            sides: dict[NetworkName, Side] = {}
-            islands: dict[NetworkName, Island] = {}
+            kept, bringer = self._read_peers(), BringClient(self._config.control_socket)
+            sides: dict[NetworkName, FeedSyncParty] = {}
+            islands: dict[NetworkName, GatewayNetwork] = {}
             for name in self._settings.networks:
                 home = self._home.of(name)
                 holdings = stack.enter_context(
-                    closing(AllHoldings(home.store, home.shelf, self._settings.carry))
+                    closing(CombinedHoldings(home.store, home.shelf, self._settings.carry))
                 )
-                files = stack.enter_context(closing(FeedFiles(home.store, home.shelf)))
-                islands[name] = Island(
+                files = stack.enter_context(closing(StoreAndShelfSource(home.store, home.shelf)))
+                islands[name] = GatewayNetwork(
                     name, self._config.networks[name], self._settings, holdings, self._send
                 )
                 sides[name] = self._side(islands[name], files, bringer)
@@ -108,13 +108,15 @@ class Gateway:
             finally:
                 bringer.close()
 
-    def _side(self, island: Island, files: FeedFiles, bringer: Bringer) -> Side:
+    def _side(
+        self, island: GatewayNetwork, files: StoreAndShelfSource, bringer: BringClient
+    ) -> FeedSyncParty:
         """What a link of *island* is about."""
 
         def offered() -> list[FeedId]:
-            return [one.feed for one in policy.offered(island.holdings.feeds, self._settings.offer)]
+            return [one.feed for one in policy.offered_feeds(island.holdings.feeds, self._settings.offer)]
 
-        return Side(
+        return FeedSyncParty(
             name=island.name,
             network=island.network,
             holding=files,
@@ -130,18 +132,20 @@ class Gateway:
     # --- open, work, close
 
     async def _listen(
-        self, kept: Mapping[NetworkName, KnownPeers], sides: Mapping[NetworkName, Side]
+        self, kept: Mapping[NetworkName, KnownPeers], sides: Mapping[NetworkName, FeedSyncParty]
     ) -> None:
         """Open what others reach, work, and close it."""
         host, port = self._settings.listen
-        self._links = Links(self.islands, sides, self._told, self.now_us, make_circle(self._settings))
+        self._links = GatewayLinks(
+            self.islands, sides, self._told, self.now_us, load_trusted_gateways(self._settings)
+        )
         try:
             await self._links.open(host, port)
-            self._datagrams = await Datagrams.open(host, self._links.port, self._received)
+            self._datagrams = await DatagramSocket.open(host, self._links.port, self._received)
         except OSError as error:
             await self._links.close()
-            raise GatewayAddressError((host, port), error) from error
-        self._way = Way(self._settings, self._links.port, ipv6=self._datagrams.ipv6)
+            raise GatewayListenError((host, port), error) from error
+        self._way = Reachability(self._settings, self._links.port, ipv6=self._datagrams.ipv6)
         self._kept = dict(kept)
         control = asyncio.create_task(self._control().run(asyncio.Event()))
         try:
@@ -159,8 +163,8 @@ class Gateway:
 
     def _control(self) -> ControlServer:
         socket = self._config.control_socket.with_name(GATEWAY_SOCKET)
-        door = Door(self._logger, group=self._config.control_group)
-        return ControlServer(GatewayDesk(self), socket, door)
+        door = ControlAccess(self._logger, group=self._config.control_group)
+        return ControlServer(GatewayHandler(self), socket, door)
 
     async def _go_on(self, control: asyncio.Task[None]) -> None:
         """Look for what is new, tell others, find what is wanted, until told to stop."""
@@ -309,7 +313,7 @@ class Gateway:
             del self._problems[next(iter(self._problems))]
 
 
-def _locator_row(island: Island) -> LocatorRow:
+def _locator_row(island: GatewayNetwork) -> LocatorRow:
     counts = island.counts()
     return {
         "network": island.name,

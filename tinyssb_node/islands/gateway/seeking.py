@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from tinyssb_node.ids import FeedId
 from tinyssb_node.islands.gateway import limits
-from tinyssb_node.islands.locator.addresses import Place
+from tinyssb_node.islands.locator.addresses import ContactAddress
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 
-class Call(NamedTuple):
+class ConnectionCandidate(NamedTuple):
     """A place worth a connection."""
 
-    place: Place
+    place: ContactAddress
     feed: FeedId
     """The feed for which it is."""
     seq: int
@@ -43,17 +43,17 @@ class _Sought:
     """Since then nothing came of news: what is true is to be looked for, whoever is connected."""
     denials: int = 0
     """Reports of this lookup that nobody has it."""
-    places: dict[Place, tuple[ResourceParameters, int]] = field(default_factory=dict)
+    places: dict[ContactAddress, tuple[ResourceParameters, int]] = field(default_factory=dict)
     """Where lookups of ours found it, and since when that is known."""
-    news: dict[Place, tuple[ResourceParameters, int]] = field(default_factory=dict)
+    news: dict[ContactAddress, tuple[ResourceParameters, int]] = field(default_factory=dict)
     """Where somebody said unasked that more of it is, and since when that is known."""
 
-    def known(self) -> dict[Place, tuple[ResourceParameters, int]]:
+    def known(self) -> dict[ContactAddress, tuple[ResourceParameters, int]]:
         """Both."""
         return self.places | self.news
 
 
-class Seeking:
+class FeedSearch:
     """The feeds of one network that are to be had from others."""
 
     def __init__(self, entropy: Callable[[], float]) -> None:
@@ -68,7 +68,7 @@ class Seeking:
         """What is to be had."""
         return self._sought.keys()
 
-    def places(self, feed: FeedId) -> Mapping[Place, ResourceParameters]:
+    def places(self, feed: FeedId) -> Mapping[ContactAddress, ResourceParameters]:
         """Where *feed* is said to be."""
         sought = self._sought.get(feed)
         return {} if sought is None else {place: told for place, (told, _) in sought.known().items()}
@@ -103,7 +103,7 @@ class Seeking:
 
     # --- lookups
 
-    def due(self, now_us: int, linked: Collection[Place]) -> list[FeedId]:
+    def due(self, now_us: int, linked: Collection[ContactAddress]) -> list[FeedId]:
         """The feeds to be looked for from now on: few at a time, those first that wait longest."""
         running = sum(sought.since_us is not None for sought in self._sought.values())
         waiting = sorted(
@@ -136,7 +136,11 @@ class Seeking:
                 self._learn(sought.news, limits.NEWS_PLACES_MAX, location, now_us)
 
     def _learn(
-        self, places: dict[Place, tuple[ResourceParameters, int]], most: int, location: Location, now_us: int
+        self,
+        places: dict[ContactAddress, tuple[ResourceParameters, int]],
+        most: int,
+        location: Location,
+        now_us: int,
     ) -> None:
         """Remember it: one place of each node, and if there are too many, any ones: nobody drives out all others."""
         place = location.place
@@ -168,7 +172,7 @@ class Seeking:
         sought.ended_us, sought.doubted = now_us, False
         sought.due_us = now_us + int(wait_us * (0.75 + 0.5 * self._entropy()))
 
-    def over(self, now_us: int, linked: Collection[Place]) -> list[FeedId]:
+    def over(self, now_us: int, linked: Collection[ContactAddress]) -> list[FeedId]:
         """The feeds whose lookups have found what there is to find, and are to be ended."""
         return [
             feed
@@ -188,7 +192,7 @@ class Seeking:
 
     # --- connections
 
-    def failed(self, place: Place, now_us: int) -> bool:
+    def failed(self, place: ContactAddress, now_us: int) -> bool:
         """Nothing came of a connection to *place*: it is forgotten. Feeds that are nowhere else are looked for soon.
 
         False if somebody had told of it unasked: then that is forgotten, and nothing else, since whoever wants to keep
@@ -210,20 +214,25 @@ class Seeking:
                 sought.due_us = min(sought.due_us, now_us + sought.wait_us)
         return True
 
-    def lost(self, place: Place, now_us: int) -> None:
+    def lost(self, place: ContactAddress, now_us: int) -> None:
         """The connection to *place* has ended: what it had is looked for soon, in case that it does not come back."""
         for sought in self._sought.values():
             if place in sought.known():
                 sought.due_us = min(sought.due_us, now_us + limits.CALL_AGAIN_US)
 
     def calls(
-        self, now_us: int, linked: Collection[Place], room: int, *, resting: Collection[Place] = ()
-    ) -> Sequence[Call]:
+        self,
+        now_us: int,
+        linked: Collection[ContactAddress],
+        room: int,
+        *,
+        resting: Collection[ContactAddress] = (),
+    ) -> Sequence[ConnectionCandidate]:
         """Up to *room* places to connect to, given those that are connected, but not to those *resting*.
 
         What is newest, and most, first; every other time any of those that lookups found: who lies claims to have most.
         """
-        best: dict[Place, tuple[tuple[bool, int, int, float], Call]] = {}
+        best: dict[ContactAddress, tuple[tuple[bool, int, int, float], ConnectionCandidate]] = {}
         any_ = self._entropy() < 0.5
         for feed, sought in self._sought.items():
             self._forget_old(sought, now_us, linked)
@@ -237,24 +246,26 @@ class Seeking:
                 chance = self._entropy()
                 rank = (False, 0, 0, chance) if any_ else (newer, gain, told.completeness, chance)
                 if place not in best or rank > best[place][0]:
-                    best[place] = (rank, Call(place, feed, told.timestamp, newer))
+                    best[place] = (rank, ConnectionCandidate(place, feed, told.timestamp, newer))
         ranked = [call for _, call in sorted(best.values(), key=lambda one: one[0], reverse=True)]
         return self._spread(ranked, len(linked), room)
 
-    def _spread(self, ranked: Sequence[Call], linked: int, room: int) -> Sequence[Call]:
+    def _spread(
+        self, ranked: Sequence[ConnectionCandidate], linked: int, room: int
+    ) -> Sequence[ConnectionCandidate]:
         """One call for each feed at a time, and few where nothing is known to be newer."""
-        chosen: dict[FeedId, Call] = {}
+        chosen: dict[FeedId, ConnectionCandidate] = {}
         for call in ranked:
             full = linked + len(chosen) >= limits.CALLS_LIVE_MAX
             if len(chosen) < room and call.feed not in chosen and (call.newer or not full):
                 chosen[call.feed] = call
         return list(chosen.values())
 
-    def _done(self, sought: _Sought, linked: Collection[Place]) -> bool:
+    def _done(self, sought: _Sought, linked: Collection[ContactAddress]) -> bool:
         """True if there is nothing to look for."""
         return not sought.doubted and self._live(sought, linked)
 
-    def _live(self, sought: _Sought, linked: Collection[Place]) -> bool:
+    def _live(self, sought: _Sought, linked: Collection[ContactAddress]) -> bool:
         """True if a place that has it, and nothing newer is known elsewhere, is connected."""
         known = sought.known()
         here = [told for place, (told, _) in known.items() if place in linked]
@@ -268,7 +279,7 @@ class Seeking:
         return told.timestamp > sought.seq
 
     @staticmethod
-    def _forget_old(sought: _Sought, now_us: int, linked: Collection[Place]) -> None:
+    def _forget_old(sought: _Sought, now_us: int, linked: Collection[ContactAddress]) -> None:
         for places in (sought.places, sought.news):
             old = [place for place, (_, since) in places.items() if now_us - since > limits.PLACES_AGE_US]
             for place in set(old).difference(linked):

@@ -11,10 +11,10 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.store.sqlite_file import StoreFile, store_faults
 
 WHOLE = 255
-"""``Holding.whole`` of a feed that lacks nothing of its side chains."""
+"""``FeedHolding.whole`` of a feed that lacks nothing of its side chains."""
 
 
-class Holding(NamedTuple):
+class FeedHolding(NamedTuple):
     """What is held of a feed."""
 
     feed: FeedId
@@ -32,7 +32,7 @@ class Holding(NamedTuple):
     """True if it is frozen."""
 
 
-class Holdings(StoreFile):
+class StoreHoldings(StoreFile):
     """Looks again and again."""
 
     def __init__(self, path: Path) -> None:
@@ -46,7 +46,7 @@ class Holdings(StoreFile):
         """Side chains of which something is held, by the feed's number in the file."""
         self._numbers: set[int] = set()
         """The numbers there were at the last look."""
-        self.feeds: Sequence[Holding] = []
+        self.feeds: Sequence[FeedHolding] = []
         """What was found at the last look, sorted by feed id."""
 
     def look(self) -> bool:
@@ -62,7 +62,7 @@ class Holdings(StoreFile):
         changed, self.feeds = feeds != self.feeds, feeds
         return changed
 
-    def _read(self) -> Sequence[Holding]:
+    def _read(self) -> Sequence[FeedHolding]:
         select = self._connection.execute
         # One that was forgotten has left its number behind.
         rows = select(
@@ -87,7 +87,7 @@ class Holdings(StoreFile):
             )
         }
         return [
-            Holding(
+            FeedHolding(
                 FeedId(feed),
                 seq,
                 self._share(number, *lacking.get(number, (0, 0))),

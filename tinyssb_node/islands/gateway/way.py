@@ -8,15 +8,15 @@ from typing import Final
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.config import GatewayConfig
 from tinyssb_node.islands.gateway.datagrams import address_towards, resolve
-from tinyssb_node.islands.locator.addresses import Peer, Place, Scope, peer_of, port_of, scope_of
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, Scope, peer_of, port_of, scope_of
 
-NOWHERE: Final = Place(b"", port_of(0), port_of(0))
+NOWHERE: Final = ContactAddress(b"", port_of(0), port_of(0))
 """Who cannot be reached from outside."""
 _IPV4_SIZE: Final = 4
 _ANY: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
 
 
-class Way:
+class Reachability:
     """Looked at once a second: a cable is plugged in, a router gives another address, a name is found at last."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Way:
         self._asking: asyncio.Task[None] | None = None
         self._changed = False
         """Addresses were found that nobody was told of."""
-        self.me: Place | None = None
+        self.me: ContactAddress | None = None
         """Where others reach us; None: not known yet."""
         self.away = False
         """True while there is no way to others."""
@@ -117,15 +117,15 @@ class Way:
         found = (self._towards(peer) for peer in first or (None,))
         return next((address for address in found if address is not None), None)
 
-    def _place(self, ours: bytes | None, first: Sequence[Peer]) -> Place:
+    def _place(self, ours: bytes | None, first: Sequence[Peer]) -> ContactAddress:
         if self._stated is not None:
             stated = self._found.get(self._stated)
-            return NOWHERE if stated is None else Place(stated.node, stated.message, stated.message)
+            return NOWHERE if stated is None else ContactAddress(stated.node, stated.message, stated.message)
         assert ours is not None, "else we are away"
         others = max((scope_of(peer.node) for peer in first), default=Scope.NOWHERE)
         if scope_of(ours) < Scope.GLOBAL <= others:
             return NOWHERE  # behind a router
-        return Place(ours, self._port, self._port)
+        return ContactAddress(ours, self._port, self._port)
 
     def _look_up(self, now_us: int) -> None:
         """Look names up now and again: soon if one was not found yet, else as the line of a home may get another

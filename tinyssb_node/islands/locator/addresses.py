@@ -25,7 +25,7 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ContactAddress:
     """Where a node takes messages, and connections of the layer above."""
 
     node: bytes

@@ -7,7 +7,7 @@ from tinyssb_node.islands.locator.packets import size_of
 from tinyssb_node.islands.locator.values import Advert
 
 
-class Buffers:
+class AdvertBuffers:
     """One for each bit position; within one, an advert for each label and peer."""
 
     def __init__(self, *, count_max: int, group_size: int) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 
-class Chance(Protocol):
+class LocatorRandomSource(Protocol):
     """Where chance comes from; ``random.Random`` is one."""
 
     def random(self) -> float:
@@ -14,17 +14,17 @@ class Chance(Protocol):
         ...
 
 
-def heads(chance: Chance) -> bool:
+def flip_coin(chance: LocatorRandomSource) -> bool:
     """Flip a coin."""
     return chance.random() < 0.5
 
 
-def pick(chance: Chance, things: Sequence[T]) -> T:
+def pick(chance: LocatorRandomSource, things: Sequence[T]) -> T:
     """One of them, each as likely as the others."""
     return things[int(chance.random() * len(things))]
 
 
-def pick_weighed(chance: Chance, things: Sequence[T], weights: Sequence[float]) -> T:
+def pick_weighed(chance: LocatorRandomSource, things: Sequence[T], weights: Sequence[float]) -> T:
     """One of them, as likely as its weight says."""
     left = chance.random() * sum(weights)
     for thing, weight in zip(things, weights, strict=True):
@@ -34,6 +34,6 @@ def pick_weighed(chance: Chance, things: Sequence[T], weights: Sequence[float]) 
     return things[-1]
 
 
-def quasi(chance: Chance, period_us: float) -> int:
+def quasi_period_us(chance: LocatorRandomSource, period_us: float) -> int:
     """Time to the next occurrence of what is quasi-periodic: T/2 to 3T/2 (text, "Quasi-periodicity")."""
     return int(period_us * (0.5 + chance.random()))

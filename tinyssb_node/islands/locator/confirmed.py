@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place
-from tinyssb_node.islands.locator.chance import Chance, heads, pick, pick_weighed
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
+from tinyssb_node.islands.locator.chance import LocatorRandomSource, flip_coin, pick, pick_weighed
 from tinyssb_node.islands.locator.labels import Label, label_of_address, position
-from tinyssb_node.islands.locator.packets import Hint
+from tinyssb_node.islands.locator.packets import RoutingHint
 from tinyssb_node.islands.locator.values import NodeParameters
 
 
@@ -15,7 +15,7 @@ from tinyssb_node.islands.locator.values import NodeParameters
 class ConfirmedPeer:
     """A peer that answered."""
 
-    place: Place
+    place: ContactAddress
     peer: Peer
     """Where it takes messages: part of *place*."""
     label: Label
@@ -24,10 +24,10 @@ class ConfirmedPeer:
     added_us: int
 
 
-class Confirmed:
+class ConfirmedPeers:
     """A set of peers for each bit position of our label."""
 
-    def __init__(self, mine: Label, limit: int, chance: Chance) -> None:
+    def __init__(self, mine: Label, limit: int, chance: LocatorRandomSource) -> None:
         self._mine = mine
         self._limit = limit
         self._chance = chance
@@ -50,7 +50,7 @@ class Confirmed:
         """Of all sets, from the top."""
         return [one for at in sorted(self._sets) for one in self._sets[at].values()]
 
-    def add(self, place: Place, rtt_us: int, parameters: NodeParameters, now_us: int) -> None:
+    def add(self, place: ContactAddress, rtt_us: int, parameters: NodeParameters, now_us: int) -> None:
         """Put it into its set, its age 0; if that is full, any member goes."""
         label = label_of_address(place.node)
         at = position(self._mine, label)
@@ -91,7 +91,7 @@ class Confirmed:
         if not self._sets:
             return None
         at = start
-        while at < limits.LABEL_BITS - 1 and heads(self._chance):
+        while at < limits.LABEL_BITS - 1 and flip_coin(self._chance):
             at += 1
         above = [one for one in self._sets if one <= at]
         return max(above) if above else min(self._sets)
@@ -104,36 +104,36 @@ class Confirmed:
     def choose_near(self, label: Label) -> ConfirmedPeer | None:
         """Any peer for a pong to the node *label*: from its set, up a set for each head, then as always."""
         at = position(self._mine, label) or 0
-        while at > 0 and heads(self._chance):
+        while at > 0 and flip_coin(self._chance):
             at -= 1
         return self.choose(at)
 
-    def choose_relay(self, hint: Hint) -> ConfirmedPeer | None:
+    def choose_relay(self, hint: RoutingHint) -> ConfirmedPeer | None:
         """Any peer, sooner a near one, to pass on what *hint* brought; the best one of all if it asks for that."""
-        if hint is Hint.BEST:
+        if hint is RoutingHint.BEST:
             return weighed(self._chance, self.all(), None, hint)
         return weighed(self._chance, self.peers(self.choose_set()), None, hint)
 
 
 def weighed(
-    chance: Chance, peers: Sequence[ConfirmedPeer], towards: Label | None, hint: Hint
+    chance: LocatorRandomSource, peers: Sequence[ConfirmedPeer], towards: Label | None, hint: RoutingHint
 ) -> ConfirmedPeer | None:
     """One of *peers* by the distribution that *hint* invites, for the way to the label *towards*."""
     if not peers:
         return None
-    if hint is Hint.UNIFORM:
+    if hint is RoutingHint.UNIFORM:
         return pick(chance, peers)
     alike = [1 if towards is None else _common(one.label, towards) for one in peers]
     ours = 0 if towards is None else min(alike) - 1
     weights = [_weight(one, common - ours, hint) for one, common in zip(peers, alike, strict=True)]
-    if hint is Hint.BEST:
+    if hint is RoutingHint.BEST:
         return peers[weights.index(max(weights))]
     return pick_weighed(chance, peers, weights)
 
 
-def _weight(one: ConfirmedPeer, more: int, hint: Hint) -> float:
+def _weight(one: ConfirmedPeer, more: int, hint: RoutingHint) -> float:
     """How good a choice it is, with *more* bits in common with the label sought than we have."""
-    if hint is Hint.HOPS:
+    if hint is RoutingHint.HOPS:
         return float(more * more)
     return more * more / (one.rtt_us + limits.RTT_FLOOR_US)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class LocatorCounters:
     """Of one locator, since it began or now."""
 
     historic: int

@@ -5,48 +5,55 @@ from collections.abc import Sequence
 from math import sqrt
 
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place, Scope, is_port, reachable, scope_of
-from tinyssb_node.islands.locator.chance import Chance
-from tinyssb_node.islands.locator.confirmed import Confirmed
-from tinyssb_node.islands.locator.cookies import Cookies
-from tinyssb_node.islands.locator.effects import Effect, Send
-from tinyssb_node.islands.locator.historic import Historic
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, Scope, is_port, reachable, scope_of
+from tinyssb_node.islands.locator.chance import LocatorRandomSource
+from tinyssb_node.islands.locator.confirmed import ConfirmedPeers
+from tinyssb_node.islands.locator.cookies import CookieMaker
+from tinyssb_node.islands.locator.effects import Effect, SendDatagram
+from tinyssb_node.islands.locator.historic import HistoricPeers
 from tinyssb_node.islands.locator.labels import label_of_address
 from tinyssb_node.islands.locator.locations import LocationMap
 from tinyssb_node.islands.locator.packets import Message, serialize, type_of
-from tinyssb_node.islands.locator.settings import Settings
-from tinyssb_node.islands.locator.tables import Ageing
-from tinyssb_node.islands.locator.timers import Timers
-from tinyssb_node.islands.locator.unconfirmed import Unconfirmed
+from tinyssb_node.islands.locator.settings import LocatorSettings
+from tinyssb_node.islands.locator.tables import ExpiringMap
+from tinyssb_node.islands.locator.timers import LocatorTimers
+from tinyssb_node.islands.locator.unconfirmed import UnconfirmedPeers
 
 
-class Desk:
+class LocatorContext:
     """Shared by discovery, upkeep and lookups."""
 
     def __init__(
-        self, settings: Settings, me: Place, chance: Chance, secret: bytes, historic: Sequence[Peer]
+        self,
+        settings: LocatorSettings,
+        me: ContactAddress,
+        chance: LocatorRandomSource,
+        secret: bytes,
+        historic: Sequence[Peer],
     ) -> None:
         self.settings = settings
         self.me = me
         self.label = label_of_address(me.node or secret)
         """Ours. Who cannot be reached has one that nobody knows."""
         self.chance = chance
-        self.cookies = Cookies(secret)
-        self.timers = Timers()
-        self.historic = Historic(
+        self.cookies = CookieMaker(secret)
+        self.timers = LocatorTimers()
+        self.historic = HistoricPeers(
             historic,
             probability=settings.historic_probability,
             threshold=settings.historic_threshold,
             chance=chance,
         )
-        self.unconfirmed = Unconfirmed(self.label, settings.unconfirmed_set_max, chance)
-        self.confirmed = Confirmed(self.label, settings.confirmed_set_max, chance)
+        self.unconfirmed = UnconfirmedPeers(self.label, settings.unconfirmed_set_max, chance)
+        self.confirmed = ConfirmedPeers(self.label, settings.confirmed_set_max, chance)
         self.map = LocationMap(
             set_limit=settings.location_set_max, age_us=settings.location_age_us, chance=chance
         )
-        self.proved: Ageing[Peer, None] = Ageing(most=limits.PROVED_MAX, age_us=limits.PROVED_US)
+        self.proved: ExpiringMap[Peer, None] = ExpiringMap(most=limits.PROVED_MAX, age_us=limits.PROVED_US)
         """Who answered a cookie lately, so that nobody else can make us send there what it did not ask for."""
-        self.shunned: Ageing[Place, None] = Ageing(most=limits.SHUNNED_MAX, age_us=limits.PLACE_SHUN_US)
+        self.shunned: ExpiringMap[ContactAddress, None] = ExpiringMap(
+            most=limits.SHUNNED_MAX, age_us=limits.PLACE_SHUN_US
+        )
         """Locations that failed."""
         self.reached = False
         """True once somebody pinged us who did not know us from ourselves."""
@@ -73,7 +80,7 @@ class Desk:
 
     def send_bytes(self, to: Peer, datagram: bytes, type_: str) -> None:
         """Send it as it is."""
-        self.effects.append(Send(to, datagram))
+        self.effects.append(SendDatagram(to, datagram))
         self.sent[type_.lower()] += 1
         self.sent_bytes += len(datagram)
 
@@ -100,7 +107,7 @@ class Desk:
         known = scope_of(peer.node) is not Scope.NOWHERE and is_port(peer.message)
         return known and peer.node != self.me.node
 
-    def is_usable(self, place: Place) -> bool:
+    def is_usable(self, place: ContactAddress) -> bool:
         """True if a layer above could connect there."""
         return reachable(self.me.node, place.node, place.message) and is_port(place.connection)
 

@@ -5,22 +5,22 @@ from typing import Final
 
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.chance import quasi
+from tinyssb_node.islands.locator.chance import quasi_period_us
 from tinyssb_node.islands.locator.confirmed import ConfirmedPeer
-from tinyssb_node.islands.locator.cookies import Use
-from tinyssb_node.islands.locator.desk import Desk
+from tinyssb_node.islands.locator.cookies import CookiePurpose
+from tinyssb_node.islands.locator.desk import LocatorContext
 from tinyssb_node.islands.locator.labels import label_of_address
-from tinyssb_node.islands.locator.packets import Ping, Pong
+from tinyssb_node.islands.locator.packets import LocatorPing, LocatorPong
 from tinyssb_node.islands.locator.values import NodeParameters
 
 PING: Final = "ping"
 HISTORIC: Final = "historic"
 
 
-class Discovery:
+class PeerDiscovery:
     """Finds peers, and answers those who look for some."""
 
-    def __init__(self, desk: Desk, now_us: int) -> None:
+    def __init__(self, desk: LocatorContext, now_us: int) -> None:
         self._desk = desk
         self._begun_us = now_us
         self._young_since_us = now_us
@@ -28,14 +28,14 @@ class Discovery:
         self._checks: dict[Peer, int] = {}
         """Pings that are left, of confirmed peers that are asked whether they are still there."""
         desk.timers.set(PING, now_us)
-        desk.timers.set(HISTORIC, now_us + quasi(desk.chance, desk.settings.historic_period_us))
+        desk.timers.set(HISTORIC, now_us + quasi_period_us(desk.chance, desk.settings.historic_period_us))
 
     # --- by ourselves
 
     def ping(self, now_us: int) -> None:
         """Ping a peer that was heard of, or a historic one; then wait."""
         desk = self._desk
-        desk.timers.set(PING, now_us + quasi(desk.chance, self._period_us(now_us)))
+        desk.timers.set(PING, now_us + quasi_period_us(desk.chance, self._period_us(now_us)))
         peer = desk.historic.pick() if desk.unconfirmed.wants_historic() else None
         peer = peer or desk.unconfirmed.take()
         if peer is not None and desk.may_send(peer):
@@ -43,8 +43,8 @@ class Discovery:
 
     def _ping(self, peer: Peer, now_us: int) -> None:
         desk = self._desk
-        cookie = desk.cookies.make(Use.PONG, desk.peer_bytes(peer), now_us)
-        desk.send(peer, Ping(desk.me.peer, cookie))
+        cookie = desk.cookies.make(CookiePurpose.PONG, desk.peer_bytes(peer), now_us)
+        desk.send(peer, LocatorPing(desk.me.peer, cookie))
 
     def check(self, one: ConfirmedPeer, now_us: int) -> None:
         """It was just sent a message that nobody acknowledges: ask it whether it is there, unless it said so lately."""
@@ -76,26 +76,26 @@ class Discovery:
     def remember(self, now_us: int) -> None:
         """Add a confirmed peer to the historic ones; then wait."""
         desk = self._desk
-        desk.timers.set(HISTORIC, now_us + quasi(desk.chance, desk.settings.historic_period_us))
+        desk.timers.set(HISTORIC, now_us + quasi_period_us(desk.chance, desk.settings.historic_period_us))
         chosen = desk.confirmed.choose()
         if chosen is not None:
             desk.historic.add(chosen.peer)
 
     # --- when a message comes
 
-    def ping_came(self, ping: Ping, source: Peer, size: int, now_us: int) -> None:
+    def ping_came(self, ping: LocatorPing, source: Peer, size: int, now_us: int) -> None:
         """Answer to where it came from, whatever address it claims: only who is there can have asked."""
         desk = self._desk
         if ping.sender == source and source not in desk.confirmed:
             desk.reached = True
-        fresh = desk.cookies.make(Use.PONG, desk.peer_bytes(source), now_us)
+        fresh = desk.cookies.make(CookiePurpose.PONG, desk.peer_bytes(source), now_us)
         self._pong(source, fresh, ping.cookie, size, now_us)
 
-    def pong_came(self, pong: Pong, source: Peer, size: int, now_us: int) -> None:
+    def pong_came(self, pong: LocatorPong, source: Peer, size: int, now_us: int) -> None:
         """Somebody answered our cookie: it is there. Take whom it names, and answer its own cookie."""
         desk = self._desk
         rtt_us = desk.cookies.age_us(
-            pong.copied, Use.PONG, desk.peer_bytes(source), now_us, limits.PONG_WAIT_US
+            pong.copied, CookiePurpose.PONG, desk.peer_bytes(source), now_us, limits.PONG_WAIT_US
         )
         if rtt_us is None:
             desk.drop("cookie")
@@ -114,7 +114,7 @@ class Discovery:
     def _be_young(self, now_us: int) -> None:
         """Look around as at the start: we were alone."""
         self._young_since_us = now_us
-        self._desk.timers.set(PING, now_us + quasi(self._desk.chance, limits.PING_FIRST_US))
+        self._desk.timers.set(PING, now_us + quasi_period_us(self._desk.chance, limits.PING_FIRST_US))
 
     def _pong(self, to: Peer, fresh: bytes | None, copied: bytes, size: int, now_us: int) -> None:
         desk = self._desk
@@ -125,10 +125,10 @@ class Discovery:
         others = self._others(to)
         budget = desk.budget(to, size, now_us)
         most = limits.DATAGRAM_MAX if budget is None else min(budget, limits.DATAGRAM_MAX)
-        pong = Pong(fresh, copied, desk.me, tuple(others), parameters)
+        pong = LocatorPong(fresh, copied, desk.me, tuple(others), parameters)
         while others and len(desk.bytes_of(pong)) > most:
             others.pop()
-            pong = Pong(fresh, copied, desk.me, tuple(others), parameters)
+            pong = LocatorPong(fresh, copied, desk.me, tuple(others), parameters)
         desk.send(to, pong, most)
 
     def _others(self, to: Peer) -> list[Peer]:

@@ -8,7 +8,7 @@ from tinyssb_node.islands.locator.values import Location
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class SendDatagram:
     """Send *datagram* to *to*."""
 
     to: Peer
@@ -16,7 +16,7 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResourceFound:
     """A report told where a resource that is sought is. Others may come, with the same locations too."""
 
     label: Label
@@ -29,7 +29,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class NotFound:
+class ResourceNotFound:
     """A report told that a resource seems not to exist: not definitive, others may still find it."""
 
     label: Label
@@ -37,7 +37,7 @@ class NotFound:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class LookupEnded:
     """A lookup is over, since it asked as often as it may."""
 
     label: Label
@@ -46,7 +46,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Newer:
+class NewerVersionReported:
     """Somebody tells that a resource of ours has newer versions elsewhere. Anybody could have made it up."""
 
     label: Label
@@ -54,4 +54,4 @@ class Newer:
     """Of the newer versions, none that failed lately."""
 
 
-Effect = Send | Found | NotFound | Ended | Newer
+Effect = SendDatagram | ResourceFound | ResourceNotFound | LookupEnded | NewerVersionReported

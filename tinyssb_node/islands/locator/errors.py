@@ -44,7 +44,7 @@ class DestinationError(PeerError):
         self.found = found
 
 
-class SeeksFullError(LocalError):
+class TooManyLookupsError(LocalError):
     """More lookups at a time than are done."""
 
     def __init__(self, most: int) -> None:
@@ -54,7 +54,7 @@ class SeeksFullError(LocalError):
         self.most = most
 
 
-class ResourcesFullError(LocalError):
+class TooManyResourcesError(LocalError):
     """More local resources than are advertised."""
 
     def __init__(self, most: int) -> None:

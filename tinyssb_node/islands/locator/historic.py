@@ -4,13 +4,15 @@ from collections.abc import Iterable
 
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.chance import Chance, pick
+from tinyssb_node.islands.locator.chance import LocatorRandomSource, pick
 
 
-class Historic:
+class HistoricPeers:
     """Grows with the logarithm of what was added: the ages of its members are spread evenly over all magnitudes."""
 
-    def __init__(self, peers: Iterable[Peer], *, probability: float, threshold: int, chance: Chance) -> None:
+    def __init__(
+        self, peers: Iterable[Peer], *, probability: float, threshold: int, chance: LocatorRandomSource
+    ) -> None:
         self._peers = list(dict.fromkeys(peers))[: limits.HISTORIC_MAX]
         self._probability = probability
         self._threshold = threshold

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place
-from tinyssb_node.islands.locator.chance import Chance, pick
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
+from tinyssb_node.islands.locator.chance import LocatorRandomSource, pick
 from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
@@ -14,7 +14,7 @@ _Key: TypeAlias = tuple[Label, Peer]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LocationChange:
     """What adding a location did to old flags."""
 
     added: Location
@@ -32,7 +32,7 @@ class LocationMap:
     added again is as it is said to be then.
     """
 
-    def __init__(self, *, set_limit: int, age_us: int, chance: Chance) -> None:
+    def __init__(self, *, set_limit: int, age_us: int, chance: LocatorRandomSource) -> None:
         self._set_limit = set_limit
         self._age_us = age_us
         self._chance = chance
@@ -61,7 +61,7 @@ class LocationMap:
         found = self._sets.get(label, {})
         return sum(counts(location.parameters) for peer, location in found.items() if peer != but)
 
-    def add(self, label: Label, location: Location, now_us: int, *, proved: bool) -> Change:
+    def add(self, label: Label, location: Location, now_us: int, *, proved: bool) -> LocationChange:
         """Put it into the set of *label*, its age 0. *proved*: told by somebody who answered a cookie."""
         peer = location.place.peer
         key = (label, peer)
@@ -87,7 +87,7 @@ class LocationMap:
         self._unproved.pop(key, None)
         (self._proved if proved else self._unproved)[key] = now_us
         self._bound(label)
-        return Change(location, newer if turned else (), tuple(flagged))
+        return LocationChange(location, newer if turned else (), tuple(flagged))
 
     def _bound(self, label: Label) -> None:
         """Make room within the set, and within the whole."""
@@ -104,7 +104,7 @@ class LocationMap:
         if peer in self._sets.get(label, {}):
             self._remove((label, peer))
 
-    def forget(self, place: Place) -> None:
+    def forget(self, place: ContactAddress) -> None:
         """Remove whatever is said to be there."""
         for key in [key for key, location in self._all() if location.place == place]:
             self._remove(key)

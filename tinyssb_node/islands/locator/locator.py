@@ -5,19 +5,28 @@ from collections.abc import Sequence
 
 from tinyssb_node.errors import PeerError
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place
-from tinyssb_node.islands.locator.chance import Chance
-from tinyssb_node.islands.locator.counts import Counts
-from tinyssb_node.islands.locator.desk import Desk
-from tinyssb_node.islands.locator.discovery import HISTORIC, PING, Discovery
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
+from tinyssb_node.islands.locator.chance import LocatorRandomSource
+from tinyssb_node.islands.locator.counts import LocatorCounters
+from tinyssb_node.islands.locator.desk import LocatorContext
+from tinyssb_node.islands.locator.discovery import HISTORIC, PING, PeerDiscovery
 from tinyssb_node.islands.locator.effects import Effect
 from tinyssb_node.islands.locator.labels import Label
-from tinyssb_node.islands.locator.lookups import Lookups
-from tinyssb_node.islands.locator.packets import Hint, Ping, Pong, Post, Query, Report, parse, type_of
-from tinyssb_node.islands.locator.resources import Resources
-from tinyssb_node.islands.locator.seeks import Seeks
-from tinyssb_node.islands.locator.settings import Settings
-from tinyssb_node.islands.locator.upkeep import Upkeep
+from tinyssb_node.islands.locator.lookups import QueryRelay
+from tinyssb_node.islands.locator.packets import (
+    LocatorPing,
+    LocatorPong,
+    LocatorPost,
+    LocatorQuery,
+    LocatorReport,
+    RoutingHint,
+    parse,
+    type_of,
+)
+from tinyssb_node.islands.locator.resources import LocalResources
+from tinyssb_node.islands.locator.seeks import ActiveLookups
+from tinyssb_node.islands.locator.settings import LocatorSettings
+from tinyssb_node.islands.locator.upkeep import TableMaintenance
 from tinyssb_node.islands.locator.values import ResourceParameters
 
 
@@ -26,9 +35,9 @@ class Locator:
 
     def __init__(
         self,
-        settings: Settings,
-        me: Place,
-        chance: Chance,
+        settings: LocatorSettings,
+        me: ContactAddress,
+        chance: LocatorRandomSource,
         secret: bytes,
         now_us: int,
         *,
@@ -40,12 +49,12 @@ class Locator:
         *secret* is SECRET_SIZE bytes that nobody knows; a new one after each start is good. *historic*, the newest
         first, and *recent* are what was kept of the time before, or what a person configured.
         """
-        self._desk = desk = Desk(settings, me, chance, secret, historic)
-        self._discovery = Discovery(desk, now_us)
-        self._resources = Resources()
-        self._seeks = Seeks(desk)
-        self._lookups = Lookups(desk, self._discovery, self._resources, self._seeks)
-        self._upkeep = Upkeep(desk, self._resources, self._lookups)
+        self._desk = desk = LocatorContext(settings, me, chance, secret, historic)
+        self._discovery = PeerDiscovery(desk, now_us)
+        self._resources = LocalResources()
+        self._seeks = ActiveLookups(desk)
+        self._lookups = QueryRelay(desk, self._discovery, self._resources, self._seeks)
+        self._upkeep = TableMaintenance(desk, self._resources, self._lookups)
         self._tidied_us = now_us
         self._received: Counter[str] = Counter()
         self._received_bytes = 0
@@ -71,15 +80,15 @@ class Locator:
             return []
         self._received[type_of(message).name.lower()] += 1
         match message:
-            case Ping():
+            case LocatorPing():
                 self._discovery.ping_came(message, source, size, now_us)
-            case Pong():
+            case LocatorPong():
                 self._discovery.pong_came(message, source, size, now_us)
-            case Report():
+            case LocatorReport():
                 self._lookups.report_came(message, datagram, now_us)
-            case Post():
+            case LocatorPost():
                 self._upkeep.post_came(message, source, size, now_us)
-            case Query():
+            case LocatorQuery():
                 self._lookups.query_came(message, source, size, now_us)
         return self._effects()
 
@@ -108,15 +117,15 @@ class Locator:
     # --- what the layer above wants
 
     def offer(self, label: Label, parameters: ResourceParameters, now_us: int) -> None:
-        """We have this resource; or have it otherwise than before. Raises ResourcesFullError."""
+        """We have this resource; or have it otherwise than before. Raises TooManyResourcesError."""
         self._upkeep.offer(label, parameters, now_us)
 
     def withdraw(self, label: Label) -> None:
         """We do not have it any more; others forget after the age limit of locations."""
         self._upkeep.withdraw(label)
 
-    def seek(self, label: Label, now_us: int, hint: Hint = Hint.TIME) -> list[Effect]:
-        """Begin a lookup, which goes on until ``stop_seeking`` or ``Ended``. Raises SeeksFullError."""
+    def seek(self, label: Label, now_us: int, hint: RoutingHint = RoutingHint.TIME) -> list[Effect]:
+        """Begin a lookup, which goes on until ``stop_seeking`` or ``Ended``. Raises TooManyLookupsError."""
         self._tidy(now_us)
         if self._seeks.begin(label, hint):
             self._ask(label, now_us)
@@ -126,7 +135,7 @@ class Locator:
         """Enough was found."""
         self._seeks.end(label)
 
-    def failed(self, place: Place, now_us: int) -> None:
+    def failed(self, place: ContactAddress, now_us: int) -> None:
         """A connection to it failed, or it did not have what was promised: it is not handed up for PLACE_SHUN_US."""
         self._desk.shunned.put(place, None, now_us)
         self._desk.map.forget(place)
@@ -140,10 +149,10 @@ class Locator:
         latest = sorted(self._desk.confirmed.all(), key=lambda one: one.added_us, reverse=True)
         return tuple(one.peer for one in latest[: limits.RECENT_MAX])
 
-    def counts(self) -> Counts:
+    def counts(self) -> LocatorCounters:
         """What it did and holds."""
         desk = self._desk
-        return Counts(
+        return LocatorCounters(
             historic=len(desk.historic),
             unconfirmed=len(desk.unconfirmed),
             confirmed=len(desk.confirmed),

@@ -6,20 +6,26 @@ from dataclasses import dataclass, replace
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import Peer
 from tinyssb_node.islands.locator.confirmed import ConfirmedPeer, weighed
-from tinyssb_node.islands.locator.cookies import Use
-from tinyssb_node.islands.locator.desk import Desk
-from tinyssb_node.islands.locator.discovery import Discovery
-from tinyssb_node.islands.locator.effects import Newer
+from tinyssb_node.islands.locator.cookies import CookiePurpose
+from tinyssb_node.islands.locator.desk import LocatorContext
+from tinyssb_node.islands.locator.discovery import PeerDiscovery
+from tinyssb_node.islands.locator.effects import NewerVersionReported
 from tinyssb_node.islands.locator.labels import Label, position
-from tinyssb_node.islands.locator.packets import Hint, Query, Report, passed_on, size_of
-from tinyssb_node.islands.locator.resources import Resources
-from tinyssb_node.islands.locator.seeks import Seeks
-from tinyssb_node.islands.locator.tables import Ageing
+from tinyssb_node.islands.locator.packets import (
+    LocatorQuery,
+    LocatorReport,
+    RoutingHint,
+    size_of,
+    without_indirection,
+)
+from tinyssb_node.islands.locator.resources import LocalResources
+from tinyssb_node.islands.locator.seeks import ActiveLookups
+from tinyssb_node.islands.locator.tables import ExpiringMap
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 
 @dataclass(frozen=True, slots=True)
-class Relayed:
+class RelayedQuery:
     """A query of somebody who cannot be reached, whose answers we pass on."""
 
     source: Peer
@@ -30,37 +36,43 @@ class Relayed:
     """Bytes that may still be passed on; None: as many as come."""
 
 
-class Lookups:
+class QueryRelay:
     """Answers queries, passes them on, and passes reports on."""
 
-    def __init__(self, desk: Desk, discovery: Discovery, resources: Resources, seeks: Seeks) -> None:
+    def __init__(
+        self, desk: LocatorContext, discovery: PeerDiscovery, resources: LocalResources, seeks: ActiveLookups
+    ) -> None:
         self._desk = desk
         self._discovery = discovery
         self._resources = resources
         self._seeks = seeks
-        self.relays: Ageing[bytes, Relayed] = Ageing(most=limits.RELAYS_MAX, age_us=limits.QUERY_WAIT_US)
-        self.forwarded: Ageing[Peer, int] = Ageing(
+        self.relays: ExpiringMap[bytes, RelayedQuery] = ExpiringMap(
+            most=limits.RELAYS_MAX, age_us=limits.QUERY_WAIT_US
+        )
+        self.forwarded: ExpiringMap[Peer, int] = ExpiringMap(
             most=limits.FORWARD_PLACES_MAX, age_us=limits.FORWARD_WINDOW_US
         )
         """Bytes of reports passed on to addresses that never answered."""
-        self.told: Ageing[Label, None] = Ageing(most=limits.RESOURCES_MAX, age_us=limits.NEWER_GAP_US)
+        self.told: ExpiringMap[Label, None] = ExpiringMap(
+            most=limits.RESOURCES_MAX, age_us=limits.NEWER_GAP_US
+        )
 
     # --- queries
 
-    def ask(self, label: Label, hint: Hint, now_us: int, *, direct: bool) -> None:
+    def ask(self, label: Label, hint: RoutingHint, now_us: int, *, direct: bool) -> None:
         """A query to ourselves: answer what we know, and let it go to any peer.
 
         *direct*: reports are to come to our address, and not to where the query came from.
         """
         desk = self._desk
-        cookie = desk.cookies.make(Use.REPORT, label, now_us)
+        cookie = desk.cookies.make(CookiePurpose.REPORT, label, now_us)
         peer = self._first_hop(label, hint)
         known = self._known(label)
         if known or peer is None:
-            self._arrived(Report(None, cookie, label, known, label == desk.label), now_us)
+            self._arrived(LocatorReport(None, cookie, label, known, label == desk.label), now_us)
         if peer is not None:
             requestor = desk.me.peer if direct else Peer(b"", desk.me.message)
-            desk.send(peer.peer, Query(requestor, label, cookie, hint))
+            desk.send(peer.peer, LocatorQuery(requestor, label, cookie, hint))
             self._discovery.check(peer, now_us)
 
     def _known(self, label: Label) -> tuple[Location, ...]:
@@ -73,14 +85,14 @@ class Lookups:
         old = any(location.parameters.timestamp > ours.timestamp for location in others)
         return (*others, Location(me, replace(ours, old=ours.old or old)))
 
-    def _first_hop(self, label: Label, hint: Hint) -> ConfirmedPeer | None:
+    def _first_hop(self, label: Label, hint: RoutingHint) -> ConfirmedPeer | None:
         desk = self._desk
-        if hint is Hint.BEST:
+        if hint is RoutingHint.BEST:
             closer = desk.confirmed.peers(position(desk.label, label))
             return weighed(desk.chance, closer, label, hint)
         return desk.confirmed.choose_relay(hint)
 
-    def query_came(self, query: Query, source: Peer, size: int, now_us: int) -> None:
+    def query_came(self, query: LocatorQuery, source: Peer, size: int, now_us: int) -> None:
         """Answer it if we know, or nobody is closer; pass it on unless we know enough."""
         desk = self._desk
         label, requestor = query.label, query.requestor
@@ -99,7 +111,7 @@ class Lookups:
         ]
         known = self._known(label)
         if known or not closer:
-            report = Report(None, query.cookie, label, known, label == desk.label)
+            report = LocatorReport(None, query.cookie, label, known, label == desk.label)
             if requestor == desk.me.peer:
                 self._arrived(report, now_us)
             else:
@@ -110,13 +122,15 @@ class Lookups:
             desk.send(chosen.peer, query)
             self._discovery.check(chosen, now_us)
 
-    def _for_another(self, query: Query, source: Peer, size: int, now_us: int) -> Query:
+    def _for_another(self, query: LocatorQuery, source: Peer, size: int, now_us: int) -> LocatorQuery:
         """The query of somebody who cannot be reached, as one of ours; answers go to where it came from."""
         desk = self._desk
-        cookie = desk.cookies.make(Use.RELAY, desk.peer_bytes(source) + query.label + query.cookie, now_us)
+        cookie = desk.cookies.make(
+            CookiePurpose.RELAY, desk.peer_bytes(source) + query.label + query.cookie, now_us
+        )
         left = desk.budget(source, size, now_us)
-        self.relays.put(cookie, Relayed(source, query.cookie, query.label, left), now_us)
-        return Query(desk.me.peer, query.label, cookie, query.hint)
+        self.relays.put(cookie, RelayedQuery(source, query.cookie, query.label, left), now_us)
+        return LocatorQuery(desk.me.peer, query.label, cookie, query.hint)
 
     # --- reports
 
@@ -124,14 +138,16 @@ class Lookups:
         self, to: Peer, label: Label, newer: Sequence[Location], left: int | None, now_us: int
     ) -> int | None:
         """Tell *to* that it is behind: a report that no query brought. Returns what is left of *left* bytes."""
-        report = Report(None, None, label, tuple(newer), label == self._desk.label)
+        report = LocatorReport(None, None, label, tuple(newer), label == self._desk.label)
         if to == self._desk.me.peer:
             self._arrived(report, now_us)
             return left
-        spent = self._report(to, report, left, Hint.UNIFORM, now_us)
+        spent = self._report(to, report, left, RoutingHint.UNIFORM, now_us)
         return None if left is None else left - spent
 
-    def _report(self, to: Peer, report: Report, budget: int | None, hint: Hint, now_us: int) -> int:
+    def _report(
+        self, to: Peer, report: LocatorReport, budget: int | None, hint: RoutingHint, now_us: int
+    ) -> int:
         """Send it by way of any peer, in as many parts as it takes. Returns bytes that arrive at *to*."""
         desk = self._desk
         relay = desk.confirmed.choose_relay(hint)
@@ -141,18 +157,18 @@ class Lookups:
         spent = 0
         for part in self._parts(report, budget):
             size = len(desk.bytes_of(part))
-            way = Report(to, part.cookie, part.label, part.locations, part.exact)
+            way = LocatorReport(to, part.cookie, part.label, part.locations, part.exact)
             if desk.send(relay.peer, way):
                 spent += size
         self._discovery.check(relay, now_us)
         return spent
 
-    def _parts(self, report: Report, budget: int | None) -> list[Report]:
+    def _parts(self, report: LocatorReport, budget: int | None) -> list[LocatorReport]:
         """*report* in parts that fit in datagrams, together no larger than *budget*; the best locations first."""
         desk = self._desk
         left = sorted(report.locations, key=_goodness, reverse=True)
-        around = len(desk.bytes_of(Report(None, report.cookie, report.label, (), report.exact)))
-        parts: list[Report] = []
+        around = len(desk.bytes_of(LocatorReport(None, report.cookie, report.label, (), report.exact)))
+        parts: list[LocatorReport] = []
         while left or not parts:
             room = limits.DATAGRAM_MAX - limits.DESTINATION_SIZE_MAX
             room = (room if budget is None else min(room, budget)) - around
@@ -166,12 +182,12 @@ class Lookups:
                 desk.drop("amplified")
                 break
             left = left[len(taken) :]
-            parts.append(Report(None, report.cookie, report.label, tuple(taken), report.exact))
+            parts.append(LocatorReport(None, report.cookie, report.label, tuple(taken), report.exact))
             if budget is not None:
                 budget -= len(desk.bytes_of(parts[-1]))
         return parts
 
-    def report_came(self, report: Report, datagram: bytes, now_us: int) -> None:
+    def report_came(self, report: LocatorReport, datagram: bytes, now_us: int) -> None:
         """Ours, or to be passed on."""
         desk = self._desk
         to = report.destination
@@ -180,7 +196,7 @@ class Lookups:
         elif not desk.may_send(to):
             desk.drop("address")
         else:
-            onward = passed_on(datagram, to)
+            onward = without_indirection(datagram, to)
             if not desk.is_proved(to, now_us):
                 before = self.forwarded.get(to, now_us)
                 if before is not None and before + len(onward) > limits.FORWARD_BYTES:
@@ -192,7 +208,7 @@ class Lookups:
                     self.forwarded.change(to, before + len(onward))
             desk.send_bytes(to, onward, "report" if report.cookie is None else "report_cookie")
 
-    def _arrived(self, report: Report, now_us: int) -> None:
+    def _arrived(self, report: LocatorReport, now_us: int) -> None:
         """A direct report: of a lookup of ours, of one that we pass on, or news of what we have."""
         desk = self._desk
         usable = tuple(
@@ -208,7 +224,7 @@ class Lookups:
             self._pass_back(report, relayed)
             return
         elapsed_us = desk.cookies.age_us(
-            report.cookie, Use.REPORT, report.label, now_us, limits.QUERY_WAIT_US
+            report.cookie, CookiePurpose.REPORT, report.label, now_us, limits.QUERY_WAIT_US
         )
         if elapsed_us is None:
             desk.drop("cookie")
@@ -219,15 +235,15 @@ class Lookups:
         elif not self._seeks.reported(report.label, others, elapsed_us, exact=report.exact):
             desk.drop("unsought")
 
-    def _pass_back(self, report: Report, relayed: Relayed) -> None:
+    def _pass_back(self, report: LocatorReport, relayed: RelayedQuery) -> None:
         desk = self._desk
         assert report.cookie is not None
         left = relayed.left
-        answer = Report(None, relayed.cookie, report.label, report.locations, report.exact)
+        answer = LocatorReport(None, relayed.cookie, report.label, report.locations, report.exact)
         for part in self._parts(answer, left):
             spent = desk.send(relayed.source, part)
             left = None if left is None else left - spent
-        self.relays.change(report.cookie, Relayed(relayed.source, relayed.cookie, relayed.label, left))
+        self.relays.change(report.cookie, RelayedQuery(relayed.source, relayed.cookie, relayed.label, left))
 
     def _news(self, label: Label, locations: Sequence[Location], now_us: int) -> None:
         ours = self._resources.get(label)
@@ -240,7 +256,7 @@ class Lookups:
             self._desk.drop("news")
             return
         self.told.put(label, None, now_us)
-        self._desk.effects.append(Newer(label, newer))
+        self._desk.effects.append(NewerVersionReported(label, newer))
 
 
 def _counts(parameters: ResourceParameters) -> bool:

@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Final, TypeAlias
 
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer, Place
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
 from tinyssb_node.islands.locator.errors import (
     DatagramSizeError,
     DestinationError,
@@ -38,7 +38,7 @@ class MessageType(IntEnum):
     QUERY = 7
 
 
-class Hint(IntEnum):
+class RoutingHint(IntEnum):
     """How whoever passes a query on is asked to choose the next hop (text, "Message options")."""
 
     TIME = 0
@@ -51,7 +51,7 @@ class Hint(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ping:
+class LocatorPing:
     """Are you there?"""
 
     sender: Peer
@@ -59,20 +59,20 @@ class Ping:
 
 
 @dataclass(frozen=True, slots=True)
-class Pong:
+class LocatorPong:
     """Yes, and here are some others to try."""
 
     fresh: bytes | None
     """A cookie to be copied into another pong; None in the answer to a pong."""
     copied: bytes
     """The cookie of the ping, or the fresh one of a pong."""
-    sender: Place
+    sender: ContactAddress
     others: tuple[Peer, ...]
     parameters: NodeParameters
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class LocatorReport:
     """A resource can be found at these locations."""
 
     destination: Peer | None
@@ -87,38 +87,38 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class LocatorPost:
     """Store these locations."""
 
     adverts: tuple[Advert, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class LocatorQuery:
     """Where is this resource?"""
 
     requestor: Peer
     """To whom reports go. With an empty node address: to where the query came from (docs/formats/locator.md)."""
     label: Label
     cookie: bytes
-    hint: Hint = Hint.TIME
+    hint: RoutingHint = RoutingHint.TIME
 
 
-Message: TypeAlias = Ping | Pong | Report | Post | Query
+Message: TypeAlias = LocatorPing | LocatorPong | LocatorReport | LocatorPost | LocatorQuery
 
 
 def type_of(message: Message) -> MessageType:
     """The type a message is sent as."""
     match message:
-        case Ping():
+        case LocatorPing():
             return MessageType.PING
-        case Pong(fresh=fresh):
+        case LocatorPong(fresh=fresh):
             return MessageType.PONG_ONE if fresh is None else MessageType.PONG_TWO
-        case Report(cookie=cookie):
+        case LocatorReport(cookie=cookie):
             return MessageType.REPORT if cookie is None else MessageType.REPORT_COOKIE
-        case Post():
+        case LocatorPost():
             return MessageType.POST
-        case Query():
+        case LocatorQuery():
             return MessageType.QUERY
 
 
@@ -128,21 +128,21 @@ def type_of(message: Message) -> MessageType:
 def serialize(message: Message, group: bytes) -> bytes:
     """The datagram of a message. Raises ValueError for what its format cannot say."""
     match message:
-        case Ping(sender, cookie):
+        case LocatorPing(sender, cookie):
             body = _peer(sender) + _short(cookie)
-        case Pong(fresh, copied, sender, others, parameters):
+        case LocatorPong(fresh, copied, sender, others, parameters):
             body = b"" if fresh is None else _short(fresh)
             body += _short(copied) + _place(sender) + _counted([_peer(peer) for peer in others])
             body += serialize_usf(parameters.uptime_s) + serialize_usf(parameters.bandwidth_bps)
             body += serialize_usf(parameters.free_bytes)
-        case Report(destination, cookie, label, locations, exact):
+        case LocatorReport(destination, cookie, label, locations, exact):
             body = b"\0" if destination is None else b"\1" + _peer(destination) + b"\0"
             body += b"" if cookie is None else _short(cookie)
             body += label + _counted([serialize_location(location) for location in locations])
             body += bytes((_EXACT,)) if exact else b""
-        case Post(adverts):
+        case LocatorPost(adverts):
             body = _counted([advert.label + serialize_location(advert.location) for advert in adverts])
-        case Query(requestor, label, cookie, hint):
+        case LocatorQuery(requestor, label, cookie, hint):
             body = _peer(requestor) + label + _short(cookie)
             body += bytes((hint << _HINT_SHIFT,)) if hint else b""
     return body + bytes((type_of(message),)) + group + bytes((len(group),))
@@ -173,7 +173,7 @@ def _peer(peer: Peer) -> bytes:
     return _short(peer.node) + _short(peer.message)
 
 
-def _place(place: Place) -> bytes:
+def _place(place: ContactAddress) -> bytes:
     return _short(place.node) + _short(place.message) + _short(place.connection)
 
 
@@ -198,7 +198,7 @@ def parse(datagram: bytes, group: bytes) -> Message:
     return read(_Body(datagram, end))
 
 
-def passed_on(datagram: bytes, destination: Peer) -> bytes:
+def without_indirection(datagram: bytes, destination: Peer) -> bytes:
     """What goes to the destination of an indirect report: the same without it, options and all."""
     return datagram[1 + len(_peer(destination)) :]
 
@@ -251,8 +251,8 @@ class _Body:
     def peer(self) -> Peer:
         return Peer(self.short("a node address"), self.short("a message address"))
 
-    def place(self) -> Place:
-        return Place(
+    def place(self) -> ContactAddress:
+        return ContactAddress(
             self.short("a node address"),
             self.short("a message address"),
             self.short("a connection address"),
@@ -279,34 +279,34 @@ class _Body:
         return range(self.byte("the length of a list"))
 
 
-def _read_ping(body: _Body) -> Ping:
-    return Ping(body.peer(), body.cookie())
+def _read_ping(body: _Body) -> LocatorPing:
+    return LocatorPing(body.peer(), body.cookie())
 
 
-def _read_pong_one(body: _Body) -> Pong:
+def _read_pong_one(body: _Body) -> LocatorPong:
     return _read_pong(None, body)
 
 
-def _read_pong_two(body: _Body) -> Pong:
+def _read_pong_two(body: _Body) -> LocatorPong:
     return _read_pong(body.cookie(), body)
 
 
-def _read_pong(fresh: bytes | None, body: _Body) -> Pong:
+def _read_pong(fresh: bytes | None, body: _Body) -> LocatorPong:
     copied = body.cookie()
     sender = body.place()
     others = tuple(body.peer() for _ in body.many())
-    return Pong(fresh, copied, sender, others, NodeParameters(body.usf(), body.usf(), body.usf()))
+    return LocatorPong(fresh, copied, sender, others, NodeParameters(body.usf(), body.usf(), body.usf()))
 
 
-def _read_report(body: _Body) -> Report:
+def _read_report(body: _Body) -> LocatorReport:
     return _report(body, cookied=False)
 
 
-def _read_report_cookie(body: _Body) -> Report:
+def _read_report_cookie(body: _Body) -> LocatorReport:
     return _report(body, cookied=True)
 
 
-def _report(body: _Body, *, cookied: bool) -> Report:
+def _report(body: _Body, *, cookied: bool) -> LocatorReport:
     destination = None
     mark = body.byte("a destination")
     if mark == 1:
@@ -317,16 +317,16 @@ def _report(body: _Body, *, cookied: bool) -> Report:
     cookie = body.cookie() if cookied else None
     label = body.label()
     locations = tuple(body.location() for _ in body.many())
-    return Report(destination, cookie, label, locations, bool(body.option() & _EXACT))
+    return LocatorReport(destination, cookie, label, locations, bool(body.option() & _EXACT))
 
 
-def _read_post(body: _Body) -> Post:
-    return Post(tuple(Advert(body.label(), body.location()) for _ in body.many()))
+def _read_post(body: _Body) -> LocatorPost:
+    return LocatorPost(tuple(Advert(body.label(), body.location()) for _ in body.many()))
 
 
-def _read_query(body: _Body) -> Query:
+def _read_query(body: _Body) -> LocatorQuery:
     requestor, label, cookie = body.peer(), body.label(), body.cookie()
-    return Query(requestor, label, cookie, Hint(body.option() >> _HINT_SHIFT))
+    return LocatorQuery(requestor, label, cookie, RoutingHint(body.option() >> _HINT_SHIFT))
 
 
 _READERS: Final[Mapping[int, Callable[[_Body], Message]]] = {

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.errors import ResourcesFullError
+from tinyssb_node.islands.locator.errors import TooManyResourcesError
 from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.values import ResourceParameters
 
 
-class Resources:
+class LocalResources:
     """Parameters by label."""
 
     def __init__(self) -> None:
@@ -27,12 +27,12 @@ class Resources:
         return self._rows.get(label)
 
     def put(self, label: Label, parameters: ResourceParameters) -> None:
-        """We have this now. Raises ResourcesFullError, and ValueError for numbers that no message can say."""
+        """We have this now. Raises TooManyResourcesError, and ValueError for numbers that no message can say."""
         in_range = 0 <= parameters.timestamp <= limits.TIMESTAMP_MAX
         if not (in_range and 0 <= parameters.completeness <= limits.COMPLETENESS_MAX):
             raise ValueError(f"no resource has {parameters}")
         if label not in self._rows and len(self._rows) >= limits.RESOURCES_MAX:
-            raise ResourcesFullError(limits.RESOURCES_MAX)
+            raise TooManyResourcesError(limits.RESOURCES_MAX)
         self._rows[label] = parameters
 
     def remove(self, label: Label) -> None:

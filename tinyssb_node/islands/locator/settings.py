@@ -7,7 +7,7 @@ from tinyssb_node.islands.locator.values import NodeParameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class LocatorSettings:
     """How a locator behaves."""
 
     group: bytes

@@ -6,7 +6,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Ageing(Generic[K, V]):
+class ExpiringMap(Generic[K, V]):
     """Values by key, each for a while, and never more than there is room for."""
 
     def __init__(self, *, most: int, age_us: int) -> None:

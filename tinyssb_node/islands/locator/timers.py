@@ -9,7 +9,7 @@ NEVER_US: Final = 2**62
 """Later than any time."""
 
 
-class Timers:
+class LocatorTimers:
     """Times by key. Setting one anew replaces it."""
 
     def __init__(self) -> None:

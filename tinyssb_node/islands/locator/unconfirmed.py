@@ -1,14 +1,14 @@
 """Unconfirmed peers: heard of, not from (text, "Unconfirmed peers")."""
 
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.chance import Chance, heads, pick
+from tinyssb_node.islands.locator.chance import LocatorRandomSource, flip_coin, pick
 from tinyssb_node.islands.locator.labels import Label, label_of_address, position
 
 
-class Unconfirmed:
+class UnconfirmedPeers:
     """A set of peers for each bit position of our label."""
 
-    def __init__(self, mine: Label, limit: int, chance: Chance) -> None:
+    def __init__(self, mine: Label, limit: int, chance: LocatorRandomSource) -> None:
         self._mine = mine
         self._limit = limit
         self._chance = chance
@@ -45,7 +45,7 @@ class Unconfirmed:
 
     def wants_historic(self) -> bool:
         """Throw for it: True with probability 2**-n, and always if nobody is here."""
-        return all(heads(self._chance) for _ in range(self.levels()))
+        return all(flip_coin(self._chance) for _ in range(self.levels()))
 
     def take(self) -> Peer | None:
         """Choose a set, choose a peer of it and remove that; None if nobody is here."""

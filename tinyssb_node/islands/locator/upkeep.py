@@ -2,24 +2,26 @@
 
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.adverts import Buffers
-from tinyssb_node.islands.locator.chance import pick, quasi
-from tinyssb_node.islands.locator.desk import Desk
+from tinyssb_node.islands.locator.adverts import AdvertBuffers
+from tinyssb_node.islands.locator.chance import pick, quasi_period_us
+from tinyssb_node.islands.locator.desk import LocatorContext
 from tinyssb_node.islands.locator.labels import Label, position
-from tinyssb_node.islands.locator.lookups import Lookups
-from tinyssb_node.islands.locator.packets import Post
-from tinyssb_node.islands.locator.resources import Resources
+from tinyssb_node.islands.locator.lookups import QueryRelay
+from tinyssb_node.islands.locator.packets import LocatorPost
+from tinyssb_node.islands.locator.resources import LocalResources
 from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
 
 
-class Upkeep:
+class TableMaintenance:
     """Spreads adverts, ours and others', and tells who is behind."""
 
-    def __init__(self, desk: Desk, resources: Resources, lookups: Lookups) -> None:
+    def __init__(self, desk: LocatorContext, resources: LocalResources, lookups: QueryRelay) -> None:
         self._desk = desk
         self._resources = resources
         self._lookups = lookups
-        self.buffers = Buffers(count_max=desk.settings.buffer_count_max, group_size=len(desk.settings.group))
+        self.buffers = AdvertBuffers(
+            count_max=desk.settings.buffer_count_max, group_size=len(desk.settings.group)
+        )
 
     # --- our own
 
@@ -30,7 +32,7 @@ class Upkeep:
         if before == parameters:
             return
         wait_us = limits.ADVERT_FIRST_US if before is None else limits.ADVERT_NEWS_US
-        due_us = now_us + quasi(self._desk.chance, wait_us)
+        due_us = now_us + quasi_period_us(self._desk.chance, wait_us)
         known_us = self._desk.timers.due_us(label)
         self._desk.timers.set(label, due_us if known_us is None else min(due_us, known_us))
 
@@ -47,16 +49,16 @@ class Upkeep:
         assert parameters is not None
         at = desk.confirmed.choose_set()
         if at is None or not desk.me.node:
-            desk.timers.set(label, now_us + quasi(desk.chance, limits.ADVERT_ALONE_US))
+            desk.timers.set(label, now_us + quasi_period_us(desk.chance, limits.ADVERT_ALONE_US))
         else:
             period_us = self._resources.next_period_us(label, desk.settings.advert_period_us)
-            desk.timers.set(label, now_us + quasi(desk.chance, period_us))
+            desk.timers.set(label, now_us + quasi_period_us(desk.chance, period_us))
         if desk.me.node:
             self._take(Advert(label, Location(desk.me, parameters)), at, None, now_us, proved=True)
 
     # --- others'
 
-    def post_came(self, post: Post, source: Peer, size: int, now_us: int) -> None:
+    def post_came(self, post: LocatorPost, source: Peer, size: int, now_us: int) -> None:
         """Keep what it says, and let it go on."""
         desk = self._desk
         proved = desk.is_proved(source, now_us)
@@ -113,4 +115,4 @@ class Upkeep:
         adverts = self.buffers.take(at)
         peers = desk.confirmed.peers(at)
         if adverts and peers:
-            desk.send(pick(desk.chance, peers).peer, Post(adverts))
+            desk.send(pick(desk.chance, peers).peer, LocatorPost(adverts))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tinyssb_node.islands.locator.addresses import Place
+from tinyssb_node.islands.locator.addresses import ContactAddress
 from tinyssb_node.islands.locator.labels import Label
 
 
@@ -22,7 +22,7 @@ class ResourceParameters:
 class Location:
     """Where a resource is."""
 
-    place: Place
+    place: ContactAddress
     parameters: ResourceParameters
 
 

@@ -12,17 +12,17 @@ from hashlib import sha256
 from typing import Final
 
 from tinyssb_node.errors import PeerError
-from tinyssb_node.islands.locator.addresses import Peer, Place, port_of
-from tinyssb_node.islands.locator.effects import Effect, Found, Send
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, port_of
+from tinyssb_node.islands.locator.effects import Effect, ResourceFound, SendDatagram
 from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.limits import LABEL_SIZE
 from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.packets import Query, Report, parse
-from tinyssb_node.islands.locator.settings import Settings
+from tinyssb_node.islands.locator.packets import LocatorQuery, LocatorReport, parse
+from tinyssb_node.islands.locator.settings import LocatorSettings
 from tinyssb_node.islands.locator.values import ResourceParameters
-from tinyssb_node.islands.sim.dht_liar import Liar
+from tinyssb_node.islands.sim.dht_liar import LyingLocator
 from tinyssb_node.islands.sim.dht_options import DhtOptions
-from tinyssb_node.islands.sim.dht_report import DhtReport, Lookup
+from tinyssb_node.islands.sim.dht_report import DhtReport, SimulatedLookup
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.world import stream
 
@@ -30,7 +30,7 @@ HOUR_US: Final = 3_600_000_000
 GROUP: Final = b"simulate"
 _UDP: Final = port_of(4_242)
 _TCP: Final = port_of(8_008)
-_SETTINGS: Final = Settings(group=GROUP)
+_SETTINGS: Final = LocatorSettings(group=GROUP)
 
 
 class _Inhabitant:
@@ -38,7 +38,9 @@ class _Inhabitant:
 
     __slots__ = ("half", "hidden", "locator", "number", "open_us", "peer", "version")
 
-    def __init__(self, number: int, locator: Locator | Liar, peer: Peer, *, hidden: bool, half: int) -> None:
+    def __init__(
+        self, number: int, locator: Locator | LyingLocator, peer: Peer, *, hidden: bool, half: int
+    ) -> None:
         self.number = number
         self.locator = locator
         self.peer = peer
@@ -58,7 +60,7 @@ class _Sought:
         self.begun_us = begun_us
         self.hops: int | None = None
         self.took_us: int | None = None
-        self.tried: set[Place] = set()
+        self.tried: set[ContactAddress] = set()
 
 
 class DhtWorld:
@@ -77,7 +79,7 @@ class DhtWorld:
         self._apart = False
         self._offers: dict[Label, list[Peer]] = defaultdict(list)
         self._sought: dict[Label, _Sought] = {}
-        self._done: list[Lookup] = []
+        self._done: list[SimulatedLookup] = []
         self._sent: Counter[str] = Counter()
         self._sent_bytes: Counter[str] = Counter()
         self._depth: dict[tuple[bytes, int], int] = {}
@@ -174,7 +176,7 @@ class DhtWorld:
         # The first one is who others are told of by people: it can be reached, and is honest.
         hidden = number > 0 and chance.random() < options.hidden
         lies = number > 0 and not hidden and chance.random() < options.attackers
-        me = Place(b"" if hidden else node, _UDP, _TCP)
+        me = ContactAddress(b"" if hidden else node, _UDP, _TCP)
         known = [one.peer for one in self._alive.values() if not one.hidden]
         historic = chance.sample(known, min(limits.DHT_KNOWN, len(known)))
         locator = Locator(
@@ -185,7 +187,7 @@ class DhtWorld:
             self.now_us,
             historic=historic,
         )
-        liar = Liar(locator, me, GROUP, stream(options.seed, f"liar {number}")) if lies else None
+        liar = LyingLocator(locator, me, GROUP, stream(options.seed, f"liar {number}")) if lies else None
         one = _Inhabitant(number, liar or locator, peer, hidden=hidden, half=number % 2)
         self._alive[peer] = one
         if not lies and not hidden:
@@ -236,12 +238,12 @@ class DhtWorld:
     def _perform(self, one: _Inhabitant, effects: list[Effect], depth: int, answered: int | None) -> None:
         """Do what *one* wants. If a query came that went *depth* hops, or a report that answers one which did."""
         for effect in effects:
-            if isinstance(effect, Send):
+            if isinstance(effect, SendDatagram):
                 self._send(one, effect, depth, answered)
-            elif isinstance(effect, Found):
+            elif isinstance(effect, ResourceFound):
                 self._found(one, effect, answered or 0)
 
-    def _send(self, one: _Inhabitant, send: Send, depth: int, answered: int | None) -> None:
+    def _send(self, one: _Inhabitant, send: SendDatagram, depth: int, answered: int | None) -> None:
         datagram, to = send.datagram, send.to
         kind = _kind(datagram)
         self._sent[kind] += 1
@@ -281,7 +283,7 @@ class DhtWorld:
         self._perform(by, by.locator.seek(label, self.now_us), 0, None)
         self._wake_later(by)
 
-    def _found(self, one: _Inhabitant, found: Found, hops: int) -> None:
+    def _found(self, one: _Inhabitant, found: ResourceFound, hops: int) -> None:
         """What a gateway does: connect, and tell the locator where that failed."""
         sought = self._sought.get(found.label)
         if sought is None or sought.by is not one or sought.hops is not None:
@@ -301,7 +303,7 @@ class DhtWorld:
         sought = self._sought.pop(label)
         assert isinstance(sought.by.locator, Locator)
         sought.by.locator.stop_seeking(label)
-        self._done.append(Lookup(hops=sought.hops, took_us=sought.took_us, tried=len(sought.tried)))
+        self._done.append(SimulatedLookup(hops=sought.hops, took_us=sought.took_us, tried=len(sought.tried)))
 
     # --- watching
 
@@ -311,9 +313,9 @@ class DhtWorld:
             message = parse(datagram, GROUP)
         except PeerError:
             return
-        if isinstance(message, Query):
+        if isinstance(message, LocatorQuery):
             self._depth.setdefault((message.cookie, one.number), depth)
-        elif isinstance(message, Report) and message.cookie is not None and message.locations:
+        elif isinstance(message, LocatorReport) and message.cookie is not None and message.locations:
             hops = depth if answered is None else answered
             self._answered[message.cookie] = min(hops, self._answered.get(message.cookie, hops))
 
@@ -323,9 +325,9 @@ class DhtWorld:
             message = parse(datagram, GROUP)
         except PeerError:
             return 0, None
-        if isinstance(message, Query):
+        if isinstance(message, LocatorQuery):
             return self._depth.get((message.cookie, source.number), 0) + 1, None
-        if isinstance(message, Report) and message.cookie is not None:
+        if isinstance(message, LocatorReport) and message.cookie is not None:
             return 0, self._answered.get(message.cookie)
         return 0, None
 

@@ -4,21 +4,21 @@ import random
 from typing import Final
 
 from tinyssb_node.errors import PeerError
-from tinyssb_node.islands.locator.addresses import Peer, Place, port_of
-from tinyssb_node.islands.locator.effects import Effect, Send
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, port_of
+from tinyssb_node.islands.locator.effects import Effect, SendDatagram
 from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.packets import Post, Query, Report, parse, serialize
+from tinyssb_node.islands.locator.packets import LocatorPost, LocatorQuery, LocatorReport, parse, serialize
 from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
 from tinyssb_node.sim import limits
 
 
-class Liar:
+class LyingLocator:
     """A locator that is well-behaved to be known by many, and answers every query by places where nobody is.
 
     It passes no query on, and advertises its lies for what it was asked, so that others repeat them.
     """
 
-    def __init__(self, locator: Locator, me: Place, group: bytes, chance: random.Random) -> None:
+    def __init__(self, locator: Locator, me: ContactAddress, group: bytes, chance: random.Random) -> None:
         self._locator: Final = locator
         self._me: Final = me
         self._group: Final = group
@@ -30,23 +30,23 @@ class Liar:
             message = parse(datagram, self._group)
         except PeerError:
             return []
-        if not isinstance(message, Query):
+        if not isinstance(message, LocatorQuery):
             return self._locator.receive(datagram, source, now_us)
         lies = tuple(self._lie() for _ in range(limits.DHT_LIES))
         to = message.requestor if message.requestor.node else source
-        report = Report(None, message.cookie, message.label, lies)
-        post = Post(tuple(Advert(message.label, lie) for lie in lies))
+        report = LocatorReport(None, message.cookie, message.label, lies)
+        post = LocatorPost(tuple(Advert(message.label, lie) for lie in lies))
         victims = self._chance.sample(recent, 1) if (recent := self._locator.recent()) else []
         return [
-            Send(to, serialize(report, self._group)),
-            *(Send(victim, serialize(post, self._group)) for victim in victims),
+            SendDatagram(to, serialize(report, self._group)),
+            *(SendDatagram(victim, serialize(post, self._group)) for victim in victims),
         ]
 
     def _lie(self) -> Location:
         """A place where nobody is, which is said to have all and the newest."""
         node = bytes((limits.DHT_LIE_NET,)) + self._chance.randbytes(3)
         return Location(
-            Place(node, self._me.message, port_of(1 + self._chance.randrange(60_000))),
+            ContactAddress(node, self._me.message, port_of(1 + self._chance.randrange(60_000))),
             ResourceParameters(10**9),
         )
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from tinyssb_node.errors import OptionError
+from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits
 
 NAMES: Final = {
@@ -54,17 +54,19 @@ class DhtOptions:
     def __post_init__(self) -> None:
         """Raises OptionError."""
         if not limits.DHT_NODES_MIN <= self.nodes <= limits.DHT_NODES_MAX:
-            raise OptionError(
+            raise SimulationOptionError(
                 "nodes", f"from {limits.DHT_NODES_MIN} to {limits.DHT_NODES_MAX:,} are possible"
             )
         if self.warm_h < limits.DHT_IDLE_H + self.join_min / 60:
-            raise OptionError(
+            raise SimulationOptionError(
                 "hours", f"at least {limits.DHT_IDLE_H + self.join_min / 60:g} pass before the lookups"
             )
         if not 0 <= self.apart_h <= self.warm_h:
-            raise OptionError("apart", "a network is apart for at most the hours before the lookups")
+            raise SimulationOptionError(
+                "apart", "a network is apart for at most the hours before the lookups"
+            )
         if not 0 <= self.churn_per_h <= limits.DHT_CHURN_MAX:
-            raise OptionError(
+            raise SimulationOptionError(
                 "churn", f"at most {limits.DHT_CHURN_MAX:g} of all nodes are replaced in an hour"
             )
 

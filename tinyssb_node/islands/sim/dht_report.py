@@ -7,7 +7,7 @@ from tinyssb_node.islands.sim.dht_options import DhtOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lookup:
+class SimulatedLookup:
     """One resource that was sought."""
 
     hops: int | None
@@ -23,7 +23,7 @@ class DhtReport:
     """Figures of one run."""
 
     options: DhtOptions
-    lookups: Sequence[Lookup]
+    lookups: Sequence[SimulatedLookup]
     lookup_messages: float
     """Queries and reports for each lookup, of all nodes together."""
     lookup_bytes: float

@@ -13,36 +13,36 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import FeedId
-from tinyssb_node.islands.feedsync.holding import EitherHolding, StoreHolding
-from tinyssb_node.islands.feedsync.port import Holding, Kept, State
-from tinyssb_node.islands.feedsync.sync import Broken, FeedSync, Given
+from tinyssb_node.islands.feedsync.holding import CombinedFeedSource, StoreFeedSource
+from tinyssb_node.islands.feedsync.port import FeedSource, FeedState, KeptEntry
+from tinyssb_node.islands.feedsync.sync import FeedDataReceived, FeedSync, FeedSyncViolation
 from tinyssb_node.islands.memory_shelf import MemoryShelf
-from tinyssb_node.islands.shelf import Brought, Shelf
+from tinyssb_node.islands.shelf import BringResult, Shelf
 from tinyssb_node.node.node import Node
-from tinyssb_node.scheduling.budget import Boot
+from tinyssb_node.scheduling.budget import BootReference
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.board import Board
-from tinyssb_node.sim.inhabitants import Inhabitant
-from tinyssb_node.sim.remembering import remembering
+from tinyssb_node.sim.board import DeployedBoard
+from tinyssb_node.sim.inhabitants import SimulatedNode
+from tinyssb_node.sim.remembering import cached_verifier
 from tinyssb_node.sim.world import World
 
 
-class Gateway:
+class SimulatedGateway:
     """A node of a world, with a shelf."""
 
     def __init__(self, world: World, name: str, *, packets_max: int = limits.SHELF_PACKETS) -> None:
         """Settle in *world* as *name*, and go on the air. The shelf takes *packets_max*."""
         self._world = world
-        self.inhabitant: Inhabitant = world.add(name, on_air=False)
+        self.inhabitant: SimulatedNode = world.add(name, on_air=False)
         self.shelf = MemoryShelf()
         self._packets_max = packets_max
-        self._verify = remembering(verify_signed)
+        self._verify = cached_verifier(verify_signed)
         self.inhabitant.node = Node(
             store=self.inhabitant.store,
             network=Network(),
             entropy=world.chance(f"gateway {name}"),
             key=self.inhabitant.key,
-            boot=Boot(id=f"{name} gateway", since_us=0),
+            boot=BootReference(id=f"{name} gateway", since_us=0),
             verify=self._verify,
             admission=Admission(),
             shelf=self._open,
@@ -53,11 +53,11 @@ class Gateway:
         del make
         return Shelf(self.shelf, Network(), packets_max=self._packets_max, verify=self._verify)
 
-    def bring(self, feed: FeedId, packets: Sequence[bytes]) -> Brought:
+    def bring(self, feed: FeedId, packets: Sequence[bytes]) -> BringResult:
         """What the gateway's process does with what it fetched."""
-        brought: list[Brought] = []
+        brought: list[BringResult] = []
 
-        def deed(node: Node | Board, now_us: int) -> Sequence[Effect]:
+        def deed(node: Node | DeployedBoard, now_us: int) -> Sequence[Effect]:
             assert isinstance(node, Node)
             taken, effects = node.bring(feed, packets, now_us)
             brought.append(taken)
@@ -70,9 +70,9 @@ class Gateway:
         """What is wanted of others, and offered to them."""
         return [record.feed for record in self.inhabitant.node.feeds() if not record.retired]
 
-    def holding(self) -> Holding:
+    def holding(self) -> FeedSource:
         """What is held now, on the shelf too."""
-        return EitherHolding(StoreHolding(self.inhabitant.store), StoreHolding(self.shelf))
+        return CombinedFeedSource(StoreFeedSource(self.inhabitant.store), StoreFeedSource(self.shelf))
 
     def arrivals(self) -> tuple[int, int]:
         """Counts up whenever something comes."""
@@ -80,28 +80,28 @@ class Gateway:
 
 
 class _Live:
-    """A gateway's ``Holding``, read anew where something came since."""
+    """A gateway's ``FeedSource``, read anew where something came since."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: SimulatedGateway) -> None:
         self._gateway = gateway
         self._seen: tuple[int, int] | None = None
-        self._holding: Holding = gateway.holding()
+        self._holding: FeedSource = gateway.holding()
 
-    def _now(self) -> Holding:
+    def _now(self) -> FeedSource:
         if (seen := self._gateway.arrivals()) != self._seen:
             self._seen, self._holding = seen, self._gateway.holding()
         return self._holding
 
-    def state(self, feed: FeedId) -> State | None:
-        """See ``Holding``."""
+    def state(self, feed: FeedId) -> FeedState | None:
+        """See ``FeedSource``."""
         return self._now().state(feed)
 
-    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[Kept]:
-        """See ``Holding``."""
+    def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[KeptEntry]:
+        """See ``FeedSource``."""
         return self._now().entries(feed, first, limit)
 
     def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
-        """See ``Holding``."""
+        """See ``FeedSource``."""
         return self._now().chunks(feed, seq, first, limit)
 
 
@@ -109,7 +109,7 @@ class _Live:
 class _End:
     """One end of a link."""
 
-    gateway: Gateway
+    gateway: SimulatedGateway
     sync: FeedSync
     arrivals: tuple[int, int] = (0, 0)
     known: dict[FeedId, int] = field(default_factory=dict)
@@ -119,13 +119,15 @@ class _End:
 class InternetLink:
     """A connection of two gateways: each wants what its island's set has, and offers it."""
 
-    def __init__(self, world: World, left: Gateway, right: Gateway, *, number: int = 0) -> None:
+    def __init__(
+        self, world: World, left: SimulatedGateway, right: SimulatedGateway, *, number: int = 0
+    ) -> None:
         """Be up from now on. *number* counts the connections of a world."""
         self._world = world
         salt = world.chance(f"link {number}").randbytes(32)
         self._ends = [_End(one, FeedSync(_Live(one), salt)) for one in (left, right)]
         self.up = True
-        self.broken: list[Broken] = []
+        self.broken: list[FeedSyncViolation] = []
         for end in self._ends:
             self._look(end)
 
@@ -172,7 +174,7 @@ class InternetLink:
             return
         end.sync.receive(packet)
         for event in end.sync.events():
-            if isinstance(event, Given):
+            if isinstance(event, FeedDataReceived):
                 brought = end.gateway.bring(event.feed, event.packets)
                 if brought.refused is not None:
                     end.sync.leave([event.feed])

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from tinyssb_node.pzp.commands.talk import Pzp
+from tinyssb_node.pzp.commands.talk import PzpSession
 from tinyssb_node.pzp.database.certifying import certificate
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.screens.newfile import write_new_file
 
 
-def write_certificate(arguments: argparse.Namespace, pzp: Pzp) -> int:
+def write_certificate(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     """Write the certificate of a message, as `verify` takes it."""
     record = pzp.record(arguments.message)
     texts = [canonical(cast("Json", message)) for message in certificate(pzp.database, record)]

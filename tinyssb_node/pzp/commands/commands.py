@@ -21,7 +21,7 @@ from tinyssb_node.screens.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tinyssb_node.pzp.commands.talk import Pzp
+    from tinyssb_node.pzp.commands.talk import PzpSession
     from tinyssb_node.pzp.messages.jsontext import Json
 
 
@@ -84,7 +84,7 @@ def _add_identity(action: argparse.ArgumentParser) -> None:
 
 
 def _add_writing(add_action: Callable[..., argparse.ArgumentParser]) -> None:
-    action = add_action("publish", publish, "write a message")
+    action = add_action("publish", write_message, "write a message")
     action.add_argument("type", metavar="TYPE", help="its type, such as post; names the feed with the group")
     action.add_argument(
         "data", metavar="JSON", help="what it says, an object; `-` reads it from standard input"
@@ -150,15 +150,15 @@ def _add_file(action: argparse.ArgumentParser) -> None:
 
 def identity(arguments: argparse.Namespace) -> int:
     """Make an identity, add a key to one, or show them."""
-    from tinyssb_node.pzp.commands.talk import opened
+    from tinyssb_node.pzp.commands.talk import open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         if arguments.what == "create":
             return _create(arguments, pzp)
         return _add_key(arguments, pzp) if arguments.what == "add-key" else _show_identities(arguments, pzp)
 
 
-def _create(arguments: argparse.Namespace, pzp: Pzp) -> int:
+def _create(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     from tinyssb_node.pzp.commands.talk import wall_us
 
     nonce = arguments.group or secrets.token_hex(limits.PZP_NONCE_SIZE)
@@ -174,7 +174,7 @@ def _create(arguments: argparse.Namespace, pzp: Pzp) -> int:
     return 0
 
 
-def _add_key(arguments: argparse.Namespace, pzp: Pzp) -> int:
+def _add_key(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     from tinyssb_node.pzp.commands.talk import wall_us
 
     group, key = pzp.group(arguments.group), _key(arguments.key)
@@ -187,26 +187,26 @@ def _add_key(arguments: argparse.Namespace, pzp: Pzp) -> int:
 
 
 def _key(text: str | None) -> str:
-    """A key in base58, of one or of a feed id. Raises NotSayableError."""
-    from tinyssb_node.pzp.commands.talk import NotSayableError
+    """A key in base58, of one or of a feed id. Raises InvalidPzpInputError."""
+    from tinyssb_node.pzp.commands.talk import InvalidPzpInputError
     from tinyssb_node.pzp.messages import base58
     from tinyssb_node.pzp.messages.message import is_key
 
     if text is None:
-        raise NotSayableError(
+        raise InvalidPzpInputError(
             "Nothing says which key to add.", "Type: tinyssb pzp identity add-key GROUP KEY"
         )
     if len(text) == 64 and not set(text) - set("0123456789abcdef"):
         return base58.encode(bytes.fromhex(text))
     if not is_key(text):
-        raise NotSayableError(
+        raise InvalidPzpInputError(
             f"{text[: limits.PZP_NAME_MAX]!a} is no key.",
             "A key is 32 bytes in base58, as `tinyssb pzp identity` shows it, or a feed id of 64 digits.",
         )
     return text
 
 
-def _show_identities(arguments: argparse.Namespace, pzp: Pzp) -> int:
+def _show_identities(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     from tinyssb_node.pzp.commands.lines import group_lines, group_row
 
     wanted = None if arguments.group is None else pzp.root(arguments.group)
@@ -228,13 +228,13 @@ def _show_identities(arguments: argparse.Namespace, pzp: Pzp) -> int:
 # --- Writing
 
 
-def publish(arguments: argparse.Namespace) -> int:
+def write_message(arguments: argparse.Namespace) -> int:
     """Write a message."""
-    from tinyssb_node.pzp.commands.talk import opened, wall_us
+    from tinyssb_node.pzp.commands.talk import open_pzp, wall_us
     from tinyssb_node.screens.talking import text_given
 
     said = _json(text_given(arguments.data))
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         group = None if arguments.v1 else pzp.group(arguments.group)
         tangles = [pzp.root(root) for root in arguments.tangle]
         id_ = pzp.database.publish(
@@ -252,23 +252,23 @@ def publish(arguments: argparse.Namespace) -> int:
 
 
 def _json(text: str) -> Json:
-    from tinyssb_node.pzp.commands.talk import NotSayableError
+    from tinyssb_node.pzp.commands.talk import InvalidPzpInputError
     from tinyssb_node.pzp.messages.errors import MessageError
     from tinyssb_node.pzp.messages.jsontext import read
 
     try:
         return read(text)
     except MessageError as error:
-        raise NotSayableError(
+        raise InvalidPzpInputError(
             f"What it should say cannot be used: {error}.", """Quote it for the shell: '{"text": "hello"}'."""
         ) from error
 
 
 def send(arguments: argparse.Namespace) -> int:
     """Publish messages over the air."""
-    from tinyssb_node.pzp.commands.talk import opened
+    from tinyssb_node.pzp.commands.talk import open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.send import send_records
 
         return send_records(arguments, pzp, [pzp.record(text) for text in arguments.messages])
@@ -279,9 +279,9 @@ def send(arguments: argparse.Namespace) -> int:
 
 def feeds(arguments: argparse.Namespace) -> int:
     """List feeds."""
-    from tinyssb_node.pzp.commands.talk import opened
+    from tinyssb_node.pzp.commands.talk import open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import feed_row, feeds_table
 
         rows = [feed_row(summary, root) for summary, root in pzp.feeds()]
@@ -300,9 +300,9 @@ def feeds(arguments: argparse.Namespace) -> int:
 
 def feed(arguments: argparse.Namespace) -> int:
     """Show the messages of a feed."""
-    from tinyssb_node.pzp.commands.talk import opened
+    from tinyssb_node.pzp.commands.talk import open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import message_lines, message_row
 
         tangle = pzp.database.tangle(pzp.root(arguments.feed))
@@ -319,9 +319,9 @@ def feed(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show all of a message."""
-    from tinyssb_node.pzp.commands.talk import opened
+    from tinyssb_node.pzp.commands.talk import open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import message_row, shown
 
         record = pzp.record(arguments.message)
@@ -337,9 +337,9 @@ def show(arguments: argparse.Namespace) -> int:
 
 def erase(arguments: argparse.Namespace) -> int:
     """Erase what a message says."""
-    from tinyssb_node.pzp.commands.talk import opened
+    from tinyssb_node.pzp.commands.talk import open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         id_ = pzp.record(arguments.message).id
         erased = pzp.database.erase(id_)
     if arguments.json:
@@ -354,16 +354,16 @@ def erase(arguments: argparse.Namespace) -> int:
 
 def goal(arguments: argparse.Namespace) -> int:
     """Say what is to be kept of a feed."""
-    from tinyssb_node.pzp.commands.talk import NoSuchMessageError, NotSayableError, opened
+    from tinyssb_node.pzp.commands.talk import InvalidPzpInputError, NoSuchMessageError, open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.messages.goals import parse_goal
         from tinyssb_node.pzp.messages.message import is_hash
 
         try:
             wanted = None if arguments.goal == "-" else parse_goal(arguments.goal)
         except ValueError as error:
-            raise NotSayableError(
+            raise InvalidPzpInputError(
                 f"{str(error)[:1].upper()}{str(error)[1:]}.", "Nothing was changed."
             ) from error
         try:
@@ -382,9 +382,9 @@ def goal(arguments: argparse.Namespace) -> int:
 
 def collect(arguments: argparse.Namespace) -> int:
     """Make room."""
-    from tinyssb_node.pzp.commands.talk import opened
+    from tinyssb_node.pzp.commands.talk import open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         budget = pzp.config.pzp_budget_bytes if arguments.budget is None else arguments.budget * 2**20
         done = pzp.database.collect(budget)
     row = {
@@ -418,9 +418,9 @@ def collect(arguments: argparse.Namespace) -> int:
 def import_(arguments: argparse.Namespace) -> int:
     """Take messages from a file."""
     from tinyssb_node.pzp.commands.exchange import import_file
-    from tinyssb_node.pzp.commands.talk import opened
+    from tinyssb_node.pzp.commands.talk import open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         return import_file(arguments, pzp)
 
 
@@ -436,9 +436,9 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def export(arguments: argparse.Namespace) -> int:
     """Write messages to a file."""
-    from tinyssb_node.pzp.commands.talk import opened
+    from tinyssb_node.pzp.commands.talk import open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.exchange import export_file
 
         return export_file(arguments, pzp)
@@ -446,9 +446,9 @@ def export(arguments: argparse.Namespace) -> int:
 
 def certificate(arguments: argparse.Namespace) -> int:
     """Write what proves a message."""
-    from tinyssb_node.pzp.commands.talk import opened
+    from tinyssb_node.pzp.commands.talk import open_pzp
 
-    with opened(arguments) as pzp:
+    with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.certify import write_certificate
 
         return write_certificate(arguments, pzp)
@@ -464,12 +464,12 @@ def gateway(arguments: argparse.Namespace) -> int:
 
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.logs import start_logging
-    from tinyssb_node.pzp.gateway import Gateway
+    from tinyssb_node.pzp.gateway import PzpGateway
     from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()
     config = read_config(home)
     logger = start_logging(config.log_level, config.log_format)
-    asyncio.run(Gateway(home, config, logger).run(supervised=arguments.supervised))
+    asyncio.run(PzpGateway(home, config, logger).run(supervised=arguments.supervised))
     return 0

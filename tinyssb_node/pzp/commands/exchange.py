@@ -12,23 +12,23 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from tinyssb_node.problems import Exit, FileUnreadableError
-from tinyssb_node.pzp.commands.file import Bad, Counts, Taker
+from tinyssb_node.problems import ExitCode, FileUnreadableError
+from tinyssb_node.pzp.commands.file import LineImporter, PzpImportCounts, RejectedLine
 from tinyssb_node.pzp.commands.lines import bad_line, bad_row
 from tinyssb_node.pzp.commands.talk import wall_us
-from tinyssb_node.pzp.database.database import Database
+from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqliteRows
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.newfile import write_new_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tinyssb_node.pzp.commands.talk import Pzp
+    from tinyssb_node.pzp.commands.talk import PzpSession
 
 
-def import_file(arguments: argparse.Namespace, pzp: Pzp) -> int:
+def import_file(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     """Take the good lines of a file, and list the others."""
     with _opened(arguments.file) as file:
         counts = _take(arguments, pzp.database, file)
@@ -37,14 +37,14 @@ def import_file(arguments: argparse.Namespace, pzp: Pzp) -> int:
     else:
         gone = f", {counts.gone:,} were erased or deleted here and stay so" if counts.gone else ""
         print(f"Took {_messages(counts.new)}; {counts.known:,} were here already{gone}.{_wrong(counts)}")
-    return Exit.DATA if counts.bad else Exit.OK
+    return ExitCode.DATA if counts.bad else ExitCode.OK
 
 
 def verify_file(arguments: argparse.Namespace) -> int:
     """Check a file in a database that is thrown away."""
     with (
         tempfile.TemporaryDirectory(prefix="tinyssb-pzp-", dir=_roomy_folder()) as folder,
-        closing(Database(SqliteRows.open(Path(folder) / PZP_FILE))) as database,
+        closing(PzpDatabase(SqlitePzpRows.open(Path(folder) / PZP_FILE))) as database,
         _opened(arguments.file) as file,
     ):
         counts = _take(arguments, database, file)
@@ -54,7 +54,7 @@ def verify_file(arguments: argparse.Namespace) -> int:
         good = counts.lines - counts.bad
         told = "all is well." if not counts.bad else f"{good:,} are right.{_wrong(counts)}"
         print(f"Checked {_messages(counts.lines)}: {told}")
-    return Exit.DATA if counts.bad else Exit.OK
+    return ExitCode.DATA if counts.bad else ExitCode.OK
 
 
 def _roomy_folder() -> str | None:
@@ -67,12 +67,12 @@ def _messages(count: int) -> str:
     return f"{count:,} message{'' if count == 1 else 's'}"
 
 
-def _wrong(counts: Counts) -> str:
+def _wrong(counts: PzpImportCounts) -> str:
     lines = f"{counts.bad:,} line{' is' if counts.bad == 1 else 's are'}"
     return f" {lines} wrong, and listed above." if counts.bad else ""
 
 
-def _row(counts: Counts) -> dict[str, int]:
+def _row(counts: PzpImportCounts) -> dict[str, int]:
     return {
         "lines": counts.lines,
         "new": counts.new,
@@ -95,15 +95,15 @@ def _opened(name: str) -> Iterator[BinaryIO]:
         raise FileUnreadableError(name, error) from error
 
 
-def _take(arguments: argparse.Namespace, database: Database, file: BinaryIO) -> Counts:
+def _take(arguments: argparse.Namespace, database: PzpDatabase, file: BinaryIO) -> PzpImportCounts:
     """Take the lines of *file*; those that are not taken are printed."""
     bar = _Bar(arguments.file)
 
-    def tell(bad: Bad) -> None:
+    def tell(bad: RejectedLine) -> None:
         bar.clear()
         print(json.dumps(bad_row(bad)) if arguments.json else bad_line(bad))
 
-    taker = Taker(database, strict=not arguments.compat, wall_us=wall_us(), tell=tell)
+    taker = LineImporter(database, strict=not arguments.compat, wall_us=wall_us(), tell=tell)
     try:
         return taker.take(file, bar.show)
     finally:
@@ -137,7 +137,7 @@ class _Bar:
             self._drawn = False
 
 
-def export_file(arguments: argparse.Namespace, pzp: Pzp) -> int:
+def export_file(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     """Write messages, in an order in which they can be taken."""
     roots = [pzp.root(text) for text in arguments.feeds]
     texts = _chosen(pzp, roots) if roots else _all(pzp)
@@ -162,14 +162,14 @@ def export_file(arguments: argparse.Namespace, pzp: Pzp) -> int:
     return 0
 
 
-def _all(pzp: Pzp) -> Iterator[bytes]:
+def _all(pzp: PzpSession) -> Iterator[bytes]:
     number = 0
     while page := pzp.database.records(number):
         yield from (record.text for record in page)
         number = page[-1].number
 
 
-def _chosen(pzp: Pzp, roots: list[str]) -> Iterator[bytes]:
+def _chosen(pzp: PzpSession, roots: list[str]) -> Iterator[bytes]:
     """Feeds, each behind the identity that it is of."""
     written: set[str] = set()
     for root in roots:

@@ -5,20 +5,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final, cast
 
-from tinyssb_node.pzp.database.database import Added, Database, Outcome
-from tinyssb_node.pzp.database.lacking import Lack, lacking
+from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpAddResult, PzpDatabase
+from tinyssb_node.pzp.database.lacking import MissingDependency, missing_dependencies
 from tinyssb_node.pzp.messages import limits as pzp_limits
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.jsontext import Json, read
 from tinyssb_node.pzp.messages.message import Message
-from tinyssb_node.pzp.messages.rules import Case
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.rules import ValidationCase
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import judge, version_of
 from tinyssb_node.screens import limits
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
+class RejectedLine:
     """A line that was not taken."""
 
     line: int
@@ -27,7 +27,7 @@ class Bad:
 
 
 @dataclass(slots=True)
-class Counts:
+class PzpImportCounts:
     """What came of a file."""
 
     lines: int = 0
@@ -42,7 +42,7 @@ class Counts:
     """Lines that were not taken."""
 
 
-Tell = Callable[[Bad], None]
+Tell = Callable[[RejectedLine], None]
 """Told of each line that was not taken."""
 Progress = Callable[[int, int], None]
 """Told how many lines and bytes were read."""
@@ -57,7 +57,9 @@ class _Waiting:
     by_lack: dict[tuple[str, str], set[int]] = field(default_factory=lambda: defaultdict(set))
     size: int = 0
 
-    def put(self, line: int, value: Json, size: int, error: MessageError, lacks: list[Lack]) -> bool:
+    def put(
+        self, line: int, value: Json, size: int, error: MessageError, lacks: list[MissingDependency]
+    ) -> bool:
         """Let a line wait; False: there is no room, or nothing to wait for."""
         if not lacks or self.size + size > limits.PZP_WAITING_SIZE:
             return False
@@ -77,19 +79,19 @@ class _Waiting:
                 yield line, value, size
 
 
-class Taker:
+class LineImporter:
     """Takes the lines of a file into a database."""
 
-    def __init__(self, database: Database, *, strict: bool, wall_us: int, tell: Tell) -> None:
+    def __init__(self, database: PzpDatabase, *, strict: bool, wall_us: int, tell: Tell) -> None:
         """Check as the text says or, if not *strict*, as the original does; *tell* of each line that is not taken."""
         self._database: Final = database
         self._strict: Final = strict
         self._wall_us: Final = wall_us
         self._tell: Final = tell
         self._waiting: Final = _Waiting()
-        self.counts: Final = Counts()
+        self.counts: Final = PzpImportCounts()
 
-    def take(self, file: BinaryIO, progress: Progress) -> Counts:
+    def take(self, file: BinaryIO, progress: Progress) -> PzpImportCounts:
         """Take all lines of *file*. Raises StoreFailedError and its kin, OSError; what was told by then is kept."""
         lines = enumerate(_lines(file), 1)
         done = read_bytes = 0
@@ -128,41 +130,41 @@ class Taker:
         """Add a message; returns what may be tried again because of it."""
         try:
             added = self._database.add(value, wall_us=self._wall_us, strict=self._strict)
-            if added.outcome is Outcome.KNOWN:
+            if added.outcome is PzpAddOutcome.KNOWN:
                 self._check_again(value, added)
         except MessageError as error:
-            lacks = lacking(self._database, value, error) if isinstance(value, dict) else []
+            lacks = missing_dependencies(self._database, value, error) if isinstance(value, dict) else []
             if not self._waiting.put(number, value, size, error, lacks):
                 self._refuse(number, error)
             return []
         self._count(added)
         return list(self._waiting.woken(added.id, [added.root, *_named(value)]))
 
-    def _check_again(self, value: Json, added: Added) -> None:
+    def _check_again(self, value: Json, added: PzpAddResult) -> None:
         """Check what has the id of a message that is here, and is not the same. Raises a MessageError."""
         record = self._database.record(added.id)
         if record is None or record.message() == value:
             return
         version = version_of(value)
-        case = Case(version.fields, cast("Message", value), Tangle(added.root))
+        case = ValidationCase(version.fields, cast("Message", value), PzpTangle(added.root))
         group = case.metadata.get(version.fields.owner)
         case.keys = self._database.tangle(group).keys if isinstance(group, str) else ()
         if added.root != added.id:
             case.offer(self._database.tangle(added.root))
         judge(version, case, strict=self._strict)
 
-    def _count(self, added: Added) -> None:
+    def _count(self, added: PzpAddResult) -> None:
         counts = self.counts
-        if added.outcome in (Outcome.NEW, Outcome.FILLED):
+        if added.outcome in (PzpAddOutcome.NEW, PzpAddOutcome.FILLED):
             counts.new += 1
-        elif added.outcome is Outcome.KNOWN:
+        elif added.outcome is PzpAddOutcome.KNOWN:
             counts.known += 1
         else:
             counts.gone += 1
 
     def _refuse(self, number: int, error: MessageError) -> None:
         self.counts.bad += 1
-        self._tell(Bad(number, error))
+        self._tell(RejectedLine(number, error))
 
 
 def _named(value: Json) -> list[str]:

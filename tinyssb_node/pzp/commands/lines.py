@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tinyssb_node.pzp.database.port import Said
+from tinyssb_node.pzp.database.port import PayloadState
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.versions import VERSIONS
 from tinyssb_node.screens import limits
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tinyssb_node.ids import FeedId
-    from tinyssb_node.pzp.commands.file import Bad
-    from tinyssb_node.pzp.commands.talk import Group
-    from tinyssb_node.pzp.database.port import Record, TangleSummary
+    from tinyssb_node.pzp.commands.file import RejectedLine
+    from tinyssb_node.pzp.commands.talk import PzpIdentity
+    from tinyssb_node.pzp.database.port import PzpRecord, TangleSummary
     from tinyssb_node.pzp.messages.jsontext import Json
 
 _MISSING = {
-    Said.ABSENT: "(what it says is not here)",
-    Said.ERASED: "(erased)",
+    PayloadState.ABSENT: "(what it says is not here)",
+    PayloadState.ERASED: "(erased)",
 }
 
 
-def bad_row(bad: Bad) -> dict[str, object]:
+def bad_row(bad: RejectedLine) -> dict[str, object]:
     """A line that was not taken, for programs."""
     error = bad.error
     return {
@@ -40,13 +40,13 @@ def bad_row(bad: Bad) -> dict[str, object]:
     }
 
 
-def bad_line(bad: Bad) -> str:
+def bad_line(bad: RejectedLine) -> str:
     """A line that was not taken, for people."""
     name = type(bad.error).__name__.removesuffix("Error")
     return f"line {bad.line}: {name}: {printable(str(bad.error))}"
 
 
-def feed_row(summary: TangleSummary, root: Record) -> dict[str, object]:
+def feed_row(summary: TangleSummary, root: PzpRecord) -> dict[str, object]:
     """A feed, for programs."""
     return {
         "feed": summary.root,
@@ -68,7 +68,7 @@ def feeds_table(rows: Sequence[dict[str, object]]) -> str:
     )
 
 
-def group_row(group: Group) -> dict[str, object]:
+def group_row(group: PzpIdentity) -> dict[str, object]:
     """An identity, for programs."""
     return {
         "group": group.id,
@@ -78,23 +78,23 @@ def group_row(group: Group) -> dict[str, object]:
     }
 
 
-def group_lines(group: Group, own_key: str) -> list[str]:
+def group_lines(group: PzpIdentity, own_key: str) -> list[str]:
     """An identity, for people."""
     keys = [f"  {key}{'  (this node)' if key == own_key else ''}" for key in group.keys]
     return [f"{group.id}, {len(keys)} key{'' if len(keys) == 1 else 's'}:", *keys]
 
 
-def author_of(record: Record) -> str:
+def author_of(record: PzpRecord) -> str:
     """The key that wrote a message."""
     return str(message.author_of(VERSIONS[record.version].fields, record.message()))
 
 
-def said_by(record: Record) -> Json:
+def said_by(record: PzpRecord) -> Json:
     """What a message says."""
     return record.message()[VERSIONS[record.version].fields.payload]
 
 
-def message_row(record: Record, depth: int | None = None) -> dict[str, object]:
+def message_row(record: PzpRecord, depth: int | None = None) -> dict[str, object]:
     """A message, for programs; *depth* in the feed that is listed."""
     fields_ = VERSIONS[record.version].fields
     row: dict[str, object] = {
@@ -110,7 +110,7 @@ def message_row(record: Record, depth: int | None = None) -> dict[str, object]:
     return row if depth is None else {"depth": depth, **row}
 
 
-def message_lines(records: Iterable[tuple[int, Record]]) -> str:
+def message_lines(records: Iterable[tuple[int, PzpRecord]]) -> str:
     """Messages of a feed with their depths, for people."""
     rows = [
         [depth, record.id, author_of(record)[:8], one_line(_said_line(record), limits.PZP_SAID_CELLS)]
@@ -119,14 +119,14 @@ def message_lines(records: Iterable[tuple[int, Record]]) -> str:
     return table(("DEPTH", "MESSAGE", "BY", "SAYS"), rows)
 
 
-def _said_line(record: Record) -> str:
+def _said_line(record: PzpRecord) -> str:
     said = said_by(record)
     if said is None:
         return _MISSING.get(record.said, "(the feed's root)")
     return json.dumps(said, ensure_ascii=False)
 
 
-def shown(record: Record, carried: Sequence[tuple[str, FeedId, int]]) -> str:
+def shown(record: PzpRecord, carried: Sequence[tuple[str, FeedId, int]]) -> str:
     """All of a message, for people; *carried* are network, feed and number of entries that carry it."""
     row = message_row(record)
     metadata = message.metadata_of(record.message())

@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 
-from tinyssb_node.control.client import Client, DaemonUnreachableError
+from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
-from tinyssb_node.problems import Exit, ProblemError
-from tinyssb_node.pzp.commands.talk import NotSayableError, Pzp
-from tinyssb_node.pzp.database.port import Record
-from tinyssb_node.pzp.messages.airform import TooBig, serialize_air
+from tinyssb_node.problems import ExitCode, ProblemError
+from tinyssb_node.pzp.commands.talk import InvalidPzpInputError, PzpSession
+from tinyssb_node.pzp.database.port import PzpRecord
+from tinyssb_node.pzp.messages.airform import AirFormTooLarge, serialize_air
 from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words
 
 
-class WrittenOnlyError(ProblemError):
+class NotSentError(ProblemError):
     """A message was written, and nobody is there to send it."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, id_: str, error: DaemonUnreachableError) -> None:
         super().__init__(
@@ -27,15 +27,15 @@ class WrittenOnlyError(ProblemError):
         )
 
 
-def send_written(arguments: argparse.Namespace, pzp: Pzp, record: Record) -> int:
-    """Publish a message that was just written. Raises WrittenOnlyError."""
+def send_written(arguments: argparse.Namespace, pzp: PzpSession, record: PzpRecord) -> int:
+    """Publish a message that was just written. Raises NotSentError."""
     try:
         return send_records(arguments, pzp, [record])
     except DaemonUnreachableError as error:
-        raise WrittenOnlyError(record.id, error) from error
+        raise NotSentError(record.id, error) from error
 
 
-def send_records(arguments: argparse.Namespace, pzp: Pzp, records: list[Record]) -> int:
+def send_records(arguments: argparse.Namespace, pzp: PzpSession, records: list[PzpRecord]) -> int:
     """Publish *records*, and before them what others need to take them and nobody's entry carries yet."""
     carried = pzp.carried.get(arguments.network or DEFAULT_NETWORK)
     needed = {one.id: one for record in records for one in pzp.needed_for(record)}
@@ -43,7 +43,7 @@ def send_records(arguments: argparse.Namespace, pzp: Pzp, records: list[Record])
     contents = {
         id_: _content(one) for id_, one in needed.items() if carried is None or carried.place_of(id_) is None
     }
-    with Client.at_home(arguments.home, arguments.network) as node:
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
         dialect = Dialect(node.status()["dialect"])
         packets = sum(packet_count(len(content), dialect) for content in contents.values())
         dry = getattr(arguments, "dry_run", False)
@@ -59,10 +59,10 @@ def send_records(arguments: argparse.Namespace, pzp: Pzp, records: list[Record])
     return 0
 
 
-def _content(record: Record) -> bytes:
+def _content(record: PzpRecord) -> bytes:
     content = serialize_air(record.message())
-    if isinstance(content, TooBig):
-        raise NotSayableError(
+    if isinstance(content, AirFormTooLarge):
+        raise InvalidPzpInputError(
             f"Message {record.id} has {content.size:,} bytes on the air, and an entry carries {content.most:,}. "
             "Nothing was sent.",
             "Gateways bring it to each other over the internet.",
@@ -70,7 +70,7 @@ def _content(record: Record) -> bytes:
     return content
 
 
-def _costs(node: Client, packets: int) -> list[str]:
+def _costs(node: DaemonClient, packets: int) -> list[str]:
     return costs_in_words(packets, estimate(packets, list(node.faces()), list(node.airtime())))
 
 

@@ -12,24 +12,24 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import Exit, ProblemError
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 
 if TYPE_CHECKING:
     from tinyssb_node.codec.crypto import SigningKey
     from tinyssb_node.daemon.config import Config
     from tinyssb_node.ids import FeedId
-    from tinyssb_node.pzp.database.carried import Carried
-    from tinyssb_node.pzp.database.database import Database
-    from tinyssb_node.pzp.database.port import Record, TangleSummary
+    from tinyssb_node.pzp.database.carried import EntryImporter
+    from tinyssb_node.pzp.database.database import PzpDatabase
+    from tinyssb_node.pzp.database.port import PzpRecord, TangleSummary
     from tinyssb_node.pzp.messages.message import Message
     from tinyssb_node.store.home import Home
 
 
-class PzpLibraryError(ProblemError):
+class PzpLibraryMissingError(ProblemError):
     """What PZP needs is not installed."""
 
-    exit_code = Exit.UNAVAILABLE
+    exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, library: str) -> None:
         super().__init__(
@@ -41,26 +41,26 @@ class PzpLibraryError(ProblemError):
 class NoSuchMessageError(ProblemError):
     """Nothing here is named so."""
 
-    exit_code = Exit.MISSING
+    exit_code = ExitCode.MISSING
 
 
-class UnclearNameError(ProblemError):
+class AmbiguousNameError(ProblemError):
     """Several may be meant."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
 
 
-class NotSayableError(ProblemError):
+class InvalidPzpInputError(ProblemError):
     """What was typed is not what PZP needs."""
 
-    exit_code = Exit.DATA
+    exit_code = ExitCode.DATA
 
 
 def require_libraries() -> None:
-    """Raise PzpLibraryError unless what PZP needs is installed."""
+    """Raise PzpLibraryMissingError unless what PZP needs is installed."""
     for library in ("blake3", "rfc8785"):
         if find_spec(library) is None:
-            raise PzpLibraryError(library)
+            raise PzpLibraryMissingError(library)
 
 
 def wall_us() -> int:
@@ -69,7 +69,7 @@ def wall_us() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PzpIdentity:
     """An identity that is here."""
 
     id: str
@@ -80,13 +80,13 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Pzp:
+class PzpSession:
     """A node's PZP messages."""
 
     home: Home
     config: Config
-    database: Database
-    carried: dict[str, Carried]
+    database: PzpDatabase
+    carried: dict[str, EntryImporter]
     """What entries carried, by network."""
     own: FeedId
     """The node's key, which is its feed's id, too."""
@@ -106,7 +106,7 @@ class Pzp:
 
         return SigningKey(unlock_identity(self.home, os.environ, asker()).seed)
 
-    def record(self, text: str) -> Record:
+    def record(self, text: str) -> PzpRecord:
         """The message that *text* names: an id, or a URI. Raises NoSuchMessageError."""
         record = self.database.record(_id_in(text))
         if record is None:
@@ -118,7 +118,7 @@ class Pzp:
 
     def root(self, text: str) -> str:
         """The tangle that *text* names: its id, the beginning of it, or a URI. Raises NoSuchMessageError,
-        UnclearNameError."""
+        AmbiguousNameError."""
         begin = text.rsplit("/", 1)[-1]
         found = [one.root for one in self.database.tangles() if one.root.startswith(begin) and begin]
         if begin in found or len(found) == 1:
@@ -129,11 +129,11 @@ class Pzp:
                 f"There is no feed or group {shown!a} here.",
                 "`tinyssb pzp feeds` and `tinyssb pzp identity show` list them.",
             )
-        raise UnclearNameError(
+        raise AmbiguousNameError(
             f"Several begin with {shown!a}: {', '.join(found[: limits.NAMES_TOLD_MAX])}.", "Write more of it."
         )
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[PzpIdentity]:
         """All identities that are here."""
         from tinyssb_node.pzp.messages.message import IDENTITY_TYPE
 
@@ -146,13 +146,13 @@ class Pzp:
             tangle = self.database.tangle(summary.root)
             if tangle.facts.identity:
                 keys = tuple(sorted(tangle.keys))
-                groups.append(Group(summary.root, keys, self.own_key in keys))
+                groups.append(PzpIdentity(summary.root, keys, self.own_key in keys))
         return groups
 
     def group(self, text: str | None) -> str:
         """The group that *text* names, or, without it, the only one in which the node's key is.
 
-        Raises NoSuchMessageError, UnclearNameError.
+        Raises NoSuchMessageError, AmbiguousNameError.
         """
         if text is not None:
             return self.root(text)
@@ -162,13 +162,13 @@ class Pzp:
                 "This node's key is in no identity here.", "Make one: tinyssb pzp identity create"
             )
         if len(ours) > 1:
-            raise UnclearNameError(
+            raise AmbiguousNameError(
                 f"This node's key is in several identities: {', '.join(ours[: limits.NAMES_TOLD_MAX])}.",
                 "Say which one, with --group.",
             )
         return ours[0]
 
-    def feeds(self) -> list[tuple[TangleSummary, Record]]:
+    def feeds(self) -> list[tuple[TangleSummary, PzpRecord]]:
         """The feeds that are here, with their roots."""
         found = []
         for summary in self.database.tangles():
@@ -177,7 +177,7 @@ class Pzp:
                 found.append((summary, record))
         return found
 
-    def needed_for(self, record: Record) -> list[Record]:
+    def needed_for(self, record: PzpRecord) -> list[PzpRecord]:
         """What others need to take a message: the identity that it is for, what leads to it in its tangles, and it."""
         tangles = roots_of(record)
         ids = [] if record.version == 1 or record.owner is None else self._whole(record.owner)
@@ -192,7 +192,7 @@ class Pzp:
         return self.database.tangle(root).topological()
 
 
-def roots_of(record: Record) -> list[str]:
+def roots_of(record: PzpRecord) -> list[str]:
     """The tangles that a message names, its feed's among them."""
     from tinyssb_node.pzp.messages.message import metadata_of
 
@@ -217,41 +217,41 @@ def _id_in(text: str) -> str:
     try:
         return id_of_uri(text)
     except ValueError as error:
-        raise NotSayableError(
+        raise InvalidPzpInputError(
             f"{str(error)[:1].upper()}{str(error)[1:]}.", "Ids have 22 characters, mostly."
         ) from None
 
 
 @contextmanager
-def opened(arguments: argparse.Namespace) -> Iterator[Pzp]:
+def open_pzp(arguments: argparse.Namespace) -> Iterator[PzpSession]:
     """The messages of the node that *arguments* name, brought up to date with what its entries carry; what takes
-    long, or cannot be taken, is said on standard error. Raises PzpLibraryError, StoreFailedError and its kin.
+    long, or cannot be taken, is said on standard error. Raises PzpLibraryMissingError, StoreFailedError and its kin.
     """
     require_libraries()
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.setup import read_own
-    from tinyssb_node.pzp.database.carried import Carried
-    from tinyssb_node.pzp.database.database import Database
+    from tinyssb_node.daemon.setup import read_node_identity
+    from tinyssb_node.pzp.database.carried import EntryImporter
+    from tinyssb_node.pzp.database.database import PzpDatabase
     from tinyssb_node.pzp.database.schema import PZP_FILE
-    from tinyssb_node.pzp.database.sqlite import SqliteRows
+    from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
     from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()
     config = read_config(home)
     with ExitStack() as stack:
-        database = stack.enter_context(closing(Database(SqliteRows.open(home.root / PZP_FILE))))
+        database = stack.enter_context(closing(PzpDatabase(SqlitePzpRows.open(home.root / PZP_FILE))))
         carried = {}
         for name in config.networks:
             folder = home.of(name)
             if folder.store.exists():  # a network that was never run has none
-                carried[str(name)] = stack.enter_context(closing(Carried.open(folder.root)))
-        pzp = Pzp(home, config, database, carried, read_own(home).feed)
+                carried[str(name)] = stack.enter_context(closing(EntryImporter.open(folder.root)))
+        pzp = PzpSession(home, config, database, carried, read_node_identity(home).feed)
         catch_up(pzp)
         yield pzp
 
 
-def catch_up(pzp: Pzp) -> None:
+def catch_up(pzp: PzpSession) -> None:
     """Take in what entries carry, and say what is to be said of it."""
     for network in pzp.carried.values():
         caught = network.catch_up(pzp.database, wall_us=wall_us(), progress=_say_progress)

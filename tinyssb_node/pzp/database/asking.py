@@ -5,22 +5,22 @@ from contextlib import contextmanager
 from typing import Final
 
 from tinyssb_node.pzp.database import limits
-from tinyssb_node.pzp.database.held import HeldTangles
-from tinyssb_node.pzp.database.port import Record, Rows, Said, TangleSummary, Totals
+from tinyssb_node.pzp.database.held import TangleCache
+from tinyssb_node.pzp.database.port import PayloadState, PzpRecord, PzpRows, PzpTotals, TangleSummary
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.goals import Goal, parse_goal
 from tinyssb_node.pzp.messages.message import Message
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import VERSIONS
 
 
-class Asking:
+class PzpQueries:
     """Questions to the rows and to the tangles made from them. Each raises StoreFailedError."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: PzpRows) -> None:
         """Use *rows*, which are closed with it."""
         self._rows: Final = rows
-        self._held: Final = HeldTangles(rows)
+        self._held: Final = TangleCache(rows)
         self._in_batch = False
         self._written = False
         """Something was written in this batch."""
@@ -51,7 +51,7 @@ class Asking:
         finally:
             self._in_batch = False
 
-    def record(self, id_: str) -> Record | None:
+    def record(self, id_: str) -> PzpRecord | None:
         """A message. Raises StoreFailedError, as all questions do."""
         return self._rows.get(id_)
 
@@ -62,14 +62,14 @@ class Asking:
         *,
         owner: str | None = None,
         kind: str | None = None,
-    ) -> Sequence[Record]:
+    ) -> Sequence[PzpRecord]:
         """Up to *limit* messages with numbers above *after*, in order of arrival.
 
         Of *owner*, a group or for V1 a key, and *kind* only, unless they are None.
         """
         return self._rows.records(after, limit, owner, kind)
 
-    def totals(self) -> Totals:
+    def totals(self) -> PzpTotals:
         """How much there is."""
         return self._rows.totals()
 
@@ -77,7 +77,7 @@ class Asking:
         """The tangles there are, by root: feeds, identities, and whatever was followed in another tangle."""
         return self._rows.tangles()
 
-    def tangle(self, root: str) -> Tangle:
+    def tangle(self, root: str) -> PzpTangle:
         """What is known of a tangle: tips, order, depths, paths; empty if its root is not here.
 
         To be looked at until the next call, and not to be changed.
@@ -86,7 +86,7 @@ class Asking:
             self._held.refresh()
         return self._held.get(root).tangle
 
-    def slice(self, root: str, low: int, high: int) -> Iterator[Record]:
+    def slice(self, root: str, low: int, high: int) -> Iterator[PzpRecord]:
         """The messages of a tangle from depth *low* to depth *high*, both included, in topological order.
 
         One at a time, since all together may be too much for memory.
@@ -121,7 +121,7 @@ class Asking:
             self._held.refresh()
         held = self._held.get(root)
         if held.bare is None:
-            held.bare = {id_: said is Said.ABSENT for id_, said in self._rows.bare(root).items()}
+            held.bare = {id_: said is PayloadState.ABSENT for id_, said in self._rows.bare(root).items()}
         return held.bare
 
     def ghosts(self, root: str) -> Mapping[str, int]:

@@ -18,14 +18,14 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.pzp.database import limits
-from tinyssb_node.pzp.database.database import Database, Outcome
+from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpBusyError
-from tinyssb_node.pzp.database.lacking import Lack, has_come, lacking
+from tinyssb_node.pzp.database.lacking import MissingDependency, is_satisfied, missing_dependencies
 from tinyssb_node.pzp.messages.airform import WORD, parse_air
 from tinyssb_node.pzp.messages.errors import AirFormError, MessageError
 from tinyssb_node.pzp.messages.jsontext import Json
-from tinyssb_node.store.entries import entry_layout, whole_content
-from tinyssb_node.store.glance import Glance
+from tinyssb_node.store.entries import entry_layout, read_whole_content
+from tinyssb_node.store.glance import StoreSummary
 from tinyssb_node.store.port import Store, StoredChunk, StoredEntry
 from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.sqlite_file import store_faults
@@ -53,7 +53,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(slots=True)
-class CaughtUp:
+class EntryImportResult:
     """What came of catching up."""
 
     done: int = 0
@@ -70,7 +70,7 @@ def _silent(_done: int, _total: int) -> None:
     """Progress that nobody looks at."""
 
 
-class Carried:
+class EntryImporter:
     """What entries of one network's store carried."""
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
@@ -103,11 +103,13 @@ class Carried:
             row = self._connection.execute(sql, (id_,)).fetchone()
         return None if row is None else (FeedId(row[0]), row[1])
 
-    def catch_up(self, database: Database, *, wall_us: int, progress: Progress = _silent) -> CaughtUp:
+    def catch_up(
+        self, database: PzpDatabase, *, wall_us: int, progress: Progress = _silent
+    ) -> EntryImportResult:
         """Take into *database* what the store has of messages, and try again what waited for something that is here
         now. Others may do so at the same time. Raises StoreFailedError and its kin, PzpBusyError.
         """
-        caught = CaughtUp()
+        caught = EntryImportResult()
         if not self._is_current(database):
             more = True
             while more:
@@ -126,12 +128,12 @@ class Carried:
             (count,) = self._connection.execute(sql).fetchone()
         return int(count)
 
-    def _is_current(self, database: Database) -> bool:
+    def _is_current(self, database: PzpDatabase) -> bool:
         with store_faults(self._path, "reading"):
             arrival, packet, tried = self._connection.execute(
                 "SELECT arrival, packet, tried FROM state"
             ).fetchone()
-        with closing(Glance(self._store)) as glance:
+        with closing(StoreSummary(self._store)) as glance:
             same = glance.last_arrival() == arrival and (not arrival or glance.packet(arrival) == packet)
         return same and bool(tried == _stand(database))
 
@@ -185,7 +187,7 @@ def _make(path: Path, connection: sqlite3.Connection) -> None:
         raise StoreDamagedError(path, "another program's file, or of another version")
 
 
-def _stand(database: Database) -> str:
+def _stand(database: PzpDatabase) -> str:
     """How the database is, as far as that could make something right that waits."""
     totals = database.totals()
     return f"{totals.messages} messages, {totals.bytes} bytes"
@@ -195,7 +197,12 @@ class _Reading:
     """Reads the appends of a store, one transaction after the other."""
 
     def __init__(
-        self, connection: sqlite3.Connection, store: Store, database: Database, wall_us: int, caught: CaughtUp
+        self,
+        connection: sqlite3.Connection,
+        store: Store,
+        database: PzpDatabase,
+        wall_us: int,
+        caught: EntryImportResult,
     ) -> None:
         self._execute: Final = connection.execute
         self._many: Final = connection.executemany
@@ -248,7 +255,7 @@ class _Reading:
         if entry is None:
             return None
         layout = entry_layout(entry, self._dialects[entry.feed])
-        content = whole_content(self._store, entry, layout)
+        content = read_whole_content(self._store, entry, layout)
         return None if content is None else parse_air(content)
 
     def _take(self, place: Place) -> bool:
@@ -263,17 +270,17 @@ class _Reading:
         try:
             added = self._database.add(message, wall_us=self._wall_us)
         except MessageError as error:
-            if not self._wait(place, lacking(self._database, message, error)):
+            if not self._wait(place, missing_dependencies(self._database, message, error)):
                 self._caught.refused += 1
             return False
-        self._caught.new += added.outcome in (Outcome.NEW, Outcome.FILLED)
+        self._caught.new += added.outcome in (PzpAddOutcome.NEW, PzpAddOutcome.FILLED)
         record = self._database.record(added.id)
         # Of what was known already nobody looked at the signature here.
         if record is not None and record.message() == message:
             self._execute("INSERT OR IGNORE INTO carried VALUES (?, ?, ?)", (added.id, *place))
         return True
 
-    def _wait(self, place: Place, lacks: list[Lack]) -> bool:
+    def _wait(self, place: Place, lacks: list[MissingDependency]) -> bool:
         sql = "SELECT count(DISTINCT seq) FROM waiting WHERE feed = ?"
         (count,) = self._execute(sql, (place[0],)).fetchone()
         if not lacks or count >= limits.CARRIED_WAITING_MAX:
@@ -288,7 +295,7 @@ class _Reading:
         while moved:
             moved = False
             lacks = self._execute("SELECT DISTINCT root, id, held FROM waiting").fetchall()
-            come = [lack for lack in lacks if has_come(self._database, Lack(*lack))]
+            come = [lack for lack in lacks if is_satisfied(self._database, MissingDependency(*lack))]
             sql = "SELECT DISTINCT feed, seq FROM waiting WHERE root = ? AND id = ? AND held = ?"
             places = [place for lack in come for place in self._execute(sql, lack)]
             for place in dict.fromkeys(places):

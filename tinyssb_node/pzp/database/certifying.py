@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from tinyssb_node.pzp.database.asking import Asking
+from tinyssb_node.pzp.database.asking import PzpQueries
 from tinyssb_node.pzp.database.errors import PzpMissingError
-from tinyssb_node.pzp.database.port import Record
+from tinyssb_node.pzp.database.port import PzpRecord
 from tinyssb_node.pzp.messages.message import Message, erase, feed_id, metadata_of
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import VERSIONS, version_of
 
 
-def certificate(database: Asking, record: Record) -> list[Message]:
+def certificate(database: PzpQueries, record: PzpRecord) -> list[Message]:
     """What proves that a message is in its feed and in whatever other tangles it is known to be in.
 
     First come identities, whole; then, from the roots on and without what they say, the messages on the ways; at last
@@ -29,7 +29,7 @@ def certificate(database: Asking, record: Record) -> list[Message]:
     return [*found.values()]
 
 
-def _in_feed(database: Asking, record: Record) -> Iterator[tuple[str, Message]]:
+def _in_feed(database: PzpQueries, record: PzpRecord) -> Iterator[tuple[str, Message]]:
     """A message, behind the identity that it is for, or of, and the way from the root of its feed."""
     identity = _identity_of(database, record)
     if identity is not None:
@@ -42,14 +42,14 @@ def _in_feed(database: Asking, record: Record) -> Iterator[tuple[str, Message]]:
     yield record.id, record.message()
 
 
-def _identity_of(database: Asking, record: Record) -> Tangle | None:
+def _identity_of(database: PzpQueries, record: PzpRecord) -> PzpTangle | None:
     if record.version == 1:
         return None
     roots = [*_roots_of(record), record.id] if record.owner is None else [record.owner]
     return next((found for root in roots if (found := database.tangle(root)).facts.identity), None)
 
 
-def _feed_of(record: Record) -> str | None:
+def _feed_of(record: PzpRecord) -> str | None:
     """The feed that a message follows another one in; None if it follows none."""
     if record.owner is None or record.kind is None:
         return None
@@ -57,7 +57,7 @@ def _feed_of(record: Record) -> str | None:
     return feed if feed in _roots_of(record) else None
 
 
-def _way(database: Asking, id_: str, root: str) -> list[Record]:
+def _way(database: PzpQueries, id_: str, root: str) -> list[PzpRecord]:
     """What leads from a root to a message, without it. Raises PzpMissingError."""
     ids = database.tangle(root).certificate(id_)
     if ids is None:
@@ -70,13 +70,13 @@ def _bare(message: Message) -> Message:
     return erase(version_of(dict(message)).fields, message)
 
 
-def _roots_of(record: Record) -> list[str]:
+def _roots_of(record: PzpRecord) -> list[str]:
     """The tangles that a message names."""
     tangles = metadata_of(record.message())["tangles"]
     return sorted(tangles) if isinstance(tangles, dict) else []
 
 
-def _record(database: Asking, id_: str) -> Record:
+def _record(database: PzpQueries, id_: str) -> PzpRecord:
     found = database.record(id_)
     if found is None:
         raise PzpMissingError(id_, "it is in a tangle, and not here")

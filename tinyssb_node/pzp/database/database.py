@@ -22,24 +22,24 @@ from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.errors import (
     GroupUnknownError,
     PzpMissingError,
-    PzpRefusedError,
+    PzpUnpublishableError,
     TangleUnknownError,
 )
 from tinyssb_node.pzp.database.placing import NOWHERE, has_shape, placed_by, places_of
-from tinyssb_node.pzp.database.port import Placed, Record, Said
-from tinyssb_node.pzp.database.taking_away import TakingAway
+from tinyssb_node.pzp.database.port import PayloadState, PzpPlacement, PzpRecord
+from tinyssb_node.pzp.database.taking_away import MessageRemoval
 from tinyssb_node.pzp.messages import base58, message, rules, versions
 from tinyssb_node.pzp.messages import limits as pzp_limits
 from tinyssb_node.pzp.messages.errors import MessageError, TextSizeError
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.message import Message
-from tinyssb_node.pzp.messages.rules import Case
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.rules import ValidationCase
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import (
     V2,
     VERSIONS,
-    Version,
+    PzpVersion,
     judge,
     judge_place,
     judge_said,
@@ -47,7 +47,7 @@ from tinyssb_node.pzp.messages.versions import (
 )
 
 
-class Outcome(StrEnum):
+class PzpAddOutcome(StrEnum):
     """What became of a message that was added."""
 
     NEW = "new"
@@ -59,21 +59,21 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class PzpAddResult:
     """What came of ``add``."""
 
     id: str
     root: str
     """The tangle that it was checked for."""
-    outcome: Outcome
+    outcome: PzpAddOutcome
 
 
-class Database(TakingAway):
+class PzpDatabase(MessageRemoval):
     """PZP messages, their tangles, and what is to be kept of them. For one thread at a time."""
 
     # --- adding
 
-    def add(self, value: Json, root: str | None = None, *, wall_us: int, strict: bool = True) -> Added:
+    def add(self, value: Json, root: str | None = None, *, wall_us: int, strict: bool = True) -> PzpAddResult:
         """Check a message and keep it, in its feed or in the tangle *root*, and in others that it names.
 
         One that is known is not checked again; if it was here without what it says, that is checked and kept. Of one
@@ -83,7 +83,7 @@ class Database(TakingAway):
         Raises a MessageError that says what is wrong with it, StoreFullError, StoreFailedError, PzpBusyError.
         """
         version = version_of(value)
-        case = Case(version.fields, cast("Message", value), NOWHERE)
+        case = ValidationCase(version.fields, cast("Message", value), NOWHERE)
         with self.batch():
             known = self._rows.get(case.id)
             if known is not None:
@@ -92,24 +92,24 @@ class Database(TakingAway):
             held = self._held.get(found)
             gone = case.id in held.ghosts
             if gone and case.message.get(version.fields.payload) is not None:
-                return Added(case.id, found, Outcome.GONE)
+                return PzpAddResult(case.id, found, PzpAddOutcome.GONE)
             case.keys = self._keys_for(version, case)
             case.offer(held.tangle)
             judge(version, case, strict=strict)
             self._keep(version, case, found, wall_us=wall_us, strict=strict)
             if gone:
                 self._keep_gone(case.id, found)
-            return Added(case.id, found, Outcome.NEW)
+            return PzpAddResult(case.id, found, PzpAddOutcome.NEW)
 
     def _keep_gone(self, id_: str, root: str) -> None:
         """A message that was deleted has its place again, for others to be certified, and never more than that."""
         record = self._rows.get(id_)
         assert record is not None
-        self.rewrite(replace(record, said=Said.ERASED))
+        self.rewrite(replace(record, said=PayloadState.ERASED))
         self._rows.put_ghost(root, id_, None)
         self._held.get(root).ghosts.pop(id_, None)
 
-    def _root_of(self, version: Version, case: Case) -> str:
+    def _root_of(self, version: PzpVersion, case: ValidationCase) -> str:
         """The tangle that a message is for, if nobody says: its feed, or else one that is here, or its own."""
         tangles = case.metadata.get("tangles")
         if not isinstance(tangles, dict) or not tangles:
@@ -124,7 +124,7 @@ class Database(TakingAway):
                 return name
         raise TangleUnknownError("metadata.tangles", sorted(tangles))
 
-    def _keys_for(self, version: Version, case: Case) -> Container[str]:
+    def _keys_for(self, version: PzpVersion, case: ValidationCase) -> Container[str]:
         """The keys of the group that a message is for. Raises GroupUnknownError."""
         group = case.metadata.get(version.fields.owner)
         if version.fields.author_signed or not rules.counts(group):
@@ -134,18 +134,20 @@ class Database(TakingAway):
             raise GroupUnknownError(f"metadata.{version.fields.owner}", group)
         return keys
 
-    def _keep(self, version: Version, case: Case, root: str, *, wall_us: int, strict: bool) -> None:
+    def _keep(
+        self, version: PzpVersion, case: ValidationCase, root: str, *, wall_us: int, strict: bool
+    ) -> None:
         """Write a message that was checked, and place it wherever it has a place."""
         text = _text(case.message)
         owner, kind = case.metadata.get(version.fields.owner), case.metadata.get("type")
         silent = case.message[version.fields.payload] is None
-        record = Record(
+        record = PzpRecord(
             number=0,
             id=case.id,
             version=version.fields.v,
             owner=owner if isinstance(owner, str) else None,
             kind=kind if isinstance(kind, str) else None,
-            said=Said.ABSENT if silent and not rules.is_feed_root(case) else Said.HERE,
+            said=PayloadState.ABSENT if silent and not rules.is_feed_root(case) else PayloadState.HERE,
             strict=strict,
             added_us=wall_us,
             text=text,
@@ -164,11 +166,13 @@ class Database(TakingAway):
             elif placed.id not in held.waiting:
                 held.wait(placed)
 
-    def _places(self, version: Version, case: Case, root: str, *, strict: bool) -> dict[str, Placed]:
+    def _places(
+        self, version: PzpVersion, case: ValidationCase, root: str, *, strict: bool
+    ) -> dict[str, PzpPlacement]:
         """The places of a message that was checked for *root*: there, and in other tangles that it names."""
         tangles = case.metadata["tangles"]
         named = tangles if isinstance(tangles, dict) else {}
-        places: dict[str, Placed] = {}
+        places: dict[str, PzpPlacement] = {}
         for name in [root, *sorted(named.keys() - {root})][: limits.PLACES_MAX]:
             if name == case.id:
                 continue
@@ -180,7 +184,7 @@ class Database(TakingAway):
             places[name] = placed_by(version, case, taken=taken)
         return places
 
-    def _may_be_placed(self, version: Version, case: Case, *, strict: bool) -> bool:
+    def _may_be_placed(self, version: PzpVersion, case: ValidationCase, *, strict: bool) -> bool:
         if not len(case.tangle):
             return False
         try:
@@ -198,7 +202,7 @@ class Database(TakingAway):
             if record is None or waiting.id not in self._held.get(root).waiting:
                 continue
             version = VERSIONS[record.version]
-            case = Case(version.fields, record.message(), self._held.get(root).tangle)
+            case = ValidationCase(version.fields, record.message(), self._held.get(root).tangle)
             if self._may_be_placed(version, case, strict=record.strict):
                 placed = placed_by(version, case, taken=True, id_=waiting.id)
                 self._rows.take(root, placed)
@@ -206,7 +210,9 @@ class Database(TakingAway):
                 held.take(placed)
                 woken += held.woken_by(waiting.id)
 
-    def _add_again(self, version: Version, case: Case, known: Record, root: str | None) -> Added:
+    def _add_again(
+        self, version: PzpVersion, case: ValidationCase, known: PzpRecord, root: str | None
+    ) -> PzpAddResult:
         """A message that is here comes again, perhaps with what it says."""
         found = self._root_of(version, case) if root is None else root
         tangle = self._held.get(found).tangle
@@ -214,18 +220,18 @@ class Database(TakingAway):
         if found != case.id and case.id not in tangle:
             judge_place(version, case, strict=known.strict)  # which says why it is not
         said = case.message.get(version.fields.payload)
-        if said is None or known.said is Said.HERE:
-            return Added(case.id, found, Outcome.KNOWN)
-        if known.said is Said.ERASED:
-            return Added(case.id, found, Outcome.GONE)
+        if said is None or known.said is PayloadState.HERE:
+            return PzpAddResult(case.id, found, PzpAddOutcome.KNOWN)
+        if known.said is PayloadState.ERASED:
+            return PzpAddResult(case.id, found, PzpAddOutcome.GONE)
         judge_said(version, case, strict=known.strict)
         # Key and signature stay those that were checked.
         text = _text({**known.message(), version.fields.payload: said})
-        self.rewrite(replace(known, said=Said.HERE, text=text))
+        self.rewrite(replace(known, said=PayloadState.HERE, text=text))
         self._learn_key(version, case)
-        return Added(case.id, found, Outcome.FILLED)
+        return PzpAddResult(case.id, found, PzpAddOutcome.FILLED)
 
-    def _learn_key(self, version: Version, case: Case) -> None:
+    def _learn_key(self, version: PzpVersion, case: ValidationCase) -> None:
         """What a message says may be a key that it adds to an identity, for which others may have waited there."""
         if version.fields.tips is None or message.added_key(version.fields, case.message) is None:
             return
@@ -252,7 +258,7 @@ class Database(TakingAway):
     def add_key(self, key: SigningKey, group: str, added: str, *, wall_us: int) -> str:
         """Add the key *added*, in base58, to a group of which *key* is one; returns the id of the message.
 
-        Raises PzpMissingError, PzpRefusedError, StoreFullError, StoreFailedError, PzpBusyError.
+        Raises PzpMissingError, PzpUnpublishableError, StoreFullError, StoreFailedError, PzpBusyError.
         """
         with self.batch():
             tangle = self._tangle_to_write(group)
@@ -271,7 +277,7 @@ class Database(TakingAway):
         """Write a message that says *said* into the feed of *group* and *kind*, and into *tangles*; returns its id.
 
         Without a group it is one of Feed V1, and the feed is that of *key*. A feed that is not there is begun, and kept
-        whole unless it has another goal. Raises PzpMissingError (the group or a tangle is not here), PzpRefusedError,
+        whole unless it has another goal. Raises PzpMissingError (the group or a tangle is not here), PzpUnpublishableError,
         StoreFullError, StoreFailedError, PzpBusyError.
         """
         version = versions.V1 if group is None else V2
@@ -287,10 +293,10 @@ class Database(TakingAway):
             try:
                 written = versions.write(version, key, said, kind, followed, group, tips)
             except MessageError as error:
-                raise PzpRefusedError(error) from error
+                raise PzpUnpublishableError(error) from error
             return self._publish(written, feed, wall_us)
 
-    def _tangle_to_write(self, root: str) -> Tangle:
+    def _tangle_to_write(self, root: str) -> PzpTangle:
         tangle = self._held.get(root).tangle
         if not len(tangle):
             raise PzpMissingError(root, "the first message of this tangle, or group, is not here")
@@ -300,7 +306,7 @@ class Database(TakingAway):
         try:
             return self.add(dict(written), root, wall_us=wall_us).id
         except MessageError as error:
-            raise PzpRefusedError(error) from error
+            raise PzpUnpublishableError(error) from error
 
 
 def _text(said: Message) -> bytes:

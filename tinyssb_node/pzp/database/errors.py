@@ -41,7 +41,7 @@ class PzpMissingError(LocalError):
         super().__init__(f"{id_[:60]}: {lacking}. Nothing was changed. Fetch it from somebody who has it.")
 
 
-class PzpKeptError(LocalError):
+class PzpDependencyError(LocalError):
     """Something that others depend on is to go."""
 
     def __init__(self, id_: str, reason: str, instead: str) -> None:
@@ -49,7 +49,7 @@ class PzpKeptError(LocalError):
         super().__init__(f"{id_} was kept: {reason}. {instead}")
 
 
-class PzpRefusedError(LocalError):
+class PzpUnpublishableError(LocalError):
     """What is to be published would be taken by nobody."""
 
     def __init__(self, error: MessageError) -> None:

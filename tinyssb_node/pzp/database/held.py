@@ -4,20 +4,20 @@ from collections import OrderedDict
 from typing import Final
 
 from tinyssb_node.pzp.database import limits
-from tinyssb_node.pzp.database.port import Placed, Rows
+from tinyssb_node.pzp.database.port import PzpPlacement, PzpRows
 from tinyssb_node.pzp.messages.message import added_key, root_facts
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import VERSIONS
 
 
-class HeldTangle:
+class CachedTangle:
     """A tangle, and what waits before it."""
 
     __slots__ = ("_waiting_for", "bare", "ghosts", "tangle", "waiting")
 
     def __init__(self, root: str) -> None:
-        self.tangle: Final = Tangle(root)
-        self.waiting: Final[dict[str, Placed]] = {}
+        self.tangle: Final = PzpTangle(root)
+        self.waiting: Final[dict[str, PzpPlacement]] = {}
         """Messages that were taken for another tangle, by id."""
         self.ghosts: dict[str, int] = {}
         """Depths of what was deleted."""
@@ -25,7 +25,7 @@ class HeldTangle:
         """What is here without what it says; True if that would be taken. None: nobody has asked since it changed."""
         self._waiting_for: dict[str, set[str]] = {}
 
-    def take(self, placed: Placed) -> None:
+    def take(self, placed: PzpPlacement) -> None:
         """Add a message that was checked."""
         self.bare = None
         self.tangle.add(placed.id, placed.depth, placed.prev, placed.adds)
@@ -33,7 +33,7 @@ class HeldTangle:
             for one in placed.prev:
                 self._waiting_for[one].discard(placed.id)
 
-    def wait(self, placed: Placed) -> None:
+    def wait(self, placed: PzpPlacement) -> None:
         """Remember a message that cannot be checked yet; beyond some number it is left alone."""
         if len(self.waiting) < limits.WAITING_MAX:
             self.waiting[placed.id] = placed
@@ -50,18 +50,18 @@ class HeldTangle:
         if id_ in self.tangle:
             self.tangle.remove(id_)
 
-    def woken_by(self, id_: str) -> list[Placed]:
+    def woken_by(self, id_: str) -> list[PzpPlacement]:
         """What may be checked now that *id_* is in the tangle, the least deep first."""
         ids = self.waiting if id_ == self.tangle.root else self._waiting_for.get(id_, ())
         return sorted((self.waiting[one] for one in ids), key=lambda placed: (placed.depth, placed.id))
 
 
-class HeldTangles:
+class TangleCache:
     """The tangles that were asked for last."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: PzpRows) -> None:
         self._rows: Final = rows
-        self._held: OrderedDict[str, HeldTangle] = OrderedDict()
+        self._held: OrderedDict[str, CachedTangle] = OrderedDict()
         self._generation = rows.generation()
 
     def refresh(self) -> None:
@@ -84,7 +84,7 @@ class HeldTangles:
         if root in self._held:
             self._held[root].bare = None
 
-    def get(self, root: str) -> HeldTangle:
+    def get(self, root: str) -> CachedTangle:
         """One tangle, which is empty if its root is not here. What is added to its row has to be added to it."""
         held = self._held.get(root)
         if held is not None:
@@ -102,8 +102,8 @@ class HeldTangles:
     def _messages(self) -> int:
         return sum(len(held.tangle) + len(held.waiting) for held in self._held.values())
 
-    def _load(self, root: str) -> HeldTangle:
-        held = HeldTangle(root)
+    def _load(self, root: str) -> CachedTangle:
+        held = CachedTangle(root)
         record = self._rows.get(root)
         if record is not None:
             message, fields = record.message(), VERSIONS[record.version].fields

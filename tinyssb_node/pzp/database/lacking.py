@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tinyssb_node.pzp.database import limits
-from tinyssb_node.pzp.database.database import Database
+from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.errors import GroupUnknownError, TangleUnknownError
 from tinyssb_node.pzp.messages.errors import MessageError, NotMemberError, PrevUnknownError, RootError
 from tinyssb_node.pzp.messages.jsontext import Json
 from tinyssb_node.pzp.messages.message import is_hash
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class MissingDependency:
     """One thing that may make a message right."""
 
     root: str
@@ -24,7 +24,9 @@ class Lack:
     """How many messages and keys the tangle had: one that was here empty adds its key when it comes whole."""
 
 
-def lacking(database: Database, message: Mapping[str, Json], error: MessageError) -> list[Lack]:
+def missing_dependencies(
+    database: PzpDatabase, message: Mapping[str, Json], error: MessageError
+) -> list[MissingDependency]:
     """Of what one has to come before *message*, refused by *error*, may be taken; nothing: it never will be.
 
     Raises StoreFailedError.
@@ -32,7 +34,7 @@ def lacking(database: Database, message: Mapping[str, Json], error: MessageError
     if isinstance(error, PrevUnknownError):
         root = error.field.removeprefix("metadata.tangles.").removesuffix(".prev")
         prev = error.value if isinstance(error.value, list) else []
-        return [Lack(root, one, 0) for one in filter(is_hash, prev)][: limits.LACKS_MAX]
+        return [MissingDependency(root, one, 0) for one in filter(is_hash, prev)][: limits.LACKS_MAX]
     if isinstance(error, GroupUnknownError):
         roots: list[object] = [error.value]
     elif isinstance(error, TangleUnknownError):
@@ -44,7 +46,7 @@ def lacking(database: Database, message: Mapping[str, Json], error: MessageError
     else:
         return []
     known = [root for root in roots if isinstance(root, str) and is_hash(root)][: limits.LACKS_MAX]
-    return [Lack(root, "", _count(database.tangle(root))) for root in known]
+    return [MissingDependency(root, "", _count(database.tangle(root))) for root in known]
 
 
 def _identities(message: Mapping[str, Json]) -> list[object]:
@@ -58,12 +60,12 @@ def _identities(message: Mapping[str, Json]) -> list[object]:
     return list(tangles) if isinstance(tangles, dict) else []
 
 
-def has_come(database: Database, lack: Lack) -> bool:
+def is_satisfied(database: PzpDatabase, lack: MissingDependency) -> bool:
     """Whether what was lacking is here. Raises StoreFailedError."""
     tangle = database.tangle(lack.root)
     return lack.id in tangle if lack.id else _count(tangle) != lack.held
 
 
-def _count(tangle: Tangle) -> int:
+def _count(tangle: PzpTangle) -> int:
     """How much is known of *tangle*."""
     return len(tangle) + len(tangle.keys)

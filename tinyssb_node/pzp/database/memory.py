@@ -5,19 +5,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-from tinyssb_node.pzp.database.port import Placed, Record, Said, TangleSummary, Totals
+from tinyssb_node.pzp.database.port import PayloadState, PzpPlacement, PzpRecord, PzpTotals, TangleSummary
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class MemoryRows:
+class MemoryPzpRows:
     """``Rows`` of one process, gone with it."""
 
     def __init__(self) -> None:
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, PzpRecord] = {}
         """By id, in order of arrival."""
-        self._places: dict[tuple[str, str], Placed] = {}
+        self._places: dict[tuple[str, str], PzpPlacement] = {}
         """By root and id."""
         self._roots: dict[str, dict[str, bool]] = {}
         """By root, which ids have a place there."""
@@ -53,7 +53,7 @@ class MemoryRows:
 
     # --- messages
 
-    def put(self, record: Record, places: Mapping[str, Placed]) -> int:
+    def put(self, record: PzpRecord, places: Mapping[str, PzpPlacement]) -> int:
         """Add a message that is not there, with its places by root. Its number is given here and returned."""
         assert record.id not in self._records, "it is there"
         self._number += 1
@@ -66,13 +66,13 @@ class MemoryRows:
         self._bytes += len(record.text)
         return self._number
 
-    def rewrite(self, record: Record) -> None:
+    def rewrite(self, record: PzpRecord) -> None:
         """Replace the text of a message, and what is here of what it says."""
         before = self._records[record.id]
         self._set(self._records, record.id, replace(before, said=record.said, text=record.text))
         self._bytes += len(record.text) - len(before.text)
 
-    def delete(self, record: Record, places: Mapping[str, int]) -> None:
+    def delete(self, record: PzpRecord, places: Mapping[str, int]) -> None:
         """Take away a message with its places: roots, each with the depth there."""
         self._set(self._records, record.id)
         self._set(self._alone, record.id)
@@ -81,11 +81,11 @@ class MemoryRows:
             self._set(self._roots.setdefault(root, {}), record.id)
         self._bytes -= len(record.text)
 
-    def get(self, id_: str) -> Record | None:
+    def get(self, id_: str) -> PzpRecord | None:
         """A message."""
         return self._records.get(id_)
 
-    def records(self, after: int, limit: int, owner: str | None, kind: str | None) -> Sequence[Record]:
+    def records(self, after: int, limit: int, owner: str | None, kind: str | None) -> Sequence[PzpRecord]:
         """Messages with numbers above *after*, of that owner and kind unless they are None, by number."""
         found = [
             record
@@ -94,26 +94,26 @@ class MemoryRows:
         ]
         return sorted(found, key=lambda record: record.number)[:limit]
 
-    def totals(self) -> Totals:
+    def totals(self) -> PzpTotals:
         """How much there is."""
-        return Totals(len(self._records), self._bytes)
+        return PzpTotals(len(self._records), self._bytes)
 
     # --- tangles
 
-    def places(self, root: str) -> Sequence[Placed]:
+    def places(self, root: str) -> Sequence[PzpPlacement]:
         """All places in a tangle, those that wait among them, by depth and id."""
         found = [self._places[root, id_] for id_ in self._roots.get(root, ())]
         return sorted(found, key=lambda placed: (placed.depth, placed.id))
 
-    def take(self, root: str, placed: Placed) -> None:
+    def take(self, root: str, placed: PzpPlacement) -> None:
         """Replace a place: it was checked, or the key is known that it adds."""
         self._set(self._places, (root, placed.id), placed)
 
-    def bare(self, root: str) -> Mapping[str, Said]:
+    def bare(self, root: str) -> Mapping[str, PayloadState]:
         """The messages of a tangle, with its root, of which is not here what they say."""
         ids = [root, *(placed.id for placed in self.places(root) if placed.taken)]
         found = {id_: self._records[id_].said for id_ in ids if id_ in self._records}
-        return {id_: said for id_, said in sorted(found.items()) if said is not Said.HERE}
+        return {id_: said for id_, said in sorted(found.items()) if said is not PayloadState.HERE}
 
     def tangles(self) -> Sequence[TangleSummary]:
         """Tangles with a root that is here and says it is one, or with messages behind it, by root."""

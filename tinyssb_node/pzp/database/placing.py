@@ -2,22 +2,24 @@
 
 from typing import Final, cast
 
-from tinyssb_node.pzp.database.held import HeldTangles
-from tinyssb_node.pzp.database.port import Placed, Record
+from tinyssb_node.pzp.database.held import TangleCache
+from tinyssb_node.pzp.database.port import PzpPlacement, PzpRecord
 from tinyssb_node.pzp.messages import message, rules
 from tinyssb_node.pzp.messages.jsontext import Json
-from tinyssb_node.pzp.messages.rules import Case
-from tinyssb_node.pzp.messages.tangle import Tangle
-from tinyssb_node.pzp.messages.versions import VERSIONS, Version
+from tinyssb_node.pzp.messages.rules import ValidationCase
+from tinyssb_node.pzp.messages.tangle import PzpTangle
+from tinyssb_node.pzp.messages.versions import VERSIONS, PzpVersion
 
-NOWHERE: Final = Tangle("")
+NOWHERE: Final = PzpTangle("")
 """Before it is known for which tangle a message is."""
 
 
-def placed_by(version: Version, case: Case, *, taken: bool, id_: str | None = None) -> Placed:
+def placed_by(
+    version: PzpVersion, case: ValidationCase, *, taken: bool, id_: str | None = None
+) -> PzpPlacement:
     """The place of a message in the tangle that it was offered for last, whose shape was looked at."""
     names = version.fields.tips is not None and case.tangle.facts.feed is None
-    return Placed(
+    return PzpPlacement(
         case.id if id_ is None else id_,
         cast("int", case.place["depth"]),
         tuple(cast("list[str]", case.place["prev"])),
@@ -26,7 +28,7 @@ def placed_by(version: Version, case: Case, *, taken: bool, id_: str | None = No
     )
 
 
-def has_shape(case: Case) -> bool:
+def has_shape(case: ValidationCase) -> bool:
     """Whether the place in a tangle can be kept: what only ``compat`` takes may be anything."""
     prev = case.place.get("prev")
     return (
@@ -37,10 +39,12 @@ def has_shape(case: Case) -> bool:
     )
 
 
-def places_of(held: HeldTangles, version: Version, case: Case, id_: str) -> dict[str, Placed]:
+def places_of(
+    held: TangleCache, version: PzpVersion, case: ValidationCase, id_: str
+) -> dict[str, PzpPlacement]:
     """The places of a message that is held, as they are kept, by root."""
     tangles = case.metadata.get("tangles")
-    places: dict[str, Placed] = {}
+    places: dict[str, PzpPlacement] = {}
     for name in tangles if isinstance(tangles, dict) else ():
         found = held.get(name)
         if id_ != name and (id_ in found.tangle or id_ in found.waiting):
@@ -49,11 +53,11 @@ def places_of(held: HeldTangles, version: Version, case: Case, id_: str) -> dict
     return places
 
 
-def metadata_of(record: Record) -> dict[str, Json]:
+def metadata_of(record: PzpRecord) -> dict[str, Json]:
     """The metadata of a message that is held."""
     return message.metadata_of(record.message())
 
 
-def is_silent(record: Record) -> bool:
+def has_no_payload(record: PzpRecord) -> bool:
     """Whether there is nothing of what a message says, if it ever said anything."""
     return record.message()[VERSIONS[record.version].fields.payload] is None

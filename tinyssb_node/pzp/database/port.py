@@ -12,7 +12,7 @@ from tinyssb_node.pzp.messages.jsontext import read
 from tinyssb_node.pzp.messages.message import Message
 
 
-class Said(IntEnum):
+class PayloadState(IntEnum):
     """What is here of what a message says."""
 
     HERE = 1
@@ -24,7 +24,7 @@ class Said(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class PzpRecord:
     """A message that is held."""
 
     number: int
@@ -36,7 +36,7 @@ class Record:
     """The group it was written for; in V1 the author's key."""
     kind: str | None
     """Its type. Both are None for what only ``compat`` takes: no strings."""
-    said: Said
+    said: PayloadState
     strict: bool
     """It was checked strictly, and not as the original does."""
     added_us: int
@@ -56,7 +56,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PzpPlacement:
     """The place of a message in a tangle whose root is another one."""
 
     id: str
@@ -82,7 +82,7 @@ class TangleSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class PzpTotals:
     """How much is kept."""
 
     messages: int
@@ -90,7 +90,7 @@ class Totals:
     """Of the messages' text: what a budget is about. The file is larger, by a quarter or so."""
 
 
-class Rows(Protocol):
+class PzpRows(Protocol):
     """Keeps rows, and knows nothing of their meaning. Raises StoreFullError, StoreFailedError, StoreDamagedError.
 
     Writes are done within ``transaction`` only.
@@ -113,41 +113,41 @@ class Rows(Protocol):
 
     # --- messages
 
-    def put(self, record: Record, places: Mapping[str, Placed]) -> int:
+    def put(self, record: PzpRecord, places: Mapping[str, PzpPlacement]) -> int:
         """Add a message that is not there, with its places by root. Its number is given here and returned."""
         ...
 
-    def rewrite(self, record: Record) -> None:
+    def rewrite(self, record: PzpRecord) -> None:
         """Replace the text of a message, and what is here of what it says. What was there is overwritten."""
         ...
 
-    def delete(self, record: Record, places: Mapping[str, int]) -> None:
+    def delete(self, record: PzpRecord, places: Mapping[str, int]) -> None:
         """Take away a message with its places: roots, each with the depth there."""
         ...
 
-    def get(self, id_: str) -> Record | None:
+    def get(self, id_: str) -> PzpRecord | None:
         """A message."""
         ...
 
-    def records(self, after: int, limit: int, owner: str | None, kind: str | None) -> Sequence[Record]:
+    def records(self, after: int, limit: int, owner: str | None, kind: str | None) -> Sequence[PzpRecord]:
         """Messages with numbers above *after*, of that owner and kind unless they are None, by number."""
         ...
 
-    def totals(self) -> Totals:
+    def totals(self) -> PzpTotals:
         """How much there is."""
         ...
 
     # --- tangles
 
-    def places(self, root: str) -> Sequence[Placed]:
+    def places(self, root: str) -> Sequence[PzpPlacement]:
         """All places in a tangle, those that wait among them, by depth and id."""
         ...
 
-    def take(self, root: str, placed: Placed) -> None:
+    def take(self, root: str, placed: PzpPlacement) -> None:
         """Replace a place: it was checked, or the key is known that it adds."""
         ...
 
-    def bare(self, root: str) -> Mapping[str, Said]:
+    def bare(self, root: str) -> Mapping[str, PayloadState]:
         """The messages of a tangle, with its root, of which is not here what they say."""
         ...
 

@@ -4,26 +4,26 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Final
 
-from tinyssb_node.pzp.database.database import Database, Outcome
+from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.goals import NONE, Goal
 from tinyssb_node.pzp.messages.message import Message
-from tinyssb_node.pzp.messages.tangle import Tangle
-from tinyssb_node.pzp.sync.port import Taken
+from tinyssb_node.pzp.messages.tangle import PzpTangle
+from tinyssb_node.pzp.sync.port import MessageOutcome
 
 _TAKEN: Final = {
-    Outcome.NEW: Taken.NEW,
-    Outcome.FILLED: Taken.NEW,
-    Outcome.KNOWN: Taken.KNOWN,
-    Outcome.GONE: Taken.KNOWN,
+    PzpAddOutcome.NEW: MessageOutcome.NEW,
+    PzpAddOutcome.FILLED: MessageOutcome.NEW,
+    PzpAddOutcome.KNOWN: MessageOutcome.KNOWN,
+    PzpAddOutcome.GONE: MessageOutcome.KNOWN,
 }
 
 
-class Replica:
+class DatabaseReplica:
     """``Msgs`` in a database. Each method raises StoreFailedError and its kin."""
 
     def __init__(
-        self, database: Database, wall_us: Callable[[], int], *, default: Goal = NONE, strict: bool = True
+        self, database: PzpDatabase, wall_us: Callable[[], int], *, default: Goal = NONE, strict: bool = True
     ) -> None:
         """Add to *database* what comes, dated by *wall_us*.
 
@@ -41,7 +41,7 @@ class Replica:
         """What is to be kept of the tangle *root*, known or not."""
         return self._database.goals().get(root, self._default)
 
-    def tangle(self, root: str) -> Tangle:
+    def tangle(self, root: str) -> PzpTangle:
         """What is known of the tangle *root*, to be looked at until the next call; empty if nothing is."""
         return self._database.tangle(root)
 
@@ -58,13 +58,13 @@ class Replica:
         record = self._database.record(message)
         return None if record is None else record.message()
 
-    def add(self, root: str, message: Message) -> Taken:
+    def add(self, root: str, message: Message) -> MessageOutcome:
         """Check *message* for the tangle *root*, which may be unknown and it its root, and hold it."""
         try:
             added = self._database.add(dict(message), root, wall_us=self._wall_us(), strict=self._strict)
         except MessageError as error:
             self.refused = error
-            return Taken.REFUSED
+            return MessageOutcome.REFUSED
         return _TAKEN[added.outcome]
 
     def batch(self) -> AbstractContextManager[None]:

@@ -10,7 +10,7 @@ from typing import Final
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreTooNewError
 from tinyssb_node.pzp.database import limits
 from tinyssb_node.store.durable import sync_folder, write_anew
-from tinyssb_node.store.sqlite_file import store_faults, whose
+from tinyssb_node.store.sqlite_file import inspect_schema, store_faults
 
 PZP_FILE: Final = "pzp.sqlite"
 """Its name in the home folder."""
@@ -153,7 +153,7 @@ def _sync_names(path: Path) -> None:
 
 def _is_known(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the file has our schema; False if it has nothing at all."""
-    tables, application, version = whose(connection)
+    tables, application, version = inspect_schema(connection)
     if not tables and not application and not version:
         return False
     if application != APPLICATION_ID:

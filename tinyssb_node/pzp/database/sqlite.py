@@ -15,7 +15,7 @@ import msgspec
 from tinyssb_node.errors import LocalError, StoreDamagedError, StoreFailedError, StoreFullError
 from tinyssb_node.pzp.database import schema
 from tinyssb_node.pzp.database.errors import PzpBusyError
-from tinyssb_node.pzp.database.port import Placed, Record, Said, TangleSummary, Totals
+from tinyssb_node.pzp.database.port import PayloadState, PzpPlacement, PzpRecord, PzpTotals, TangleSummary
 from tinyssb_node.store.sqlite_file import store_faults
 
 _RECORD: Final = "number, id, version, owner, kind, said, strict, added_us, text"
@@ -25,7 +25,7 @@ _READ_PREV: Final = msgspec.json.Decoder(tuple[str, ...]).decode
 _SqlValue = int | str | bytes | None
 
 
-class SqliteRows:
+class SqlitePzpRows:
     """``Rows`` in one file."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
@@ -116,7 +116,7 @@ class SqliteRows:
 
     # --- messages
 
-    def put(self, record: Record, places: Mapping[str, Placed]) -> int:
+    def put(self, record: PzpRecord, places: Mapping[str, PzpPlacement]) -> int:
         """Add a message that is not there, with its places by root. Its number is given here and returned."""
         alone = not any(placed.taken for placed in places.values())
         row = (record.id, record.version, record.owner, record.kind, int(record.said), record.strict, alone)
@@ -130,7 +130,7 @@ class SqliteRows:
         self._count(1, len(record.text))
         return number
 
-    def rewrite(self, record: Record) -> None:
+    def rewrite(self, record: PzpRecord) -> None:
         """Replace the text of a message, and what is here of what it says. What was there is overwritten."""
         before = self._select("SELECT length(text) FROM messages WHERE id = ?", (record.id,))[0][0]
         self._run(
@@ -139,7 +139,7 @@ class SqliteRows:
         self._count(0, len(record.text) - before)
         self._forgets = True
 
-    def delete(self, record: Record, places: Mapping[str, int]) -> None:
+    def delete(self, record: PzpRecord, places: Mapping[str, int]) -> None:
         """Take away a message with its places: roots, each with the depth there."""
         self._run("DELETE FROM messages WHERE id = ?", (record.id,))
         for root, depth in places.items():
@@ -147,12 +147,12 @@ class SqliteRows:
         self._count(-1, -len(record.text))
         self._forgets = True
 
-    def get(self, id_: str) -> Record | None:
+    def get(self, id_: str) -> PzpRecord | None:
         """A message."""
         rows = self._select(f"SELECT {_RECORD} FROM messages WHERE id = ?", (id_,))  # noqa: S608 - names of ours
         return self._record(rows[0]) if rows else None
 
-    def records(self, after: int, limit: int, owner: str | None, kind: str | None) -> Sequence[Record]:
+    def records(self, after: int, limit: int, owner: str | None, kind: str | None) -> Sequence[PzpRecord]:
         """Messages with numbers above *after*, of that owner and kind unless they are None, by number."""
         sql = f"SELECT {_RECORD} FROM messages WHERE number > ?"  # noqa: S608 - names of ours
         asked: list[_SqlValue] = [after]
@@ -163,42 +163,42 @@ class SqliteRows:
         rows = self._select(f"{sql} ORDER BY number LIMIT ?", (*asked, limit))
         return [self._record(row) for row in rows]
 
-    def totals(self) -> Totals:
+    def totals(self) -> PzpTotals:
         """How much there is, with what this transaction added."""
         rows = self._select("SELECT messages, bytes FROM totals")
         if not rows:
             raise StoreDamagedError(self._path, "it does not say how much it holds")
         grown = self._grown if self._connection.in_transaction else (0, 0)
-        return Totals(rows[0][0] + grown[0], rows[0][1] + grown[1])
+        return PzpTotals(rows[0][0] + grown[0], rows[0][1] + grown[1])
 
     # --- tangles
 
-    def places(self, root: str) -> Sequence[Placed]:
+    def places(self, root: str) -> Sequence[PzpPlacement]:
         """All places in a tangle, those that wait among them, by depth and id."""
         sql = "SELECT id, depth, prev, adds, taken FROM places WHERE root = ? ORDER BY depth, id"
         rows = self._select(sql, (root,))
         try:
             return [
-                Placed(id_, depth, _READ_PREV(prev), adds, bool(taken))
+                PzpPlacement(id_, depth, _READ_PREV(prev), adds, bool(taken))
                 for id_, depth, prev, adds, taken in rows
             ]
         except msgspec.DecodeError as error:
             raise StoreDamagedError(self._path, f"a place in {root}: {error}") from error
 
-    def take(self, root: str, placed: Placed) -> None:
+    def take(self, root: str, placed: PzpPlacement) -> None:
         """Replace a place: it was checked, or the key is known that it adds."""
         self._run(
             "UPDATE places SET taken = ?, adds = ? WHERE root = ? AND depth = ? AND id = ?",
             (placed.taken, placed.adds, root, placed.depth, placed.id),
         )
 
-    def bare(self, root: str) -> Mapping[str, Said]:
+    def bare(self, root: str) -> Mapping[str, PayloadState]:
         """The messages of a tangle, with its root, of which is not here what they say."""
         sql = (
             "SELECT id, said FROM messages WHERE said <> 1 AND id = ? UNION SELECT places.id, said "
             "FROM places JOIN messages USING (id) WHERE said <> 1 AND root = ? AND taken = 1 ORDER BY 1"
         )
-        return {id_: Said(said) for id_, said in self._select(sql, (root, root))}
+        return {id_: PayloadState(said) for id_, said in self._select(sql, (root, root))}
 
     def tangles(self) -> Sequence[TangleSummary]:
         """Tangles with a root that is here and says it is one, or with messages behind it, by root."""
@@ -264,14 +264,14 @@ class SqliteRows:
         with store_faults(self._path, "reading"):
             return self._connection.execute(sql, values).fetchall()
 
-    def _record(self, row: tuple[int, str, int, str | None, str | None, int, int, int, bytes]) -> Record:
+    def _record(self, row: tuple[int, str, int, str | None, str | None, int, int, int, bytes]) -> PzpRecord:
         number, id_, version, owner, kind, said, strict, added_us, text = row
-        return Record(
-            number=number, id=id_, version=version, owner=owner, kind=kind, said=Said(said), strict=bool(strict),
+        return PzpRecord(
+            number=number, id=id_, version=version, owner=owner, kind=kind, said=PayloadState(said), strict=bool(strict),
             added_us=added_us, text=text,
         )  # fmt: skip
 
 
-def _place_row(root: str, placed: Placed, number: int) -> tuple[_SqlValue, ...]:
+def _place_row(root: str, placed: PzpPlacement, number: int) -> tuple[_SqlValue, ...]:
     prev = _WRITE_PREV(placed.prev).decode()
     return (root, placed.depth, placed.id, number, prev, placed.adds, placed.taken)

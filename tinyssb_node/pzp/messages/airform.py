@@ -13,7 +13,7 @@ from tinyssb_node.pzp.messages import base58, limits
 from tinyssb_node.pzp.messages.errors import AirFormError, MessageError
 from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
 from tinyssb_node.pzp.messages.message import (
-    Fields,
+    FieldLayout,
     Message,
     author_of,
     decoded,
@@ -38,7 +38,7 @@ _BASE58: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{16,88}")
 
 
 @dataclass(frozen=True, slots=True)
-class TooBig:
+class AirFormTooLarge:
     """A message that no entry carries."""
 
     size: int
@@ -47,7 +47,7 @@ class TooBig:
     """Bytes of content that an entry carries of a message."""
 
 
-def serialize_air(message: Message) -> bytes | TooBig:
+def serialize_air(message: Message) -> bytes | AirFormTooLarge:
     """The content of an entry that carries *message*, checked or not: its one form.
 
     Raises NumberError, SurrogateError for what has no canonical form, and NestingError.
@@ -58,7 +58,7 @@ def serialize_air(message: Message) -> bytes | TooBig:
         compact = _compact(cast("Message", read(text)))
         if compact is not None and len(compact) <= len(carried):
             carried = compact
-    return TooBig(len(carried), limits.AIR_MAX) if len(carried) > limits.AIR_MAX else carried
+    return AirFormTooLarge(len(carried), limits.AIR_MAX) if len(carried) > limits.AIR_MAX else carried
 
 
 def parse_air(content: bytes) -> dict[str, Json] | None:
@@ -164,7 +164,7 @@ def _compact(message: Message) -> bytes | None:
         return None
 
 
-def _is_regular(fields: Fields, message: Message, metadata: Mapping[str, Json]) -> bool:
+def _is_regular(fields: FieldLayout, message: Message, metadata: Mapping[str, Json]) -> bool:
     """Whether *message* is one that a head can say."""
     if message.keys() != fields.outer or metadata.keys() != fields.inner:
         return False
@@ -178,7 +178,7 @@ def _is_regular(fields: Fields, message: Message, metadata: Mapping[str, Json]) 
     return _is_regular_payload(fields, message, metadata) and _has_regular_links(fields, metadata)
 
 
-def _is_regular_payload(fields: Fields, message: Message, metadata: Mapping[str, Json]) -> bool:
+def _is_regular_payload(fields: FieldLayout, message: Message, metadata: Mapping[str, Json]) -> bool:
     said, found, size = message[fields.payload], metadata[fields.payload_hash], metadata[fields.payload_size]
     if not is_integer(size, 0):
         return False
@@ -191,7 +191,7 @@ def _is_regular_payload(fields: Fields, message: Message, metadata: Mapping[str,
     )
 
 
-def _has_regular_links(fields: Fields, metadata: Mapping[str, Json]) -> bool:
+def _has_regular_links(fields: FieldLayout, metadata: Mapping[str, Json]) -> bool:
     tips = metadata[fields.tips] if fields.tips else None
     tangles = metadata["tangles"]
     if not isinstance(tips, list | None) or not isinstance(tangles, dict):
@@ -207,7 +207,7 @@ def _has_regular_links(fields: Fields, metadata: Mapping[str, Json]) -> bool:
     return len(ids) <= limits.AIR_IDS_MAX and all(map(is_hash, ids))
 
 
-def _known_ids(fields: Fields, owner: Json, kind: str) -> list[str]:
+def _known_ids(fields: FieldLayout, owner: Json, kind: str) -> list[str]:
     """The ids that a head need not say in full: the group's, and that of its feed's root."""
     if not isinstance(owner, str):
         return []
@@ -215,7 +215,7 @@ def _known_ids(fields: Fields, owner: Json, kind: str) -> list[str]:
     return [owner, root] if fields.tips else [root]
 
 
-def _write_head(fields: Fields, message: Message, metadata: Mapping[str, Json]) -> bytes:
+def _write_head(fields: FieldLayout, message: Message, metadata: Mapping[str, Json]) -> bytes:
     """The head of a message that is regular."""
     kind, owner = str(metadata["type"]), metadata[fields.owner]
     owned = fields.tips is not None and owner is not None
@@ -301,7 +301,7 @@ class _Head:
         message: dict[str, Json] = {fields.payload: said, "metadata": metadata, "sig": sig}
         return message if fields.author_signed else {**message, fields.author: author}
 
-    def _links(self, fields: Fields, known: list[str]) -> dict[str, Json]:
+    def _links(self, fields: FieldLayout, known: list[str]) -> dict[str, Json]:
         self._ids = known
         links: dict[str, Json] = {}
         if fields.tips:

@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import Final
 
 from tinyssb_node.pzp.messages.jsontext import Json
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 
 _NEWEST: Final = re.compile(r"newest-([1-9][0-9]{0,9})")
 
 
-class Keep(StrEnum):
+class GoalKind(StrEnum):
     """A sort of goal."""
 
     ALL = "all"
@@ -29,33 +29,33 @@ class Keep(StrEnum):
 class Goal:
     """What is to be kept of a tangle."""
 
-    keep: Keep
+    keep: GoalKind
     count: int = 0
     """Of the newest."""
 
     def __str__(self) -> str:
         """As it is written in a file, and by users."""
-        return f"newest-{self.count}" if self.keep is Keep.NEWEST else self.keep.value
+        return f"newest-{self.count}" if self.keep is GoalKind.NEWEST else self.keep.value
 
 
-ALL: Final = Goal(Keep.ALL)
-NONE: Final = Goal(Keep.NONE)
+ALL: Final = Goal(GoalKind.ALL)
+NONE: Final = Goal(GoalKind.NONE)
 
 
 def parse_goal(text: str) -> Goal:
     """The goal that *text* names: ``all``, ``newest-100``, ``set`` (or ``dict``), ``none``. Raises ValueError."""
     if newest := _NEWEST.fullmatch(text):
-        return Goal(Keep.NEWEST, int(newest[1]))
+        return Goal(GoalKind.NEWEST, int(newest[1]))
     word = "set" if text == "dict" else text
-    if word == Keep.NEWEST or word not in list(Keep):
+    if word == GoalKind.NEWEST or word not in list(GoalKind):
         raise ValueError(
             f"{text[:40]!a} is no goal; there are: all, newest-100 (or any number), set, dict, none"
         )
-    return Goal(Keep(word))
+    return Goal(GoalKind(word))
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class GoalNeeds:
     """What a goal asks for in a tangle."""
 
     whole: frozenset[str]
@@ -64,22 +64,22 @@ class Needs:
     """Ids of those of which id and signature are kept, so that the others, and what comes, can be certified."""
 
 
-def needs(tangle: Tangle, goal: Goal, said: Callable[[], Mapping[str, Json]]) -> Needs:
+def needs(tangle: PzpTangle, goal: Goal, said: Callable[[], Mapping[str, Json]]) -> GoalNeeds:
     """What *goal* asks for in *tangle*. *said* gives what the messages say, by id; it is called for a set only.
 
     Except for nothing, there is a trail from the ends as well: whoever writes next follows them, and links to a message
     on their path to the root.
     """
-    if goal.keep is Keep.NONE or not len(tangle):
-        return Needs(frozenset(), frozenset())
-    if goal.keep is Keep.ALL:
-        return Needs(frozenset(tangle.slice(0, tangle.max_depth)), frozenset())
-    if goal.keep is Keep.NEWEST:
+    if goal.keep is GoalKind.NONE or not len(tangle):
+        return GoalNeeds(frozenset(), frozenset())
+    if goal.keep is GoalKind.ALL:
+        return GoalNeeds(frozenset(tangle.slice(0, tangle.max_depth)), frozenset())
+    if goal.keep is GoalKind.NEWEST:
         whole = frozenset(tangle.topological()[-goal.count :])
     else:
         whole = frozenset(unsuperseded(said()))
     ends = whole | tangle.ends
-    return Needs(whole, frozenset((tangle.trail(ends) | ends) - whole))
+    return GoalNeeds(whole, frozenset((tangle.trail(ends) | ends) - whole))
 
 
 def unsuperseded(said: Mapping[str, Json]) -> set[str]:

@@ -10,14 +10,14 @@ from blake3 import blake3
 from tinyssb_node.limits import FEED_ID_SIZE
 from tinyssb_node.pzp.messages import base58, limits
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
-from tinyssb_node.pzp.messages.tangle import FeedName, RootFacts, Tangle
+from tinyssb_node.pzp.messages.tangle import FeedName, PzpTangle, RootFacts
 
 Message: TypeAlias = Mapping[str, Json]
 """A message as JSON says it. Unchecked, until a version has checked it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class FieldLayout:
     """Where a version keeps what: all that the versions read here differ in, beside their rules."""
 
     v: int
@@ -50,8 +50,8 @@ class Fields:
         object.__setattr__(self, "inner", frozenset(names | {self.tips} if self.tips else names))
 
 
-V2_FIELDS: Final = Fields(2, "data", "dataHash", "dataSize", "pubkey", False, "group", "groupTips")
-V1_FIELDS: Final = Fields(1, "content", "hash", "size", "who", True, "who", None)
+V2_FIELDS: Final = FieldLayout(2, "data", "dataHash", "dataSize", "pubkey", False, "group", "groupTips")
+V1_FIELDS: Final = FieldLayout(1, "content", "hash", "size", "who", True, "who", None)
 IDENTITY_TYPE: Final = "group"
 """The type of messages that found a group and add keys to it."""
 
@@ -100,12 +100,12 @@ def message_id(message: Message) -> str:
     return hash_bytes(canonical(message["metadata"]))
 
 
-def author_of(fields: Fields, message: Message) -> Json:
+def author_of(fields: FieldLayout, message: Message) -> Json:
     """The author's key, as it is written."""
     return metadata_of(message).get(fields.author) if fields.author_signed else message.get(fields.author)
 
 
-def root_metadata(fields: Fields, owner: str, kind: str) -> dict[str, Json]:
+def root_metadata(fields: FieldLayout, owner: str, kind: str) -> dict[str, Json]:
     """The metadata of a feed's root, which anybody can work out."""
     metadata: dict[str, Json] = {
         fields.payload_hash: None,
@@ -120,17 +120,17 @@ def root_metadata(fields: Fields, owner: str, kind: str) -> dict[str, Json]:
     return metadata
 
 
-def feed_id(fields: Fields, owner: str, kind: str) -> str:
+def feed_id(fields: FieldLayout, owner: str, kind: str) -> str:
     """The id of the feed of *owner*, a group or in V1 a key, with messages of type *kind*."""
     return hash_bytes(canonical(root_metadata(fields, owner, kind)))
 
 
-def erase(fields: Fields, message: Message) -> dict[str, Json]:
+def erase(fields: FieldLayout, message: Message) -> dict[str, Json]:
     """*message* without what it says; its id and signature hold."""
     return {**message, fields.payload: None}
 
 
-def uri(fields: Fields, message: Message) -> str:
+def uri(fields: FieldLayout, message: Message) -> str:
     """The name of a checked message for people and links."""
     metadata = metadata_of(message)
     owner = metadata[fields.owner]
@@ -150,7 +150,7 @@ def id_of_uri(text: str) -> str:
     return found
 
 
-def root_facts(fields: Fields, message: Message) -> RootFacts:
+def root_facts(fields: FieldLayout, message: Message) -> RootFacts:
     """What the root *message*, which was checked, says of its tangle."""
     metadata = metadata_of(message)
     size = metadata[fields.payload_size]
@@ -163,19 +163,19 @@ def root_facts(fields: Fields, message: Message) -> RootFacts:
     return RootFacts(identity=fields.tips is not None and is_identity_kind(fields, metadata))
 
 
-def is_identity_kind(fields: Fields, metadata: Mapping[str, Json]) -> bool:
+def is_identity_kind(fields: FieldLayout, metadata: Mapping[str, Json]) -> bool:
     """Whether a root with *metadata* founds an identity."""
     return metadata.get("type") == IDENTITY_TYPE and metadata.get(fields.owner) is None
 
 
-def added_key(fields: Fields, message: Message) -> str | None:
+def added_key(fields: FieldLayout, message: Message) -> str | None:
     """The key that *message* of an identity adds; None if it adds none, or was erased."""
     payload = message[fields.payload]
     added = payload.get("add") if isinstance(payload, dict) else None
     return added if isinstance(added, str) else None
 
 
-def enter(fields: Fields, message: Message, tangle: Tangle, known_id: str | None = None) -> str:
+def enter(fields: FieldLayout, message: Message, tangle: PzpTangle, known_id: str | None = None) -> str:
     """Add *message*, which was checked for *tangle*, to it. Returns its id, which is worked out if it is not given."""
     found = message_id(message) if known_id is None else known_id
     adds = added_key(fields, message) if fields.tips else None

@@ -15,25 +15,25 @@ from tinyssb_node.limits import FEED_ID_SIZE, SIGNATURE_SIZE
 from tinyssb_node.pzp.messages import base58, errors, limits
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.message import (
-    Fields,
+    FieldLayout,
     Message,
     author_of,
     decoded,
     hash_and_size,
     hash_bytes,
 )
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_]")
 
 
 @dataclass(slots=True)
-class Case:
+class ValidationCase:
     """One message, offered for one tangle."""
 
-    fields: Fields
+    fields: FieldLayout
     message: Message
-    tangle: Tangle
+    tangle: PzpTangle
     """What is known of the tangle; empty: the message has to be its root."""
     keys: Container[str] = ()
     """The keys of the message's group, as far as they are known."""
@@ -55,7 +55,7 @@ class Case:
         self.metadata = metadata if isinstance(metadata, dict) else {}
         self.offer(self.tangle)
 
-    def offer(self, tangle: Tangle) -> None:
+    def offer(self, tangle: PzpTangle) -> None:
         """Offer the message for *tangle*, be it the first one or another."""
         self.tangle = tangle
         tangles = self.metadata.get("tangles")
@@ -82,7 +82,7 @@ class Case:
         return self._id
 
 
-Rule: TypeAlias = Callable[[Case], None]
+Rule: TypeAlias = Callable[[ValidationCase], None]
 """Raises a MessageError if what it asks for is not so."""
 
 
@@ -96,7 +96,7 @@ def counts(value: object) -> bool:
     return isinstance(value, list | dict) or bool(value)
 
 
-def shape(case: Case) -> None:
+def shape(case: ValidationCase) -> None:
     """The fields are there, and of the version."""
     fields = case.fields
     message: object = case.message  # whatever JSON said
@@ -123,7 +123,7 @@ def shape(case: Case) -> None:
         raise errors.NotTextError("sig", message.get("sig"))
 
 
-def author(case: Case) -> None:
+def author(case: ValidationCase) -> None:
     """The author's key is one by its size."""
     name = f"metadata.{case.fields.author}" if case.fields.author_signed else case.fields.author
     key = author_of(case.fields, case.message)
@@ -141,14 +141,14 @@ def _sized(name: str, text: Json, found: bytes | None, size: int) -> bytes:
     return found
 
 
-def payload_size(case: Case) -> None:
+def payload_size(case: ValidationCase) -> None:
     """The size of what is said is one."""
     name = case.fields.payload_size
     if not is_integer(case.metadata[name], 0):
         raise errors.SizeError(f"metadata.{name}", case.metadata[name])
 
 
-def payload(case: Case) -> None:
+def payload(case: ValidationCase) -> None:
     """What is said is what was signed, or was erased."""
     fields, said = case.fields, case.message[case.fields.payload]
     if said is None:
@@ -168,7 +168,7 @@ def payload(case: Case) -> None:
         )
 
 
-def kind(case: Case) -> None:
+def kind(case: ValidationCase) -> None:
     """The type is a word."""
     found = case.metadata.get("type")
     if not isinstance(found, str):
@@ -181,7 +181,7 @@ def kind(case: Case) -> None:
         raise errors.TypeCharactersError("metadata.type", found)
 
 
-def is_feed_root(case: Case) -> bool:
+def is_feed_root(case: ValidationCase) -> bool:
     """Whether the message is one that anybody could have made: it says nothing, for a group."""
     fields, metadata = case.fields, case.metadata
     return (
@@ -193,14 +193,14 @@ def is_feed_root(case: Case) -> bool:
     )
 
 
-def member(case: Case) -> None:
+def member(case: ValidationCase) -> None:
     """Who writes for a group has a key of it; anybody may make a feed's root."""
     owner = case.metadata[case.fields.owner]
     if not is_feed_root(case) and counts(owner) and case.message[case.fields.author] not in case.keys:
         raise errors.NotMemberError(case.fields.author, case.message[case.fields.author], f"{owner!a}")
 
 
-def place(case: Case) -> None:
+def place(case: ValidationCase) -> None:
     """The message is the tangle's root, or has a place in it that agrees with what is known."""
     if case.metadata["tangles"] is None:
         raise errors.NotAnObjectError("metadata.tangles", None)
@@ -229,7 +229,7 @@ def _same(one: object, other: object) -> bool:
     return type(one) is type(other) and not isinstance(one, list | dict) and one == other
 
 
-def root(case: Case) -> None:
+def root(case: ValidationCase) -> None:
     """The message is the root of the tangle, and says nothing of a place in it."""
     if case.id != case.tangle.root:
         raise errors.RootError("the message", case.id, case.tangle.root)
@@ -238,7 +238,7 @@ def root(case: Case) -> None:
         raise errors.RootPlaceError("metadata.tangles", tangles)
 
 
-def links(case: Case) -> None:
+def links(case: ValidationCase) -> None:
     """``prev`` is ids in order, and the depth follows from theirs, as far as they are known."""
     prev, depth = case.place["prev"], case.place["depth"]
     assert isinstance(prev, list)
@@ -273,7 +273,7 @@ def _is_before(one: str, other: str) -> bool:
     return one.encode("utf-16-be", "surrogatepass") < other.encode("utf-16-be", "surrogatepass")
 
 
-def signature(case: Case) -> None:
+def signature(case: ValidationCase) -> None:
     """The metadata is signed by the author."""
     text = case.message["sig"]
     try:

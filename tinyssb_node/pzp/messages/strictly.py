@@ -7,12 +7,12 @@ from tinyssb_node.pzp.messages import errors, limits
 from tinyssb_node.pzp.messages.jsontext import Json
 from tinyssb_node.pzp.messages.lipmaa import lipmaa_depth
 from tinyssb_node.pzp.messages.message import IDENTITY_TYPE, is_hash, is_identity_kind, is_key
-from tinyssb_node.pzp.messages.rules import Case, is_feed_root, is_integer
+from tinyssb_node.pzp.messages.rules import ValidationCase, is_feed_root, is_integer
 
 _PLACE: Final = frozenset({"depth", "prev"})
 
 
-def known_fields(case: Case) -> None:
+def known_fields(case: ValidationCase) -> None:
     """The message and its metadata have the fields of their version and no others."""
     for name, value, allowed in (
         ("the message", case.message, case.fields.outer),
@@ -22,14 +22,14 @@ def known_fields(case: Case) -> None:
             raise errors.UnknownFieldError(name, sorted(value.keys() - allowed), ", ".join(sorted(allowed)))
 
 
-def payload_object(case: Case) -> None:
+def payload_object(case: ValidationCase) -> None:
     """What is said is an object, or was erased."""
     said = case.message[case.fields.payload]
     if isinstance(said, str):
         raise errors.PayloadKindError(case.fields.payload, said, "an object or null")
 
 
-def payload_hash(case: Case) -> None:
+def payload_hash(case: ValidationCase) -> None:
     """There is a hash of what is said, unless nothing ever was: in a feed root."""
     if case.message[case.fields.payload] is not None:
         return  # it has been compared
@@ -38,7 +38,7 @@ def payload_hash(case: Case) -> None:
         raise errors.NoPayloadHashError(f"metadata.{case.fields.payload_hash}", found)
 
 
-def owner(case: Case) -> None:
+def owner(case: ValidationCase) -> None:
     """Whom the message is written for is named by an id, and so is what its author knew of the group."""
     fields, metadata = case.fields, case.metadata
     if fields.tips is None:
@@ -55,7 +55,7 @@ def owner(case: Case) -> None:
         raise errors.GroupTipsError(f"metadata.{fields.tips}", tips)
 
 
-def every_place(case: Case) -> None:
+def every_place(case: ValidationCase) -> None:
     """Every tangle that is named is an id, with a depth and ids in order."""
     tangles = case.metadata["tangles"]
     if not isinstance(tangles, dict):
@@ -94,7 +94,7 @@ def _ids_in_order(root: str, prev: Json, known: Container[str]) -> None:
         raise errors.PrevUnknownError(f"{_field(root)}.prev", prev)
 
 
-def tips_and_lipmaa(case: Case) -> None:
+def tips_and_lipmaa(case: ValidationCase) -> None:
     """``prev`` has a message at the lipmaa depth, and otherwise none that another of them follows."""
     depth = case.place.get("depth")
     if not case.known or not isinstance(depth, int):
@@ -114,7 +114,7 @@ def tips_and_lipmaa(case: Case) -> None:
             raise errors.PrevAncestorError(case.field_of("prev"), min(followed))
 
 
-def identity(case: Case) -> None:
+def identity(case: ValidationCase) -> None:
     """What founds a group or adds a key to it has the shape for that, and its signer was a member."""
     fields, metadata, said = case.fields, case.metadata, case.message[case.fields.payload]
     founds = not len(case.tangle) and is_identity_kind(fields, metadata)

@@ -39,7 +39,7 @@ def in_locale_order(hashes: Iterable[str]) -> list[str]:
     return sorted(hashes, key=lambda one: (one.lower(), one.swapcase()))
 
 
-class Tangle:
+class PzpTangle:
     """The messages of one root that are known."""
 
     __slots__ = (

@@ -8,18 +8,18 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.messages import base58, message, rules, strictly
 from tinyssb_node.pzp.messages.errors import NotAnObjectError, VersionError
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
-from tinyssb_node.pzp.messages.message import IDENTITY_TYPE, V1_FIELDS, V2_FIELDS, Fields, Message
-from tinyssb_node.pzp.messages.rules import Case, Rule
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.message import IDENTITY_TYPE, V1_FIELDS, V2_FIELDS, FieldLayout, Message
+from tinyssb_node.pzp.messages.rules import Rule, ValidationCase
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class PzpVersion:
     """One version of the format."""
 
     name: str
     """For people."""
-    fields: Fields
+    fields: FieldLayout
     compat: tuple[Rule, ...]
     """The original program's rules, in its order."""
     strict: tuple[Rule, ...]
@@ -39,7 +39,7 @@ _V1_RULES: Final = (
     rules.shape, rules.author, rules.payload_size, rules.place, rules.payload, rules.signature,
 )  # fmt: skip
 
-V2: Final = Version(
+V2: Final = PzpVersion(
     "Msg V2",
     V2_FIELDS,
     _V2_RULES,
@@ -54,7 +54,7 @@ V2: Final = Version(
         strictly.tips_and_lipmaa,
     ),
 )
-V1: Final = Version(
+V1: Final = PzpVersion(
     "Feed V1",
     V1_FIELDS,
     _V1_RULES,
@@ -73,11 +73,11 @@ _OF_A_PLACE: Final = frozenset({rules.place, strictly.identity, strictly.owner, 
 _OF_WHAT_IS_SAID: Final = frozenset(
     {rules.shape, rules.payload_size, rules.payload, strictly.payload_object, strictly.identity}
 )
-VERSIONS: Final[Mapping[int, Version]] = {version.fields.v: version for version in (V1, V2)}
+VERSIONS: Final[Mapping[int, PzpVersion]] = {version.fields.v: version for version in (V1, V2)}
 """By the number in ``metadata.v``."""
 
 
-def version_of(value: Json) -> Version:
+def version_of(value: Json) -> PzpVersion:
     """The version that a message names. Raises NotAnObjectError, and VersionError for one that is not read here."""
     metadata = value.get("metadata") if isinstance(value, dict) else None
     if not isinstance(metadata, dict):
@@ -89,38 +89,38 @@ def version_of(value: Json) -> Version:
 
 
 def check(
-    version: Version, value: Json, tangle: Tangle, keys: Container[str] = (), *, strict: bool = True
+    version: PzpVersion, value: Json, tangle: PzpTangle, keys: Container[str] = (), *, strict: bool = True
 ) -> str:
     """Check a message for *tangle* and return its id. Raises a MessageError, which says what is wrong with it.
 
     *keys* are those of the message's group. An empty tangle takes its root only. Nothing is added: that is ``enter``'s.
     """
-    case = Case(version.fields, cast("Message", value), tangle, keys)
+    case = ValidationCase(version.fields, cast("Message", value), tangle, keys)
     judge(version, case, strict=strict)
     return case.id
 
 
-def judge(version: Version, case: Case, *, strict: bool) -> None:
+def judge(version: PzpVersion, case: ValidationCase, *, strict: bool) -> None:
     """Check all of *case*. Raises a MessageError."""
     for rule in version.strict if strict else version.compat:
         rule(case)
 
 
-def judge_place(version: Version, case: Case, *, strict: bool) -> None:
+def judge_place(version: PzpVersion, case: ValidationCase, *, strict: bool) -> None:
     """Check *case*, which was taken for another tangle, for one more. Raises a MessageError."""
     for rule in version.strict if strict else version.compat:
         if rule in _OF_A_PLACE:
             rule(case)
 
 
-def judge_said(version: Version, case: Case, *, strict: bool) -> None:
+def judge_said(version: PzpVersion, case: ValidationCase, *, strict: bool) -> None:
     """Check what *case* says, all else of which was taken without it. Raises a MessageError."""
     for rule in version.strict if strict else version.compat:
         if rule in _OF_WHAT_IS_SAID:
             rule(case)
 
 
-def _signed(version: Version, key: SigningKey, said: Json, metadata: dict[str, Json]) -> dict[str, Json]:
+def _signed(version: PzpVersion, key: SigningKey, said: Json, metadata: dict[str, Json]) -> dict[str, Json]:
     fields = version.fields
     public = base58.encode(key.feed_id)
     if fields.author_signed:
@@ -133,11 +133,11 @@ def _signed(version: Version, key: SigningKey, said: Json, metadata: dict[str, J
 
 
 def write(
-    version: Version,
+    version: PzpVersion,
     key: SigningKey,
     said: Json,
     kind: str,
-    tangles: Collection[Tangle],
+    tangles: Collection[PzpTangle],
     group: str | None = None,
     group_tips: Sequence[str] | None = None,
 ) -> dict[str, Json]:
@@ -164,7 +164,7 @@ def write(
     return _signed(version, key, said, metadata)
 
 
-def write_feed_root(version: Version, key: SigningKey, owner: str, kind: str) -> dict[str, Json]:
+def write_feed_root(version: PzpVersion, key: SigningKey, owner: str, kind: str) -> dict[str, Json]:
     """The root of the feed of *owner*: a group, or in V1 the key that signs it."""
     return _signed(version, key, None, message.root_metadata(version.fields, owner, kind))
 
@@ -174,6 +174,6 @@ def write_identity(key: SigningKey, nonce: str) -> dict[str, Json]:
     return write(V2, key, {"add": base58.encode(key.feed_id), "nonce": nonce}, IDENTITY_TYPE, ())
 
 
-def write_added_key(key: SigningKey, identity: Tangle, added: str) -> dict[str, Json]:
+def write_added_key(key: SigningKey, identity: PzpTangle, added: str) -> dict[str, Json]:
     """A message by which a member adds a key to an identity."""
     return write(V2, key, {"add": added}, IDENTITY_TYPE, (identity,))

@@ -5,14 +5,14 @@ from typing import Final, cast
 
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
-from tinyssb_node.pzp.messages.message import IDENTITY_TYPE, Fields, Message, erase, message_id
+from tinyssb_node.pzp.messages.message import IDENTITY_TYPE, FieldLayout, Message, erase, message_id
 from tinyssb_node.pzp.messages.versions import VERSIONS, version_of
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.bloom import Bloom
-from tinyssb_node.pzp.sync.holding import Held, Planned, identity_ids
-from tinyssb_node.pzp.sync.packets import Exchange, Give, SyncPacketError
-from tinyssb_node.pzp.sync.port import Msgs, Taken
-from tinyssb_node.pzp.sync.ranges import Range
+from tinyssb_node.pzp.sync.holding import PlannedMessage, TangleHoldings, identity_ids
+from tinyssb_node.pzp.sync.packets import ExchangeId, PzpGive, SyncPacketError
+from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica
+from tinyssb_node.pzp.sync.ranges import DepthRange
 
 
 def _metadata(message: Message) -> dict[str, Json]:
@@ -25,15 +25,15 @@ def _group_of(message: Message) -> str | None:
     return group if isinstance(group, str) else None
 
 
-class Giving:
+class RoundSender:
     """What is given in one round, packet by packet: every message behind the identity that it is written for."""
 
     def __init__(
         self,
-        msgs: Msgs,
-        of: Exchange,
+        msgs: PzpReplica,
+        of: ExchangeId,
         round_: int,
-        planned: Collection[Planned],
+        planned: Collection[PlannedMessage],
         theirs: Bloom,
         before: set[str],
     ) -> None:
@@ -49,7 +49,7 @@ class Giving:
         self.given = 0
         """Messages given until now."""
 
-    def next_packet(self) -> Give:
+    def next_packet(self) -> PzpGive:
         """The next packet; not to be called after the last."""
         batch: list[bytes] = []
         size = 0
@@ -60,9 +60,9 @@ class Giving:
                 return self._packet(batch, last=False)
         return self._packet(batch, last=True)
 
-    def _packet(self, batch: list[bytes], *, last: bool) -> Give:
+    def _packet(self, batch: list[bytes], *, last: bool) -> PzpGive:
         self._number += 1
-        return Give(self._of, self._round, self._number - 1, last, batch)
+        return PzpGive(self._of, self._round, self._number - 1, last, batch)
 
     def _bounded(self, texts: Iterable[bytes]) -> Iterator[bytes]:
         size = 0
@@ -73,20 +73,20 @@ class Giving:
             self.given += 1
             yield text
 
-    def _all(self, planned: Iterable[Planned]) -> Iterator[bytes]:
+    def _all(self, planned: Iterable[PlannedMessage]) -> Iterator[bytes]:
         for one in planned:
             message = self._msgs.get(one.id)
             if one.id in self._before or message is None:
                 continue
             yield from self._identity(_group_of(message))
             yield self._text(one.id, message, place_only=one.place_only)
-        yield from self._identity(Held(self._msgs, self._of.root).owner)
+        yield from self._identity(TangleHoldings(self._msgs, self._of.root).owner)
 
     def _identity(self, group: str | None) -> Iterator[bytes]:
         if group is None or group in self._groups or len(self._groups) >= limits.GROUPS_MAX:
             return
         self._groups.add(group)
-        held = Held(self._msgs, group)
+        held = TangleHoldings(self._msgs, group)
         for one in identity_ids(held):
             message = self._msgs.get(one)
             if one not in self._before and message is not None and held.is_lacked(one, self._theirs):
@@ -98,10 +98,10 @@ class Giving:
         return canonical(erase(fields, message) if place_only else cast("Json", message))
 
 
-class Taking:
+class RoundReceiver:
     """What is taken in one round: what was wanted, what leads from it to the root, and identities that it needs."""
 
-    def __init__(self, msgs: Msgs, of: Exchange, want: Range) -> None:
+    def __init__(self, msgs: PzpReplica, of: ExchangeId, want: DepthRange) -> None:
         """Take messages of the tangle that *of* names, of the depths in *want*."""
         self._msgs: Final = msgs
         self._root: Final = of.root
@@ -111,12 +111,12 @@ class Taking:
         self._offered = 0
         self._size = 0
         self._size_aside = 0
-        self.counts = dict.fromkeys(Taken, 0)
+        self.counts = dict.fromkeys(MessageOutcome, 0)
         """Messages by what became of them."""
         self.ended = False
         """Whether the last packet came."""
 
-    def take(self, give: Give) -> bool:
+    def take(self, give: PzpGive) -> bool:
         """Take what is in a packet, unless one before it was lost: then nothing more is taken. True for the last one.
 
         Raises SyncPacketError for more than anybody gives, and what the replica's ``add`` does.
@@ -132,7 +132,7 @@ class Taking:
             for text in give.messages:
                 self._offer(text)
             if give.last:
-                self._add_identity(Held(self._msgs, self._root).owner)
+                self._add_identity(TangleHoldings(self._msgs, self._root).owner)
                 self.ended = True
         return give.last
 
@@ -143,7 +143,7 @@ class Taking:
             message = cast("Message", value)
             depth = self._depth(message)
         except MessageError:
-            self.counts[Taken.REFUSED] += 1
+            self.counts[MessageOutcome.REFUSED] += 1
             return
         if depth is None:
             self._set_aside(message, len(text))
@@ -151,7 +151,7 @@ class Taking:
             self._add_identity(_group_of(message))
             self._add(self._root, message)
         else:
-            self.counts[Taken.REFUSED] += 1
+            self.counts[MessageOutcome.REFUSED] += 1
 
     def _depth(self, message: Message) -> int | None:
         """The depth of *message* in the tangle, as it says; None if it is not of it."""
@@ -162,7 +162,7 @@ class Taking:
             return depth if isinstance(depth, int) else limits.DEPTH_MAX
         return 0 if message_id(message) == self._root else None
 
-    def _is_welcome(self, fields: Fields, message: Message, depth: int) -> bool:
+    def _is_welcome(self, fields: FieldLayout, message: Message, depth: int) -> bool:
         """Whether *message* was asked for, or leads from there to the root."""
         if message.get(fields.payload) is None:
             return depth <= self._want.high
@@ -177,7 +177,7 @@ class Taking:
             or metadata.get("group") is not None
             or not isinstance(tangles, dict)
         ):
-            self.counts[Taken.REFUSED] += 1
+            self.counts[MessageOutcome.REFUSED] += 1
             return
         self._size_aside += size
         if self._size_aside > limits.ASIDE_SIZE_MAX:

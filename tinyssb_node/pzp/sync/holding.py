@@ -9,9 +9,9 @@ from blake3 import blake3
 
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.bloom import Bloom, make_bloom
-from tinyssb_node.pzp.sync.packets import Digest
-from tinyssb_node.pzp.sync.port import Msgs
-from tinyssb_node.pzp.sync.ranges import EMPTY, Range
+from tinyssb_node.pzp.sync.packets import PzpDigest
+from tinyssb_node.pzp.sync.port import PzpReplica
+from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange
 
 _PLACE: Final = "place "
 """Goes in front of an id in a filter where only the message's place is held, and what it says would be taken."""
@@ -20,19 +20,19 @@ _GONE: Final = "gone "
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class DepthWindow:
     """The messages of some depths of a tangle."""
 
-    depths: Range
+    depths: DepthRange
     """The depths looked at."""
     ids: list[str]
     """What is known of them, in topological order."""
 
 
-class Held:
+class TangleHoldings:
     """What is held of one tangle, at the moment."""
 
-    def __init__(self, msgs: Msgs, root: str) -> None:
+    def __init__(self, msgs: PzpReplica, root: str) -> None:
         self._bare = msgs.bare(root)
         self._ghosts = msgs.ghosts(root)
         self.tangle: Final = msgs.tangle(root)
@@ -40,7 +40,7 @@ class Held:
         self.owner: Final = feed.owner if feed is not None and isinstance(feed.owner, str) else None
         """The group whose feed it is; in V1 a key, of which there is no identity. None for another tangle."""
 
-    def ids(self, depths: Range) -> list[str]:
+    def ids(self, depths: DepthRange) -> list[str]:
         """The messages of these *depths*, in topological order."""
         return self.tangle.slice(depths.low, depths.high)
 
@@ -52,28 +52,28 @@ class Held:
         """How *message*, which is known, stands in filters and digests."""
         return _PLACE + message if self._bare.get(message) else message
 
-    def whole(self) -> Range:
+    def whole(self) -> DepthRange:
         """The range of depths of messages that are held with what they say."""
         ends = [self._first_whole(back=back) for back in (False, True)]
         low, high = (None if one is None else self.depth(one) for one in ends)
-        return EMPTY if low is None or high is None else Range(low, high)
+        return EMPTY if low is None or high is None else DepthRange(low, high)
 
     def _first_whole(self, *, back: bool) -> str | None:
         walk = self.tangle.walk(0, limits.DEPTH_MAX, back=back)
         return next((one for one in walk if one not in self._bare), None)
 
-    def window(self, depths: Range) -> Window:
+    def window(self, depths: DepthRange) -> DepthWindow:
         """The messages of these *depths*, or of the first of them if there are too many."""
         ids = list(islice(self.tangle.walk(depths.low, depths.high), limits.WINDOW_IDS_MAX + 1))
         if len(ids) <= limits.WINDOW_IDS_MAX:
-            return Window(depths, ids)
+            return DepthWindow(depths, ids)
         cut = self.depth(ids.pop())
         if self.depth(ids[0]) != cut:
             cut -= 1
             ids = [one for one in ids if self.depth(one) <= cut]
-        return Window(Range(depths.low, cut), ids)
+        return DepthWindow(DepthRange(depths.low, cut), ids)
 
-    def ghosts(self, depths: Range) -> list[str]:
+    def ghosts(self, depths: DepthRange) -> list[str]:
         """How messages of these *depths* that were deleted stand in filters; of too many some."""
         found = (_GONE + one for one, depth in self._ghosts.items() if depth in depths)
         return list(islice(found, limits.WINDOW_IDS_MAX))
@@ -85,39 +85,43 @@ class Held:
         return message not in self._bare or _PLACE + message not in theirs
 
 
-def identity_ids(held: Held) -> list[str]:
+def identity_ids(held: TangleHoldings) -> list[str]:
     """The messages of an identity that go along with those that are written for it."""
     return list(islice(held.tangle.walk(0, limits.DEPTH_MAX), limits.IDENTITY_IDS_MAX))
 
 
-def _with_identity(msgs: Msgs, held: Held, ids: Iterable[str]) -> Iterator[str]:
+def _with_identity(msgs: PzpReplica, held: TangleHoldings, ids: Iterable[str]) -> Iterator[str]:
     """The items of *ids*, and of the identity whose feed it is."""
     yield from map(held.item, ids)
     if held.owner is not None:
-        identity = Held(msgs, held.owner)
+        identity = TangleHoldings(msgs, held.owner)
         yield from map(identity.item, identity_ids(identity))
 
 
-def digests(msgs: Msgs, held: Held, start: int, salt: bytes) -> list[Digest]:
+def digests(msgs: PzpReplica, held: TangleHoldings, start: int, salt: bytes) -> list[PzpDigest]:
     """What is held from depth *start* on, window by window, and of the identity."""
-    found: list[Digest] = []
+    found: list[PzpDigest] = []
     while True:
-        window = held.window(Range(start, limits.DEPTH_MAX))
+        window = held.window(DepthRange(start, limits.DEPTH_MAX))
         if len(found) == limits.WINDOWS_MAX - 1:
-            window = Window(Range(start, limits.DEPTH_MAX), held.ids(Range(start, limits.DEPTH_MAX)))
-        found.append(Digest(window.depths.high, _digest(msgs, held, window.depths, salt)))
+            window = DepthWindow(
+                DepthRange(start, limits.DEPTH_MAX), held.ids(DepthRange(start, limits.DEPTH_MAX))
+            )
+        found.append(PzpDigest(window.depths.high, _digest(msgs, held, window.depths, salt)))
         start = window.depths.high + 1
         if start > limits.DEPTH_MAX:
             return found
 
 
-def differs_from(msgs: Msgs, held: Held, start: int, theirs: Iterable[Digest], salt: bytes) -> int | None:
+def differs_from(
+    msgs: PzpReplica, held: TangleHoldings, start: int, theirs: Iterable[PzpDigest], salt: bytes
+) -> int | None:
     """The depth from which on *theirs*, which begin at *start*, are not what is held here; None if they are.
 
     What is longer than a window is not looked at: who holds the same would have ended it earlier.
     """
     for number, one in enumerate(theirs, 1):
-        depths = Range(start, one.high)
+        depths = DepthRange(start, one.high)
         too_long = number < limits.WINDOWS_MAX and held.window(depths).depths != depths
         if too_long or _digest(msgs, held, depths, salt) != one.value:
             return start
@@ -125,14 +129,14 @@ def differs_from(msgs: Msgs, held: Held, start: int, theirs: Iterable[Digest], s
     return None
 
 
-def _digest(msgs: Msgs, held: Held, depths: Range, salt: bytes) -> bytes:
+def _digest(msgs: PzpReplica, held: TangleHoldings, depths: DepthRange, salt: bytes) -> bytes:
     """The identity belongs to the deepest."""
     ids = held.ids(depths)
     items = _with_identity(msgs, held, ids) if depths.high == limits.DEPTH_MAX else map(held.item, ids)
     return blake3(salt + "\n".join(items).encode()).digest(limits.DIGEST_SIZE)
 
 
-def filter_of(msgs: Msgs, held: Held, window: Window, salt: bytes) -> bytes:
+def filter_of(msgs: PzpReplica, held: TangleHoldings, window: DepthWindow, salt: bytes) -> bytes:
     """A filter over what of a window, the root and the identity need not be given."""
     root = held.tangle.root
     ids = dict.fromkeys(window.ids if root not in held.tangle else [*window.ids, root])
@@ -140,7 +144,7 @@ def filter_of(msgs: Msgs, held: Held, window: Window, salt: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedMessage:
     """One message to give."""
 
     id: str
@@ -148,7 +152,7 @@ class Planned:
     """True: without what it says, as it is on the way to the root only."""
 
 
-def plan(held: Held, ids: Iterable[str], want: Range, theirs: Bloom) -> list[Planned]:
+def plan(held: TangleHoldings, ids: Iterable[str], want: DepthRange, theirs: Bloom) -> list[PlannedMessage]:
     """What to give of *ids* to those who want *want*: what they lack, and what leads from it to the root.
 
     Every message in it is the root, or follows one that is in it or that they have: so it can be checked.
@@ -163,7 +167,7 @@ def plan(held: Held, ids: Iterable[str], want: Range, theirs: Bloom) -> list[Pla
             giving[before] = True
         if len(giving) >= limits.WAYS_MAX:
             break
-    return [Planned(one, giving[one]) for one in sorted(giving, key=held.depth)]
+    return [PlannedMessage(one, giving[one]) for one in sorted(giving, key=held.depth)]
 
 
 def _is_unheard_of(message: str, theirs: Bloom) -> bool:
@@ -171,7 +175,7 @@ def _is_unheard_of(message: str, theirs: Bloom) -> bool:
     return message not in theirs and _PLACE + message not in theirs
 
 
-def _is_led_to(held: Held, message: str, giving: Collection[str], theirs: Bloom) -> bool:
+def _is_led_to(held: TangleHoldings, message: str, giving: Collection[str], theirs: Bloom) -> bool:
     """Whether somebody who is given *giving* can check *message*."""
     return message == held.tangle.root or any(
         one in giving or not _is_unheard_of(one, theirs) for one in held.tangle.prev(message)

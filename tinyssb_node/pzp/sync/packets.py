@@ -11,7 +11,7 @@ from tinyssb_node.errors import PeerError
 from tinyssb_node.pzp.messages import base58
 from tinyssb_node.pzp.messages.limits import HASH_SIZE
 from tinyssb_node.pzp.sync import limits
-from tinyssb_node.pzp.sync.ranges import EMPTY, Range
+from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange
 
 
 class SyncPacketError(PeerError):
@@ -23,7 +23,7 @@ class SyncPacketError(PeerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ExchangeId:
     """Which exchange a packet is of."""
 
     root: str
@@ -33,7 +33,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class PzpDigest:
     """What is held of some depths, in few bytes."""
 
     high: int
@@ -43,46 +43,46 @@ class Digest:
 
 
 @dataclass(frozen=True, slots=True)
-class Have:
+class PzpHave:
     """Begins an exchange."""
 
-    of: Exchange
+    of: ExchangeId
     start: int
     """Depth from which on messages are compared."""
-    have: Range
+    have: DepthRange
     """Depths of what is held and not erased."""
-    digests: list[Digest]
+    digests: list[PzpDigest]
     """Of what is held from *start* on; the last one of all that is deeper, too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
+class PzpWant:
     """Answers Have: there is a difference."""
 
-    of: Exchange
+    of: ExchangeId
     start: int
     """Depth from which on there is."""
-    have: Range
-    want: Range
+    have: DepthRange
+    want: DepthRange
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PzpAsk:
     """Begins a round: what the side that began wants, and holds."""
 
-    of: Exchange
+    of: ExchangeId
     round: int
-    want: Range
-    window: Range
+    want: DepthRange
+    window: DepthRange
     """The depths that the round is about, and the filter covers."""
     filter: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PzpAnswer:
     """Answers Ask, with a filter over what the other side holds."""
 
-    of: Exchange
+    of: ExchangeId
     round: int
     high: int
     """The deepest of the window that the round is about: less than was asked if there are too many messages."""
@@ -90,10 +90,10 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Give:
+class PzpGive:
     """Some of the messages that one side gives the other in a round."""
 
-    of: Exchange
+    of: ExchangeId
     round: int
     number: int
     """Of such packets in this direction and round, from 0: whoever misses one does not go on."""
@@ -103,7 +103,7 @@ class Give:
     """As JSON, in an order in which they can be checked."""
 
 
-class Why(IntEnum):
+class EndReason(IntEnum):
     """Why an exchange ends."""
 
     DONE = 0
@@ -113,36 +113,43 @@ class Why(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class PzpEnd:
     """Ends an exchange, by either side and at any time."""
 
-    of: Exchange
-    why: Why
+    of: ExchangeId
+    why: EndReason
 
 
-Packet: TypeAlias = Have | Want | Ask | Answer | Give | End
+Packet: TypeAlias = PzpHave | PzpWant | PzpAsk | PzpAnswer | PzpGive | PzpEnd
 
-_KINDS: Final[Mapping[type[Packet], int]] = {Have: 1, Want: 2, Ask: 3, Answer: 4, Give: 5, End: 6}
+_KINDS: Final[Mapping[type[Packet], int]] = {
+    PzpHave: 1,
+    PzpWant: 2,
+    PzpAsk: 3,
+    PzpAnswer: 4,
+    PzpGive: 5,
+    PzpEnd: 6,
+}
 
 
 def serialize_packet(packet: Packet) -> bytes:
     """The bytes of *packet*."""
     items: list[Value] = [_KINDS[type(packet)], base58.decode(packet.of.root), packet.of.nonce]
     match packet:
-        case Have(_, start, have, digests):
+        case PzpHave(_, start, have, digests):
             listed: list[Value] = []
             for digest in digests:
                 listed += [digest.high, digest.value]
             items += [start, *_two(have), listed]
-        case Want(_, start, have, want):
+        case PzpWant(_, start, have, want):
             items += [start, *_two(have), *_two(want)]
-        case Ask(_, round_, want, window, bits):
+        case PzpAsk(_, round_, want, window, bits):
             items += [round_, *_two(want), *_two(window), bits]
-        case Answer(_, round_, high, bits):
+        case PzpAnswer(_, round_, high, bits):
             items += [round_, high, bits]
-        case Give(_, round_, number, last, messages):
+        case PzpGive(_, round_, number, last, messages):
             items += [round_, number, last, [*messages]]
-        case End(_, why):
+        case PzpEnd(_, why):
             items.append(int(why))
     return bipf.encode(items)
 
@@ -161,7 +168,7 @@ def parse_packet(data: bytes) -> Packet:
     read = _READERS.get(items.number(max(_READERS)))
     if read is None:
         raise SyncPacketError("of no known kind")
-    of = Exchange(
+    of = ExchangeId(
         base58.encode(items.data(HASH_SIZE, HASH_SIZE)), items.data(limits.NONCE_SIZE, limits.NONCE_SIZE)
     )
     packet = read(of, items)
@@ -169,7 +176,7 @@ def parse_packet(data: bytes) -> Packet:
     return packet
 
 
-def _two(range_: Range) -> list[Value]:
+def _two(range_: DepthRange) -> list[Value]:
     return [range_.low, range_.high]
 
 
@@ -195,8 +202,8 @@ class _Items:
             raise SyncPacketError(f"{found!a:.80} where a number up to {most} has to be")
         return found
 
-    def range(self) -> Range:
-        return Range(self.number(limits.DEPTH_MAX), self.number(limits.DEPTH_MAX)) or EMPTY
+    def range(self) -> DepthRange:
+        return DepthRange(self.number(limits.DEPTH_MAX), self.number(limits.DEPTH_MAX)) or EMPTY
 
     def data(self, least: int, most: int) -> bytes:
         found = self._next()
@@ -210,15 +217,15 @@ class _Items:
             raise SyncPacketError(f"{found!a:.80} where true or false has to be")
         return found
 
-    def digests(self, start: int) -> list[Digest]:
+    def digests(self, start: int) -> list[PzpDigest]:
         found = self._next()
         if not isinstance(found, list) or not 0 < len(found) <= 2 * limits.WINDOWS_MAX or len(found) % 2:
             raise SyncPacketError("no list of digests")
         items = _Items(found)
-        digests: list[Digest] = []
+        digests: list[PzpDigest] = []
         for _ in range(len(found) // 2):
             digests.append(
-                Digest(items.number(limits.DEPTH_MAX), items.data(limits.DIGEST_SIZE, limits.DIGEST_SIZE))
+                PzpDigest(items.number(limits.DEPTH_MAX), items.data(limits.DIGEST_SIZE, limits.DIGEST_SIZE))
             )
             if digests[-1].high < start:
                 raise SyncPacketError("digests of depths that do not go up")
@@ -241,18 +248,18 @@ class _Items:
         return self.number(limits.ROUNDS_MAX - 1)
 
 
-def _read_have(of: Exchange, items: _Items) -> Have:
+def _read_have(of: ExchangeId, items: _Items) -> PzpHave:
     start = items.number(limits.DEPTH_MAX)
-    return Have(of, start, items.range(), items.digests(start))
+    return PzpHave(of, start, items.range(), items.digests(start))
 
 
-_READERS: Final[Mapping[int, Callable[[Exchange, _Items], Packet]]] = {
+_READERS: Final[Mapping[int, Callable[[ExchangeId, _Items], Packet]]] = {
     1: _read_have,
-    2: lambda of, items: Want(of, items.number(limits.DEPTH_MAX), items.range(), items.range()),
-    3: lambda of, items: Ask(of, items.round(), items.range(), items.range(), items.filter()),
-    4: lambda of, items: Answer(of, items.round(), items.number(limits.DEPTH_MAX), items.filter()),
-    5: lambda of, items: Give(
+    2: lambda of, items: PzpWant(of, items.number(limits.DEPTH_MAX), items.range(), items.range()),
+    3: lambda of, items: PzpAsk(of, items.round(), items.range(), items.range(), items.filter()),
+    4: lambda of, items: PzpAnswer(of, items.round(), items.number(limits.DEPTH_MAX), items.filter()),
+    5: lambda of, items: PzpGive(
         of, items.round(), items.number(limits.GIVEN_MAX), items.bool(), items.messages()
     ),
-    6: lambda of, items: End(of, Why(items.number(max(Why)))),
+    6: lambda of, items: PzpEnd(of, EndReason(items.number(max(EndReason)))),
 }

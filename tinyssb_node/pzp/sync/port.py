@@ -7,10 +7,10 @@ from typing import Protocol
 
 from tinyssb_node.pzp.messages.goals import Goal
 from tinyssb_node.pzp.messages.message import Message
-from tinyssb_node.pzp.messages.tangle import Tangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle
 
 
-class Taken(StrEnum):
+class MessageOutcome(StrEnum):
     """What became of a message."""
 
     NEW = "new"
@@ -21,14 +21,14 @@ class Taken(StrEnum):
     """It breaks a rule, or does not fit."""
 
 
-class Msgs(Protocol):
+class PzpReplica(Protocol):
     """A replica of PZP messages."""
 
     def goal(self, root: str) -> Goal:
         """What is to be kept of the tangle *root*, known or not."""
         ...
 
-    def tangle(self, root: str) -> Tangle:
+    def tangle(self, root: str) -> PzpTangle:
         """What is known of the tangle *root*, to be looked at until the next call; empty if nothing is."""
         ...
 
@@ -45,7 +45,7 @@ class Msgs(Protocol):
         """The message of that id, erased or not; None if it is not held."""
         ...
 
-    def add(self, root: str, message: Message) -> Taken:
+    def add(self, root: str, message: Message) -> MessageOutcome:
         """Check *message* for the tangle *root*, which may be unknown and it its root, and hold it.
 
         What was held without what it says is filled. What was deleted stays so, but its place is taken again if that

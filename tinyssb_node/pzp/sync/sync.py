@@ -18,28 +18,28 @@ from typing import Final, TypeAlias
 
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.bloom import Bloom
-from tinyssb_node.pzp.sync.giving import Giving, Taking
-from tinyssb_node.pzp.sync.holding import Held, differs_from, digests, filter_of, plan
+from tinyssb_node.pzp.sync.giving import RoundReceiver, RoundSender
+from tinyssb_node.pzp.sync.holding import TangleHoldings, differs_from, digests, filter_of, plan
 from tinyssb_node.pzp.sync.packets import (
-    Answer,
-    Ask,
-    End,
-    Exchange,
-    Give,
-    Have,
+    EndReason,
+    ExchangeId,
     Packet,
+    PzpAnswer,
+    PzpAsk,
+    PzpEnd,
+    PzpGive,
+    PzpHave,
+    PzpWant,
     SyncPacketError,
-    Want,
-    Why,
     parse_packet,
     serialize_packet,
 )
-from tinyssb_node.pzp.sync.port import Msgs, Taken
-from tinyssb_node.pzp.sync.ranges import EMPTY, Range, wanted
+from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica
+from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange, wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Synced:
+class SyncCompleted:
     """A sync that this side began has ended as it should."""
 
     root: str
@@ -54,7 +54,7 @@ class Synced:
 
 
 @dataclass(frozen=True, slots=True)
-class GaveUp:
+class SyncAborted:
     """A sync that this side began has ended before it was done. What was taken is kept; begin it again later."""
 
     root: str
@@ -63,38 +63,38 @@ class GaveUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class PzpSyncViolation:
     """The peer sends what nobody would who speaks this protocol: hang up."""
 
     why: str
     """In words."""
 
 
-Event: TypeAlias = Synced | GaveUp | Broken
+Event: TypeAlias = SyncCompleted | SyncAborted | PzpSyncViolation
 
 
 @dataclass(slots=True)
 class _Running:
     """An exchange that runs."""
 
-    of: Exchange
+    of: ExchangeId
     ours: bool
     active_us: int
     """When something of it came or went last."""
     start: int = 0
     windows: int = 1
     """Exchanges of this sync until now."""
-    mine: Range = EMPTY
+    mine: DepthRange = EMPTY
     """Depths of which this side wants messages."""
-    theirs: Range = EMPTY
+    theirs: DepthRange = EMPTY
     """Depths of which the other side does."""
     top: int = 0
     """Deepest of both."""
-    window: Range = EMPTY
+    window: DepthRange = EMPTY
     round: int = -1
     their_filter: bytes = b""
-    giving: Giving | None = None
-    taking: Taking | None = None
+    giving: RoundSender | None = None
+    taking: RoundReceiver | None = None
     before: set[str] = field(default_factory=set)
     """What was given already."""
     moved: bool = False
@@ -104,15 +104,15 @@ class _Running:
     refused: int = 0
 
 
-class Sync:
+class PzpSync:
     """One side of the sync with one peer."""
 
-    def __init__(self, msgs: Msgs, entropy: Callable[[int], bytes]) -> None:
+    def __init__(self, msgs: PzpReplica, entropy: Callable[[int], bytes]) -> None:
         """Sync the replica *msgs*. *entropy* gives so many random bytes."""
         self._msgs: Final = msgs
         self._entropy = entropy
         self._waiting: dict[str, None] = {}
-        self._running: dict[Exchange, _Running] = {}
+        self._running: dict[ExchangeId, _Running] = {}
         self._outbox: deque[Packet] = deque()
         self._events: list[Event] = []
         self._minute = -1
@@ -133,9 +133,9 @@ class Sync:
         try:
             self._take(parse_packet(data), now_us)
         except SyncPacketError as error:
-            self._events.append(Broken(str(error)))
+            self._events.append(PzpSyncViolation(str(error)))
         if len(self._outbox) > limits.OUTBOX_MAX:
-            self._events.append(Broken("it asks without taking the answers"))
+            self._events.append(PzpSyncViolation("it asks without taking the answers"))
 
     def next_packet(self, now_us: int) -> bytes | None:
         """The next packet to send; None if there is none for now."""
@@ -160,7 +160,7 @@ class Sync:
         for running in [one for one in self._running.values() if now_us - one.active_us >= limits.STALL_US]:
             del self._running[running.of]
             if running.ours:
-                self._events.append(GaveUp(running.of.root, "nothing came or went for a minute"))
+                self._events.append(SyncAborted(running.of.root, "nothing came or went for a minute"))
 
     def next_wake_us(self) -> int | None:
         """When ``wake`` is to be called; None while nothing runs."""
@@ -181,21 +181,21 @@ class Sync:
             if root not in busy:
                 del self._waiting[root]
                 busy.add(root)
-                self._begin(_Running(Exchange(root, b""), True, now_us))
+                self._begin(_Running(ExchangeId(root, b""), True, now_us))
 
     def _begin(self, running: _Running) -> None:
         """Begin an exchange, the first of a sync or that of its next window."""
         root, nonce = running.of.root, self._entropy(limits.NONCE_SIZE)
-        running.of = Exchange(root, nonce)
+        running.of = ExchangeId(root, nonce)
         self._running[running.of] = running
-        held = Held(self._msgs, root)
+        held = TangleHoldings(self._msgs, root)
         found = digests(self._msgs, held, running.start, nonce)
-        self._outbox.append(Have(running.of, running.start, held.whole(), found))
+        self._outbox.append(PzpHave(running.of, running.start, held.whole(), found))
 
     # --- packets
 
     def _take(self, packet: Packet, now_us: int) -> None:
-        if isinstance(packet, Have):
+        if isinstance(packet, PzpHave):
             self._on_have(packet, now_us)
             return
         running = self._running.get(packet.of)
@@ -203,36 +203,36 @@ class Sync:
             return  # of an exchange that was given up
         running.active_us = now_us
         match packet:
-            case Want() if running.ours and running.round < 0:
+            case PzpWant() if running.ours and running.round < 0:
                 self._on_want(running, packet)
-            case Ask() if not running.ours and packet.round > running.round:
+            case PzpAsk() if not running.ours and packet.round > running.round:
                 self._on_ask(running, packet)
-            case Answer() if running.ours and packet.round == running.round and running.taking is None:
+            case PzpAnswer() if running.ours and packet.round == running.round and running.taking is None:
                 self._on_answer(running, packet)
-            case Give() if running.taking is not None and packet.round == running.round:
+            case PzpGive() if running.taking is not None and packet.round == running.round:
                 self._on_give(running, running.taking, packet, now_us)
-            case End():
+            case PzpEnd():
                 self._on_end(running, packet)
             case _:
                 pass  # it was on its way while something else was lost
 
-    def _on_have(self, packet: Have, now_us: int) -> None:
+    def _on_have(self, packet: PzpHave, now_us: int) -> None:
         of = packet.of
         for running in [one for one in self._running.values() if not one.ours and one.of.root == of.root]:
             del self._running[running.of]
         if of in self._running or not self._has_room(now_us):
-            self._outbox.append(End(of, Why.BUSY))
+            self._outbox.append(PzpEnd(of, EndReason.BUSY))
             return
-        held = Held(self._msgs, of.root)
+        held = TangleHoldings(self._msgs, of.root)
         start = differs_from(self._msgs, held, packet.start, packet.digests, of.nonce)
         self._begun += sum(start is None or one.high < start for one in packet.digests[:-1])
         if start is None:
-            self._outbox.append(End(of, Why.DONE))
+            self._outbox.append(PzpEnd(of, EndReason.DONE))
             return
         have = held.whole()
         running = _Running(of, False, now_us, mine=wanted(self._msgs.goal(of.root), have, packet.have))
         self._running[of] = running
-        self._outbox.append(Want(of, start, have, running.mine))
+        self._outbox.append(PzpWant(of, start, have, running.mine))
 
     def _has_room(self, now_us: int) -> bool:
         """Whether the peer may begin an exchange now."""
@@ -243,9 +243,9 @@ class Sync:
         running = sum(not one.ours for one in self._running.values())
         return running < limits.EXCHANGES_MAX and self._begun <= limits.BEGUN_A_MINUTE_MAX
 
-    def _on_want(self, running: _Running, packet: Want) -> None:
+    def _on_want(self, running: _Running, packet: PzpWant) -> None:
         root = running.of.root
-        running.mine = wanted(self._msgs.goal(root), Held(self._msgs, root).whole(), packet.have)
+        running.mine = wanted(self._msgs.goal(root), TangleHoldings(self._msgs, root).whole(), packet.have)
         running.theirs = packet.want
         ranges = [one for one in (running.mine, running.theirs) if one]
         running.top = max((one.high for one in ranges), default=-1)
@@ -253,7 +253,7 @@ class Sync:
         if low > running.top:
             self._finish(running, complete=True)
             return
-        running.window = Range(low, running.top)
+        running.window = DepthRange(low, running.top)
         self._ask(running)
 
     def _ask(self, running: _Running) -> None:
@@ -261,31 +261,31 @@ class Sync:
         running.round += 1
         running.taking, running.moved = None, False
         bits = self._filter(running)
-        self._outbox.append(Ask(running.of, running.round, running.mine, running.window, bits))
+        self._outbox.append(PzpAsk(running.of, running.round, running.mine, running.window, bits))
 
-    def _on_ask(self, running: _Running, packet: Ask) -> None:
+    def _on_ask(self, running: _Running, packet: PzpAsk) -> None:
         running.round, running.theirs, running.window = packet.round, packet.want, packet.window
         bits = self._filter(running)
-        self._outbox.append(Answer(running.of, running.round, running.window.high, bits))
+        self._outbox.append(PzpAnswer(running.of, running.round, running.window.high, bits))
         running.their_filter = packet.filter
-        running.giving, running.taking = None, Taking(self._msgs, running.of, running.mine)
+        running.giving, running.taking = None, RoundReceiver(self._msgs, running.of, running.mine)
 
     def _filter(self, running: _Running) -> bytes:
         """A filter over the window, which becomes smaller if there is too much in it."""
-        held = Held(self._msgs, running.of.root)
+        held = TangleHoldings(self._msgs, running.of.root)
         window = held.window(running.window)
         running.window = window.depths
         return filter_of(self._msgs, held, window, _salt(running))
 
-    def _on_answer(self, running: _Running, packet: Answer) -> None:
+    def _on_answer(self, running: _Running, packet: PzpAnswer) -> None:
         if packet.high not in running.window:
             raise SyncPacketError(f"depth {packet.high} in answer to {running.window}")
-        running.window = Range(running.window.low, packet.high)
+        running.window = DepthRange(running.window.low, packet.high)
         running.their_filter = packet.filter
-        running.taking = Taking(self._msgs, running.of, running.mine)
+        running.taking = RoundReceiver(self._msgs, running.of, running.mine)
         self._begin_giving(running)
 
-    def _on_give(self, running: _Running, taking: Taking, packet: Give, now_us: int) -> None:
+    def _on_give(self, running: _Running, taking: RoundReceiver, packet: PzpGive, now_us: int) -> None:
         """Take what is given. Who did not lead gives when the other has: his last packet says that all came."""
         if taking.take(packet) and not running.ours:
             self._begin_giving(running)
@@ -294,11 +294,11 @@ class Sync:
     def _begin_giving(self, running: _Running) -> None:
         """Give in this round what their filter lacks."""
         theirs = Bloom(running.their_filter, _salt(running))
-        held = Held(self._msgs, running.of.root)
+        held = TangleHoldings(self._msgs, running.of.root)
         planned = plan(held, held.window(running.window).ids, running.theirs, theirs)
-        running.giving = Giving(self._msgs, running.of, running.round, planned, theirs, running.before)
+        running.giving = RoundSender(self._msgs, running.of, running.round, planned, theirs, running.before)
 
-    def _give(self, running: _Running, giving: Giving, now_us: int) -> Give:
+    def _give(self, running: _Running, giving: RoundSender, now_us: int) -> PzpGive:
         running.active_us = now_us
         packet = giving.next_packet()
         if packet.last:
@@ -315,9 +315,9 @@ class Sync:
         taking = running.taking
         if not running.ours or taking is None or not taking.ended or running.giving is not None:
             return
-        new = taking.counts[Taken.NEW]
+        new = taking.counts[MessageOutcome.NEW]
         running.got += new
-        running.refused += taking.counts[Taken.REFUSED]
+        running.refused += taking.counts[MessageOutcome.REFUSED]
         done = running.round + 1
         if done < limits.ROUNDS_MIN or (done < limits.ROUNDS_MAX and (running.moved or new)):
             self._ask(running)
@@ -332,20 +332,22 @@ class Sync:
 
     def _finish(self, running: _Running, *, complete: bool) -> None:
         del self._running[running.of]
-        self._outbox.append(End(running.of, Why.DONE))
+        self._outbox.append(PzpEnd(running.of, EndReason.DONE))
         self._say_synced(running, complete=complete)
 
     def _say_synced(self, running: _Running, *, complete: bool) -> None:
-        self._events.append(Synced(running.of.root, complete, running.got, running.given, running.refused))
+        self._events.append(
+            SyncCompleted(running.of.root, complete, running.got, running.given, running.refused)
+        )
 
-    def _on_end(self, running: _Running, packet: End) -> None:
+    def _on_end(self, running: _Running, packet: PzpEnd) -> None:
         del self._running[running.of]
         if not running.ours:
             return
-        if packet.why is Why.BUSY:
-            self._events.append(GaveUp(running.of.root, "the other side is busy with other tangles"))
+        if packet.why is EndReason.BUSY:
+            self._events.append(SyncAborted(running.of.root, "the other side is busy with other tangles"))
         elif running.round >= 0:
-            self._events.append(GaveUp(running.of.root, "the other side ended it"))
+            self._events.append(SyncAborted(running.of.root, "the other side ended it"))
         else:
             self._say_synced(running, complete=True)
 
